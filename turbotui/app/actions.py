@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from enum import Enum
-
-from textual.binding import Binding, BindingType
+from typing import TYPE_CHECKING
 
 from turbotui.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from textual.binding import BindingType
 
 
 class Where(Enum):
@@ -280,6 +282,8 @@ ACTIONS: tuple[Action, ...] = (
 
 def bindings_for(where: Where) -> list[BindingType]:
     """The Textual bindings of one place."""
+    from textual.binding import Binding  # noqa: PLC0415 - the help of the opening is made of this table too
+
     return [
         Binding(
             ",".join(action.keys),

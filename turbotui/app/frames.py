@@ -23,6 +23,7 @@ from turbotui.app.watch import Watch
 from turbotui.sampling.bus import Latest
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
+from turbotui.terminal.handover import Handover
 
 if TYPE_CHECKING:  # most people record nothing
     from turbotui.machine.machine import Machine
@@ -41,11 +42,13 @@ class FramesApp(App[int]):
         watched: what every screen shares.
         containment: what failed without ending the program.
         open_recorder: opens a file to record to; None: a recording of the readings alone.
+        handover: the terminal as the opening leaves it; None where there was none.
     """
 
     containment: Containment
 
     def __init__(self, watched: Watch, driver_class: type[Driver]) -> None:
+        self.handover: Handover | None = None
         super().__init__(driver_class=driver_class)
         self.watched = watched
         self._frames: Latest[Frame] = Latest(self._wake)

@@ -16,13 +16,15 @@ from turbotui.errors import InternalError, TerminalError
 from turbotui.machine.signal_guard import guarded_signals
 
 
-def run_app(app: TurbotuiApp, stop: Callable[[], None], failure: Callable[[], BaseException | None]) -> int:
+def run_app(app: TurbotuiApp, stop: Callable[[], None], failure: Callable[[], BaseException | None],
+            left: Callable[[], bool] = lambda: False) -> int:
     """Run it; the terminal is as before when it ends.
 
     Args:
         app: not started yet.
         stop: ends what the application shows, however it ended itself.
         failure: what ended the sampling, if anything did.
+        left: whether the program was asked to end before signals came here.
 
     Returns:
         The exit status.
@@ -35,6 +37,8 @@ def run_app(app: TurbotuiApp, stop: Callable[[], None], failure: Callable[[], Ba
     gc.set_threshold(20_000, 50, 100)
     with _signals(app):
         try:
+            if left():
+                app.request_quit()
             app.run()
         finally:
             stop()

@@ -6,14 +6,12 @@ the one to restore when it is continued without having been stopped.
 
 from __future__ import annotations
 
-import errno
 import os
 import select
 import signal
 import termios
 import threading
 import time
-import tty
 from codecs import getincrementaldecoder
 from collections.abc import Callable
 from contextlib import suppress
@@ -32,18 +30,19 @@ from textual.drivers.linux_driver import (
 from textual.geometry import Size
 from textual.message import Message
 
+from turbotui.terminal.handover import HandedOver
 from turbotui.terminal.keys import KeyParser
+from turbotui.terminal.modes import modes_of, set_raw, wait_for_front
 from turbotui.terminal.writer import TerminalWriter
 
 _PATIENCE: Final = 0.5  # seconds that leaving waits for a terminal that takes nothing
 _READ: Final = 4096
-_NO_QUEUE: Final = 99  # none of TCIFLUSH, TCOFLUSH, TCIOFLUSH
 _TRIES: Final = 10
 _REST: Final = 0.1
 _SYNC_START: Final = "\x1b[?2026h"
 _KITTY: Final = KITTY_DISAMBIGUATE_ESCAPE_CODES | KITTY_REPORT_ALL_KEYS | KITTY_REPORT_ASSOCIATED_TEXT
+_ALTERNATE: Final = "\x1b[?1049h"  # alternate screen, which a second one would empty
 _ENTER: Final = (
-    "\x1b[?1049h"  # alternate screen
     "{mouse}"
     "\x1b[?25l"  # no cursor
     "\x1b[?1004h"  # tell of the focus
@@ -91,6 +90,7 @@ class TerminalDriver(LinuxDriver):
         before = {number: signal.getsignal(number) for number in (signal.SIGTSTP, signal.SIGCONT, signal.SIGWINCH)}
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         self._handlers_before: dict[signal.Signals, _Handler] = before
+        self._handover = app.handover if isinstance(app, HandedOver) else None
         self._writer: TerminalWriter | None = None
         self._held: list[str] = []
         self._entered = False
@@ -135,8 +135,11 @@ class TerminalDriver(LinuxDriver):
         self._writer.start()
         signal.signal(signal.SIGWINCH, lambda _number, _frame: self._resized())
         self._send_size()
-        self._remember()
-        self._enter(f"\x1b[>{_KITTY}u")
+        if self._handover is None:
+            self._remember()
+        else:
+            self.attrs_before, self._handover.taken = self._handover.modes, True
+        self._enter(f"\x1b[>{_KITTY}u", alternate=self._handover is None)
         self._key_thread = threading.Thread(target=self._run_input_thread, name="textual-input", daemon=True)
         self._key_thread.start()
         self._request_terminal_sync_mode_support()
@@ -144,40 +147,20 @@ class TerminalDriver(LinuxDriver):
 
     def _remember(self) -> None:
         """Keep the modes that the shell gave the terminal, to be restored."""
-        try:
-            self.attrs_before = termios.tcgetattr(self.fileno)
-        except termios.error:
-            self.attrs_before = None
+        self.attrs_before = modes_of(self.fileno)
 
-    def _enter(self, kitty: str) -> None:
+    def _enter(self, kitty: str, *, alternate: bool = True) -> None:
         """Set every mode of the dashboard."""
-        self._wait_for_front()
+        wait_for_front(self.fileno)
         with suppress(termios.error):
-            modes = termios.tcgetattr(self.fileno)
-            modes[tty.LFLAG] = self._patch_lflag(modes[tty.LFLAG])
-            modes[tty.IFLAG] = self._patch_iflag(modes[tty.IFLAG])
-            modes[tty.CC][termios.VMIN] = 1
-            termios.tcsetattr(self.fileno, termios.TCSANOW, modes)
-        words = _ENTER.format(mouse=_MOUSE if self._mouse else "", kitty="" if constants.DISABLE_KITTY_KEY else kitty)
+            set_raw(self.fileno)
+        words = _ALTERNATE if alternate else ""
+        words += _ENTER.format(mouse=_MOUSE if self._mouse else "", kitty="" if constants.DISABLE_KITTY_KEY else kitty)
         words += "\x1b[?2048h" if self._in_band_window_resize else ""
         words += "\x1b[?1016h" if self._mouse_pixels else ""
         if self._writer is not None:
             self._writer.write(words.encode(), must=True)
         self._entered = True
-
-    def _wait_for_front(self) -> None:
-        """Go on only when the terminal is ours: the background's terminal is the shell's, with its modes.
-
-        The kernel stops who asks for a change from the background (SIGTTOU), until `fg`. This change is none: there is
-        no such queue. A SIGCONT whose handler runs on this thread ends the call (EINTR), in the background too.
-        """
-        while True:
-            try:
-                termios.tcflush(self.fileno, _NO_QUEUE)
-            except termios.error as error:
-                if error.args[0] == errno.EINTR:
-                    continue
-            return
 
     def _leave(self) -> None:
         """Give the terminal back as it was."""
@@ -252,7 +235,7 @@ class TerminalDriver(LinuxDriver):
         # The default action, not SIGSTOP: where no shell could continue us (an orphaned process group) it does nothing.
         signal.pthread_kill(threading.get_ident(), signal.SIGTSTP)
         signal.signal(signal.SIGTSTP, handler)
-        self._wait_for_front()
+        wait_for_front(self.fileno)
         self._remember()  # whoever changed the terminal's modes meanwhile wants them to stay
         self._enter(f"\x1b[>{_KITTY}u")
         self._stopping = False
@@ -283,6 +266,10 @@ class TerminalDriver(LinuxDriver):
         poll.register(self.fileno, select.POLLIN)
         poll.register(self._input_ends, select.POLLIN)
         unsure: float | None = None  # ms until an Escape that nothing follows is the key
+        if self._handover is not None and self._handover.typed:
+            for event in parser.feed(decode(self._handover.typed)):
+                self.process_message(event)
+            unsure = 0.0
         empty = 0
         while True:
             ready = dict(poll.poll(unsure))

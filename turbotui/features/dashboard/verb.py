@@ -5,21 +5,30 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from turbotui.commands.arguments import add_watching_arguments
 from turbotui.errors import TerminalError, UsageError
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from turbotui.machine.machine import Machine
+    from turbotui.opening.picture import Line
+    from turbotui.opening.waiting import Opening
+    from turbotui.quantities.columns import CounterColumn
     from turbotui.recording.recorder import FrameRecorder
     from turbotui.remote.links import Way
     from turbotui.sampling.frame import Frame
     from turbotui.sampling.session import Session
     from turbotui.widgets.profiles import Profile
 
+T = TypeVar("T")
 _INTERVAL = 1.0
+_PLAIN: Final = ("dumb", "unknown", "")
+"""Terminals that are not drawn on before it is known what they can do."""
 _FIRST_INTERVAL = 0.15
 """Seconds of the first interval, so that the first screen has numbers."""
 
@@ -55,7 +64,53 @@ def run(arguments: argparse.Namespace) -> int:
         from turbotui.app.remote import show_remote  # noqa: PLC0415 - --help stays fast
 
         return show_remote(way, theme=arguments.theme)
-    from turbotui.commands.watching import open_session  # noqa: PLC0415 - as above
+    if os.environ.get("TERM", "dumb") in _PLAIN:
+        return _show(arguments, None)
+    from turbotui.opening.readings import read_known  # noqa: PLC0415 - as above
+    from turbotui.opening.terminal import OpeningTerminal  # noqa: PLC0415 - as above
+    from turbotui.opening.waiting import LeftError, Opening  # noqa: PLC0415 - as above
+
+    here = arguments.machine is None and arguments.sysroot == "/"
+    screen = sys.__stderr__ or sys.stdout
+    terminal = OpeningTerminal(sys.stdin.fileno(), screen.fileno(), arguments.theme, os.environ)
+    try:
+        with Opening(terminal, read_known if here else None, _help) as opening:
+            return _show(arguments, opening)
+    except LeftError as left:
+        return left.exit_status
+
+
+def _show(arguments: argparse.Namespace, opening: Opening | None) -> int:
+    """Open what the command line names, then load the screens, each beside the opening, and show them.
+
+    The first interval passes while Textual is loaded, which takes as long.
+    """
+    wait_for = _at_once if opening is None else opening.wait_for
+    session, columns, profile = wait_for(lambda: _opened(arguments), "Looking what can be read on this machine")
+    session.start(_unseen, first=_FIRST_INTERVAL)
+    try:
+        dashboard, running = wait_for(_load_screens, "Loading the screens")
+    except BaseException:
+        session.stop(1.0)
+        raise
+    app = dashboard.TurbotuiApp(session, columns, theme=arguments.theme,
+                                profile=None if profile is None else (arguments.profile, profile),
+                                on_shown=running.settle, on_rest=running.collect)
+    app.open_recorder = _open_recorder
+    if opening is not None:
+        app.handover = opening.hand_over()
+    left = opening.asked_to_leave if opening is not None else bool
+    status: int = running.run_app(app, lambda: session.stop(1.0), lambda: session.failure, left)
+    return status
+
+
+def _opened(arguments: argparse.Namespace) -> tuple[Session, tuple[CounterColumn, ...], Profile | None]:
+    """The session that the command line names, not started yet, its columns, and the saved view to begin with.
+
+    Raises:
+        TurbotuiError: what is wrong with the command line, or with the machine.
+    """
+    from turbotui.commands.watching import open_session  # noqa: PLC0415 - --help stays fast
 
     profile = _profile(arguments)
     if arguments.interval is None:
@@ -69,18 +124,26 @@ def run(arguments: argparse.Namespace) -> int:
         session.spy_by(SpyFile(arguments.spy))
     if arguments.drop_privileges:
         session.give_up_privileges()
-    # the first interval passes while Textual is loaded, which takes as long
-    session.start(_unseen, first=_FIRST_INTERVAL)
+    return session, columns, profile
+
+
+def _load_screens() -> tuple[ModuleType, ModuleType]:
+    """The modules of the application and of what runs it: with Textual they take half of the start."""
     # Textual repaints at most this often: at its own 60 a key waits for up to 17 ms, and nothing else is gained
     os.environ.setdefault("TEXTUAL_FPS", "120")
-    from turbotui.app.dashboard import TurbotuiApp  # noqa: PLC0415 - as said
-    from turbotui.app.running import collect, run_app, settle  # noqa: PLC0415 - as said
+    from turbotui.app import dashboard, running  # noqa: PLC0415 - as said
 
-    app = TurbotuiApp(session, columns, theme=arguments.theme,
-                      profile=None if profile is None else (arguments.profile, profile), on_shown=settle,
-                      on_rest=collect)
-    app.open_recorder = _open_recorder
-    return run_app(app, lambda: session.stop(1.0), lambda: session.failure)
+    return dashboard, running
+
+
+def _at_once(work: Callable[[], T], _doing: str) -> T:
+    return work()
+
+
+def _help() -> Sequence[Line]:
+    from turbotui.app.plain_help import plain_help  # noqa: PLC0415 - few ask for it before there are screens
+
+    return plain_help()
 
 
 def _way(arguments: argparse.Namespace) -> Way | None:

@@ -1,0 +1,136 @@
+"""The dashboard in a terminal whose machine never answers, and what a start imports."""
+
+# ruff: noqa: S603 - the program under test
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from barepty import BarePty
+from patience import PATIENCE
+
+OPENING = "turbotui.opening"
+
+
+@pytest.fixture
+def silent(tmp_path: Path) -> Iterator[BarePty]:
+    """The dashboard on files of a machine of which the first one that is read is a pipe that nobody writes to."""
+    for folder in ("proc", "sys/devices/system/cpu"):
+        (tmp_path / folder).mkdir(parents=True)
+    os.mkfifo(tmp_path / "sys/devices/system/cpu/online")
+    os.mkfifo(tmp_path / "proc/cpuinfo")
+    terminal = BarePty((sys.executable, "-m", "turbotui", "--sysroot", str(tmp_path)), controlling=True)
+    yield terminal
+    terminal.end()
+
+
+@pytest.mark.parametrize("key", [b"q", b"\x03"])
+def test_it_is_painted_and_can_be_left_before_the_first_reading(silent: BarePty, key: bytes) -> None:
+    silent.until(rb"Looking what can be read.*quit")
+    silent.press(b"?")
+    silent.until(rb"Show the keys")
+    silent.press(b"\x1b")
+    silent.until(rb"Looking what can be read")
+    silent.press(key)
+    assert silent.ended() == 0
+    assert silent.restored
+    assert silent.output.count(b"\x1b[?1049l") == 1
+
+
+def test_a_key_typed_before_there_are_screens_goes_to_its_screen() -> None:
+    terminal = BarePty((sys.executable, "-m", "turbotui", "--machine", "guest"), controlling=True)
+    try:
+        terminal.until(rb"Looking what can be read")
+        os.write(terminal.master, b"9")
+        terminal.until(rb"from turbotui|capabilit|source")
+        assert terminal.output.count(b"\x1b[?1049h") == 1, "the driver takes the screen over as it is"
+        terminal.press(b"q")
+        assert terminal.ended() == 0
+        assert terminal.restored
+        assert terminal.output.count(b"\x1b[?1049l") == 1
+    finally:
+        terminal.end()
+
+
+def test_what_is_wrong_is_said_below_the_shells_own_lines() -> None:
+    terminal = BarePty((sys.executable, "-m", "turbotui", "--machine", "nosuch"), controlling=True)
+    try:
+        assert terminal.ended() == 2
+        screens, _, said = terminal.output.rpartition(b"\x1b[?25h")
+        assert screens.endswith(b"\x1b[?1049l")
+        assert b"turbotui: there is no simulated machine" in said
+        assert terminal.restored
+    finally:
+        terminal.end()
+
+
+def test_a_terminal_that_can_only_print_is_not_drawn_on_by_the_opening() -> None:
+    terminal = BarePty((sys.executable, "-m", "turbotui", "--machine", "nosuch"), controlling=True,
+                       environment={"TERM": "dumb"})
+    try:
+        assert terminal.ended() in (2, 4)
+        assert b"\x1b" not in terminal.output
+    finally:
+        terminal.end()
+
+
+def _imported(program: str) -> set[str]:
+    """The modules that a program has imported when it ends, one of turbotui's own a word."""
+    shown = "\nprint(*sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", f"import sys\n{program}{shown}"], capture_output=True, text=True,
+                          check=True, timeout=PATIENCE, stdin=subprocess.DEVNULL)
+    return set(done.stdout.splitlines()[-1].split())
+
+
+FIRST_PAINT = """
+import turbotui.cli, turbotui.features.dashboard.verb
+import turbotui.opening.waiting, turbotui.opening.readings, turbotui.opening.terminal
+"""
+VERSION = "from turbotui.cli import main\nmain(['stat', '--version'])"
+ONE_LINE = "from turbotui.cli import main\nmain(['stat', '-q', '-S', '-n', '1', '-i', '0.01', '--machine', 'guest'])"
+BELOW = {"turbotui", "turbotui.cli", "turbotui.dataclass", "turbotui.errors", "turbotui.feature", "turbotui.untrusted",
+         "turbotui.tables", "turbotui.tables.terminal_text"}
+"""What every command line imports, beside the lists of verbs and screens of `turbotui.features`."""
+
+
+def _own(modules: set[str]) -> set[str]:
+    return {name for name in modules if name.partition(".")[0] == "turbotui"
+            and not (name.startswith("turbotui.features") and name.count(".") < 3)}
+
+
+def test_the_first_paint_imports_this_and_nothing_else() -> None:
+    modules = _imported(FIRST_PAINT)
+    assert _own(modules) - BELOW == {
+        "turbotui.commands", "turbotui.commands.arguments", "turbotui.features.dashboard.verb", "turbotui.machine",
+        "turbotui.machine.signal_guard", "turbotui.opening", "turbotui.opening.keys", "turbotui.opening.picture",
+        "turbotui.opening.readings", "turbotui.opening.terminal", "turbotui.opening.waiting", "turbotui.sampling",
+        "turbotui.sampling.limits", "turbotui.terminal", "turbotui.terminal.handover", "turbotui.terminal.modes",
+        "turbotui.terminal.writer",
+    }
+    assert modules.isdisjoint({"asyncio", "textual", "rich", "ctypes", "logging", "ssl", "subprocess", "json"})
+
+
+def test_the_help_of_the_opening_imports_no_textual() -> None:
+    modules = _imported("from turbotui.app.plain_help import plain_help\nplain_help()")
+    assert not {name for name in modules if name.partition(".")[0] in {"textual", "rich", "asyncio"}}
+
+
+def test_the_version_of_stat_imports_this_and_nothing_else() -> None:
+    modules = _imported(VERSION)
+    assert _own(modules) - BELOW == {
+        "turbotui.features.stat.getopt", "turbotui.features.stat.options", "turbotui.features.stat.streams",
+        "turbotui.features.stat.verb", "turbotui.machine", "turbotui.machine.cpulist", "turbotui.quantities",
+        "turbotui.quantities.units", "turbotui.tables.formats",
+    }
+    assert modules.isdisjoint({"asyncio", "textual", "rich", "ctypes", "logging", "ssl", "subprocess", "json"})
+
+
+def test_a_line_of_stat_imports_no_screen() -> None:
+    modules = _imported(ONE_LINE)
+    packages = {name.split(".")[1] for name in _own(modules) if "." in name}
+    assert packages.isdisjoint({"app", "widgets", "opening", "terminal", "diagnosis"})
+    assert modules.isdisjoint({"textual", "rich", "tomllib", "plotext"})

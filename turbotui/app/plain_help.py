@@ -1,0 +1,35 @@
+"""The help of the opening: every key by its place, from the table of actions. Nothing here imports Textual."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from turbotui.app.actions import ACTIONS, Where
+from turbotui.features import FEATURES
+from turbotui.opening.picture import DIM, PLAIN, STRONG, Line
+
+_WORDS: Final[Mapping[str, str]] = {"\u2191": "Up", "\u2193": "Down", "\u2190": "Left", "\u2192": "Right",
+                                    "\u232b": "Backspace"}
+"""Keys whose sign is not in every character set."""
+
+
+def plain_help() -> list[Line]:
+    """What every key does, once the screens are there; screens stand below the keys of every screen."""
+    lines: list[Line] = [((" The screens come as soon as it is known what this machine offers. Then:", DIM),), ()]
+    screens = sorted((screen for feature in FEATURES for screen in feature.screens), key=lambda screen: screen.number)
+    for where in Where:
+        members = [action for action in ACTIONS if action.where[0] is where]
+        if not members:
+            continue
+        lines.append(((f" {where.value}", STRONG),))
+        lines += [_line(action.shown, action.help) for action in members]
+        if where is Where.APP:
+            lines += [_line(screen.number, f"Screen: {screen.word}.") for screen in screens]
+        lines.append(())
+    return lines
+
+
+def _line(shown: str, text: str) -> Line:
+    key = "".join(_WORDS.get(letter, letter) for letter in shown)
+    return (f"   {key:<14}", STRONG), (text if text.isascii() else "".join(_WORDS.get(one, one) for one in text), PLAIN)

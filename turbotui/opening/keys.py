@@ -1,0 +1,39 @@
+"""What was typed before there are screens: cut into keys, of which a few act at once and the others are kept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+_KEY: Final = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1bO.|\x1b[^\x1b\[O]|[\xc0-\xff][\x80-\xbf]*|.", re.DOTALL)
+"""A control sequence or one of SS3 (ECMA-48, 5.4; xterm's function keys), a character of UTF-8, or a byte."""
+
+LEAVE: Final = frozenset((b"q", b"\x1b[21~"))
+"""`q` and F10."""
+INTERRUPT: Final = b"\x03"
+SUSPEND: Final = b"\x1a"
+HELP: Final = frozenset((b"?", b"\x1bOP", b"\x1b[11~"))
+"""`?` and F1."""
+CLOSE: Final = frozenset((b"\x1b", b"q", *HELP))
+"""Keys that close the help."""
+ON: Final = frozenset((b"j", b" ", b"\x1b[B", b"\x1bOB", b"\x1b[6~", b"\x06"))
+"""Keys that scroll the help on: arrow, space, page down."""
+BACK: Final = frozenset((b"k", b"\x1b[A", b"\x1bOA", b"\x1b[5~", b"\x02"))
+"""Keys that scroll the help back."""
+_HARMLESS: Final = frozenset(b"0123456789\t hjkl")
+
+
+def keys(data: bytes) -> Iterator[bytes]:
+    """The keys of what was typed, in their order; together they are all of it."""
+    for found in _KEY.finditer(data):
+        yield found[0]
+
+
+def may_be_text(kept: bytes) -> bool:
+    """Whether a key among those that were kept may have asked for a text, of which the next key is a part.
+
+    Args:
+        kept: keys that wait for their screen; those that only choose a screen or move a cursor ask for nothing.
+    """
+    return any(key[:1] != b"\x1b" and (len(key) > 1 or key[0] not in _HARMLESS) for key in keys(kept))

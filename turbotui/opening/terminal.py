@@ -1,0 +1,137 @@
+"""The terminal while there is no Textual: its modes, its pictures and its end, by plain escape sequences."""
+
+from __future__ import annotations
+
+import os
+import signal
+import termios
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Final
+
+from turbotui.opening.picture import BAR, DIM, PLAIN, STRONG, Line
+from turbotui.terminal.handover import Handover
+from turbotui.terminal.modes import modes_of, set_raw, wait_for_front
+from turbotui.terminal.writer import TerminalWriter
+
+_ENTER: Final = b"\x1b[?1049h\x1b[?25l\x1b[?7l"
+_LEAVE: Final = b"\x1b[?2026l\x1b[m\x1b[?7h\x1b[?1049l\x1b[?25h"
+"""Alternate screen, no cursor, no line wrap; as of XTerm Control Sequences, "Functions using CSI"."""
+_PATIENCE: Final = 0.5  # seconds that leaving waits for a terminal that takes nothing
+_READ: Final = 4096
+
+GROUNDS: Final[Mapping[str, Mapping[str, str]]] = {
+    "calm": {PLAIN: "b9c3cc", DIM: "6b7681", STRONG: "e6ebf0", BAR: "6f9fb8", "ground": "10151a"},
+    "contrast": {PLAIN: "ffffff", DIM: "b2b2b2", STRONG: "ffffff", BAR: "5fd7ff", "ground": "000000"},
+}
+"""Colours of the themes that have their own, so that the ground stays when Textual paints it; a test compares them."""
+_WITHOUT: Final[Mapping[str, str]] = {PLAIN: "\x1b[m", DIM: "\x1b[0;2m", STRONG: "\x1b[0;1m", BAR: "\x1b[m"}
+
+
+class OpeningTerminal:
+    """One terminal, entered by `enter` and given back by `leave`, or by the driver that took it over.
+
+    Args:
+        keys: descriptor that is read.
+        screen: descriptor that is written.
+        theme: name of the theme that will be shown; None for the first.
+        environment: of the process: which colours the terminal has.
+
+    Attributes:
+        handover: for the driver.
+    """
+
+    def __init__(self, keys: int, screen: int, theme: str | None, environment: Mapping[str, str]) -> None:
+        self.keys = keys
+        self.handover = Handover()
+        self._screen = screen
+        self._styles = styles(theme, environment)
+        self._entered = False
+        self._writer = TerminalWriter(screen, lambda _error: None, lambda: None)
+        self._started = False
+
+    def enter(self) -> None:
+        """Take the terminal over, once it is ours."""
+        wait_for_front(self.keys)
+        self.handover.modes = modes_of(self.keys)
+        with suppress(termios.error):  # it is gone, which the next read tells
+            set_raw(self.keys)
+        if not self._started:
+            self._started = True
+            self._writer.start()
+        self._writer.write(_ENTER, must=True)
+        self._entered = True
+
+    def enter_again(self) -> None:
+        """Set the modes once more: who stopped the process may have set others."""
+        with suppress(termios.error):
+            set_raw(self.keys)
+        self._writer.write(_ENTER, must=True)
+
+    def leave(self) -> None:
+        """Give the terminal back as it was; nothing if the driver has it, or nobody took it."""
+        if self._entered and not self.handover.taken:
+            self._entered = False
+            self._writer.settle(_LEAVE, _PATIENCE)
+            with suppress(termios.error):
+                termios.tcflush(self.keys, termios.TCIFLUSH)
+                if self.handover.modes is not None:
+                    termios.tcsetattr(self.keys, termios.TCSANOW, self.handover.modes)
+
+    def hand_over(self) -> Handover:
+        """Write what is left, and leave everything else to the driver that is given this."""
+        self._writer.settle(b"", _PATIENCE)
+        return self.handover
+
+    def close(self) -> None:
+        """Leave, and end what writes."""
+        self.leave()
+        if self._started:
+            self._writer.close()
+
+    def draw(self, lines: Sequence[Line]) -> None:
+        """Draw a whole screen."""
+        plain = self._styles[PLAIN]
+        rows = ["".join(self._styles[style] + text for text, style in line) + plain + "\x1b[K" for line in lines]
+        text = "\x1b[?2026h\x1b[H" + "\r\n".join(rows) + "\x1b[?2026l"
+        self._writer.write(text.encode(errors="replace"))
+
+    def read(self) -> bytes:
+        """What was typed; empty when the terminal is gone."""
+        try:
+            return os.read(self.keys, _READ)
+        except OSError:
+            return b""
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Columns and lines; those of a terminal that tells none are 80 and 24."""
+        try:
+            columns, lines = os.get_terminal_size(self._screen)
+        except OSError:
+            return 80, 24
+        return columns or 80, lines or 24
+
+    def stop(self) -> None:
+        """Give the terminal back, stop as the shell expects it, and take the terminal over when continued in front."""
+        self.leave()
+        handler = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+        # The default action, not SIGSTOP: where no shell could continue us (an orphaned process group) it does nothing.
+        signal.pthread_kill(threading.get_ident(), signal.SIGTSTP)
+        signal.signal(signal.SIGTSTP, handler)
+        self.enter()
+
+
+def styles(theme: str | None, environment: Mapping[str, str]) -> Mapping[str, str]:
+    """The control sequence of each style: the theme's own colours where the terminal shows all, else none."""
+    colours = GROUNDS.get(theme or "calm")
+    every = environment.get("COLORTERM", "").lower() in ("truecolor", "24bit")
+    if colours is None or not every or environment.get("NO_COLOR"):
+        return _WITHOUT
+    ground = _rgb(48, colours["ground"])
+    return {style: f"\x1b[0;{_rgb(38, colours[style])};{ground}m" for style in (PLAIN, DIM, STRONG, BAR)}
+
+
+def _rgb(layer: int, colour: str) -> str:
+    return f"{layer};2;{int(colour[:2], 16)};{int(colour[2:4], 16)};{int(colour[4:], 16)}"

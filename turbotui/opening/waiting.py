@@ -1,0 +1,230 @@
+"""Waits for what takes long, on another thread, while the first one draws and takes keys."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from typing import Final, Self, TypeVar
+
+from turbotui.dataclass import dataclass
+from turbotui.errors import TerminalError
+from turbotui.machine.signal_guard import guarded_signals
+from turbotui.opening import keys as typing_keys
+from turbotui.opening.picture import Line, Moment, help_lines, opening_lines
+from turbotui.opening.readings import Known, busy
+from turbotui.opening.terminal import OpeningTerminal
+from turbotui.terminal.handover import Handover
+
+T = TypeVar("T")
+_SOON: Final = 0.1  # seconds to the second reading, with which bars have a length
+_LATER: Final = 1.0  # seconds between further readings
+_DONE, _LEAVE, _DRAW, _STOP, _AGAIN = (bytes((number,)) for number in range(5))
+
+
+class LeftError(Exception):
+    """The person left, or the terminal is gone, before the screen was there.
+
+    Args:
+        exit_status: of the command.
+    """
+
+    def __init__(self, exit_status: int = 0) -> None:
+        super().__init__("left before the screen was there")
+        self.exit_status = exit_status
+
+
+@dataclass(slots=True)
+class _Outcome:
+    """What the other thread came to: one of them is set when it has ended."""
+
+    value: list[object]
+    error: BaseException | None = None
+
+
+class Opening:
+    """The screen before the screens, while its block runs; the terminal is as before when the block ends.
+
+    Args:
+        terminal: not entered yet.
+        look: reads what is cheap; None for a machine that is not this one.
+        help_text: all lines of the help, asked for when somebody wants it.
+    """
+
+    def __init__(self, terminal: OpeningTerminal, look: Callable[[], Known] | None,
+                 help_text: Callable[[], Sequence[Line]]) -> None:
+        self._terminal = terminal
+        self._look = look
+        self._help_text = help_text
+        self._help: Sequence[Line] | None = None
+        self._scrolled = 0
+        self._began = time.monotonic()
+        self._older = self._newer = None if look is None else look()
+        self._looked = self._began
+        self._looks = 1
+        self._doing = "starting"
+        self._left = False
+        self._wake, self._waker = os.pipe()
+        self._open = ExitStack()
+
+    def __enter__(self) -> Self:
+        """Catch signals, take the terminal over, and draw."""
+        self._open.callback(os.close, self._wake)  # what still runs then says its end to nobody
+        self._open.callback(self._terminal.close)
+        self._open.enter_context(guarded_signals(self._signals()))
+        self._terminal.enter()
+        self._draw()
+        return self
+
+    def __exit__(self, *_what: object) -> None:
+        """Give the terminal back, whatever happened, unless the driver has done so."""
+        self._open.close()
+
+    def wait_for(self, work: Callable[[], T], doing: str) -> T:
+        """Run something on another thread; meanwhile keys act, bars move, and signals are obeyed.
+
+        Args:
+            work: may take for ever.
+            doing: what it is, for people.
+
+        Returns:
+            What it returns.
+
+        Raises:
+            LeftError: the person left, or the terminal is gone; the thread is left alone.
+            BaseException: what it raised.
+        """
+        self._doing = doing
+        self._draw()
+        outcome = _Outcome([])
+
+        def run() -> None:
+            try:
+                outcome.value.append(work())
+            except BaseException as error:  # noqa: BLE001 - raised on the thread that waits
+                outcome.error = error
+            self._tell(_DONE)
+
+        threading.Thread(target=run, name="opening", daemon=True).start()
+        self._take_keys_until_done()
+        if outcome.error is not None:
+            raise outcome.error
+        value: T = outcome.value[0]  # type: ignore[assignment]
+        return value
+
+    def _tell(self, what: bytes) -> None:
+        try:
+            os.write(self._waker, what)
+        except OSError:  # nobody waits any more
+            return
+
+    def _signals(self) -> Mapping[signal.Signals, Callable[[int], None]]:
+        calls = dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), _LEAVE)
+        calls |= {signal.SIGWINCH: _DRAW, signal.SIGTSTP: _STOP, signal.SIGCONT: _AGAIN}
+
+        def call(what: bytes) -> Callable[[int], None]:
+            return lambda _number: self._signalled(what)
+
+        return {number: call(what) for number, what in calls.items()}
+
+    def _signalled(self, what: bytes) -> None:
+        self._left = self._left or what == _LEAVE
+        self._tell(what)
+
+    def _take_keys_until_done(self) -> None:
+        poll = select.poll()
+        poll.register(self._terminal.keys, select.POLLIN)
+        poll.register(self._wake, select.POLLIN)
+        done = False
+        while not done:
+            ready = dict(poll.poll(max(0.0, self._next_look() - time.monotonic()) * 1e3 + 1))
+            if self._terminal.keys in ready:
+                self._typed(self._terminal.read())
+            if self._wake in ready:
+                done = self._told(os.read(self._wake, 1))
+            if time.monotonic() >= self._next_look():
+                self._look_again()
+                self._draw()
+
+    def _told(self, what: bytes) -> bool:
+        """Obey a signal; true when the other thread has ended."""
+        if what == _LEAVE:
+            raise LeftError
+        if what == _STOP:
+            self._terminal.stop()
+        elif what == _AGAIN:
+            self._terminal.enter_again()
+        if what != _DONE:
+            self._draw()
+        return what == _DONE
+
+    # Keys
+
+    def _typed(self, data: bytes) -> None:
+        if not data:
+            raise LeftError(TerminalError.exit_status)
+        for key in typing_keys.keys(data):
+            if key == typing_keys.INTERRUPT:
+                raise LeftError
+            if key == typing_keys.SUSPEND:
+                os.kill(0, signal.SIGTSTP)  # every process of the group, as a terminal in its usual modes does
+            elif self._help is not None:
+                self._in_help(key, self._help)
+            else:
+                self._act(key)
+        self._draw()
+
+    def _act(self, key: bytes) -> None:
+        kept = self._terminal.handover
+        if typing_keys.may_be_text(kept.typed):
+            kept.typed += key
+        elif key in typing_keys.LEAVE:
+            raise LeftError
+        elif key in typing_keys.HELP:
+            self._help, self._scrolled = self._help_text(), 0
+        else:
+            kept.typed += key
+
+    def _in_help(self, key: bytes, shown: Sequence[Line]) -> None:
+        page = max(1, self._terminal.size[1] - 2)
+        by = (key in typing_keys.ON) - (key in typing_keys.BACK)
+        if key in typing_keys.CLOSE:
+            self._help = None
+        elif by:
+            step = page if key[-1:] in (b"~", b" ") else 1
+            self._scrolled = max(0, min(len(shown) - page, self._scrolled + by * step))
+
+    # What is drawn
+
+    def _next_look(self) -> float:
+        return self._looked + (_SOON if self._looks == 1 else _LATER)
+
+    def _look_again(self) -> None:
+        self._looked = time.monotonic()
+        self._looks += 1
+        if self._look is not None:
+            self._older, self._newer = self._newer, self._look()
+
+    def _draw(self) -> None:
+        width, height = self._terminal.size
+        if self._help is not None:
+            self._terminal.draw(help_lines(self._help, self._scrolled, width, height))
+            return
+        two = self._older is not None and self._newer is not None and self._looks > 1
+        moment = Moment(self._newer, busy(self._older, self._newer) if two else {},  # type: ignore[arg-type]
+                        self._doing, time.monotonic() - self._began, bool(self._terminal.handover.typed))
+        self._terminal.draw(opening_lines(moment, width, height))
+
+    def hand_over(self) -> Handover:
+        """What the driver takes over. A help that is open is asked for again, and typed keys come behind it."""
+        if self._help is not None:
+            self._terminal.handover.typed = b"?" + self._terminal.handover.typed
+        return self._terminal.hand_over()
+
+    def asked_to_leave(self) -> bool:
+        """Whether a signal that ends the program came, and nobody has obeyed it yet."""
+        return self._left
