@@ -8,6 +8,7 @@ import shutil
 import statistics
 import sys
 
+from bench.beside_peers import SLEEPING, beside_peers, megabytes_after_screens
 from bench.beside_turbostat import text_costs
 from bench.dashboard import PEERS, Cost, cost_of_dashboard, cost_of_program, key_to_paint, start_up
 from bench.events import STRINGS, encoding_seconds
@@ -63,7 +64,8 @@ def main() -> int:
         median, late = redraw_seconds(size)
         print(f"  {size[0]}x{size[1]:<30} median {median * 1e3:6.1f} ms   p95 {late * 1e3:6.1f} ms")
 
-    print("\ncost of the dashboard (% of one CPU; simulation is paid by nobody on a real machine)")
+    print("\ncost of the dashboard (% of one CPU; to reach: the screen of 1,024 CPUs 1 %)")
+    print("  simulation, in all and reading, is paid by nobody on a real machine")
     print(f"  {'':<34} {'all':>7} {'screen':>7} {'sampler':>8} {'reading':>8} {'RSS MB':>7} {'kB/s':>6}")
     rows: list[Cost] = [
         cost_of_dashboard("this machine", [], seconds),
@@ -81,11 +83,14 @@ def main() -> int:
     for title, watched in (("256 CPUs", "0-255"), ("1,024 CPUs", "")):
         print(f"  {'of it the model of ' + title:<34} {'':>31} {model_megabytes('big-8s', watched):7.0f}")
 
+    _print_beside_peers(seconds)
+
     print("\nstart-up to the first painted frame (seconds, of 3)")
     starts = [start_up([]) for _ in range(3)]
     print(f"  this machine: {min(starts):.2f} / {statistics.median(starts):.2f} / {max(starts):.2f}")
 
-    print(f"\nkey to paint (ms, {_KEYS} cursor keys; the model's arithmetic delays keys of a simulated machine)")
+    print(f"\nkey to paint (ms, {_KEYS} cursor keys; to reach: p95 4, 8 with CPUs busy)")
+    print("  the model's arithmetic delays keys of a simulated machine")
     busy = os.cpu_count() or 1
     for name, words, burners in (
         ("this machine", [], 0),
@@ -97,6 +102,16 @@ def main() -> int:
         p95 = times[int(len(times) * 0.95)]
         print(f"  {name:<34} median {statistics.median(times):6.1f}   p95 {p95:6.1f}   max {times[-1]:6.1f}")
     return 0
+
+
+def _print_beside_peers(seconds: float) -> None:
+    print(f"\nbeside each other at one time, {SLEEPING} sleeping processes (to reach: a peer's CPU time, and 0.45 %)")
+    for size in ((200, 50), (200, 60)):
+        for share in beside_peers(seconds, size):
+            ratio = "" if share.ratio == 1 else f"   turbotui {share.ratio:.2f} times as much"
+            print(f"  {size[0]}x{size[1]}  {share.name:<26} {share.percent:7.2f} %{ratio}")
+    print("\nmemory after every screen was shown, this machine, 200x60 (to reach: 45 MB)")
+    print(f"  {megabytes_after_screens((200, 60)):7.1f} MB")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bench.terminal import Terminal
+from bench.typing_keys import sent
 
 _COLUMNS, _ROWS = 200, 60
 _WARM_UP = 4.0  # seconds: imports, first frames, first layout
@@ -96,7 +97,7 @@ def key_to_paint(words: Sequence[str], keys: int, burners: int) -> list[float]:
         terminal.drain(_WARM_UP)
         for number in range(keys):
             terminal.drain(0.1)
-            terminal.press(b"\x1b[B" if number % 40 < 20 else b"\x1b[A")
+            terminal.press(sent("down" if number % 40 < 20 else "up"))
             waited = terminal.first_bytes(2.0)
             if waited is not None:
                 times.append(1e3 * waited)

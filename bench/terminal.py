@@ -89,6 +89,14 @@ class Terminal:
             resident = int(file.read().split()[1])
         return Usage((int(fields[11]) + int(fields[12])) / _TICKS, resident * _PAGE)
 
+    def cpu_seconds(self) -> float:
+        """CPU time of the process and all its threads, in steps of ns where /proc has them of 10 ms.
+
+        By the clock of a process that clock_getcpuclockid(3) gives; Linux makes its number of the process's as
+        CPUCLOCK_SCHED of MAKE_PROCESS_CPUCLOCK in include/linux/posix-timers_types.h.
+        """
+        return time.clock_gettime(~self._pid << 3 | 2)
+
     def ended(self) -> bool:
         """Whether the program has ended; asks without taking its exit status away from `end`."""
         return os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None

@@ -35,6 +35,7 @@ class FrameLevels:
     _tens: int = -1
     _likes: dict[RowId, RowId] = field(default_factory=dict)
     _firsts: dict[tuple[RowId, str | None], RowId] = field(default_factory=dict)
+    _inside: dict[RowId, Sequence[RowId]] = field(default_factory=dict)
     _ends: dict[tuple[ColumnId, RowId], Ends] = field(default_factory=dict)
 
     def share(self, frame: Frame, column: CounterColumn, row: RowId, value: Value) -> float | None:
@@ -84,7 +85,9 @@ class FrameLevels:
         instance = None if value is not None or row.scope is Scope.CPU else frame.topology.instance(row)
         if instance is None:
             return value
-        likes = {self._like(cpu_row(cpu)) for cpu in instance.cpus}
+        likes = self._inside.get(row)
+        if likes is None:  # once for a topology: a thousand CPUs are of few kinds
+            likes = self._inside[row] = tuple({self._like(cpu_row(cpu)): None for cpu in instance.cpus})
         return max((each for like in likes if isinstance(each := frame.cell(column, like), int | float)), default=None)
 
     def _renew(self, frame: Frame) -> None:
@@ -93,6 +96,7 @@ class FrameLevels:
             self._topology = frame.topology
             self._likes.clear()
             self._firsts.clear()
+            self._inside.clear()
             self._ends.clear()
         if frame.seq // _KEPT != self._tens:
             self._tens = frame.seq // _KEPT

@@ -1,0 +1,119 @@
+"""The dashboard beside htop and btop: all at the same time, so that a machine that is slow today is slow for each."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench.terminal import Terminal
+from bench.typing_keys import sent
+from turbotui.app.screen_table import SCREENS
+
+SLEEPING = 100
+"""Processes beside, which htop and btop list and the dashboard does not."""
+_WARM_UP = 8.0  # seconds: imports, first frames, first layout, and the short first interval
+_LOOK = 2.0  # seconds on each screen: its first numbers, and one more frame
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A program that is measured.
+
+    Attributes:
+        files: below its configuration directory, by their paths.
+    """
+
+    name: str
+    words: tuple[str, ...]
+    files: Mapping[str, str] = field(default_factory=dict)
+
+
+TURBOTUI = Peer("turbotui, 1 Hz", (sys.executable, "-m", "turbotui", "-i", "1"))
+PEERS = (
+    Peer("htop -d 10, 1 Hz", ("htop", "-d", "10")),
+    Peer("btop at 1 Hz", ("btop",), {"btop/btop.conf": "update_ms = 1000\n"}),
+    Peer("btop, its default of 2 s", ("btop",)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Percent of one CPU, and of what turbotui takes the multiple of a peer's in the same run."""
+
+    name: str
+    percent: float
+    ratio: float
+
+
+def beside_peers(seconds: float, size: tuple[int, int]) -> Sequence[Share]:
+    """CPU time of each over the same seconds, each in a terminal of this size; a peer that is not there is left out."""
+    chosen = [TURBOTUI, *(peer for peer in PEERS if shutil.which(peer.words[0]))]
+    with ExitStack() as stack:
+        stack.enter_context(_sleepers())
+        terminals = [stack.enter_context(_running(peer, size)) for peer in chosen]
+        _drain(terminals, _WARM_UP)
+        before, start = [terminal.cpu_seconds() for terminal in terminals], time.monotonic()
+        _drain(terminals, seconds)
+        after, end = [terminal.cpu_seconds() for terminal in terminals], time.monotonic()
+    shares = [100.0 * (last - first) / (end - start) for first, last in zip(before, after, strict=True)]
+    return [Share(peer.name, share, shares[0] / share) for peer, share in zip(chosen, shares, strict=True)]
+
+
+def megabytes_after_screens(size: tuple[int, int]) -> float:
+    """Resident megabytes of the dashboard after every screen was shown, as soon as the first is shown again."""
+    with _running(TURBOTUI, size) as terminal:
+        terminal.drain(_WARM_UP)
+        for number in (*(screen.number for screen in SCREENS), SCREENS[0].number):
+            terminal.press(sent(number))
+            terminal.drain(_LOOK)
+        return terminal.usage().rss_bytes / 1e6
+
+
+@contextmanager
+def _sleepers() -> Iterator[None]:
+    sleep = shutil.which("sleep") or sys.exit("sleep is not there")
+    sleepers = [subprocess.Popen([sleep, "1000000"]) for _ in range(SLEEPING)]  # noqa: S603 - found on PATH
+    try:
+        yield
+    finally:
+        for sleeper in sleepers:
+            sleeper.kill()
+        for sleeper in sleepers:
+            sleeper.wait()
+
+
+@contextmanager
+def _running(peer: Peer, size: tuple[int, int]) -> Iterator[Terminal]:
+    with tempfile.TemporaryDirectory() as directory:
+        for path, text in peer.files.items():
+            file = Path(directory) / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        terminal = Terminal(peer.words, *size, {"XDG_CONFIG_HOME": directory})
+        try:
+            yield terminal
+        finally:
+            terminal.end()
+
+
+def _drain(terminals: Sequence[Terminal], seconds: float) -> None:
+    """Take what all of them write, so that none waits for its terminal."""
+    threads = [threading.Thread(target=_drain_one, args=(terminal, seconds)) for terminal in terminals]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def _drain_one(terminal: Terminal, seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0:
+        terminal.drain(left)
