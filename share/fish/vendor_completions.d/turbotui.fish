@@ -153,6 +153,7 @@ complete -c turbotui -n '__fish_seen_subcommand_from tasks' -s i -l interval -r 
 complete -c turbotui -n '__fish_seen_subcommand_from tasks' -s n -l intervals -r -d 'end after so many (default interval: 1 s)'
 complete -c turbotui -n '__fish_seen_subcommand_from tasks' -s e -l event -r -d 'count this too, in perf'\''s words; instead of instructions, cycles and cache misses; flops stands for what this processor'\''s metric definition makes FLOPs and bytes of, double for those of double precision; sets that do not fit together are multiplexed, and say so'
 complete -c turbotui -n '__fish_seen_subcommand_from tasks' -l by -x -a 'thread process command unit' -d 'what a row stands for (default thread)'
+complete -c turbotui -n '__fish_seen_subcommand_from tasks' -l waits -d 'what tasks waited for too: a CPU, storage, sleep, their quota; it costs a record at each switch of the machine'
 complete -c turbotui -n '__fish_seen_subcommand_from tasks' -l timeline -d 'where each thread ran: time from left to right, CPU as number and colour'
 complete -c turbotui -n '__fish_seen_subcommand_from tasks' -l replay -r -d 'the intervals of a recording (turbotui record) instead of a machine'\''s'
 complete -c turbotui -n '__fish_seen_subcommand_from tasks' -l from -r -d 'with --replay: from here on: 14:03, 2026-11-22 14:03, +5m after the beginning, -5m before the end'

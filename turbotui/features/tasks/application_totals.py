@@ -13,7 +13,7 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
 from turbotui.features.tasks.tables import Grouping, TaskRow, task_rows
-from turbotui.features.tasks.thread_totals import Mark
+from turbotui.features.tasks.thread_totals import Mark, Thread
 from turbotui.features.tasks.totals_table import IN_NO_ROW
 from turbotui.machine.tasks.sets import TaskSampling
 
@@ -161,6 +161,11 @@ class ApplicationTotals:
     def tidy(self) -> tuple[Mapping[int, int], ...]:
         """Put the oldest of very many ended threads together; see `SampleAggregator.tidy`."""
         return tuple(one.tidy() for one in self._aggregators)
+
+    def threads(self) -> dict[int, Thread]:
+        """The numbers of threads by the serial number of their entry, without those that were put together."""
+        return {entry.serial: Thread(entry.pid, entry.tid) for one in self._aggregators for entry in one.entries()
+                if entry.tid > 0}
 
     def rows(self, by: Grouping, since: Marks | None = None, application: str = "",
              before: Marks | None = None) -> list[TaskRow]:

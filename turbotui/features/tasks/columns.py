@@ -13,6 +13,7 @@ from turbotui.features.tasks.fact_columns import FIRST_FACTS, LAST_FACTS, PROC, 
 from turbotui.features.tasks.numerics import Numerics
 from turbotui.features.tasks.tables import TaskRow
 from turbotui.features.tasks.thread_totals import RUN, RUN_MEANING, SWITCHES
+from turbotui.features.tasks.waits import WAIT, WAIT_BY_ID, WAIT_FACTS, WaitCell, WaitFact
 from turbotui.machine.tasks.proc_facts import TaskFacts, TaskLooks
 from turbotui.quantities.columns import PERCENT, Column, Value
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -104,6 +105,12 @@ def _fact_column(fact: TaskFact) -> TaskColumn:
                       default=fact.default, help=fact.help)
 
 
+def _wait_column(fact: WaitFact) -> TaskColumn:
+    """The column of something that a task waits for."""
+    return TaskColumn(fact.id, fact.unit, fact.decimals, (WAIT,), lambda i: fact.cell(i.row.waits, i.seconds).value,
+                      width=fact.width, priority=2, default=False, help=fact.help, document=fact.document)
+
+
 _CPUS: Final = 6
 
 
@@ -176,6 +183,7 @@ TASK_COLUMNS: Final[tuple[TaskColumn, ...]] = (
     TaskColumn("Fault/s", "/s", 0, ("faults",), _scaled("faults", 1.0), width=7, priority=6,
                help="page faults"),
     *map(_fact_column, LAST_FACTS),
+    *map(_wait_column, WAIT_FACTS),
     # what the rates above are made of, for whoever adds up
     TaskColumn("Time_s", "s", 6, (CPU_TIME,), lambda i: i.row.run_seconds, width=12, default=False,
                help="CPU time in the interval"),
@@ -201,10 +209,17 @@ def is_estimate(column: TaskColumn, inputs: TaskInputs) -> bool:
     """Whether the cell is made of counts that were not counted all the time, or of a clock that is too low."""
     if CPU_TIME in column.needs:
         return inputs.row.guessed
+    if WAIT in column.needs:
+        return wait_cell(column, inputs).partial
     estimated = inputs.row.estimated
     if {FLOP, DOUBLE_FLOP, BYTE}.isdisjoint(column.needs):
         return not estimated.isdisjoint(column.needs)
     return not estimated.isdisjoint(inputs.numerics.counted)
+
+
+def wait_cell(column: TaskColumn, inputs: TaskInputs) -> WaitCell:
+    """The value of a column of waits, and why it has none."""
+    return WAIT_BY_ID[column.id].cell(inputs.row.waits, inputs.seconds)
 
 
 NOT_SCHEDULED: Final = "did not run while the set that counts it was on"
@@ -244,6 +259,8 @@ def why_missing(column: TaskColumn, names: tuple[str, ...], numerics: Numerics,
     for need in column.needs:
         if need in (CPU_TIME, PROC):
             return None  # perf's task clock at least; of each row /proc says something, or why not
+        if need == WAIT:
+            return None  # each row says why not
         if need == ENERGY:
             return energy
         if need == BYTE:

@@ -35,6 +35,7 @@ class SnapshotRequest:
         again: the interval before, in another light; it ends no interval.
         clocks: wall clock and monotonic clock of the tick that ends the interval, where it is to be recorded.
         tree: whether it is to be known who made whom.
+        waits: read what tasks wait for.
     """
 
     by: Grouping = Grouping.THREAD
@@ -43,6 +44,7 @@ class SnapshotRequest:
     again: bool = False
     clocks: tuple[int, int] | None = None
     tree: bool = False
+    waits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +184,7 @@ class TaskWatcher:
                 due, request = self._state.due or (rounds == _FIRST and not asked), self._state.request
                 asked |= due
                 self._state.due = False
+            watching.watch_waits(request.waits)
             watching.round(0.0 if due else watching.pause)  # what came before the request is in its table
             rounds += 1
             if due:

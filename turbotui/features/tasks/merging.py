@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from turbotui.features.tasks.tables import TaskRow
+from turbotui.features.tasks.waits import waits_of_all
 from turbotui.machine.tasks.group_names import GroupName
 from turbotui.machine.tasks.proc_facts import ProcFacts, Stat
 
@@ -44,6 +45,7 @@ def merged(rows: Sequence[TaskRow], first: TaskRow | None = None) -> TaskRow:
         serials=frozenset[int]().union(*(row.serials for row in rows)),
         estimated=frozenset[str]().union(*(row.estimated for row in rows)),
         guessed=any(row.guessed for row in rows),
+        waits=waits_of_all([row.waits for row in rows]),
     )
 
 

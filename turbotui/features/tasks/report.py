@@ -35,6 +35,7 @@ class Report:
         early: seconds of run time that were seen in this interval and lie before it; they are in the whole run only.
         sets: counts by name over the rows, of each set while it was on.
         apart: what was counted on whole CPUs and is in no row, by what it is; see `ApplicationTotals.apart`.
+        waits_lost: records of switches that found no room, of which waits are made; None where waits are not read.
         used_ns: CPU time of a command that has ended, and of all that it waited for; None where that is not known.
     """
 
@@ -55,6 +56,7 @@ class Report:
     sets: tuple[Mapping[str, int], ...] = ()
     apart: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     used_ns: int | None = None
+    waits_lost: int | None = None
 
     @property
     def sums(self) -> dict[str, int]:

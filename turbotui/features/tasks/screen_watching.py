@@ -21,6 +21,7 @@ from turbotui.features.tasks.screen_text import TasksView
 from turbotui.features.tasks.tables import Grouping
 from turbotui.features.tasks.task_past import PastTasks, TaskPast
 from turbotui.features.tasks.task_table import TASKS
+from turbotui.features.tasks.waits import WAIT_BY_ID
 from turbotui.machine.tasks.proc_facts import ProcFacts, TaskLooks
 from turbotui.quantities.tables import RowTable
 from turbotui.quantities.unavailable import Unavailable
@@ -126,7 +127,9 @@ class WatchingScreen(RowTableScreen[TaskInputs]):
 
     def _request(self) -> SnapshotRequest:
         view = self.view
-        return SnapshotRequest(view.by, view.window if view.timeline else 0.0, self.lane_places()[0], tree=view.tree)
+        waits = any(column.id in WAIT_BY_ID for column in self._table.view.columns)
+        return SnapshotRequest(view.by, view.window if view.timeline else 0.0, self.lane_places()[0], tree=view.tree,
+                               waits=waits)
 
     def lane_places(self) -> tuple[int, int]:
         """Places of a lane of the timeline, and characters of one."""

@@ -12,6 +12,7 @@ from turbotui.features.tasks.cpu_time import CPU_TIME
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
 from turbotui.features.tasks.thread_totals import RUN, Mark, ThreadTotals
 from turbotui.features.tasks.totals_table import IN_NO_ROW
+from turbotui.features.tasks.waits import Waits
 from turbotui.machine.tasks.group_names import GroupName
 
 
@@ -47,6 +48,7 @@ class TaskRow:
             cannot be known is missing in `counts`.
         guessed: whether a part of its CPU time is perf's task clock, which is too low.
         group: the control group that the row stands for; None for other rows.
+        waits: what its threads waited for; None where nobody asked, or not yet.
     """
 
     pid: int | None
@@ -66,6 +68,7 @@ class TaskRow:
     estimated: frozenset[str] = frozenset()
     guessed: bool = False
     group: GroupName | None = None
+    waits: Waits | None = None
 
     @property
     def unseen(self) -> frozenset[str]:

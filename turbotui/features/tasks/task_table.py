@@ -17,6 +17,7 @@ from turbotui.features.tasks.columns import (
     count_columns,
     extra_columns,
     is_estimate,
+    wait_cell,
     was_not_scheduled,
     why_missing,
 )
@@ -25,6 +26,7 @@ from turbotui.features.tasks.fact_columns import PROC
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.tables import Grouping
 from turbotui.features.tasks.thread_totals import RUN
+from turbotui.features.tasks.waits import NOT_YET, WAIT
 from turbotui.machine.tasks.proc_facts import TaskLooks
 from turbotui.quantities.columns import Column, Value
 from turbotui.quantities.tables import Cell, RowTable
@@ -87,6 +89,7 @@ def task_table(report: Report, by: Grouping, joules: Mapping[str, float],
     rows = tuple(TaskInputs(row, report.seconds, report.numerics, joules.get(row.key), looks) for row in report.rows)
     shown = tuple(column for column in columns
                   if (joules or ENERGY not in column.needs)
+                  and (report.waits_lost is not None or WAIT not in column.needs)
                   and says_something(column, by, (report,), energy, several=bool(report.application.name))
                   and (PROC not in column.needs or any(column.compute(row) is not None for row in rows)))
     return RowTable(TASKS, by.value, shown, rows, judge_task(energy))
@@ -112,6 +115,8 @@ def _why(column: TaskColumn, inputs: TaskInputs, energy: Unavailable | None) -> 
     if PROC in column.needs:
         facts = inputs.facts
         return facts if isinstance(facts, Unavailable) else _NOT_TOLD
+    if WAIT in column.needs:
+        return wait_cell(column, inputs).why or NOT_YET
     missing = why_missing(column, tuple(inputs.row.counts), inputs.numerics, energy)
     return missing or Unavailable(Reason.OUT_OF_RANGE, f"{column.id} has no sensible value in this interval")
 

@@ -19,6 +19,7 @@ from turbotui.features.tasks.task_table import of_all_sets, task_table, total_ta
 from turbotui.features.tasks.thread_totals import RUN, RUN_MEANING, SWITCHES
 from turbotui.features.tasks.timeline import IDLE, STAYS, Stretch, place_texts, place_width
 from turbotui.features.tasks.totals_table import ALIVE, ENDED
+from turbotui.features.tasks.waits import WAIT
 from turbotui.machine.host import Host
 from turbotui.machine.tasks.proc_facts import TaskLooks
 from turbotui.machine.tasks.sets import Mode, When
@@ -155,6 +156,8 @@ def _what_lacks(table: TaskInterval) -> Iterator[str]:
     if report.throttled:
         yield (f"the kernel held samples back {report.throttled} times{so_far} "
                "(kernel.perf_event_max_sample_rate)")
+    if report.waits_lost:
+        yield f"{report.waits_lost} records of switches LOST{so_far} for want of room: waits are too low"
     if report.damaged:
         yield f"{report.damaged} records could not be understood{so_far}"
     if report.early:
@@ -232,7 +235,8 @@ def _plain(name: str, value: int) -> str:
 
 def in_text(whole: RowTable[TaskInputs]) -> RowTable[TaskInputs]:
     """The screen's columns, with the time and the energy of the interval; arguments, which may be long, stand last."""
-    columns = [column for column in whole.columns if column.default or column.id in _IN_TEXT_TOO]
+    columns = [column for column in whole.columns
+               if column.default or column.id in _IN_TEXT_TOO or WAIT in column.needs]
     return replace(whole, columns=tuple(sorted(columns, key=lambda column: column.id == ARGUMENTS)))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from turbotui.dataclass import dataclass
 
@@ -27,6 +27,13 @@ kernel/sched/core.c): the last 15 us of a process to its parent, and the way out
 """
 _WHOLE: Final = 0.98  # of the enabled time; less is no longer what reading the two clocks one after the other explains
 _SHORT_NS: Final = 1_000_000  # nothing is said of less than a millisecond
+
+
+class Thread(NamedTuple):
+    """Numbers of a thread."""
+
+    pid: int
+    tid: int
 
 
 @dataclass(slots=True)

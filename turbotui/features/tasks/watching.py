@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from turbotui.errors import MachineError
@@ -14,8 +15,10 @@ from turbotui.features.tasks.merging import Lineage, by_group
 from turbotui.features.tasks.multiplexing import MultiplexedSets
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
-from turbotui.features.tasks.tables import Grouping
+from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.features.tasks.timeline import Timeline
+from turbotui.features.tasks.wait_watch import WaitWatch
+from turbotui.features.tasks.waits import SIMULATED
 from turbotui.features.tasks.watched_application import Watched, slice_for
 from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import Host, HostError, HostKind
@@ -57,6 +60,25 @@ class Watching:
         self._switches: SwitchTimes | None = None
         self._stats = SchedStats(machine.host)
         self._facts = ProcFacts(machine.host)
+        self._waits: WaitWatch | None = None
+        self._waits_wanted = False
+
+    def watch_waits(self, wanted: bool) -> None:
+        """Read what tasks wait for from now on, or no more."""
+        self._waits_wanted = wanted
+        if wanted and self._waits is None and self._host.kind is HostKind.REAL:
+            self._waits = WaitWatch(self._host, self._cpus, self.waiting, beginning=not self.watched)
+        elif not wanted and self._waits is not None:
+            self._waits.close()
+            self._waits = None
+
+    def _with_waits(self, rows: list[TaskRow], one: Watched, *, whole: bool, again: bool) -> list[TaskRow]:
+        """The rows with what their tasks waited for, where somebody wants to know."""
+        if self._waits is None:
+            return [replace(row, waits=SIMULATED) for row in rows] if self._waits_wanted else rows
+        if not again:
+            self._waits.end_interval(id(one))
+        return self._waits.rows(rows, one.aggregate.threads(), whole=whole, again=again)
 
     def add(self, application: Application, *, child: int | None = None) -> Watched:
         """Open the counters of an application.
@@ -140,6 +162,8 @@ class Watching:
         self.waiting.wait(seconds)
         now = self._host.now_ns()
         ran = None if self._switches is None else self._switches.take()
+        if self._waits is not None:
+            self._waits.drain()
         for one in self.watched:
             one.take(now, ran)
             one.next_slice(now)
@@ -176,6 +200,7 @@ class Watching:
         sets = one.aggregate.totals(None if whole else since).sets
         seconds = (one.taken_ns - (one.opened_ns if whole else since_ns)) / 1e9
         early = 0.0 if whole or again else one.early
+        rows = self._with_waits(rows, one, whole=whole, again=again)
         if not whole and not again:
             one.slice_ns = slice_for(one.taken_ns - one.marked_ns, len(one.readers))
             one.begin()
@@ -198,6 +223,7 @@ class Watching:
             sets,
             apart,
             one.used_ns,
+            (0 if self._waits is None else self._waits.lost) if self._waits_wanted else None,
         )
 
     def family(self, one: Watched) -> Lineage:
@@ -226,6 +252,7 @@ class Watching:
         self.watched.clear()
         if self._switches is not None:
             self._switches.close()
+        self.watch_waits(False)
         self.waiting.close()
 
     def _time_switches(self) -> None:

@@ -56,6 +56,19 @@ def cpu_time(host: Host, pid: int, tid: int) -> int | None:
         return None
 
 
+def run_delay(host: Host, pid: int, tid: int) -> tuple[int, int] | None:
+    """For how many ns a thread waited on run queues since it was made, and how often it got a CPU; None: unknown.
+
+    The second and third word of /proc/PID/task/TID/schedstat (Documentation/scheduler/sched-stats.rst). A wait that
+    goes on is not in them yet.
+    """
+    try:
+        words = host.read_text(f"/proc/{pid}/task/{tid}/schedstat").split()
+        return int(words[1]), int(words[2])
+    except (HostError, ValueError, IndexError):
+        return None
+
+
 def cgroup_folder(host: Host, path: str) -> str:
     """The directory of a control group that perf can count.
 

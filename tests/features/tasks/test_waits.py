@@ -1,0 +1,253 @@
+"""Waits of tasks: which source says what, and what a row says where there is none."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from subprocess import Popen
+from time import monotonic
+
+import pytest
+from patience import PATIENCE
+from test_simulated_tasks import passes, watching
+from watchedtasks import tasks
+
+from turbotui.features.tasks.applications import Application
+from turbotui.features.tasks.columns import TASK_COLUMNS, TaskInputs, is_estimate
+from turbotui.features.tasks.tables import Grouping, TaskRow
+from turbotui.features.tasks.task_table import judge_task, task_table
+from turbotui.features.tasks.thread_totals import Thread
+from turbotui.features.tasks.wait_watch import WaitWatch
+from turbotui.features.tasks.waits import NOT_YET, WAIT, WAIT_BY_ID, Waits, waits_of_all
+from turbotui.machine.host import HostError, HostKind, PerfAttr
+from turbotui.machine.linux import LinuxHost
+from turbotui.machine.tasks.proc_facts import TaskLooks
+from turbotui.machine.tasks.run_queue import Waited
+from turbotui.machine.tasks.wait_times import WaitTimes
+from turbotui.machine.tasks.waiting import Waiting
+from turbotui.quantities.tables import Cell
+from turbotui.quantities.traced_rows import arithmetic_lines
+from turbotui.quantities.unavailable import Reason, Unavailable
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "sources"))
+from prochost import Content, ProcHost
+
+NO_RIGHT = Unavailable(Reason.NOT_PERMITTED, "no right to it")
+WAITED = Waited(queued=600_000_000, times=30, longest=90_000_000, pushed=20, held=0, storage=200_000_000,
+                asleep=100_000_000, pushers={7: 20})
+ALL_KNOWN = Waits(WAITED, pusher="hog")
+SWITCHES_ONLY = Waits(WAITED, 800_000_000, 40, "hog", why_no_wakeups=NO_RIGHT)
+SCHEDSTAT_ONLY = Waits(None, 800_000_000, 40, why_no_records=NO_RIGHT)
+
+
+def row(waits: Waits | None) -> TaskRow:
+    counts = {"switches": 1, "run": 10, "cpu-time": 10}
+    return TaskRow(1, 1, "a", 1, (0,), 0, counts, 0, {}, 10, incomplete=False, serials=frozenset({5}), waits=waits)
+
+
+def cells(waits: Waits | None, seconds: float = 2.0) -> dict[str, Cell]:
+    inputs, judge = TaskInputs(row(waits), seconds), judge_task(None)
+    return {column.id: judge(column, inputs, column.compute(inputs)) for column in TASK_COLUMNS if WAIT in column.needs}
+
+
+def test_all_columns_where_everything_is_known() -> None:
+    values = {name: cell.value for name, cell in cells(ALL_KNOWN).items()}
+    assert values == {"Wait%": pytest.approx(30.0), "WaitMean": pytest.approx(20.0), "WaitMax": pytest.approx(90.0),
+                      "Pushed/s": pytest.approx(10.0), "PushedBy": "hog", "Storage%": pytest.approx(10.0),
+                      "Sleep%": pytest.approx(5.0), "WaitsFor": "CPU"}
+    assert not any(cell.estimated for cell in cells(ALL_KNOWN).values())
+
+
+def test_without_wake_ups_schedstat_says_how_long_and_the_greatest_wait_is_marked() -> None:
+    found = cells(SWITCHES_ONLY)
+    assert found["Wait%"].value == pytest.approx(40.0)
+    assert found["WaitMean"].value == pytest.approx(20.0)
+    assert found["WaitMax"].estimated
+    assert found["PushedBy"].value == "hog"
+    assert {found[name].why for name in ("Storage%", "Sleep%", "WaitsFor")} == {NO_RIGHT}
+
+
+def test_schedstat_alone_says_how_long_and_everything_else_has_its_reason() -> None:
+    found = cells(SCHEDSTAT_ONLY)
+    assert found["Wait%"].value == pytest.approx(40.0)
+    rest = {name: cell for name, cell in found.items() if name not in {"Wait%", "WaitMean"}}
+    assert {cell.value for cell in rest.values()} == {None}
+    assert {cell.why for cell in rest.values()} == {NO_RIGHT}
+
+
+@pytest.mark.parametrize(("waited", "word"), [
+    (Waited(queued=900_000_000, held=800_000_000), "quota"), (Waited(storage=900_000_000), "storage"),
+    (Waited(asleep=900_000_000), "sleep"), (Waited(queued=1_000_000), "nothing")])
+def test_the_greatest_part_is_what_it_waits_for(waited: Waited, word: str) -> None:
+    assert cells(Waits(waited))["WaitsFor"].value == word
+
+
+def test_before_the_first_whole_interval_each_cell_says_so() -> None:
+    assert {cell.why for cell in cells(None).values()} == {NOT_YET}
+    assert all(cell.why is not None for cell in cells(Waits(why_no_records=NO_RIGHT)).values())
+
+
+def test_a_cell_can_be_explained() -> None:
+    inputs = TaskInputs(row(ALL_KNOWN), 2.0)
+    for column in TASK_COLUMNS:
+        if WAIT in column.needs:
+            assert isinstance(arithmetic_lines(column, inputs), list | tuple)
+            assert not is_estimate(column, inputs)
+
+
+def test_waits_of_rows_are_added_and_who_pushed_most_is_named() -> None:
+    both = waits_of_all([ALL_KNOWN, Waits(Waited(queued=1, longest=1, pushed=99), pusher="other")])
+    assert both is not None
+    assert both.queued == 600_000_001
+    assert both.pusher == "other"
+    two = waits_of_all([SCHEDSTAT_ONLY, SCHEDSTAT_ONLY])
+    assert two is not None
+    assert (two.waited, two.delay, two.slices) == (None, 1_600_000_000, 80)
+    assert waits_of_all([ALL_KNOWN, None]) is None
+
+
+@dataclass
+class Tasks(ProcHost):
+    """Threads by their files alone: perf refuses whole CPUs."""
+
+    kind: HostKind = HostKind.REAL
+    asked: list[str] = field(default_factory=list)
+
+    def perf_event_open(self, attr: PerfAttr, pid: int, cpu: int, group: int) -> int:
+        raise HostError(errno.EACCES, "perf_event_open")
+
+    def read_text(self, path: str) -> str:
+        self.asked.append(path)
+        return super().read_text(path)
+
+
+def schedstat(waited: int, slices: int) -> dict[str, Content]:
+    return {"/proc/1/task/1/schedstat": f"5 {waited} {slices}\n", "/proc/1/task/2/schedstat": "5 0 0\n"}
+
+
+@pytest.fixture
+def waiting() -> Iterator[Waiting]:
+    found = Waiting()
+    yield found
+    found.close()
+
+
+def of_row(watch: WaitWatch, threads: Sequence[Thread], *, whole: bool = False, again: bool = False) -> Waits | None:
+    rows = watch.rows([row(None)], dict.fromkeys([5], threads[0]), whole=whole, again=again)
+    return rows[0].waits
+
+
+def test_schedstat_of_rows_interval_by_interval(waiting: Waiting) -> None:
+    host = Tasks(dict(schedstat(1_000, 10)))
+    watch = WaitWatch(host, (0,), waiting, beginning=True)
+    thread = [Thread(1, 1)]
+    host.files |= schedstat(4_000, 12)
+    watch.end_interval("one")
+    first = of_row(watch, thread)
+    assert first is not None
+    assert (first.delay, first.slices) == (3_000, 2)
+    assert first.why_no_records is not None
+    assert "CAP_PERFMON" in first.why_no_records.remedy
+    host.files |= schedstat(9_000, 13)
+    assert of_row(watch, thread, again=True) == first, "the same interval in another light"
+    watch.end_interval("one")
+    assert of_row(watch, thread) == Waits(None, 5_000, 1, why_no_records=first.why_no_records)
+    watch.end_interval("one")
+    whole = of_row(watch, thread, whole=True)
+    assert whole is not None
+    assert (whole.delay, whole.slices) == (8_000, 3)
+
+
+def test_an_interval_that_began_before_is_left_unknown(waiting: Waiting) -> None:
+    host = Tasks(dict(schedstat(1_000, 10)))
+    watch = WaitWatch(host, (0,), waiting, beginning=False)
+    watch.end_interval("one")
+    assert of_row(watch, [Thread(1, 1)]) is None
+    watch.end_interval("one")
+    assert of_row(watch, [Thread(1, 1)]) is not None
+
+
+def test_applications_share_an_interval(waiting: Waiting) -> None:
+    host = Tasks(dict(schedstat(1_000, 10)))
+    watch = WaitWatch(host, (0,), waiting, beginning=False)
+    for application in ("one", "two"):
+        watch.end_interval(application)
+        assert of_row(watch, [Thread(1, 1)]) is None
+    for application in ("one", "two"):
+        watch.end_interval(application)
+        assert of_row(watch, [Thread(1, 1)]) is not None
+
+
+def test_simulated_tasks_say_why_they_wait_for_nothing() -> None:
+    with watching("turin-2s", Application("all", everything=True)) as (host, found, one):
+        passes(host, found, 20, 0.05)
+        silent = found.report(one, Grouping.COMMAND)
+        assert silent.waits_lost is None
+        assert all(row.waits is None for row in silent.rows)
+        found.watch_waits(True)
+        passes(host, found, 20, 0.05)
+        report = found.report(one, Grouping.COMMAND)
+        table = task_table(report, Grouping.COMMAND, {}, None, TaskLooks(None))
+    assert {column.id for column in table.columns} >= WAIT_BY_ID.keys()
+    plain = task_table(silent, Grouping.COMMAND, {}, None, TaskLooks(None))
+    assert not {column.id for column in plain.columns} & WAIT_BY_ID.keys()
+    inputs = TaskInputs(report.rows[0], report.seconds)
+    column = next(column for column in TASK_COLUMNS if column.id == "Wait%")
+    why = judge_task(None)(column, inputs, column.compute(inputs)).why
+    assert why is not None
+    assert "simulated" in why.detail
+
+
+def may_trace() -> bool:
+    found = Waiting()
+    try:
+        WaitTimes(LinuxHost(), sorted(os.sched_getaffinity(0)), found).close()
+    except HostError:
+        return False
+    finally:
+        found.close()
+    return True
+
+
+permitted = pytest.mark.skipif(not may_trace(), reason="watching whole CPUs needs root or CAP_PERFMON")
+
+
+@pytest.mark.real
+@permitted
+def test_two_loops_on_one_cpu_push_each_other_off() -> None:
+    """Whichever way this kernel allows: both wait, and each knows that something took its CPU."""
+    cpu = min(os.sched_getaffinity(0))
+    host, found = LinuxHost(), Waiting()
+    loops = [Popen([sys.executable, "-c", f"import os\nos.sched_setaffinity(0, {{{cpu}}})\nwhile True: pass"])  # noqa: S603
+             for _ in range(2)]
+    times = WaitTimes(host, sorted(os.sched_getaffinity(0)), found)
+    try:
+        total = {loop.pid: Waited() for loop in loops}
+        end = monotonic() + PATIENCE
+        while not all(one.pushed > 3 and one.queued and one.times for one in total.values()):
+            assert monotonic() < end, total
+            found.wait(0.1)
+            for tid, waited in times.take().items():
+                if tid in total:
+                    total[tid].add(waited)
+        assert all(one.pusher is not None for one in total.values())
+    finally:
+        times.close()
+        found.close()
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+
+
+@pytest.mark.real
+@permitted
+def test_the_verb_tells_waits_where_they_are_asked_for() -> None:
+    done = tasks("--waits", "--format", "json", "--", "sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done")
+    assert done.status == 0, done.err
+    assert done.tables[0]["tasks"][0]["values"].keys() >= WAIT_BY_ID.keys()
+    plain = tasks("--format", "json", "--", "true")
+    assert not plain.tables[0]["tasks"][0]["values"].keys() & WAIT_BY_ID.keys()

@@ -1,0 +1,159 @@
+"""Reads what tasks wait for, beside their counters, and gives it to rows.
+
+By tracepoints of the scheduler where they may be opened; else by records of switches, which do not say when a thread
+was woken, and the schedstat of each thread, which does not say who took its CPU; else by schedstat alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from turbotui.errors import MachineError
+from turbotui.features.tasks.tables import TaskRow
+from turbotui.features.tasks.thread_totals import Thread
+from turbotui.features.tasks.waits import Waits
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.tasks.processes import name_of, processes, run_delay, threads_of
+from turbotui.machine.tasks.run_queue import Waited, all_of
+from turbotui.machine.tasks.wait_times import WaitTimes
+from turbotui.machine.tasks.waiting import Waiting
+from turbotui.quantities.unavailable import Reason, Unavailable
+
+_MOST_READ: Final = 2_000  # threads whose schedstat is read at the end of an interval: 14 us each
+_MOST_KEPT: Final = 20_000  # threads whose waits since the beginning are kept
+
+
+class Delay(NamedTuple):
+    """What schedstat says of a thread since it was made: ns on run queues, and time slices."""
+
+    waited: int
+    slices: int
+
+
+class WaitWatch:
+    """What all threads wait for, interval by interval.
+
+    Args:
+        host: this machine.
+        cpus: online ones.
+        waiting: ends its wait when a ring is half full.
+        beginning: whether what is watched begins now: then the first interval is whole.
+    """
+
+    def __init__(self, host: Host, cpus: Sequence[int], waiting: Waiting, *, beginning: bool) -> None:
+        self._host = host
+        self._times: WaitTimes | None = None
+        self._why_no_records: Unavailable | None = None
+        try:
+            self._times = WaitTimes(host, cpus, waiting)
+        except (HostError, MachineError) as error:
+            self._why_no_records = Unavailable(
+                Reason.NOT_PERMITTED, f"switches of whole CPUs: {error}", "run as root, or with CAP_PERFMON")
+        self._beginning = beginning
+        self._known = False
+        self._served: set[Hashable] = set()
+        self._interval: Mapping[int, Waited] = {}
+        self._everything: dict[int, Waited] = {}
+        self._delays: dict[Thread, Delay] = {} if self._complete else self._all_delays()
+        self._first: dict[Thread, Delay] = dict(self._delays)
+        self._grown: dict[Thread, Delay] = {}
+
+    @property
+    def _complete(self) -> bool:
+        return self._times is not None and self._times.why_no_wakeups is None
+
+    @property
+    def lost(self) -> int:
+        """Records of switches that found no room."""
+        return 0 if self._times is None else self._times.lost
+
+    def drain(self) -> None:
+        """Book what the kernel has written; often enough that no ring overflows."""
+        if self._times is not None:
+            self._times.drain()
+
+    def close(self) -> None:
+        """Give every descriptor back."""
+        if self._times is not None:
+            self._times.close()
+
+    def end_interval(self, who: Hashable) -> None:
+        """End the interval of one application; of several ones each ends the same interval once."""
+        if who in self._served or not self._served:
+            self._known = self._beginning or bool(self._served)  # else only a part of the interval is known
+            self._served = set()
+            self._cut()
+        self._served.add(who)
+
+    def _cut(self) -> None:
+        self._interval = {} if self._times is None else self._times.take()
+        for tid, waited in self._interval.items():
+            if tid in self._everything or len(self._everything) < _MOST_KEPT:
+                self._everything.setdefault(tid, Waited()).add(waited)
+        self._grown = {}
+
+    def rows(self, rows: Iterable[TaskRow], threads: Mapping[int, Thread], *, whole: bool,
+             again: bool = False) -> list[TaskRow]:
+        """The rows with what their threads waited for.
+
+        Args:
+            rows: of the interval, the busiest first.
+            threads: by serial number of an entry.
+            whole: since the beginning.
+            again: of the interval that has ended, once more.
+        """
+        found = list(rows)
+        if not (self._known or whole):
+            return found
+        mine = [[threads[serial] for serial in row.serials if serial in threads] for row in found]
+        if not self._complete and not again:
+            self._read_delays([thread for each in mine for thread in each])
+        waited = self._everything if whole else self._interval
+        return [replace(row, waits=self._waits(each, waited, whole=whole))
+                for row, each in zip(found, mine, strict=True)]
+
+    def _waits(self, threads: Collection[Thread], waited: Mapping[int, Waited], *, whole: bool) -> Waits:
+        known = None if self._times is None else all_of(waited[one.tid] for one in threads if one.tid in waited)
+        delays = [delay for one in threads if (delay := self._delay(one, whole=whole)) is not None]
+        pusher = known.pusher if known is not None else None
+        return Waits(
+            known,
+            sum(one.waited for one in delays) if delays else None,
+            sum(one.slices for one in delays) if delays else None,
+            "" if pusher is None else self._name(pusher),
+            self._why_no_records,
+            None if self._times is None else self._times.why_no_wakeups,
+        )
+
+    def _name(self, tid: int) -> str:
+        return "nobody" if tid == 0 else name_of(self._host, tid, tid) or f"thread {tid}"
+
+    def _delay(self, thread: Thread, *, whole: bool) -> Delay | None:
+        if not whole:
+            return self._grown.get(thread)
+        now = self._delays.get(thread)
+        if now is None:
+            return None
+        first = self._first.get(thread, Delay(0, 0))
+        return Delay(now.waited - first.waited, now.slices - first.slices)
+
+    def _read_delays(self, threads: Sequence[Thread]) -> None:
+        """Read schedstat of the first ones; of a thread that is not known yet all is new."""
+        for one in threads[:_MOST_READ]:
+            read = run_delay(self._host, one.pid, one.tid)
+            if read is not None:
+                now, before = Delay(*read), self._delays.get(one, Delay(0, 0))
+                self._grown[one] = Delay(max(0, now.waited - before.waited), max(0, now.slices - before.slices))
+                self._delays[one] = now
+
+    def _all_delays(self) -> dict[Thread, Delay]:
+        """What schedstat says now of every thread that this user can see."""
+        found: dict[Thread, Delay] = {}
+        for pid in processes(self._host):
+            for tid in threads_of(self._host, pid):
+                read = run_delay(self._host, pid, tid)
+                if read is not None:
+                    found[Thread(pid, tid)] = Delay(*read)
+        return found

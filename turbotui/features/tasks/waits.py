@@ -1,0 +1,191 @@
+"""The columns of what tasks wait for: a CPU, storage, sleep, their quota; read only while one of them is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import field, replace
+from typing import Final, NamedTuple
+
+from turbotui.dataclass import dataclass
+from turbotui.machine.tasks.run_queue import Waited, all_of
+from turbotui.quantities.columns import Value
+from turbotui.quantities.unavailable import Reason, Unavailable
+
+WAIT: Final = "waits"
+"""The word that columns of waits need."""
+_MILLION: Final = 1e6  # ns in a ms
+_LITTLE: Final = 0.01  # of the time; a task that waits less, waits for nothing
+_DOCUMENTS: Final = "kernel Documentation/trace/events.rst; Documentation/scheduler/sched-stats.rst"
+_NO_DELAY: Final = Unavailable(
+    Reason.NOT_READ, "the row has no thread that could be asked at the end of the interval")
+NOT_YET: Final = Unavailable(
+    Reason.NOT_READ, "what tasks wait for is read while it is shown, from the next interval on")
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """What the threads of a row waited for in an interval.
+
+    Attributes:
+        waited: by records of switches; None where there are none.
+        delay: ns on run queues by schedstat; None where that was not read.
+        slices: time slices by schedstat.
+        pusher: name of the thread that took their CPUs most often; "" where nobody did.
+        why_no_records: None where there are records of switches.
+        why_no_wakeups: None where it is known when threads are woken, and what they slept for.
+        why_no_delay: why `delay` is None, where it is.
+    """
+
+    waited: Waited | None = None
+    delay: int | None = None
+    slices: int | None = None
+    pusher: str = ""
+    why_no_records: Unavailable | None = None
+    why_no_wakeups: Unavailable | None = None
+    why_no_delay: Unavailable = _NO_DELAY
+
+    @property
+    def complete(self) -> Waited | None:
+        """The waits where all of them are known."""
+        return self.waited if self.why_no_wakeups is None else None
+
+    @property
+    def queued(self) -> int | None:
+        """Time for a CPU, in ns."""
+        return self.delay if self.complete is None else self.complete.queued
+
+    @property
+    def times(self) -> int | None:
+        """How often a CPU was waited for, or by schedstat was got."""
+        return self.slices if self.complete is None else self.complete.times
+
+
+def waits_of_all(parts: Sequence[Waits | None]) -> Waits | None:
+    """The waits of several rows together; None where those of one are not known."""
+    known = [part for part in parts if part is not None]
+    if not known or len(known) < len(parts):
+        return None
+    waited = [part.waited for part in known if part.waited is not None]
+    delays = [part.delay for part in known if part.delay is not None]
+    most = max(known, key=lambda part: -1 if part.waited is None else part.waited.pushed)
+    return replace(
+        known[0],
+        waited=all_of(waited) if waited else None,
+        delay=sum(delays) if delays else None,
+        slices=sum(part.slices or 0 for part in known) if delays else None,
+        pusher=most.pusher,
+    )
+
+
+class WaitCell(NamedTuple):
+    """A value of a row, and why it has none.
+
+    Attributes:
+        partial: it is of waits after being pushed off a CPU alone.
+    """
+
+    value: Value
+    why: Unavailable | None = None
+    partial: bool = False
+
+
+def _share(waits: Waits, spent: int | None, seconds: float) -> WaitCell:
+    if spent is None:
+        return WaitCell(None, waits.why_no_wakeups or waits.why_no_records)
+    return WaitCell(None if seconds <= 0 else spent / seconds / 1e7)
+
+
+def _wait(waits: Waits, seconds: float) -> WaitCell:
+    return WaitCell(None, waits.why_no_delay) if waits.queued is None else _share(waits, waits.queued, seconds)
+
+
+def _mean(waits: Waits, _seconds: float) -> WaitCell:
+    if waits.queued is None or waits.times is None:
+        return WaitCell(None, waits.why_no_delay)
+    return WaitCell(waits.queued / waits.times / _MILLION) if waits.times else WaitCell(None, _NEVER)
+
+
+def _greatest(waits: Waits, _seconds: float) -> WaitCell:
+    if waits.waited is None:
+        return WaitCell(None, waits.why_no_records)
+    return WaitCell(waits.waited.longest / _MILLION, partial=waits.why_no_wakeups is not None)
+
+
+def _pushed(waits: Waits, seconds: float) -> WaitCell:
+    if waits.waited is None:
+        return WaitCell(None, waits.why_no_records)
+    return WaitCell(None if seconds <= 0 else waits.waited.pushed / seconds)
+
+
+def _pusher(waits: Waits, _seconds: float) -> WaitCell:
+    if waits.waited is None:
+        return WaitCell(None, waits.why_no_records)
+    return WaitCell(waits.pusher or None, None if waits.pusher else _NOBODY)
+
+
+def _storage(waits: Waits, seconds: float) -> WaitCell:
+    return _share(waits, None if waits.complete is None else waits.complete.storage, seconds)
+
+
+def _asleep(waits: Waits, seconds: float) -> WaitCell:
+    return _share(waits, None if waits.complete is None else waits.complete.asleep, seconds)
+
+
+def _waits_for(waits: Waits, seconds: float) -> WaitCell:
+    found = waits.complete
+    if found is None:
+        return WaitCell(None, waits.why_no_wakeups or waits.why_no_records)
+    kinds = {"CPU": found.queued - found.held, "quota": found.held, "storage": found.storage, "sleep": found.asleep}
+    most = max(kinds, key=kinds.__getitem__)
+    return WaitCell(most if kinds[most] > _LITTLE * 1e9 * seconds else "nothing")
+
+
+_NEVER: Final = Unavailable(Reason.NEVER_RAN, "it did not get a CPU in this interval")
+_NOBODY: Final = Unavailable(Reason.NEVER_RAN, "nobody took its CPU while it could have run on")
+
+
+@dataclass(frozen=True, slots=True)
+class WaitFact:
+    """One column of waits.
+
+    Attributes:
+        id: its name.
+        unit: of its value.
+        decimals: -1 for a text.
+        width: in characters.
+        help: what it says.
+        document: what it follows.
+    """
+
+    id: str
+    unit: str
+    decimals: int
+    width: int
+    help: str
+    document: str = field(default=_DOCUMENTS)
+
+    def cell(self, waits: Waits | None, seconds: float) -> WaitCell:
+        """The value of a row in an interval of so many seconds."""
+        return WaitCell(None, NOT_YET) if waits is None else _CELLS[self.id](waits, seconds)
+
+
+COST: Final = "read while shown: a record at each switch of the machine, about 5 us of CPU time each"
+WAIT_FACTS: Final[tuple[WaitFact, ...]] = (
+    WaitFact("Wait%", "%", 1, 6,
+             f"time on a run queue: it could run and had no CPU; 100 is one thread all the time; {COST}"),
+    WaitFact("WaitMean", "ms", 3, 8, "mean wait for a CPU; by schedstat, of each time that it got one"),
+    WaitFact("WaitMax", "ms", 3, 8, "greatest wait for a CPU; ~ of waits after being pushed off alone"),
+    WaitFact("Pushed/s", "/s", 0, 8, "times that another thread, or a quota, took its CPU while it could have run on"),
+    WaitFact("PushedBy", "", -1, 15, "who took its CPU most often while it could have run on"),
+    WaitFact("Storage%", "%", 1, 8, "time that it waited uninterruptibly (state D), mostly for storage"),
+    WaitFact("Sleep%", "%", 1, 6, "time that it slept: until a lock (futex), a timer, input or another task woke it"),
+    WaitFact("WaitsFor", "", -1, 8, "what it waited for longest: a CPU, storage, sleep, or its quota, by the time that "
+             "it could run while its CPU had nothing to do"),
+)
+_SIMULATED: Final = Unavailable(Reason.NO_HARDWARE, "tasks of a simulated machine wait for nothing that is recorded")
+SIMULATED: Final = Waits(why_no_records=_SIMULATED, why_no_wakeups=_SIMULATED, why_no_delay=_SIMULATED)
+"""What is said of tasks that are simulated."""
+_CELLS: Final = dict(zip((fact.id for fact in WAIT_FACTS),
+                         (_wait, _mean, _greatest, _pushed, _pusher, _storage, _asleep, _waits_for), strict=True))
+WAIT_BY_ID: Final = {fact.id: fact for fact in WAIT_FACTS}
+"""By the names of the columns; while one of them is shown, waits are read."""
