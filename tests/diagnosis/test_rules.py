@@ -21,6 +21,7 @@ def found(rule: str, moment: MadeFrame) -> Observed:
 def test_every_rule_has_its_own_word_and_reads_columns_that_there_are() -> None:
     assert len(BY_ID) == len(RULES)
     known = {column.id for column in STATIC_COLUMNS}
+    known |= {column.id for column in made("guest").catalog.columns}  # IdleExit% is made of the machine's states
     assert {name for rule in RULES for name in rule.columns} <= known
 
 
@@ -105,6 +106,12 @@ def test_time_in_soft_interrupts_of_one_cpu_is_told() -> None:
                                   cpus={"irq%": {0: 33.0, 1: 1.0}, "NetRx/s": {0: 9000.0}}))
     assert soft.lost == pytest.approx(0.3)
     assert "network receive" in soft.sentence
+
+
+def test_wake_ups_that_wait_for_cpus_to_leave_idle_states() -> None:
+    waiting = found("idle-exits", made(whole={"IdleExit%": 120.0, "Load%": 10.0}))  # of 4 CPUs
+    assert waiting.lost == pytest.approx(0.4)
+    assert BY_ID["idle-exits"].judge(made(whole={"IdleExit%": 120.0, "Load%": 1.0})) is NoFinding.CLEAR
 
 
 def test_one_saturated_cpu_while_others_idle() -> None:

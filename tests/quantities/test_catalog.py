@@ -51,7 +51,7 @@ def _probed() -> frozenset[SignalId]:
 
 
 SIGNALS = _probed()
-_IDLE_SIGNAL = re.compile(r"cpuidle\.\d+\.(usage|above|below|rejected|time|name)")
+_IDLE_SIGNAL = re.compile(r"cpuidle\.\d+\.(usage|above|below|rejected|latency|time|name)")
 
 
 def _signal(name: str, constant: str | None = None) -> Signal:

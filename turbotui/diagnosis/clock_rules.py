@@ -18,6 +18,9 @@ _WORKING: Final = 20.0  # percent busy from which a package's clock matters
 _HARD: Final = 50.0  # percent busy from which a package would run above its base clock
 _BELOW_BASE: Final = 0.95
 _FAR_BELOW: Final = 0.7  # of its highest clock: with all cores busy, what one core reaches alone is out of reach
+_LEAVING: Final = 15.0  # percent of a CPU's time
+_LOADED: Final = 3.0  # percent busy: below, nobody waits
+_MOST_BY_EXITS: Final = 0.4  # of the work: latencies are what leaving takes at most
 _SMI: Final = 20.0  # a second, on one CPU
 _SMI_SECONDS: Final = 100e-6  # all CPUs stand still meanwhile; firmware takes tens to hundreds of microseconds
 
@@ -113,6 +116,18 @@ def _firmware(moment: JudgedFrame) -> Observed | NoFinding:
                     Certainty.POSSIBLE)
 
 
+def _idle_exits(moment: JudgedFrame) -> Observed | NoFinding:
+    leaving, load = moment.number("IdleExit%"), moment.load
+    if leaving is None or load is None:
+        return NoFinding.UNKNOWN
+    share = leaving / len(moment.frame.topology.cpus)
+    if share < _LEAVING or load < _LOADED:
+        return NoFinding.CLEAR
+    lost = min(_MOST_BY_EXITS, share / (share + load))
+    return Observed(lost, f"CPUs take up to {share:.0f} % of their time to leave idle states, and work for {load:.0f} "
+                          "%: each wake-up waits for that", Certainty.POSSIBLE)
+
+
 _CLOCKS: Final[tuple[tuple[ColumnId, ...], ...]] = (("Busy%", "Load%"), ("Bzy_MHz", "CurMHz"))
 _SOURCE: Final = "clocks and their limits (perf msr, MSRs, cpufreq)"
 
@@ -143,6 +158,9 @@ RULES: Final[tuple[SlownessRule, ...]] = (
          (*_CLOCKS, ("BaseMHz", "TopMHz")), _below_base,
          _SOURCE, "4",
          "turbotui info shows limits and settings; dmesg | grep -i -e throttl -e power may name the reason", Whose.CPU),
+    SlownessRule("idle-exits", "time to leave idle states", (("IdleExit%",), ("Load%", "Busy%")), _idle_exits,
+                 "cpuidle", "1", "cpupower idle-set -D 50 keeps CPUs out of states that take more than 50 us to leave; "
+                 "a program can hold /dev/cpu_dma_latency open", Whose.CPU, costly=True),
     SlownessRule("smi", "time that firmware takes", (("SMI",),), _firmware, "MSR 0x34", "1",
          "A firmware update, or its settings for power and USB legacy support, make such interrupts fewer"),
 )  # fmt: skip

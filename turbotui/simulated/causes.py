@@ -16,7 +16,7 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.simulated.applications import APPLICATIONS
-from turbotui.simulated.shapes import Isa, LoadPhase, MachineShape, Power, Programme, Role
+from turbotui.simulated.shapes import CoreType, IdleState, Isa, LoadPhase, MachineShape, Power, Programme, Role
 from turbotui.simulated.strain import Strain
 from turbotui.simulated.workloads import COMPUTE, INTEGER, LIGHT, MEMORY
 
@@ -30,6 +30,7 @@ class Busy(Enum):
 
     NONE = "none"
     ALL = "all CPUs are busy"
+    SELDOM = "CPUs are idle most of the time"
     ONE = "one CPU is busy"
     PACKAGE = "one package is busy"
     SLOW = "the slow cores are busy"
@@ -66,6 +67,8 @@ class SimulatedCause:
         if self.work is not None and other.work is not None and self.work != other.work:
             return "each decides what the CPUs execute"
         kinds = {self.busy, other.busy} - {Busy.NONE}
+        if Busy.SELDOM in kinds and Busy.ALL not in kinds:
+            return ""  # one busy CPU leaves the others idle
         return " and ".join(kind.value for kind in Busy if kind in kinds) if len(kinds) > 1 else ""
 
 
@@ -81,6 +84,25 @@ def _roomy(power: Power) -> Power:
 def _below_base(shape: MachineShape) -> MachineShape:
     """All cores at 60 % of the base clock of the slowest kind, and no file says so."""
     return replace(shape, cap=0.6 * min(kind.base_mhz / kind.max_mhz for kind in shape.core_types))
+
+
+def _deepest(kind: CoreType) -> IdleState:
+    return max(kind.idle, key=lambda state: state.latency_us)
+
+
+def _sleeps_deeply(shape: MachineShape) -> bool:
+    """Whether leaving its deepest idle state takes long."""
+    return any(_deepest(kind).latency_us >= 100 for kind in shape.core_types)
+
+
+def _wakeful(shape: MachineShape) -> MachineShape:
+    """CPUs stay in their deepest idle state for no more than twice the time that leaving it takes."""
+    kinds = []
+    for kind in shape.core_types:
+        deepest = _deepest(kind)
+        states = tuple(replace(one, mean_us=2.0 * one.latency_us) if one is deepest else one for one in kind.idle)
+        kinds.append(replace(kind, idle=states))
+    return replace(shape, core_types=tuple(kinds))
 
 
 def _says_limits(shape: MachineShape) -> bool:
@@ -117,6 +139,8 @@ CAUSES: Final[Mapping[str, SimulatedCause]] = MappingProxyType({
                        where=lambda shape: shape.packages > 1),
         SimulatedCause("slow-cores", "efficiency cores work while performance cores do little", Busy.SLOW,
                        where=lambda shape: shape.hybrid),
+        SimulatedCause("idle-exits", "CPUs wake from their deepest idle state all the time", Busy.SELDOM,
+                       change=_wakeful, where=_sleeps_deeply),
         SimulatedCause("power-limit", "dense code on all CPUs and 70 % of the power", Busy.ALL, work=COMPUTE,
                        clock=True, where=_says_limits,
                        change=_powered(lambda power: replace(power, tdp=0.7 * power.tdp, pl2=0.7 * power.pl2))),
@@ -151,7 +175,7 @@ def with_causes(shape: MachineShape, names: Sequence[str]) -> tuple[MachineShape
             why = one.at_odds(other)
             if why:
                 raise UsageError(f"{one.name} and {other.name} cannot both be made: {why}")
-    busy = next((one.busy for one in found if one.busy is not Busy.NONE), Busy.NONE)
+    busy = next((one.busy for one in found if one.busy not in (Busy.NONE, Busy.SELDOM)), Busy.NONE)
     work = next((one.work for one in found if one.work is not None), INTEGER)
     shape = replace(shape, power=shape.power if work == COMPUTE else _roomy(shape.power),
                     programme=_programme(busy, work, _role(found)))

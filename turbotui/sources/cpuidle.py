@@ -130,6 +130,7 @@ class Cpuidle(PerCpuSource):
                 f"cpuidle.{index}.name", Scope.SYSTEM, Unit.TEXT, Behavior.CONSTANT, Reduce.SAME,
                 origin=f"{directory.format(cpu=state.cpu)}/name", document=_DOCUMENT, constant=state.name,
             )  # fmt: skip
+            signals[f"cpuidle.{index}.latency"] = _latency(machine.host, directory.format(cpu=state.cpu), index)
         driver = read_line(machine.host, _DRIVER)
         return Probe(signals, f"driver {driver}" if driver else "")
 
@@ -150,6 +151,17 @@ class Cpuidle(PerCpuSource):
             if match is not None:
                 files.append(ValueFile(signal, (f"{CPU_DIR.format(cpu=cpu)}/cpuidle/state{match[1]}/{match[2]}",)))
         return FileReader(machine.host, cpu, files, inside_cpu=True)
+
+
+def _latency(host: Host, directory: str, index: int) -> Signal | Unavailable:
+    """The time that leaving a state takes at most, as its driver knows it."""
+    text = read_line(host, f"{directory}/latency")
+    if text is None or not text.strip().isdecimal():
+        return Unavailable(Reason.NO_DRIVER, f"{directory}/latency: the idle driver does not say it")
+    return Signal(
+        f"cpuidle.{index}.latency", Scope.SYSTEM, Unit.SECOND, Behavior.CONSTANT, Reduce.SAME,
+        origin=f"{directory}/latency", document=_DOCUMENT, scale=1e-6, constant=int(text),  # microseconds
+    )  # fmt: skip
 
 
 _WITHOUT_IDLE = (r"idle=(?:poll|halt|nomwait)", r"cpuidle\.off=(?:1|y|Y)", r"intel_idle\.max_cstate=0",

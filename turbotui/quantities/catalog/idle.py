@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from turbotui.quantities.catalog.formulas import comparable, count, percent, reference_ticks, residency
 from turbotui.quantities.columns import Category, CounterColumn, Inputs, Value
@@ -179,7 +179,25 @@ def cpuidle_columns(signals: Mapping[SignalId, Signal]) -> tuple[CounterColumn, 
         counts.append(_entries(f"{title}!", f"cpuidle.{state}.rejected",
                                f"Times the platform refused to enter {title}.", extra=True))
         shares.append(_requested(title, f"cpuidle.{state}.time"))
-    return (*counts, *shares)
+    return (*counts, *shares, _leaving(order))
+
+
+def _leaving(states: Sequence[int]) -> CounterColumn:
+    """The column of the time that CPUs take to leave idle states."""
+    pairs = tuple((f"cpuidle.{state}.usage", f"cpuidle.{state}.latency") for state in states)
+
+    def share(row: Inputs) -> Value:
+        parts = [rate * latency for usage, latency_of in pairs
+                 if (rate := row.rate(usage)) is not None and (latency := row.value(latency_of)) is not None]
+        return 100.0 * sum(parts) if parts else None
+
+    return CounterColumn(
+        id="IdleExit%", category=Category.IDLE, scope=Scope.CPU, unit="%", decimals=2,
+        needs=tuple(name for pair in pairs[:1] for name in pair) or ("cpuidle.0.usage", "cpuidle.0.latency"),
+        wants=tuple(name for pair in pairs[1:] for name in pair), compute=share,
+        help="Time that leaving idle states takes at most, by their drivers' latencies: work waits for it; added up "
+        "over CPUs.", document=_CPUIDLE, width=9, priority=8, default=False, extra=True,
+    )
 
 
 def _entries(title: str, signal: SignalId, help_text: str, *, extra: bool = False) -> CounterColumn:
