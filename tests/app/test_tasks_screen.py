@@ -25,13 +25,16 @@ from turbotui.app.past import TimeCursor
 from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.columns import TASK_COLUMNS, TaskColumn
 from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot
+from turbotui.features.tasks.recorded_tasks import RECORDED_BY, TaskRecord
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.screen import TasksScreen
 from turbotui.features.tasks.screen_text import TasksView, head_line
+from turbotui.features.tasks.tables import Grouping
 from turbotui.features.tasks.task_past import PastTasks, TaskPast
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine, read_machine
 from turbotui.machine.tasks.sets import Mode, TaskSampling, When
+from turbotui.recording.rows import IntervalRows
 from turbotui.sampling.energy import Energy
 from turbotui.sampling.frame import Frame
 from turbotui.simulated import simulated_host
@@ -125,6 +128,46 @@ async def test_the_busiest_thread_is_on_top_with_what_it_does() -> None:
         assert share(first) > share(second)
         assert "mode C" in text_of(found.app, "notes")
         assert "Miss/s" not in found.titles
+
+
+class KeptRows:
+    """Stands for the recorder of Ctrl+R, and keeps what it is given."""
+
+    flag = "REC"
+    failure = ""
+
+    def __init__(self) -> None:
+        self.records: list[IntervalRows] = []
+
+    def take(self, frame: Frame) -> None:
+        """Frames are somebody else's to test."""
+
+    def rows(self, rows: IntervalRows) -> None:
+        self.records.append(rows)
+
+    def stop(self) -> str:
+        return "stopped"
+
+
+async def test_what_is_watched_is_recorded_for_each_interval_while_a_recording_is_made() -> None:
+    async with tasks(laptop()) as found:
+        await found.next()
+        recorder = KeptRows()
+        found.app.watched.recorder = recorder  # type: ignore[assignment] # as far as the screen goes
+        await found.press("t")
+        clocks = []
+        for _ in range(3):
+            await found.next()
+            frame = found.screen._frame
+            assert frame is not None
+            clocks.append((frame.newer.wall_ns, frame.newer.started_ns))
+        found.app.watched.recorder = None
+        await found.next()
+        assert [(one.wall_ns, one.started_ns) for one in recorder.records] == clocks
+        for one in recorder.records:
+            assert isinstance(one, TaskRecord)
+            assert {by: {row.tid is None for row in one.reports[by][0].rows} for by in RECORDED_BY} == {
+                Grouping.THREAD: {False}, Grouping.PROCESS: {True}, Grouping.COMMAND: {True}}
 
 
 async def test_a_row_is_explained_with_all_reasons_however_small_the_screen() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from turbotui.events.set_files import EventSet
 from turbotui.machine.machine import Machine
@@ -16,6 +16,9 @@ from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.own_cost import OwnCost
 from turbotui.sources.source import Source
+
+if TYPE_CHECKING:  # few watch a recording
+    from turbotui.recording.rows import RecordedRows
 
 
 class WatchedSession(Protocol):
@@ -93,6 +96,9 @@ class PlayedSession(Protocol):
     @property
     def definitions(self) -> Sequence[Definition]:
         """What was counted beside the catalog at any time of the recording."""
+
+    def rows(self, stream: int, start_ns: int, end_ns: int) -> Sequence[RecordedRows]:
+        """The rows of a table beside the CPUs; see `Journal.rows`."""
 
 
 @runtime_checkable

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import threading
 from bisect import bisect_right, insort
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -65,6 +66,7 @@ class RecordingPart:
         self._clocks: list[int] = []
         self._rows: dict[int, list[tuple[int, int]]] = {}
         self._seen_end = 0
+        self._looking = threading.Lock()
 
     def clocks(self) -> Sequence[int]:
         """The wall clock of every tick whose record is whole, in the order of the file; nothing is decoded."""
@@ -87,6 +89,10 @@ class RecordingPart:
 
     def _look(self) -> None:
         """Look at every record that is new: when ticks were, and where rows of other tables are."""
+        with self._looking:
+            self._look_on()
+
+    def _look_on(self) -> None:
         for record in self.file.records(self._seen_end):
             if not isinstance(record, Record):
                 continue

@@ -16,6 +16,7 @@ from turbotui.app.player import Player
 from turbotui.errors import UsageError
 from turbotui.features.replay.journal_past import JournalPast
 from turbotui.features.replay.session import RecordedSession
+from turbotui.features.tasks.screen import TasksScreen
 from turbotui.features.uncore.screen import UncoreScreen
 from turbotui.quantities.scope import SYSTEM_ROW, Scope
 from turbotui.recording import read
@@ -135,6 +136,53 @@ async def test_the_uncore_screen_shows_what_was_counted_and_filters_nothing_more
             await pilot.pause()
             assert isinstance(app.screen, UncoreScreen), "no form"
             await pilot.press("q")
+
+
+async def test_the_tasks_screen_shows_what_was_recorded_of_each_moment() -> None:
+    with read(str(Path(__file__).parents[2] / "recording" / "golden" / "version1.tasks.ttj")) as journal:
+        player = Player(TimeCursor(JournalPast(journal), live=False))
+        player.cursor.go_to(1)
+        app = TurbotuiApp(RecordedSession(journal, 1.0), player=player)
+        async with app.run_test(size=(120, 36)) as pilot:
+            await pilot.press("7")
+            await pilot.pause()
+            screen = app.screen
+            assert isinstance(screen, TasksScreen)
+            assert screen.watcher is None, "nothing is counted"
+            assert _runs(screen) == {7: 1002, 9: 5}
+            await pilot.press("full_stop")
+            await pilot.pause()
+            assert _runs(screen) == {7: 1003, 9: 5}
+            await pilot.press("t")
+            await pilot.pause()
+            assert _runs(screen) == {7: 1503, 9: 5}
+            await pilot.press("s")
+            await pilot.pause()
+            assert screen.watcher is None
+            await pilot.press("q")
+
+
+def _runs(screen: TasksScreen) -> dict[int, int]:
+    """The greatest run time of a row, in ns, by process."""
+    content = screen.tables[0].content
+    assert content is not None
+    found: dict[int, int] = {}
+    for key in content.rows:
+        inputs = content.get(key)
+        assert inputs is not None
+        assert inputs.row.pid is not None
+        found[inputs.row.pid] = max(found.get(inputs.row.pid, 0), inputs.row.counts["run"])
+    return found
+
+
+async def test_a_recording_without_tasks_says_how_to_record_them(journal: Journal) -> None:
+    app = TurbotuiApp(RecordedSession(journal, 1.0), player=Player(TimeCursor(JournalPast(journal), live=False)))
+    async with app.run_test(size=(120, 36)) as pilot:
+        await pilot.press("7")
+        await pilot.pause()
+        assert isinstance(app.screen, TasksScreen)
+        assert "turbotui record --tables tasks" in app.screen.readout()
+        await pilot.press("q")
 
 
 async def test_a_recording_without_uncore_counters_says_how_to_record_them(journal: Journal) -> None:

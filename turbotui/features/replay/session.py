@@ -10,6 +10,7 @@ from turbotui.machine.linux import LinuxHost
 from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.signals import SignalId
 from turbotui.recording.journal import Journal
+from turbotui.recording.rows import RecordedRows
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.own_cost import Meter, OwnCost
 from turbotui.sources.source import Source
@@ -36,6 +37,7 @@ class RecordedSession:
         self.find_sets: Callable[[], Mapping[str, EventSet]] = dict
         self.interval = interval
         self.definitions = journal.definitions()
+        self._journal = journal
         self._meter = Meter(LinuxHost())
 
     def start(self, on_frame: Callable[[Frame], None], *, intervals: int | None = None,
@@ -50,6 +52,10 @@ class RecordedSession:
     def read_also(self, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
         """See `WatchedSession.read_also`."""
         del sources, signals
+
+    def rows(self, stream: int, start_ns: int, end_ns: int) -> Sequence[RecordedRows]:
+        """See `PlayedSession.rows`."""
+        return self._journal.rows(stream, start_ns, end_ns)
 
     def add_all(self, text: str) -> tuple[CounterColumn, ...]:
         """See `WatchedSession.add_all`.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from enum import Enum
 from typing import Final, Self, TypeVar
@@ -20,8 +21,10 @@ from turbotui.machine.tasks.sets import Mode, TaskSampling, When
 from turbotui.quantities.precision import Precision
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.framing import DamagedError
-from turbotui.recording.rows import TASKS_STREAM
+from turbotui.recording.rows import TASKS_STREAM, RecordedRows
 from turbotui.recording.said import Said, whole
+from turbotui.sampling.energy import Energy, EnergyMeter
+from turbotui.sampling.frame import Frame
 
 E = TypeVar("E", bound=Enum)
 K = TypeVar("K")
@@ -92,6 +95,32 @@ def task_record(said: Said, wall_ns: int, model: CpuModel) -> TaskRecord:
         reports[by] = tuple(_report_from(one, by, model) for one in applications)
         left_out[by] = tuple(one["rows"][by.value]["left_out"].integer() for one in applications)
     return TaskRecord(wall_ns, 0, reports, left_out)
+
+
+def tasks_of(rows: Callable[[int, int, int], Sequence[RecordedRows]], frame: Frame,
+             model: CpuModel) -> TaskRecord | None:
+    """The tasks of a frame's interval; None where none were recorded. Several intervals are added up.
+
+    Args:
+        rows: `Journal.rows`, or what stands for it.
+        frame: of the same recording.
+        model: see `task_record`.
+
+    Raises:
+        DamagedError: what is there are no tasks.
+    """
+    if frame.older is None:
+        return None
+    found = [task_record(one.said, one.wall_ns, model)
+             for one in rows(TASKS_STREAM, frame.older.wall_ns, frame.newer.wall_ns)]
+    return functools.reduce(TaskRecord.plus, found) if found else None
+
+
+def energy_of(frame: Frame) -> Energy:
+    """The packages' energy of a frame, which is shared out over its tasks."""
+    meter = EnergyMeter(frame.capabilities)
+    meter.feed(frame)
+    return meter.take()
 
 
 def _report_facts(report: Report) -> dict[str, object]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import functools
 import itertools
 import shutil
 import sys
@@ -18,7 +17,7 @@ from turbotui.errors import TurbotuiError, UsageError
 from turbotui.features.tasks.application_totals import multiplexing_sentence
 from turbotui.features.tasks.columns import TaskInputs
 from turbotui.features.tasks.energy import METHOD, share_out, why_not
-from turbotui.features.tasks.recorded_tasks import RECORDED_BY, TaskRecord, task_record
+from turbotui.features.tasks.recorded_tasks import RECORDED_BY, energy_of, tasks_of
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.tables import Grouping
 from turbotui.features.tasks.task_table import task_table
@@ -28,8 +27,7 @@ from turbotui.quantities.columns import Value
 from turbotui.quantities.tables import RowTable
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.recording.journal import Journal
-from turbotui.recording.rows import TASKS_STREAM
-from turbotui.sampling.energy import Energy, EnergyMeter
+from turbotui.sampling.energy import Energy
 from turbotui.sampling.frame import Frame
 from turbotui.tables.envelope import Envelope
 
@@ -108,26 +106,6 @@ class ReplayedTasks:
             yield multiplexing_sentence(report.set_count)
 
 
-def tasks_of(journal: Journal, frame: Frame) -> TaskRecord | None:
-    """The tasks of a frame's interval; None where none were recorded. Several intervals are added up.
-
-    Raises:
-        DamagedError: what is there are no tasks.
-    """
-    if frame.older is None:
-        return None
-    found = [task_record(one.said, one.wall_ns, journal.machine.model)
-             for one in journal.rows(TASKS_STREAM, frame.older.wall_ns, frame.newer.wall_ns)]
-    return functools.reduce(TaskRecord.plus, found) if found else None
-
-
-def energy_of(frame: Frame) -> Energy:
-    """The packages' energy of a frame."""
-    meter = EnergyMeter(frame.capabilities)
-    meter.feed(frame)
-    return meter.take()
-
-
 def replay(arguments: argparse.Namespace) -> int:
     """Print the tasks of a recording.
 
@@ -159,7 +137,7 @@ def replay(arguments: argparse.Namespace) -> int:
 def _intervals(arguments: argparse.Namespace, journal: Journal, by: Grouping) -> Iterator[list[ReplayedTasks]]:
     """Of each interval that has tasks, those of every application."""
     for frame in replayed_frames(arguments, journal):
-        record = tasks_of(journal, frame)
+        record = tasks_of(journal.rows, frame, journal.machine.model)
         if record is not None and record.reports[by]:
             energy, left_out = energy_of(frame), record.left_out[by]
             yield [ReplayedTasks(frame, journal, report, by, left, len(left_out) == 1, energy)

@@ -16,6 +16,7 @@ from turbotui.errors import UsageError
 from turbotui.features.tasks.applications import parse_targets
 from turbotui.features.tasks.columns import TASK_COLUMNS, TaskColumn, TaskInputs, why_missing
 from turbotui.features.tasks.process_tree import own_key, sum_key
+from turbotui.features.tasks.recorded_tasks import RECORDED_BY
 from turbotui.features.tasks.screen_rows import (
     LanePainter,
     TaskContent,
@@ -101,8 +102,9 @@ class TasksScreen(WatchingScreen):
         """See `WatchingScreen.draw`."""
         if not self.composed:
             return
-        heads = [head_line(self.applications, self._snapshot, self.view, watching=self.watcher is not None)]
-        self.query_one("#heads", SegmentLines).show(heads)
+        there = self.watcher is not None if self.played is None else self._snapshot is not None
+        head = head_line(self.applications, self._snapshot, self.view, watching=there)
+        self.query_one("#heads", SegmentLines).show([head if there or self.played is None else []])
         width, height = self.size
         notes = [] if self._snapshot is None else note_lines(self._snapshot, self.energy, width, height)
         self.query_one("#notes", SegmentLines).styles.height = len(notes)
@@ -111,7 +113,7 @@ class TasksScreen(WatchingScreen):
 
     def readout(self) -> str:
         """The row under the cursor in words."""
-        if self._snapshot is None and self.watch_state.in_past:
+        if self._snapshot is None and (self.watch_state.in_past or self.played is not None):
             return self._said_of_past()
         if self._snapshot is None:
             return "w: choose what to watch · s: start" if self.watcher is None else "waiting for the first samples"
@@ -127,8 +129,8 @@ class TasksScreen(WatchingScreen):
 
     def _said_of_past(self) -> str:
         """Why no tasks are known of a moment."""
-        if self.watch_state.player is not None:
-            return "this recording has no tasks"
+        if self.played is not None:
+            return "no tasks of this moment were recorded: turbotui record --tables tasks, or Ctrl+R on this screen"
         first = self._past.first_ns
         kept = "they were not watched yet" if first is None else f"they are kept from {time_of_day(first)} on"
         return f"no tasks of this moment: tasks are kept while this screen is shown, and {kept}"
@@ -157,6 +159,8 @@ class TasksScreen(WatchingScreen):
 
     def action_watch(self) -> None:
         """Choose what to watch."""
+        if self._is_recorded():
+            return
         before = " ".join(word_of(one) for one in self.applications)
 
         def typed(text: str) -> str:
@@ -180,6 +184,8 @@ class TasksScreen(WatchingScreen):
 
     def action_start_stop(self) -> None:
         """Close every counter and keep the last table, or start anew."""
+        if self._is_recorded():
+            return
         if self.watcher is None:
             self.restart(self.applications)
             self.notice("watching")
@@ -187,14 +193,28 @@ class TasksScreen(WatchingScreen):
             self.stop()
             self.notice("stopped: every counter is closed; s starts anew")
 
+    def _is_recorded(self) -> bool:
+        """Whether a recording is shown, of which nothing can be watched any more; says so."""
+        if self.played is not None:
+            self.notice("a recording has the tasks that were watched when it was made")
+        return self.played is not None
+
     def _is_kept_as_it_is(self) -> bool:
         """Whether a moment of the past is shown, whose rows are what they were then; says so."""
+        if self._is_recorded():
+            return True
         if self.watch_state.in_past:
             self.notice("the past is kept as it was shown: ⌫ returns to now")
         return self.watch_state.in_past
 
     def action_rows(self) -> None:
         """Change what rows stand for: threads, processes, also as a tree, commands, or containers and units."""
+        if self.played is not None:
+            by = RECORDED_BY[(RECORDED_BY.index(self.view.by) + 1) % len(RECORDED_BY)]
+            self.view = replace(self.view, by=by)
+            self.notice(f"rows are {PLURAL[by]}")
+            self.show_again()
+            return
         if self._is_kept_as_it_is():
             return
         by, tree = _KINDS[(_KINDS.index((self.view.by, self.view.tree)) + 1) % len(_KINDS)]

@@ -11,11 +11,13 @@ from turbotui.app.graph import Graph
 from turbotui.app.row_table import RowTableScreen
 from turbotui.app.text_window import TextWindow
 from turbotui.app.watch import Watch
+from turbotui.app.watched import PlayedSession
 from turbotui.dataclass import dataclass
-from turbotui.features.tasks.applications import Application
+from turbotui.features.tasks.applications import EVERYTHING, Application
 from turbotui.features.tasks.columns import TASK_COLUMNS, TaskInputs
 from turbotui.features.tasks.lines import LANE_LEFT, lane_cell
 from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot, TaskWatcher
+from turbotui.features.tasks.recorded_tasks import energy_of, tasks_of
 from turbotui.features.tasks.screen_rows import TaskContent, content_of
 from turbotui.features.tasks.screen_text import TasksView
 from turbotui.features.tasks.tables import Grouping
@@ -25,10 +27,11 @@ from turbotui.features.tasks.waits import WAIT_BY_ID
 from turbotui.machine.tasks.proc_facts import ProcFacts, TaskLooks
 from turbotui.quantities.tables import RowTable
 from turbotui.quantities.unavailable import Unavailable
+from turbotui.recording.framing import DamagedError
 from turbotui.sampling.energy import EnergyMeter, energy_signals
 from turbotui.sampling.frame import Frame
+from turbotui.sampling.snapshot import Snapshot
 
-EVERYTHING = (Application("all", everything=True),)
 NOTHING = TaskContent(RowTable(TASKS, Grouping.THREAD.value, TASK_COLUMNS, ()))
 
 
@@ -61,6 +64,8 @@ class WatchingScreen(RowTableScreen[TaskInputs]):
         self._past = TaskPast()
         self._newest: PastTasks | None = None
         self._facts = ProcFacts(watch.session.machine.host)
+        self.played = watch.session if isinstance(watch.session, PlayedSession) else None
+        self._recorded: tuple[int, Grouping, PastTasks | None] = (0, Grouping.THREAD, None)
 
     @abstractmethod
     def draw(self) -> None:
@@ -86,11 +91,15 @@ class WatchingScreen(RowTableScreen[TaskInputs]):
         self._end()
 
     def _begin(self) -> None:
-        if self.watcher is not None or self._stopped or self not in self.app.screen_stack:
+        if self.played is not None or self.watcher is not None or self._stopped or (
+                self not in self.app.screen_stack):
             return
         watcher: TaskWatcher | None = None
 
         def publish(snapshot: TaskSnapshot) -> None:
+            recorder = self.watch_state.recorder
+            if recorder is not None and snapshot.record is not None:
+                recorder.rows(snapshot.record)
             if watcher is not None:
                 self.post_message(SnapshotReady(snapshot, watcher))
 
@@ -123,7 +132,10 @@ class WatchingScreen(RowTableScreen[TaskInputs]):
     def ask(self, *, again: bool = True) -> None:
         """Ask for a table: of a new interval, or of the last one as it is to be shown now."""
         if self.watcher is not None:
-            self.watcher.snapshot(replace(self._request(), again=again))
+            clocks = None
+            if self.watch_state.recorder is not None and self._frame is not None and not again:
+                clocks = self._frame.newer.wall_ns, self._frame.newer.started_ns
+            self.watcher.snapshot(replace(self._request(), again=again, clocks=clocks))
 
     def _request(self) -> SnapshotRequest:
         view = self.view
@@ -148,7 +160,7 @@ class WatchingScreen(RowTableScreen[TaskInputs]):
         """Show the tasks of the moment that the watch holds, if it is one of the past."""
         frame = self.watch_state.frame
         if self.watch_state.in_past and frame is not None and frame.older is not None:
-            self._show_kept(self._past.at(frame.older.wall_ns, frame.newer.wall_ns))
+            self._show_kept(self._of_moment(frame, frame.older))
         elif not self.watch_state.held and self._newest is not None and self._snapshot is not self._newest.snapshot:
             self._show_kept(self._newest)
         super().show_frame()
@@ -157,9 +169,27 @@ class WatchingScreen(RowTableScreen[TaskInputs]):
         """Show the interval that is shown with what changed in the view."""
         frame = self.watch_state.frame
         if self.watch_state.in_past and frame is not None and frame.older is not None:
-            self._show_kept(self._past.at(frame.older.wall_ns, frame.newer.wall_ns))
+            self._show_kept(self._of_moment(frame, frame.older))
         elif self._newest is not None:
             self._show_kept(self._newest)
+
+    def _of_moment(self, frame: Frame, older: Snapshot) -> PastTasks | None:
+        """The tasks of an interval of the past: those that were kept, or recorded; None where none are."""
+        if self.played is None:
+            return self._past.at(older.wall_ns, frame.newer.wall_ns)
+        wall, by = frame.newer.wall_ns, self.view.by
+        if self._recorded[:2] != (wall, by):
+            try:
+                record = tasks_of(self.played.rows, frame, self.watch_state.session.machine.model)
+            except DamagedError as error:
+                self.notice(str(error))
+                record = None
+            found = None
+            if record is not None:
+                snapshot = TaskSnapshot(SnapshotRequest(by), record.reports.get(by, ()))
+                found = PastTasks(wall, snapshot, energy_of(frame), frame.seq)
+            self._recorded = wall, by, found
+        return self._recorded[2]
 
     def _show_kept(self, kept: PastTasks | None) -> None:
         """Show the tasks of an interval that was kept, or that there is none."""
