@@ -195,6 +195,26 @@ def test_files_of_groups_are_not_taken_for_groups() -> None:
     assert listed == ["/sys/fs/cgroup", "/sys/fs/cgroup/user.slice", SLICE, SCOPE]
 
 
+def test_the_quota_of_groups_that_never_ran_under_one_is_not_read() -> None:
+    for files, unread in ((V2, f"{SCOPE}/cpu.max"), (V1, "/sys/fs/cgroup/cpu,cpuacct/free/cpu.cfs_quota_us")):
+        host, tree = tree_of(files)
+        uses = {use.name: use.cpu for use in read_groups(host, find_groups(host, tree))}
+        limited = "/user.slice/user-1000.slice" if files is V2 else "/job"
+        assert uses[limited].quota is not None
+        host.files[unread] = _refuse
+        assert {use.name: use.cpu for use in read_groups(host, find_groups(host, tree))} == uses
+
+
+def _refuse() -> str:
+    raise AssertionError("this file is not to be read")
+
+
+def test_a_group_that_says_that_nothing_is_below_it_is_not_listed() -> None:
+    host, tree = tree_of({**V2, f"{SLICE}/cgroup.stat": "nr_descendants 0\nnr_dying_descendants 3\n",
+                          "/sys/fs/cgroup/cgroup.stat": "nr_descendants 9\n"})
+    assert find_groups(host, tree).directories == ("/sys/fs/cgroup", "/sys/fs/cgroup/user.slice", SLICE)
+
+
 def test_a_group_that_is_gone_has_no_numbers(tall: LinuxHost, tmp_path: Path) -> None:
     found = find_groups(tall, hierarchies(tall)[0])
     group = tmp_path / "sys/fs/cgroup/pods.slice/pod0.slice/cri-0.scope"
