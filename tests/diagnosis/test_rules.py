@@ -108,6 +108,12 @@ def test_time_in_soft_interrupts_of_one_cpu_is_told() -> None:
     assert "network receive" in soft.sentence
 
 
+def test_one_cpu_of_very_many_is_not_looked_for() -> None:
+    hot = {"irq%": {0: 90.0, 1: 1.0}}
+    assert BY_ID["softirqs"].judge(made("sapphire-2s", whole={"irq%": 0.4, "Load%": 30.0}, cpus=hot)) is NoFinding.CLEAR
+    assert found("softirqs", made("guest", whole={"irq%": 0.4, "Load%": 30.0}, cpus=hot)).sentence.endswith("CPU 0")
+
+
 def test_wake_ups_that_wait_for_cpus_to_leave_idle_states() -> None:
     waiting = found("idle-exits", made(whole={"IdleExit%": 120.0, "Load%": 10.0}))  # of 4 CPUs
     assert waiting.lost == pytest.approx(0.4)

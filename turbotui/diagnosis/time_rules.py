@@ -14,6 +14,7 @@ _STEAL_LOST: Final = 0.03
 _STORM: Final = 10_000.0  # interrupts a second on one CPU: at 1 to 5 us each, 1 to 5 % of it
 _INTERRUPT_SECONDS: Final = 2e-6  # an interrupt with its handler, and what it cools in the caches
 _IRQ_EVERYWHERE: Final = 8.0  # percent of the time of all CPUs
+_FEW_CPUS: Final = 64
 _IRQ_ONE_CPU: Final = 30.0  # percent of one CPU's
 
 _KINDS: Final[Mapping[ColumnId, str]] = {
@@ -66,8 +67,12 @@ def _interrupts(moment: JudgedFrame) -> Observed | NoFinding:
 
 def _softirqs(moment: JudgedFrame) -> Observed | NoFinding:
     everywhere, load = moment.number("irq%"), moment.load
+    if everywhere is None or load is None:
+        return NoFinding.UNKNOWN
+    if everywhere < _IRQ_EVERYWHERE and len(moment.frame.topology.cpus) > _FEW_CPUS:
+        return NoFinding.CLEAR  # one CPU of so many is too little of the work to look at each of them at every tick
     single = moment.numbers("irq%")
-    if everywhere is None or load is None or not single:
+    if not single:
         return NoFinding.UNKNOWN
     row, percent = _hottest(single)
     if everywhere < _IRQ_EVERYWHERE and percent < _IRQ_ONE_CPU:
