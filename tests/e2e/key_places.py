@@ -33,6 +33,7 @@ _TABLE = {
     "spies": Promise("spies: event sets by CPU", undo=ESC),
     "explain": Promise("Δmperf", undo=ESC),
     "tag": Promise("Σ 1", undo=("V",)),
+    "point": Promise("only what ran on CPU 0", undo=ESC),
     "untag": Promise(gone="Σ 1", first=("v",), now="Σ 1"),
     "mark": Promise("cells are DIFFERENCES", undo=("b",)),
     "copy": Promise("copied 1 row as CSV", undo=("Home",)),
@@ -63,6 +64,7 @@ TOPOLOGY = Place("2", Where.TABLE, _SAPPHIRE, (160, 18), (
     "sort_next": Promise("Avg_MHz[▲▼]", undo=("<", "S-Right")),
     "sort_previous": Promise(first=(">",), now="Avg_MHz[▲▼]", gone="[▲▼] ", undo=("S-Right",)),
     "reverse": Promise(r"whole machine .*\n ▾ package 1", undo=("I",)),
+    "point": Promise("go to the row of a CPU"),
     "group": Promise("the tree shows every level"),
     "fold_all": Promise(_ALL_FOLDED, undo=("*",)),
 })
@@ -84,6 +86,7 @@ MAP = Place("3", Where.MAP, _MANY, (160, 24), r"(?m)^ cpu 0 · .*· Busy% \d", {
     "column_left": Promise("coloured by Avg_MHz", undo=(">",)),
     "column_right": Promise("coloured by Bzy_MHz", undo=("<",)),
     "explain": Promise("Δmperf", undo=ESC),
+    "point": Promise("only what ran on CPU 0", undo=ESC),
 })
 
 
@@ -300,6 +303,8 @@ TASKS = Place("7", Where.TASKS, _MANY, (160, 18), r"watching everything · .* th
     "untag": Promise(gone=r"(?m)^• +\d+ +\d+ ", first=("x",), now=r"(?m)^• +\d+ +\d+ "),
     "mark": Promise("cells are DIFFERENCES", undo=("b",)),
     "copy": Promise("copied 1 row as CSV", undo=("Home",)),
+    "acts": Promise(r"turbotui runs nothing", undo=ESC),
+    "point": Promise(r"ran there: Esc returns", undo=ESC),
     "watch": Promise("(?m)^ watch all .*Enter: watch$", undo=ESC),
     "start_stop": Promise("stopped: every counter is closed", undo=("s",)),
     "rows": Promise(r"\d processes ran", undo=("t", "t", "t", "t")),

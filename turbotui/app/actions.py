@@ -62,6 +62,7 @@ _ARROWS = (Where.TABLE, Where.TASKS, Where.INFO, Where.DOCTOR)
 _TASKS = (Where.TASKS,)
 _MAP = (Where.MAP,)
 _UNCORE = (Where.UNCORE,)
+_POINTING = (Where.TABLE, Where.MAP, Where.TASKS)
 _SORT = (*_ROW_TABLES, Where.MAP)
 _ROOFLINE = (Where.ROOFLINE,)
 _POINTED = (*_SORT, Where.POWER)
@@ -179,6 +180,12 @@ ACTIONS: tuple[Action, ...] = (
         rank=5,
     ),
     Action("fold_all", "fold_all", ("asterisk",), "*", "Fold or unfold all groups.", "", _FOLDED),
+    Action("acts", "acts", ("X",), "X",
+           "Command lines to act on the task (renice, taskset, kill, systemctl, perf): shown and copied, never run.",
+           "act", _TASKS, rank=2),
+    Action("point", "point", ("i",), "i",
+           "On a CPU: who runs there. On a task: pin and light the CPUs it ran on. Esc returns.", "who", _POINTING,
+           rank=3),
     Action("watch", "watch", ("w",), "w", "Choose what to watch: all, a process, a control group, applications.",
            "watch", _TASKS, rank=0),
     Action("start_stop", "start_stop", ("s",), "s", "Stop watching, which closes every counter, or start anew.",
@@ -216,7 +223,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("next_screen", "next_screen(1)", ("tab",), "Tab", "Next screen."),
     Action("previous_screen", "next_screen(-1)", ("shift+tab",), "Shift+Tab", "Previous screen."),
     Action("palette", "command_palette", ("ctrl+p",), "ctrl+p", "Every action by name.", rank=6),
-    Action("close", "close", ("escape",), "Esc", "Close what is open; never quits.", priority=False),
+    Action("close", "close", ("escape",), "Esc", "Close what is open, or return from what i showed; never quits."),
     Action("quit", "quit", ("q", "f10"), "q F10", "Quit.", "quit", rank=0),
     Action("suspend", "suspend", ("ctrl+z",), "ctrl+z", "Stop and give the terminal back to the shell; fg goes on.",
            priority=True),

@@ -348,6 +348,17 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         """Draw what came before the widgets were there."""
         self.on_screen_resume()
 
+    def go_to(self, screen: str) -> None:
+        """Show a screen by its name."""
+        self.app.call_later(self.app.run_action, f"app.show_screen({screen!r})")
+
+    def go_back(self) -> None:
+        """Point at no CPU and no task any more, and return to the screen on which that began."""
+        back = self.watch_state.pointing.clear()
+        if back:
+            self.show_frame()
+            self.go_to(back)
+
     def on_screen_resume(self) -> None:
         """Take the newest frame: a hidden screen gets none."""
         if not self.composed:

@@ -387,7 +387,9 @@ class TurbotuiApp(FramesApp):
             self._base.notice(f"theme {self.theme}")
 
     def action_close(self) -> None:
-        """Ignore Esc while no window is open: it never quits."""
+        """Return from what `i` showed; Esc never quits."""
+        if self._base is not None:
+            self._base.go_back()
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The palette: every action that works on this screen, every screen, every profile."""

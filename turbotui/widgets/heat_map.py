@@ -24,6 +24,7 @@ from turbotui.widgets.role_styles import Palette, role_css
 
 UNKNOWN_MARK = "?"
 CURSOR_MARK = "●"
+LIT_MARK = "◆"
 
 
 class HeatMap(Widget):
@@ -44,6 +45,7 @@ class HeatMap(Widget):
         self.frame: Frame | None = None
         self.column: CounterColumn | None = None
         self.cpu: int | None = None
+        self.lit: frozenset[int] = frozenset()
         self._levels: FrameLevels | None = None
         self._top = 1.0
         self._cells: dict[int, tuple[int, TextSegment]] = {}  # the step, -1 for none, and how it is drawn
@@ -155,6 +157,8 @@ class HeatMap(Widget):
         """The mark of the CPUs at one place: that of the greatest value."""
         unknown = -1, (UNKNOWN_MARK, StyleRole.DIM)
         text, role = max((self._cells.get(cpu, unknown) for cpu in cpus), key=itemgetter(0))[1]
+        if not self.lit.isdisjoint(cpus):
+            text, role = LIT_MARK + text[1:], StyleRole.TAGGED
         if self.cpu not in cpus:
             return text, role
         size = max(1, min(self._plan.cell - 1, 3))

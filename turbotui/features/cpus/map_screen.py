@@ -67,6 +67,7 @@ class MapScreen(WatchScreen):
             if top is None:
                 values = [frame.cell(self._column, row) for row in frame.rows(Scope.CPU)]
                 top = nice_top(max((value for value in values if isinstance(value, int | float)), default=0.0))
+            self._map.lit = frozenset(watch.pointing.cpus)
             self._map.show_frame(frame, self._column, watch.levels, top)
         super().show_frame()
         self.show_status()
@@ -143,6 +144,18 @@ class MapScreen(WatchScreen):
         """Explain the value under the cursor."""
         if self._map.cpu is not None and self._column is not None:
             self.app.push_screen(Explain(FrameCell(self.watch_state, self._column, cpu_row(self._map.cpu))))
+
+    def action_point(self) -> None:
+        """Show who runs on the CPU under the cursor."""
+        if self._map.cpu is not None:
+            self.watch_state.pointing.clear()
+            self.watch_state.pointing.at_cpu(self._map.cpu, "map")
+            self.go_to("tasks")
+
+    def flags(self) -> list[str]:
+        """Which task ran on the lit CPUs."""
+        pointing = self.watch_state.pointing
+        return [*super().flags(), *([f"◆ {pointing.who} ran there: Esc returns"] if pointing.cpus else [])]
 
     def action_graph(self) -> None:
         """Graph the value under the cursor."""

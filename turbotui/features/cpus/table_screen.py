@@ -12,7 +12,7 @@ from turbotui.app.saved import CounterView, view_of
 from turbotui.app.table_keys import TableKeys
 from turbotui.app.watch import Watch
 from turbotui.quantities.columns import CounterColumn
-from turbotui.quantities.scope import SYSTEM_ROW, RowId
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.frame_painter import FramePainter
 from turbotui.widgets.frame_rows import FrameContent, FrameRows
@@ -21,6 +21,8 @@ from turbotui.widgets.slots import slots_of
 from turbotui.widgets.table_view import TAGS_ROW, Follow, TableView
 from turbotui.widgets.table_widget import TableWidget
 
+_PINNED = 8
+"""CPUs of a task that are pinned, at most: the map lights all of them."""
 CounterTable: TypeAlias = TableWidget[FrameContent, CounterColumn, RowId]
 """The widget of both screens."""
 
@@ -34,6 +36,7 @@ class TableBase(TableKeys[FrameContent, CounterColumn, RowId]):
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
         self._profile: Profile | None = None
+        self._pointed: tuple[RowId, ...] = ()
 
     def new_table(self) -> CounterTable:
         """See `TableKeys.new_table`."""
@@ -93,6 +96,7 @@ class TableBase(TableKeys[FrameContent, CounterColumn, RowId]):
     def show_frame(self) -> None:
         """Show the newest frame in the table, then in the lines around it."""
         frame = self.watch_state.frame
+        self._pin_pointed()
         if frame is not None:
             before = self._table.content
             if not self._table.view.tops or before is None or before.frame.older is None:
@@ -101,6 +105,26 @@ class TableBase(TableKeys[FrameContent, CounterColumn, RowId]):
         self.show_mark()
         super().show_frame()
         self.show_status()
+
+    def _pin_pointed(self) -> None:
+        """Pin the CPUs of the task that was pointed at, and let go of those of the one before."""
+        cpus = self.watch_state.pointing.cpus[:_PINNED]
+        before, self._pointed = self._pointed, tuple(cpu_row(cpu) for cpu in cpus)
+        if before != self._pointed:
+            others = (tag for tag in self._table.view.tags if tag not in before and tag not in self._pointed)
+            self.show_view(replace(self._table.view, tags=(*self._pointed, *others)))
+
+    def action_point(self) -> None:
+        """Show who runs on the CPU under the cursor."""
+        row = self._table.current
+        if row is None or row.scope is not Scope.CPU:
+            self.notice("go to the row of a CPU: i shows who runs there")
+            return
+        cpu = next((cpu for cpu in self.watch_state.session.machine.topology.cpus if cpu_row(cpu) == row), None)
+        if cpu is not None:
+            self.watch_state.pointing.clear()
+            self.watch_state.pointing.at_cpu(cpu, self.mode or "cpus")
+            self.go_to("tasks")
 
     def show_columns(self) -> None:
         """Take over which columns are visible, and the sparks that fit."""
@@ -125,4 +149,7 @@ class TableBase(TableKeys[FrameContent, CounterColumn, RowId]):
         found = super().flags()
         if view.follow is not Follow.ROW:
             found.append(f"follow {view.follow.value}")
+        pointing = self.watch_state.pointing
+        if pointing.cpus:
+            found.append(f"• {pointing.who} ran there: Esc returns")
         return found

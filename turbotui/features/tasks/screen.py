@@ -299,3 +299,63 @@ class TasksScreen(WatchingScreen):
             return
         self._change(folded=frozenset[Hashable]() if self._table.view.folded else frozenset[Hashable](tree.parts))
         self.show_again()
+
+    # What a person may do
+
+    def action_acts(self) -> None:
+        """Show command lines for the task under the cursor; one is copied, none is run."""
+        inputs = self._inputs(self._table.current)
+        if inputs is None:
+            self.notice("there is no task under the cursor")
+            return
+        from turbotui.features.tasks.act_lines import act_lines, target_of  # noqa: PLC0415 - only this key needs them
+        from turbotui.features.tasks.acts_window import ActsWindow  # noqa: PLC0415
+
+        facts = inputs.facts
+        seen = None if isinstance(facts, Unavailable) else facts
+        group, kernel = (None, False) if seen is None else (seen.group, seen.stat.kernel)
+        lines = act_lines(target_of(inputs.row, group, kernel=kernel))
+        if not lines:
+            self.notice("no command line fits a row of several processes: t changes what rows are")
+            return
+
+        def copied(words: str | None) -> None:
+            if words is not None:
+                self.notice(f"copied, where the terminal lets programs copy (OSC 52): {words}")
+
+        self.app.push_screen(ActsWindow(_said(inputs), lines), copied)
+
+    def action_point(self) -> None:
+        """Light the CPUs on which the task under the cursor ran, on the map and in the tables of CPUs."""
+        inputs = self._inputs(self._table.current)
+        if inputs is None:
+            self.notice("there is no task under the cursor")
+            return
+        row = inputs.row
+        cpus = tuple(sorted(row.loads)) or row.cpus
+        if not cpus:
+            self.notice(f"{row.name} did not run in this interval")
+            return
+        back = self.watch_state.pointing
+        goal = back.came_from if back.cpu is not None else "cpus"
+        back.clear()
+        back.at_cpus(cpus, row.name, "tasks")
+        self.go_to(goal)
+
+    def go_back(self) -> None:
+        """See `WatchScreen.go_back`: show what ran on other CPUs, too."""
+        alone = self.watch_state.pointing.cpu is not None
+        super().go_back()
+        if alone:
+            self.show_again()
+
+    def flags(self) -> list[str]:
+        """Which CPU's tasks are shown."""
+        cpu = self.watch_state.pointing.cpu
+        return [*super().flags(), *([] if cpu is None else [f"only what ran on CPU {cpu}: Esc returns"])]
+
+
+def _said(inputs: TaskInputs) -> str:
+    """The task in words."""
+    row = inputs.row
+    return f"{row.name or '(no name)'}{'' if row.pid is None else f' ({row.pid})'}"

@@ -79,6 +79,7 @@ class WatchingScreen(RowTableScreen[TaskInputs]):
         """Open the counters once the screen is there."""
         super().on_screen_resume()
         if self.composed:
+            self.show_again()
             self.call_after_refresh(self._begin)
 
     def on_screen_suspend(self) -> None:

@@ -1,0 +1,95 @@
+"""Who runs on a CPU, where a task ran, and what a person may do about it."""
+
+from __future__ import annotations
+
+import asyncio
+
+from driving import text_of
+from heardtasks import Heard
+from test_tasks_screen import Tasks, laptop, tasks
+from textual.widgets import Static
+
+from turbotui.features.cpus.map_screen import MapScreen
+from turbotui.features.cpus.table_screen import TableBase
+from turbotui.features.tasks.acts_window import ActsWindow
+from turbotui.quantities.scope import cpu_row
+from turbotui.widgets.heat_map import LIT_MARK
+from turbotui.widgets.listing import Listing
+
+
+async def at(found: Tasks, number: str) -> object:
+    """The screen of a number, once it is there."""
+    await found.press(number)
+    return found.app.screen_stack[0]
+
+
+async def back_on_tasks(found: Tasks) -> Heard:
+    while not isinstance(found.app.screen_stack[0], Heard):
+        await found.pilot.pause()
+    await asyncio.wait_for(found.screen.drawn.wait(), 120)
+    await found.pilot.pause()
+    return found.screen
+
+
+async def test_a_cpu_shows_who_runs_there_and_esc_returns() -> None:
+    async with tasks(laptop()) as found:
+        await found.next()
+        everything = len(found.rows)
+        table = await at(found, "1")
+        assert isinstance(table, TableBase)
+        table.table.select(cpu_row(3))
+        await found.press("i")
+        screen = await back_on_tasks(found)
+        await found.next()
+        assert "only what ran on CPU 3" in text_of(found.app, "status")
+        assert 0 < len(screen.lines()) < everything
+        content = screen.table.content
+        assert content is not None
+        assert all(3 in inputs.row.loads for row in content.rows if (inputs := content.get(row)) is not None)
+        await found.press("escape")
+        while not isinstance(found.app.screen_stack[0], TableBase):
+            await found.pilot.pause()
+        assert screen.watch_state.pointing.cpu is None
+
+
+async def test_a_task_pins_and_lights_its_cpus() -> None:
+    async with tasks(laptop()) as found:
+        await found.next()
+        key = found.screen.table.current
+        content = found.screen.table.content
+        assert content is not None
+        inputs = content.get(key)
+        assert inputs is not None
+        cpus = sorted(inputs.row.loads)
+        await found.press("i")
+        while not isinstance(found.app.screen_stack[0], TableBase):
+            await found.pilot.pause()
+        await found.pilot.pause()
+        table = found.app.screen_stack[0]
+        assert isinstance(table, TableBase)
+        assert table.table.view.tags == tuple(map(cpu_row, cpus[:8]))
+        assert f"{inputs.row.name} ran there" in text_of(found.app, "status")
+        the_map = await at(found, "3")
+        assert isinstance(the_map, MapScreen)
+        drawn = "".join(the_map.heat_map.render_line(y).text for y in range(the_map.heat_map.size.height))
+        assert drawn.count(LIT_MARK) == len(set(cpus) - {the_map.heat_map.cpu})
+        await found.press("escape")
+        await back_on_tasks(found)
+        again = await at(found, "1")
+        assert isinstance(again, TableBase)
+        assert again.table.view.tags == ()
+
+
+async def test_a_command_line_is_copied_and_none_is_run() -> None:
+    async with tasks(laptop()) as found:
+        await found.next()
+        pid = found.rows[0].split()[0]
+        await found.press("X")
+        window = found.app.screen
+        assert isinstance(window, ActsWindow)
+        listing = window.query_one(Listing)
+        assert f"kill -TERM {pid}" in listing.text
+        assert "nice 10" in str(window.query_one("#about", Static).content)
+        await found.press("down", "y")
+        assert found.app.clipboard.startswith("chrt -i -p 0 ")
+        assert "copied" in text_of(found.app, "status")

@@ -1,0 +1,71 @@
+"""Command lines for tasks: what fits which task, and that a shell takes names as they are."""
+
+from __future__ import annotations
+
+import shlex
+
+from turbotui.features.tasks.act_lines import Target, act_lines
+from turbotui.machine.tasks.group_names import GroupName, group_name
+
+ID = "4f1b2a9c0d3e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8"
+
+
+def words(path: str = "/system.slice/ssh.service", *, pid: int | None = 7, tid: int | None = None,
+          kernel: bool = False, cpus: tuple[int, ...] = (2, 3, 4)) -> list[str]:
+    return [line.words for line in act_lines(Target(pid, tid, kernel, cpus, group_name([path])))]
+
+
+def test_a_process_of_a_unit_has_lines_of_every_kind() -> None:
+    found = words()
+    for line in ("renice -n 10 -p 7", "ionice -c 3 -p 7", "taskset -acp 2-4 7", "chrt -b -p 0 7", "kill -TERM 7",
+                 "systemctl set-property --runtime ssh.service CPUQuota=50%", "perf record -g -p 7 -- sleep 10",
+                 "cat /proc/7/task/7/stack"):
+        assert line in found
+    assert any(line.startswith("gdb -p 7 ") for line in found)
+
+
+def test_a_thread_is_scheduled_by_its_own_number_and_ended_with_its_process() -> None:
+    found = words(tid=9)
+    for line in ("renice -n 10 -p 9", "taskset -cp 2-4 9", "perf record -g -t 9 -- sleep 10", "kill -TERM 7"):
+        assert line in found
+    assert "kill -TERM 9" not in found
+
+
+def test_a_thread_of_the_kernel_is_neither_ended_nor_traced() -> None:
+    found = words(kernel=True)
+    assert "renice -n 10 -p 7" in found
+    assert not any(line.startswith(("kill", "gdb", "strace", "ionice")) for line in found)
+
+
+def test_containers_and_jobs_have_the_words_of_their_managers() -> None:
+    assert "docker update --cpus 0.5 4f1b2a9c0d3e" in words(f"/system.slice/docker-{ID}.scope")
+    assert "podman update --cpus 0.5 4f1b2a9c0d3e" in words(f"/machine.slice/libpod-{ID}.scope/container")
+    assert "scancel 4711.0" in words("/slurm/uid_1000/job_4711/step_0/task_3")
+    assert not any("systemctl" in line for line in words(f"/system.slice/docker-{ID}.scope"))
+
+
+def test_a_unit_of_a_persons_own_manager_is_asked_there() -> None:
+    path = "/user.slice/user-1000.slice/user@1000.service/app.slice/app-x.scope"
+    assert "systemctl --user set-property --runtime app-x.scope CPUQuota=50%" in words(path)
+
+
+def test_a_row_of_a_unit_has_the_lines_of_the_unit_alone() -> None:
+    found = words(pid=None)
+    assert found
+    assert all(line.startswith("systemctl ") for line in found)
+    assert act_lines(Target(None, None, kernel=False, cpus=(), group=None)) == ()
+
+
+def test_names_are_one_word_to_a_shell_and_dangerous_ones_make_no_line() -> None:
+    [line] = [one for one in words("/system.slice/a b;reboot$(x).service") if "CPUQuota" in one]
+    assert shlex.split(line)[3] == "a b;reboot$(x).service"
+    for name in ("\u241b[2J.service", "--now.service"):
+        target = Target(7, None, kernel=False, cpus=(0,), group=GroupName("unit", name, path=f"/{name}"))
+        assert not any("systemctl" in one.words for one in act_lines(target))
+
+
+def test_every_line_says_what_it_does() -> None:
+    lines = act_lines(Target(7, 9, kernel=False, cpus=(0,), group=group_name(["/system.slice/ssh.service"])))
+    assert all(line.meaning.endswith(".") and line.heading for line in lines)
+    headings = [line.heading for line in lines]
+    assert headings == sorted(headings, key=headings.index)  # each stands together
