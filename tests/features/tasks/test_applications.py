@@ -65,3 +65,13 @@ def test_the_screen_says_what_is_wrong(text: str, says: str) -> None:
 def test_names_tell_applications_apart() -> None:
     with pytest.raises(UsageError, match='two applications are called "a"'):
         refuse_twins([Application("a", pids=(1,)), Application("a", pids=(2,))])
+
+
+def test_a_container_is_named_by_itself_or_as_an_application() -> None:
+    assert parse_targets("container=web") == (Application("web", container="web"),)
+    found = parse_application("shop:container=prod/shop-0:events=cycles")
+    assert found == Application("shop", container="prod/shop-0", events="cycles")
+    assert parse_application(found.text) == found
+    assert found.whole_cpus
+    with pytest.raises(UsageError, match="needs a value"):
+        parse_application("shop:container=")

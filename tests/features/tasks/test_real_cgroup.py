@@ -37,6 +37,50 @@ def cgroup2() -> Path | None:
 
 
 @pytest.fixture
+def container() -> Iterator[Path]:
+    """A group that is named as podman names that of a container."""
+    mount = cgroup2()
+    if mount is None:
+        pytest.skip("no cgroup2 hierarchy is mounted here")
+    folder = mount / f"libpod-{os.getpid():064x}.scope"
+    try:
+        folder.mkdir()
+    except OSError as error:
+        pytest.skip(f"no control group can be made in {mount}: {error.strerror}")
+    yield folder
+    folder.rmdir()
+
+
+def test_a_container_is_watched_by_its_id(container: Path) -> None:
+    watching = Watching(read_machine(LinuxHost()))
+    try:
+        with subprocess.Popen([sys.executable, "-S", "-c", ECHO], stdin=subprocess.PIPE, stdout=subprocess.PIPE,  # noqa: S603 - ours
+                              text=True) as child:
+            assert child.stdin is not None
+            assert child.stdout is not None
+            try:
+                (container / "cgroup.procs").write_text(str(child.pid), encoding="ascii")
+            except OSError as error:
+                child.kill()
+                pytest.skip(f"{container} takes no process: {error.strerror}")
+            word = f"{os.getpid():064x}"
+            one = watching.add(Application(word, container=word))
+            for number in range(50):
+                child.stdin.write(f"{number}\n")
+                child.stdin.flush()
+                assert child.stdout.readline() == f"{number}\n"
+            watching.round(0)
+            report = watching.report(one, Grouping.PROCESS)
+            assert [row.pid for row in report.rows] == [child.pid]
+            units = watching.report(one, Grouping.UNIT, again=True)
+            assert [row.name for row in units.rows] == [f"podman {word[:12]}"]
+            child.stdin.close()
+            child.wait()
+    finally:
+        watching.close()
+
+
+@pytest.fixture
 def group() -> Iterator[Path]:
     mount = cgroup2()
     if mount is None:

@@ -1,6 +1,6 @@
 """What to watch: processes, a control group or everything, each as an application with a name and events of its own.
 
-    all     1234     /user.slice     NAME:pid=1234     NAME:cgroup=/user.slice:events=cycles,instructions
+    all     1234     /user.slice     container=web     NAME:pid=1234     NAME:cgroup=/user.slice:events=cycles
 
 An application is its name, then `:` and what it is, in any order; `events=` stands last and takes the rest of the
 text, for event strings have colons and commas of their own.
@@ -16,13 +16,14 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 
-_PART: Final = re.compile(r":(?=(?:pid|cgroup|run|events)=|all(?::|$))")
-GRAMMAR: Final = "NAME:pid=N[,N], NAME:cgroup=PATH, NAME:all or NAME:run=COMMAND, then :events=EVENT,EVENT"
+_PART: Final = re.compile(r":(?=(?:pid|cgroup|container|run|events)=|all(?::|$))")
+GRAMMAR: Final = ("NAME:pid=N[,N], NAME:cgroup=PATH, NAME:container=NAME, NAME:all or NAME:run=COMMAND, then "
+                  ":events=EVENT,EVENT")
 
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """One thing to watch; exactly one of pids, cgroup, everything and command is given.
+    """One thing to watch; exactly one of pids, cgroup, container, everything and command is given.
 
     Attributes:
         name: for people.
@@ -31,6 +32,7 @@ class Application:
         everything: whole CPUs.
         command: to be run.
         events: in perf's words, separated by commas; "" for the default ones.
+        container: name or id of a container or pod, of which `Watching.add` finds the control group; "" for none.
     """
 
     name: str
@@ -39,16 +41,18 @@ class Application:
     everything: bool = False
     command: tuple[str, ...] = ()
     events: str = ""
+    container: str = ""
 
     @property
     def whole_cpus(self) -> bool:
         """Whether the application is watched by watching CPUs (mode C)."""
-        return self.everything or self.cgroup is not None
+        return self.everything or self.cgroup is not None or bool(self.container)
 
     @property
     def text(self) -> str:
         """The application as a person would type it."""
-        what = ("all" if self.everything else f"cgroup={self.cgroup}" if self.cgroup is not None
+        what = ("all" if self.everything else f"container={self.container}" if self.container
+                else f"cgroup={self.cgroup}" if self.cgroup is not None
                 else f"run={shlex.join(self.command)}" if self.command
                 else f"pid={','.join(map(str, self.pids))}")
         return f"{self.name}:{what}" + (f":events={self.events}" if self.events else "")
@@ -78,9 +82,9 @@ def parse_application(text: str) -> Application:
             break
     if not name or ":" in name:
         raise UsageError(f'application "{text}" is not understood: {GRAMMAR}')
-    kinds = given.keys() & {"pid", "cgroup", "run", "all"}
+    kinds = given.keys() & {"pid", "cgroup", "container", "run", "all"}
     if len(kinds) != 1:
-        raise UsageError(f'application "{text}": say one of pid=, cgroup=, run= or all ({GRAMMAR})')
+        raise UsageError(f'application "{text}": say one of pid=, cgroup=, container=, run= or all ({GRAMMAR})')
     empty = next((word for word, value in given.items() if word != "all" and not value.strip()), None)
     if empty is not None:
         raise UsageError(f'application "{text}": {empty}= needs a value')
@@ -91,6 +95,7 @@ def parse_application(text: str) -> Application:
         everything="all" in given,
         command=_words(given.get("run", ""), text),
         events=given.get("events", ""),
+        container=given.get("container", ""),
     )
 
 
@@ -112,10 +117,13 @@ def parse_targets(text: str) -> tuple[Application, ...]:
             found.append(Application(word, pids=_pids(word, word)))
         elif word.startswith("/"):
             found.append(Application(word, cgroup=word))
+        elif word.startswith("container=") and word != "container=":
+            name = word.partition("=")[2]
+            found.append(Application(name, container=name))
         else:
             found.append(parse_application(word))
     if not found:
-        raise UsageError(f"say what to watch: all, a process id, a control group's path, or {GRAMMAR}")
+        raise UsageError(f"say what to watch: all, a process id, a control group's path, container=NAME, or {GRAMMAR}")
     refuse_twins(found)
     if any(one.command for one in found):
         raise UsageError("run= is for the command line: the screen watches what runs already")

@@ -31,7 +31,7 @@ from turbotui.sampling.energy import Energy
 from turbotui.sampling.frame import Frame
 from turbotui.tables.envelope import Envelope
 
-_REFUSED: Final = ("pid", "cgroup", "all", "app", "command", "event", "timeline", "interval", "pages")
+_REFUSED: Final = ("pid", "cgroup", "container", "all", "app", "command", "event", "timeline", "interval", "pages")
 """Options that say what to watch, and how."""
 
 

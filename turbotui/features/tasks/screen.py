@@ -167,7 +167,7 @@ class TasksScreen(WatchingScreen):
             try:
                 parse_targets(text)
             except UsageError:  # the field needs the room; Enter says what is wrong
-                return "all, PID, /group or NAME:pid=N:events=…"
+                return "all, PID, /group, container=NAME or NAME:pid=N:events=…"
             return "Enter: watch"
 
         def done(text: str | None) -> None:

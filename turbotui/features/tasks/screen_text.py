@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import textwrap
 from collections.abc import Sequence
 from typing import Final
@@ -196,6 +197,8 @@ def _short(one: Application) -> str:
         return one.text
     if one.everything:
         return "everything"
+    if one.container:
+        return f"container {one.container}"
     if one.cgroup is not None:
         return f"control group {one.cgroup}"
     return f"process {one.name}" if one.name.isdecimal() else one.text
@@ -203,4 +206,6 @@ def _short(one: Application) -> str:
 
 def word_of(one: Application) -> str:
     """An application as a person types it into the prompt."""
+    if one.container == one.name and not one.events:
+        return shlex.quote(f"container={one.container}")
     return one.name if one.name == "all" or one.name.isdecimal() or one.name.startswith("/") else f"'{one.text}'"

@@ -42,6 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--pid", metavar="N", type=int, action="append", help="this process; may be given several times")
     what.add_argument("--cgroup", metavar="PATH", help="the threads of a control group (cgroup2, or perf_event)")
+    what.add_argument("--container", metavar="NAME",
+                      help="the threads of a container or pod, by name or the beginning of its id (docker, podman, "
+                           "containerd, cri-o, Kubernetes, lxc)")
     what.add_argument("--all", action="store_true", help="every thread, by watching whole CPUs (mode C)")
     what.add_argument("--app", metavar="APP", action="append", default=[],
                       help=f"several applications at once, each with a name and events of its own: {GRAMMAR}; "
@@ -91,10 +94,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _applications(arguments: argparse.Namespace) -> list[Application]:
-    targets = (bool(arguments.pid), arguments.cgroup is not None, arguments.all, bool(arguments.app),
-               bool(arguments.command))
+    targets = (bool(arguments.pid), arguments.cgroup is not None, arguments.container is not None, arguments.all,
+               bool(arguments.app), bool(arguments.command))
     if sum(targets) != 1:
-        raise UsageError("say what to watch: --pid N, --cgroup PATH, --all, --app APP, or a command after --")
+        raise UsageError("say what to watch: --pid N, --cgroup PATH, --container NAME, --all, --app APP, "
+                         "or a command after --")
+    if arguments.container == "":
+        raise UsageError("--container needs a name, or the beginning of an id")
     if arguments.app:
         if arguments.event:
             raise UsageError("--event belongs to --pid, --cgroup, --all and a command: an --app has its own events=")
@@ -102,7 +108,7 @@ def _applications(arguments: argparse.Namespace) -> list[Application]:
         refuse_twins(found)
     else:
         found = [Application("", tuple(arguments.pid or ()), arguments.cgroup, arguments.all, tuple(arguments.command),
-                             ",".join(arguments.event))]
+                             ",".join(arguments.event), arguments.container or "")]
     if arguments.machine is not None and any(one.command for one in found):
         raise UsageError("a command runs on this machine, not on a simulated one: leave --machine out")
     return found

@@ -23,6 +23,7 @@ from turbotui.features.tasks.watched_application import Watched, slice_for
 from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import Host, HostError, HostKind
 from turbotui.machine.machine import Machine
+from turbotui.machine.tasks.containers import find_container
 from turbotui.machine.tasks.proc_facts import ProcFacts
 from turbotui.machine.tasks.processes import cgroup_folder, cpu_time, has_ended, name_of, processes, threads_of
 from turbotui.machine.tasks.sample_reader import SampleReader, open_sample_reader, refuse_recorded
@@ -88,10 +89,13 @@ class Watching:
             child: a child that waits before exec(2), for an application that is a command.
 
         Raises:
-            MachineError: no such process or group, not permitted, or not enough descriptors or memory.
+            MachineError: no such process, group or container, not permitted, or not enough descriptors or memory.
             UsageError: an event is unknown or given twice.
             EventError: an event cannot be understood.
         """
+        if application.container and self._host.kind is HostKind.REAL:
+            found = find_container(self._host, application.container)
+            application = replace(application, cgroup=found.path)
         pids = application.pids if child is None else (child,)
         chosen = self._choose(application, pids)
         try:
@@ -299,11 +303,11 @@ class Watching:
         if application.everything:
             reader.add_cpus()
             return None
-        if application.cgroup is not None:
+        if application.cgroup is not None or application.container:
             if not real:
                 raise MachineError(f"{self._host.name} is a simulated machine without control groups: "
                                    "watch all, or one of its processes by number")
-            folder = cgroup_folder(self._host, application.cgroup)
+            folder = cgroup_folder(self._host, application.cgroup or "/")
             reader.add_cpus(folder)
             return folder
         if (

@@ -1,0 +1,165 @@
+"""Finds a container or pod by name or id: by the control groups of what runs, and by the files of the runtimes.
+
+Groups tell ids and need no rights; names are in the runtimes' own files:
+
+    docker      /var/lib/docker/containers/ID/config.v2.json: "Name"                    (root)
+    podman      /var/lib/containers/storage/overlay-containers/containers.json, and a person's own: "names"
+    kubelet     /var/log/containers/POD_NAMESPACE_CONTAINER-ID.log, links that are named so
+    kubelet     /var/log/pods/NAMESPACE_POD_UID/CONTAINER
+
+The kubelet's are described in Kubernetes' documentation of logging, the others in the runtimes' sources.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.errors import MachineError
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.tasks.group_names import group_name, group_paths
+from turbotui.machine.tasks.processes import processes
+from turbotui.untrusted import one_line, visible_in
+
+DOCKER: Final = "/var/lib/docker/containers"
+PODMAN: Final = "/var/lib/containers/storage/overlay-containers/containers.json"
+CONTAINER_LOGS: Final = "/var/log/containers"
+POD_LOGS: Final = "/var/log/pods"
+_HOMES: Final = "/home"
+_OWN_PODMAN: Final = ".local/share/containers/storage/overlay-containers/containers.json"
+_LOG: Final = re.compile(r"(?P<pod>[^_]+)_(?P<space>[^_]+)_(?P<container>.+)-(?P<id>[0-9a-f]{64})\.log")
+_POD_LOG: Final = re.compile(r"(?P<space>[^_]+)_(?P<pod>[^_]+)_(?P<uid>[0-9a-f-]{32,36})")
+_LEAST: Final = 4  # characters of an id that name a container
+_LISTED: Final = 8  # candidates that an error names
+
+
+@dataclass(frozen=True, slots=True)
+class RunningContainer:
+    """A container, or a whole pod, that has processes.
+
+    Attributes:
+        kind: which runtime.
+        id: of the container; of a pod its uid.
+        names: by which people know it: of a pod's container "pod/container", too.
+        path: of its control group.
+    """
+
+    kind: str
+    id: str
+    names: tuple[str, ...]
+    path: str
+
+    @property
+    def text(self) -> str:
+        """The container in a few words: "web (docker 4f1b2a9c0d3e)"."""
+        what = f"{self.kind} {self.id[:12]}"
+        return f"{self.names[0]} ({what})" if self.names else what
+
+
+def running_containers(host: Host) -> list[RunningContainer]:
+    """Every container and pod that has a process this user can see."""
+    names = _names(host)
+    pods = _pod_names(host)
+    found: dict[str, RunningContainer] = {}
+    for pid in processes(host):
+        try:
+            group = group_name(group_paths(host.read_text(f"/proc/{pid}/cgroup")))
+        except HostError:
+            continue  # it has ended
+        if group is None or group.kind == "conmon":
+            continue
+        if group.container and group.path not in found:
+            known = names.get(group.container, ())
+            found[group.path] = RunningContainer(group.kind, group.container, known, group.path)
+        elif group.kind in ("lxc", "nspawn", "machine"):
+            found[group.path] = RunningContainer(group.kind, group.name, (group.name,), group.path)
+        if group.pod:
+            path = group.path if not group.container else group.path.rpartition("/")[0]
+            found.setdefault(path, RunningContainer("pod", group.pod, pods.get(group.pod, ()), path))
+    return sorted(found.values(), key=lambda one: (one.names or (one.id,), one.path))
+
+
+def find_container(host: Host, word: str) -> RunningContainer:
+    """The container or pod of a name, or of the beginning of an id.
+
+    Args:
+        host: the machine.
+        word: as a person knows it.
+
+    Raises:
+        MachineError: there is none, or several; candidates are named.
+    """
+    running = running_containers(host)
+    exact = [one for one in running if word in one.names or word == one.id]
+    found = exact or [one for one in running if len(word) >= _LEAST and one.id.startswith(word)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise MachineError(f'"{word}" is the name of {len(found)} containers: {_listed(found)}; give the id')
+    if not running:
+        raise MachineError(f'there is no container "{word}": no process that this user can see is in one')
+    unnamed = any(not one.names for one in running)
+    hint = "; names are in files of the runtime that only root may read: try the id, or sudo" if unnamed else ""
+    raise MachineError(f'there is no container "{word}"; there is {_listed(running)}{hint}')
+
+
+def _listed(found: Sequence[RunningContainer]) -> str:
+    more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
+    return ", ".join(one.text for one in found[:_LISTED]) + more
+
+
+def _names(host: Host) -> Mapping[str, tuple[str, ...]]:
+    """Names by the id of a container, from every file that can be read."""
+    found: dict[str, dict[str, None]] = {}
+    for container, name in (*_docker(host), *_podman(host), *_kubelet(host)):
+        if name:
+            found.setdefault(container, {})[one_line(name)] = None
+    return {container: tuple(names) for container, names in found.items()}
+
+
+def _docker(host: Host) -> Iterator[tuple[str, str]]:
+    for container in _listing(host, DOCKER):
+        config = _json(host, f"{DOCKER}/{container}/config.v2.json")
+        if isinstance(config, dict):
+            yield container, str(config.get("Name") or "").removeprefix("/")
+
+
+def _podman(host: Host) -> Iterator[tuple[str, str]]:
+    own = (f"{_HOMES}/{name}/{_OWN_PODMAN}" for name in _listing(host, _HOMES))
+    for path in (PODMAN, *own, f"/root/{_OWN_PODMAN}"):
+        listed = _json(host, path)
+        for one in listed if isinstance(listed, list) else ():
+            names = one.get("names") if isinstance(one, dict) else None
+            if isinstance(names, list):
+                yield from ((str(one.get("id")), str(name)) for name in names)
+
+
+def _kubelet(host: Host) -> Iterator[tuple[str, str]]:
+    for name in _listing(host, CONTAINER_LOGS):
+        found = _LOG.fullmatch(name)
+        if found is not None:
+            yield found["id"], f"{found['pod']}/{found['container']}"
+            yield found["id"], f"{found['space']}/{found['pod']}/{found['container']}"
+
+
+def _pod_names(host: Host) -> Mapping[str, tuple[str, ...]]:
+    """Names by the uid of a pod."""
+    found = (_POD_LOG.fullmatch(name) for name in _listing(host, POD_LOGS))
+    return {one["uid"]: (one["pod"], f"{one['space']}/{one['pod']}") for one in found if one is not None}
+
+
+def _listing(host: Host, path: str) -> tuple[str, ...]:
+    try:
+        return host.list_dir(path)
+    except HostError:
+        return ()  # no such runtime here, or not for this user
+
+
+def _json(host: Host, path: str) -> object:
+    try:
+        return visible_in(json.loads(host.read_text(path)))
+    except (HostError, ValueError):
+        return None  # as above
