@@ -31,7 +31,7 @@ class ActLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ActTarget:
     """What command lines are for.
 
     Attributes:
@@ -64,13 +64,13 @@ class _Act:
     """
 
     heading: str
-    line: Callable[[Target], str | None]
+    line: Callable[[ActTarget], str | None]
     meaning: str
 
 
-def _of_task(text: str, *, kernel: bool = True) -> Callable[[Target], str | None]:
+def _of_task(text: str, *, kernel: bool = True) -> Callable[[ActTarget], str | None]:
     """A line with {n}, the thread or process, and {pid}; `kernel`: for threads of the kernel, too."""
-    def line(target: Target) -> str | None:
+    def line(target: ActTarget) -> str | None:
         if target.pid is None or (target.kernel and not kernel):
             return None
         return text.format(n=target.number, pid=target.pid)
@@ -78,23 +78,23 @@ def _of_task(text: str, *, kernel: bool = True) -> Callable[[Target], str | None
     return line
 
 
-def _affinity(target: Target) -> str | None:
+def _affinity(target: ActTarget) -> str | None:
     if target.pid is None:
         return None
     every = "" if target.tid is not None and target.tid != target.pid else "a"
     return f"taskset -{every}cp {cpu_ranges(target.cpus) or '0'} {target.number}"
 
 
-def _samples(target: Target) -> str | None:
+def _samples(target: ActTarget) -> str | None:
     if target.pid is None:
         return None
     what = f"-t {target.tid}" if target.tid is not None else f"-p {target.pid}"
     return f"perf record -g {what} -- sleep 10"
 
 
-def _of_unit(text: str) -> Callable[[Target], str | None]:
+def _of_unit(text: str) -> Callable[[ActTarget], str | None]:
     """A line with {unit}, and --user where a person's own manager runs the unit."""
-    def line(target: Target) -> str | None:
+    def line(target: ActTarget) -> str | None:
         group = target.group
         if group is None or group.kind != UNIT:
             return None
@@ -105,15 +105,15 @@ def _of_unit(text: str) -> Callable[[Target], str | None]:
     return line
 
 
-def _of_container(kind: str, text: str) -> Callable[[Target], str | None]:
-    def line(target: Target) -> str | None:
+def _of_container(kind: str, text: str) -> Callable[[ActTarget], str | None]:
+    def line(target: ActTarget) -> str | None:
         group = target.group
         return None if group is None or group.kind != kind else text.format(id=group.container[:12])
 
     return line
 
 
-def _of_job(target: Target) -> str | None:
+def _of_job(target: ActTarget) -> str | None:
     group = target.group
     name = None if group is None or group.kind != "slurm" else _quoted(group.name)
     return None if name is None else f"scancel {name}"
@@ -165,13 +165,13 @@ _ACTS: Final = (
 )
 
 
-def act_lines(target: Target) -> tuple[ActLine, ...]:
+def act_lines(target: ActTarget) -> tuple[ActLine, ...]:
     """The command lines that make sense for a task or a unit."""
     made = ((act, act.line(target)) for act in _ACTS)
     return tuple(ActLine(act.heading, words, act.meaning) for act, words in made if words is not None)
 
 
-def target_of(row: TaskRow, group: GroupName | None, *, kernel: bool) -> Target:
+def target_of(row: TaskRow, group: GroupName | None, *, kernel: bool) -> ActTarget:
     """The target that a row of the table is.
 
     Args:
@@ -180,4 +180,4 @@ def target_of(row: TaskRow, group: GroupName | None, *, kernel: bool) -> Target:
         kernel: whether it is a thread of the kernel.
     """
     cpus = tuple(sorted(row.loads)) or row.cpus
-    return Target(row.pid, row.tid, kernel, cpus, row.group or group)
+    return ActTarget(row.pid, row.tid, kernel, cpus, row.group or group)

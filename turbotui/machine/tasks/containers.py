@@ -28,7 +28,7 @@ DOCKER: Final = "/var/lib/docker/containers"
 PODMAN: Final = "/var/lib/containers/storage/overlay-containers/containers.json"
 CONTAINER_LOGS: Final = "/var/log/containers"
 POD_LOGS: Final = "/var/log/pods"
-_HOMES: Final = "/home"
+_PEOPLE: Final = "/home"
 _OWN_PODMAN: Final = ".local/share/containers/storage/overlay-containers/containers.json"
 _LOG: Final = re.compile(r"(?P<pod>[^_]+)_(?P<space>[^_]+)_(?P<container>.+)-(?P<id>[0-9a-f]{64})\.log")
 _POD_LOG: Final = re.compile(r"(?P<space>[^_]+)_(?P<pod>[^_]+)_(?P<uid>[0-9a-f-]{32,36})")
@@ -128,7 +128,7 @@ def _docker(host: Host) -> Iterator[tuple[str, str]]:
 
 
 def _podman(host: Host) -> Iterator[tuple[str, str]]:
-    own = (f"{_HOMES}/{name}/{_OWN_PODMAN}" for name in _listing(host, _HOMES))
+    own = (f"{_PEOPLE}/{name}/{_OWN_PODMAN}" for name in _listing(host, _PEOPLE))
     for path in (PODMAN, *own, f"/root/{_OWN_PODMAN}"):
         listed = _json(host, path)
         for one in listed if isinstance(listed, list) else ():
