@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import multiprocessing
-import re
 import sys
 import tempfile
 import time
@@ -16,7 +15,6 @@ from bench.typing_keys import sent
 
 _COLUMNS, _ROWS = 200, 60
 _WARM_UP = 4.0  # seconds: imports, first frames, first layout
-_PAINTED = re.compile(rb"#[1-9]")  # the number of the first frame that has differences, in the title line
 
 PEERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("htop -d 10", ("htop", "-d", "10")),
@@ -74,16 +72,6 @@ def _watch(name: str, terminal: Terminal, seconds: float) -> Cost:
         name, 100.0 * (after.cpu_seconds - before.cpu_seconds) / (end - start), None, None, None,
         after.rss_bytes / 1e6, written / 1e3 / (end - start),
     )
-
-
-def start_up(words: Sequence[str]) -> float:
-    """Seconds from starting the program to a painted frame."""
-    terminal = Terminal([sys.executable, "-m", "turbotui", *words], _COLUMNS, _ROWS, {})
-    try:
-        terminal.drain(20.0, until=_PAINTED)
-        return time.perf_counter() - terminal.started
-    finally:
-        terminal.end()
 
 
 def key_to_paint(words: Sequence[str], keys: int, burners: int) -> list[float]:

@@ -6,15 +6,15 @@ import pytest
 
 from turbotui.app.plain_help import plain_help
 from turbotui.app.themes import THEMES
-from turbotui.opening.picture import BAR, DIM, PLAIN, STRONG, Moment, help_lines, opening_lines
-from turbotui.opening.readings import Known, busy, read_known
+from turbotui.opening.picture import BAR, DIM, PLAIN, STRONG, OpeningView, help_lines, opening_lines
+from turbotui.opening.readings import Glance, busy, read_glance
 from turbotui.opening.terminal import GROUNDS, styles
 
 SIZES = [(1, 1), (10, 3), (40, 10), (80, 24), (120, 36), (200, 60), (300, 90)]
 
 
-def _known(cpus: int) -> Known:
-    return Known("a" * 30, "6.12.1-amd64", "AMD EPYC 9654 96-Core Processor", (900.25, 3.0, 1.0), "900/12345",
+def _known(cpus: int) -> Glance:
+    return Glance("a" * 30, "6.12.1-amd64", "AMD EPYC 9654 96-Core Processor", (900.25, 3.0, 1.0), "900/12345",
                  (1 << 20, 1 << 30), {cpu: (cpu, 1000) for cpu in range(cpus)})
 
 
@@ -23,7 +23,7 @@ def _known(cpus: int) -> Known:
 def test_it_fits(size: tuple[int, int], cpus: int) -> None:
     width, height = size
     rows = {cpu: cpu * 100.0 / 1024 if cpu % 7 else None for cpu in range(cpus)}
-    for moment in (Moment(_known(cpus), rows, "Looking", 12.0, keys_wait=True), Moment(None, {}, "Looking")):
+    for moment in (OpeningView(_known(cpus), rows, "Looking", 12.0, keys_wait=True), OpeningView(None, {}, "Looking")):
         lines = opening_lines(moment, width, height)
         assert len(lines) == height
         for line in lines:
@@ -39,14 +39,14 @@ def test_it_fits(size: tuple[int, int], cpus: int) -> None:
 ])
 def test_every_cpu_has_a_bar_where_there_is_room_and_a_sentence_stands_for_them_where_not(
         cpus: int, size: tuple[int, int], words: str) -> None:
-    lines = opening_lines(Moment(_known(cpus), dict.fromkeys(range(cpus), 50.0), "Looking"), *size)
+    lines = opening_lines(OpeningView(_known(cpus), dict.fromkeys(range(cpus), 50.0), "Looking"), *size)
     assert words in "\n".join("".join(piece for piece, _ in line) for line in lines)
 
 
 def test_what_is_not_known_is_no_zero() -> None:
-    older, newer = Known("n", "k", ticks={0: (5, 10)}), Known("n", "k", ticks={0: (5, 10), 1: (1, 2)})
+    older, newer = Glance("n", "k", ticks={0: (5, 10)}), Glance("n", "k", ticks={0: (5, 10), 1: (1, 2)})
     assert busy(older, newer) == {0: None, 1: None}
-    lines = opening_lines(Moment(newer, busy(older, newer), "Looking"), 80, 24)
+    lines = opening_lines(OpeningView(newer, busy(older, newer), "Looking"), 80, 24)
     shown = "\n".join("".join(piece for piece, _ in line) for line in lines)
     assert "- %" in shown
     assert "0.0 %" not in shown
@@ -59,7 +59,7 @@ def test_readings_come_from_proc(tmp_path_factory: pytest.TempPathFactory) -> No
     (proc / "cpuinfo").write_text("processor\t: 0\nmodel name\t: Some\x1b[2JCPU\n")
     (proc / "stat").write_text("cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 10 0 10 70 10 0 0 0 5 5\n"
                                "cpu3 1 2 3 4 5 6 7 8 0 0\nintr 5\n")
-    known = read_known(str(proc))
+    known = read_glance(str(proc))
     assert known.loads == (1.5, 0.5, 0.25)
     assert known.tasks == "3/412"
     assert known.memory_kib == (1048576, 4194304)
@@ -68,9 +68,9 @@ def test_readings_come_from_proc(tmp_path_factory: pytest.TempPathFactory) -> No
 
 
 def test_a_proc_that_tells_nothing_leaves_its_parts_empty(tmp_path_factory: pytest.TempPathFactory) -> None:
-    known = read_known(str(tmp_path_factory.mktemp("empty")))
+    known = read_glance(str(tmp_path_factory.mktemp("empty")))
     assert (known.model, known.loads, known.tasks, known.memory_kib, known.ticks) == ("", (), "", None, {})
-    assert opening_lines(Moment(known, {}, "Looking"), 80, 24)
+    assert opening_lines(OpeningView(known, {}, "Looking"), 80, 24)
 
 
 def test_the_ground_is_the_one_that_textual_paints() -> None:
@@ -100,5 +100,5 @@ def test_every_screen_and_key_is_in_the_help() -> None:
 
 
 def test_nothing_is_drawn_of_a_machine_that_is_not_this_one() -> None:
-    lines = opening_lines(Moment(None, {}, "Looking", 0.0), 80, 24)
+    lines = opening_lines(OpeningView(None, {}, "Looking", 0.0), 80, 24)
     assert "%" not in "".join(piece for line in lines for piece, _ in line)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.opening.readings import Known
+from turbotui.opening.readings import Glance
 
 Line = tuple[tuple[str, str], ...]
 """Pieces of a line, each with one of `PLAIN`, `DIM`, `STRONG`, `BAR`."""
@@ -21,7 +21,7 @@ _GIB: Final = 1 << 20  # KiB
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class OpeningView:
     """What is drawn.
 
     Attributes:
@@ -32,14 +32,14 @@ class Moment:
         keys_wait: whether keys are kept until their screen is there.
     """
 
-    known: Known | None
+    known: Glance | None
     busy: Mapping[int, float | None]
     doing: str
     seconds: float = 0.0
     keys_wait: bool = False
 
 
-def opening_lines(moment: Moment, width: int, height: int) -> list[Line]:
+def opening_lines(moment: OpeningView, width: int, height: int) -> list[Line]:
     """The whole screen; no line is longer than the width, and there are at most as many as the height."""
     known = moment.known
     top = [((" turbotui", STRONG),)] if known is None else [_place(known, width), _load(known)]
@@ -69,7 +69,7 @@ def help_lines(keys: Sequence[Line], scrolled: int, width: int, height: int) -> 
     return [_cut(line, width) for line in (*page, *blank, _EMPTY, foot)][:height]
 
 
-def _place(known: Known, width: int) -> Line:
+def _place(known: Glance, width: int) -> Line:
     counts = f"{len(known.ticks)} CPUs" if known.ticks else ""
     words = [known.model, counts, f"Linux {known.kernel}"]
     text, used = "", len(known.name) + 1
@@ -79,7 +79,7 @@ def _place(known: Known, width: int) -> Line:
     return (f" {known.name}", STRONG), (text, PLAIN)
 
 
-def _load(known: Known) -> Line:
+def _load(known: Glance) -> Line:
     pieces: list[tuple[str, str]] = []
     if known.loads:
         pieces += [(" Load ", DIM), ("  ".join(f"{load:.2f}" for load in known.loads), STRONG)]

@@ -15,8 +15,8 @@ from turbotui.dataclass import dataclass
 from turbotui.errors import TerminalError
 from turbotui.machine.signal_guard import guarded_signals
 from turbotui.opening import keys as typing_keys
-from turbotui.opening.picture import Line, Moment, help_lines, opening_lines
-from turbotui.opening.readings import Known, busy
+from turbotui.opening.picture import Line, OpeningView, help_lines, opening_lines
+from turbotui.opening.readings import Glance, busy
 from turbotui.opening.terminal import OpeningTerminal
 from turbotui.terminal.handover import Handover
 
@@ -55,7 +55,7 @@ class Opening:
         help_text: all lines of the help, asked for when somebody wants it.
     """
 
-    def __init__(self, terminal: OpeningTerminal, look: Callable[[], Known] | None,
+    def __init__(self, terminal: OpeningTerminal, look: Callable[[], Glance] | None,
                  help_text: Callable[[], Sequence[Line]]) -> None:
         self._terminal = terminal
         self._look = look
@@ -215,7 +215,7 @@ class Opening:
             self._terminal.draw(help_lines(self._help, self._scrolled, width, height))
             return
         two = self._older is not None and self._newer is not None and self._looks > 1
-        moment = Moment(self._newer, busy(self._older, self._newer) if two else {},  # type: ignore[arg-type]
+        moment = OpeningView(self._newer, busy(self._older, self._newer) if two else {},  # type: ignore[arg-type]
                         self._doing, time.monotonic() - self._began, bool(self._terminal.handover.typed))
         self._terminal.draw(opening_lines(moment, width, height))
 

@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
         return show_remote(way, theme=arguments.theme)
     if os.environ.get("TERM", "dumb") in _PLAIN:
         return _show(arguments, None)
-    from turbotui.opening.readings import read_known  # noqa: PLC0415 - as above
+    from turbotui.opening.readings import read_glance  # noqa: PLC0415 - as above
     from turbotui.opening.terminal import OpeningTerminal  # noqa: PLC0415 - as above
     from turbotui.opening.waiting import LeftError, Opening  # noqa: PLC0415 - as above
 
@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     screen = sys.__stderr__ or sys.stdout
     terminal = OpeningTerminal(sys.stdin.fileno(), screen.fileno(), arguments.theme, os.environ)
     try:
-        with Opening(terminal, read_known if here else None, _help) as opening:
+        with Opening(terminal, read_glance if here else None, _help) as opening:
             return _show(arguments, opening)
     except LeftError as left:
         return left.exit_status
