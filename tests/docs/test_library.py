@@ -26,4 +26,4 @@ def test_an_example_runs_and_prints_on_stdout_alone(title: str, tmp_path: Path) 
 
 
 def test_there_is_no_example_that_is_not_run() -> None:
-    assert len(EXAMPLES) == TEXT.count("```python") == 5
+    assert len(EXAMPLES) == TEXT.count("```python") == 6
