@@ -77,6 +77,7 @@ SCENES: tuple[Scene, ...] = (
 
 
 LIVE: tuple[LiveScene, ...] = (
+    LiveScene("overview-120x36", "sapphire-2s", (120, 36), ((1.0, "0"),), rest=50.0),
     LiveScene("power-120x36", "laptop", (120, 36), ((1.0, "4"),), rest=24.0),
     LiveScene("uncore-120x36", "vera-2s", (120, 36), ((1.0, "5"),)),
     LiveScene("roofline-120x36", "laptop-old+calculix", (120, 36), ((1.0, "6"),), rest=12.0),

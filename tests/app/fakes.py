@@ -48,6 +48,9 @@ class FakeHost:
     def exists(self, path: str) -> bool:
         return False
 
+    def now_ns(self) -> int:
+        return 0
+
     def open_file(self, path: str) -> int:
         raise HostError(2, path)
 

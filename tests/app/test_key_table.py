@@ -32,7 +32,7 @@ async def test_no_key_is_taken_by_something_else(spec: ScreenSpec) -> None:
 
 
 async def test_tab_steps_through_all_screens_and_back() -> None:
-    async with dashboard(FakeSession()) as (app, pilot):
+    async with dashboard(FakeSession(), screen="overview") as (app, pilot):
         seen = []
         for key in [*["tab"] * len(SCREENS), *["shift+tab"] * len(SCREENS)]:
             await pilot.press(key)

@@ -247,9 +247,9 @@ ROOFLINE = Place("6", Where.ROOFLINE, ("sapphire-2s",), (160, 36), r"(?m)^ past:
     "roof_trail": Promise("(?m)^ past: of all points", undo=("P", "P")),
     "roof_width": Promise("bytes of an access: width of the precisions", undo=("w", "w", "w", "w", "w")),
     "roof_roofs": Promise("roofs: theory", undo=("R",)),
-    "roof_nearer": Promise(compared=nearer, typed=("]", "]"), undo=("0",)),
-    "roof_further": Promise(compared=further, typed=("[", "["), undo=("0",)),
-    "roof_whole": Promise(gone="outside the axes", undo=("0",)),
+    "roof_nearer": Promise(compared=nearer, typed=("]", "]"), undo=("A",)),
+    "roof_further": Promise(compared=further, typed=("[", "["), undo=("A",)),
+    "roof_whole": Promise(gone="outside the axes", undo=("A",)),
     "roof_left": Promise(compared=sparser, undo=_BUSIEST),
     "roof_right": Promise(compared=denser, first=("Left",), now=_POINT, undo=_BUSIEST),
     "roof_up": Promise(compared=faster, first=("Left",), now=_POINT, undo=_BUSIEST),
@@ -258,10 +258,10 @@ ROOFLINE = Place("6", Where.ROOFLINE, ("sapphire-2s",), (160, 36), r"(?m)^ past:
     "roof_row_up": Promise(compared=another_row, first=("j",), now=_ROW),
     "roof_column_right": Promise("(?m)^ GB/s · package", undo=("h",)),
     "roof_column_left": Promise("(?m)^ AI · package", undo=("l",)),
-    "roof_pan_left": Promise(compared=to_the_right, undo=("0",)),
-    "roof_pan_right": Promise(compared=to_the_left, undo=("0",)),
-    "roof_pan_up": Promise(compared=lower, undo=("0",)),
-    "roof_pan_down": Promise(compared=higher, undo=("0",)),
+    "roof_pan_left": Promise(compared=to_the_right, undo=("A",)),
+    "roof_pan_right": Promise(compared=to_the_left, undo=("A",)),
+    "roof_pan_up": Promise(compared=lower, undo=("A",)),
+    "roof_pan_down": Promise(compared=higher, undo=("A",)),
     "roof_svg": Promise(r"(?m)^ saved \S+\.svg"),
     "roof_csv": Promise(r"(?m)^ saved \S+\.csv"),
 }, calm=("P", "P", "P"), ready=r"DRAM [\d.]+ [\s\S]* AI +~?0\.[12][\s\S]*◉[\s\S]* outside the axes")
@@ -318,6 +318,21 @@ TASKS = Place("7", Where.TASKS, _MANY, (160, 18), r"watching everything · .* th
 }, exact=False)
 """Rows come and go, and are read anew by some of the keys."""
 
+# Overview
+
+_BUSY_0 = _cell("cpu 0")
+_NO_CURSOR = r"(?m)^ arrows choose a number"
+OVERVIEW = Place("0", Where.OVERVIEW, _SAPPHIRE, (160, 36), _NO_CURSOR, {
+    **_GRAPH,
+    "explain": Promise("Δmperf", undo=ESC),
+    "overview_up": Promise(_BUSY_0, first=("Down", "Down"), now=_cell("cpu 1")),
+    "overview_down": Promise(_cell("cpu 1"), first=("Down",), now=_BUSY_0),
+    "overview_left": Promise(_BUSY_0, first=("Down", "Right"), now=_cell("cpu 0", "Bzy_MHz")),
+    "overview_right": Promise(_cell("cpu 0", "Bzy_MHz"), first=("Down",), now=_BUSY_0),
+    "overview_first": Promise(_cell("whole machine"), first=("Down",), now=_BUSY_0),
+    "overview_last": Promise(r"(?m)^ CPU%c\d · cpu 63 ·", first=("Down",), now=_BUSY_0),
+}, calm=ESC)
+
 # Info and doctor
 
 _LAST = r"(?m)MSR_MISC_FEATURE_CONTROL.*\n from MSR 0x1a4"
@@ -360,4 +375,4 @@ DOCTOR = Place("9", Where.DOCTOR, _SAPPHIRE, (160, 18), (
     **there_and_back("page_up", "page_down", r"─\n virtual machine +no\n", "NPage", "PPage"),
 }, calm=("PPage", "Home"))
 
-PLACES = (CPUS, TOPOLOGY, MAP, POWER, UNCORE, FOLDED, ROOFLINE, TASKS, INFO, DOCTOR)
+PLACES = (OVERVIEW, CPUS, TOPOLOGY, MAP, POWER, UNCORE, FOLDED, ROOFLINE, TASKS, INFO, DOCTOR)

@@ -82,7 +82,8 @@ class Place:
         return None
 
 
-MARKS = {"1": r"(?m)^ Package  CPU │|^ +CPU │", "2": r"(?m)^ machine +│", "3": r"(?m)below \S+ .*unknown",
+MARKS = {"0": "┌ Load ", "1": r"(?m)^ Package  CPU │|^ +CPU │",
+         "2": r"(?m)^ machine +│", "3": r"(?m)below \S+ .*unknown",
          "4": r"┌ package 0|nothing holds", "5": r"\d x (uncore|nvidia)|No uncore PMU",
          "6": r"arithmetic intensity|No point can be placed", "7": "watching everything",
          "8": r"(?m)^ program +│ turbotui version",

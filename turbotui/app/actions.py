@@ -15,6 +15,7 @@ class Where(Enum):
     """Where an action works. The value is the heading in the help."""
 
     APP = "Everywhere"
+    OVERVIEW = "Overview"
     TABLE = "CPUs and topology"
     MAP = "Map"
     POWER = "Power"
@@ -52,6 +53,7 @@ class Action:
     priority: bool = False
 
 
+_OVERVIEW = (Where.OVERVIEW,)
 _TABLE = (Where.TABLE,)
 _MEASURED = (Where.TABLE, Where.TASKS, Where.UNCORE, Where.ROOFLINE)
 """Screens with a table of numbers that change."""
@@ -65,8 +67,8 @@ _UNCORE = (Where.UNCORE,)
 _POINTING = (Where.TABLE, Where.MAP, Where.TASKS)
 _SORT = (*_ROW_TABLES, Where.MAP)
 _ROOFLINE = (Where.ROOFLINE,)
-_POINTED = (*_SORT, Where.POWER)
-_GRAPHED = (*_MEASURED, Where.MAP, Where.POWER)
+_POINTED = (*_SORT, Where.POWER, Where.OVERVIEW)
+_GRAPHED = (*_MEASURED, Where.MAP, Where.POWER, Where.OVERVIEW)
 _GRIDS = (*_ARROWS, Where.MAP, Where.UNCORE)
 _SIDEWAYS = (*_ARROWS, Where.POWER)
 _FOLDED = (*_TABLE, Where.UNCORE, Where.TASKS)
@@ -214,7 +216,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("past_mark", "past_mark", ("M",), "M", "Mark this moment on the time bar."),
     Action("record", "record", ("ctrl+r",), "ctrl+r", "Record to a file from now on; again: end the recording."),
     Action("past_now", "past_now", ("backspace",), "⌫", "Return to now."),
-    Action("end_interval", "end_interval", ("enter", "ctrl+j"), "Enter", "End the interval now.", "now", rank=4),
+    Action("end_interval", "end_interval", ("enter", "ctrl+j"), "Enter",
+           "End the interval now; on the overview open what the cursor is on.", "now", rank=4),
     Action("longer", "step_interval(1)", ("plus", "equals_sign"), "+", "Longer interval."),
     Action("shorter", "step_interval(-1)", ("minus", "underscore"), "-", "Shorter interval."),
     Action("reset", "reset", ("z",), "z", "Start least, greatest and mean anew."),
@@ -223,7 +226,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("next_screen", "next_screen(1)", ("tab",), "Tab", "Next screen."),
     Action("previous_screen", "next_screen(-1)", ("shift+tab",), "Shift+Tab", "Previous screen."),
     Action("palette", "command_palette", ("ctrl+p",), "ctrl+p", "Every action by name.", rank=6),
-    Action("close", "close", ("escape",), "Esc", "Close what is open, or return from what i showed; never quits."),
+    Action("close", "close", ("escape",), "Esc",
+           "Close what is open, return from what i showed, or drop the cursor of the overview; never quits."),
     Action("quit", "quit", ("q", "f10"), "q F10", "Quit.", "quit", rank=0),
     Action("suspend", "suspend", ("ctrl+z",), "ctrl+z", "Stop and give the terminal back to the shell; fg goes on.",
            priority=True),
@@ -253,6 +257,12 @@ ACTIONS: tuple[Action, ...] = (
     Action("map_on", "page(1)", ("pagedown", "ctrl+f"), "PgDn", "Sixteen CPUs on.", "", _MAP),
     Action("uncore_previous", "page(-1)", ("pageup", "ctrl+b"), "PgUp", "The previous table.", "", _UNCORE),
     Action("uncore_next", "page(1)", ("pagedown", "ctrl+f"), "PgDn", "The next table.", "", _UNCORE),
+    Action("overview_up", "move(-1)", ("up", "k"), "↑ k", "The number above.", "", _OVERVIEW),
+    Action("overview_down", "move(1)", ("down", "j"), "↓ j", "The number below.", "", _OVERVIEW),
+    Action("overview_left", "sideways(-1)", ("left", "h"), "← h", "The number to the left.", "", _OVERVIEW),
+    Action("overview_right", "sideways(1)", ("right", "l"), "→ l", "The number to the right.", "", _OVERVIEW),
+    Action("overview_first", "end(-1)", ("home",), "Home", "The first number.", "", _OVERVIEW),
+    Action("overview_last", "end(1)", ("end", "G"), "End G", "The last number.", "", _OVERVIEW),
     Action("first", "end(-1)", ("home",), "Home", "First row.", "", _ROWS),
     Action("last", "end(1)", ("end", "G"), "End G", "Last row.", "", _ROWS),
     Action("roof_rows", "rows", ("t", "f5"), "t F5", "Points for CPUs, cores, packages or the whole machine.", "rows",
@@ -265,8 +275,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("roof_nearer", "zoom(1)", ("right_square_bracket",), "]", "Nearer, around the cursor.", "nearer", _ROOFLINE,
            rank=3),
     Action("roof_further", "zoom(-1)", ("left_square_bracket",), "[", "From further away.", "", _ROOFLINE),
-    Action("roof_whole", "whole", ("0",), "0", "All roofs and working points again; once more: the idle ones too.",
-           "whole", _ROOFLINE, rank=4),
+    Action("roof_whole", "whole", ("A",), "A",
+           "All roofs and working points again; once more: the idle ones too.", "whole", _ROOFLINE, rank=4),
     Action("roof_left", "to_point(-1, 0)", ("left",), "←", "The nearest point to the left.", "", _ROOFLINE),
     Action("roof_right", "to_point(1, 0)", ("right",), "→", "The nearest point to the right.", "", _ROOFLINE),
     Action("roof_up", "to_point(0, 1)", ("up",), "↑", "The nearest point above.", "", _ROOFLINE),

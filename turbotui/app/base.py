@@ -125,6 +125,17 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         """Read what this screen needs beside columns: nothing, unless it says otherwise."""
         self.watch_state.read_also(self, (), frozenset())
 
+    def point_at(self, row: RowId) -> None:
+        """Put the cursor on a row as soon as it is drawn; on screens without rows nothing happens."""
+        del row
+
+    def open_chosen(self) -> bool:
+        """Open what the cursor is on; false, as on most screens, where there is nothing to open."""
+        return False
+
+    def drop_cursor(self) -> None:
+        """Take the cursor away, on screens that do without."""
+
     # Texts
 
     def show_time(self) -> None:
@@ -163,12 +174,16 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
             late=cost.late,
             overruns=cost.overruns,
         )
-        seq = frame.seq if frame is not None else 0
-        lines = [place_line(place, width), gauge_line(self._gauges(), width, seq)]
+        lines = [place_line(place, width), self.second_line(width)]
         self.query_one("#summary", SegmentLines).show(lines)
         if width != self._keys_fit:  # which keys there are follows from the class of the screen
             self._keys_fit = width
             self.show_keys()
+
+    def second_line(self, width: int) -> list[TextSegment]:
+        """The line below the machine's: gauges of the whole of it."""
+        frame = self.watch_state.frame
+        return gauge_line(self._gauges(), width, 0 if frame is None else frame.seq)
 
     def show_trouble(self) -> None:
         """Draw the banner: no frame comes that would."""

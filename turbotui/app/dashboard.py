@@ -30,7 +30,7 @@ from turbotui.app.palette import palette_commands
 from turbotui.app.past import TimeCursor
 from turbotui.app.player import Player
 from turbotui.app.saved import absent_of
-from turbotui.app.screen_table import SCREENS, build_screen
+from turbotui.app.screen_table import SCREENS, build_screen, screen_named
 from turbotui.app.tcc import tcc_prompt
 from turbotui.app.themes import THEMES, TUI_DEFAULTS
 from turbotui.app.watch import Watch
@@ -38,6 +38,7 @@ from turbotui.app.watched import FarSession, WatchedSession
 from turbotui.errors import InternalError, TerminalError, TurbotuiError, UsageError
 from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import CounterColumn
+from turbotui.quantities.scope import RowId
 from turbotui.sampling.frame import Frame
 from turbotui.terminal.driver import Continued, TerminalDriver, TerminalLost
 from turbotui.widgets.profiles import Profile, Profiles
@@ -66,6 +67,7 @@ class TurbotuiApp(FramesApp):
         session: what is watched; started when the screen is there, stopped when it goes.
         columns: visible at the start; None for the catalog's defaults that can be had.
         theme: name of one of `THEMES`; None for the first.
+        screen: mode of the screen to begin with; "" for the table of CPUs.
         profile: name and content of the saved view to begin with.
         player: of the recording that is shown; None for a machine that is watched.
         on_shown: called when the empty first screen is there.
@@ -77,7 +79,7 @@ class TurbotuiApp(FramesApp):
         terminal_lost: why the terminal could not be used any more, if that ended the program.
 
     Raises:
-        UsageError: there is no such theme.
+        UsageError: there is no such theme, or no such screen.
     """
 
     TITLE = "turbotui"
@@ -93,14 +95,16 @@ class TurbotuiApp(FramesApp):
     """
 
     def __init__(self, session: WatchedSession, columns: Sequence[CounterColumn] | None = None, *,
-                 theme: str | None = None, profile: tuple[str, Profile] | None = None, player: Player | None = None,
-                 on_shown: Callable[[], None] | None = None, on_rest: Callable[[], None] | None = None) -> None:
+                 theme: str | None = None, screen: str = "", profile: tuple[str, Profile] | None = None,
+                 player: Player | None = None, on_shown: Callable[[], None] | None = None,
+                 on_rest: Callable[[], None] | None = None) -> None:
         super().__init__(Watch(session, columns, player), TerminalDriver)
         for known in THEMES:
             self.register_theme(known)
         if theme is not None and theme not in self.available_themes:
             raise UsageError(f'no theme is called "{theme}"; there are {", ".join(known.name for known in THEMES)}')
         self.theme = theme or THEMES[0].name
+        self._first_screen = screen_named(screen)
         self.failure: BaseException | None = None
         self.terminal_lost = ""
         self._trouble = ""
@@ -142,7 +146,7 @@ class TurbotuiApp(FramesApp):
         self._loop_here = asyncio.get_running_loop()
         for what in self._asked_early:
             self.request(what)
-        self.switch_mode(SCREENS[0].id)
+        self.switch_mode(self._first_screen)
         self.call_after_refresh(self._start)
         if isinstance(self.session, FarSession):
             self.set_interval(_TROUBLE_SECONDS, partial(self._show_trouble, self.session))
@@ -306,6 +310,13 @@ class TurbotuiApp(FramesApp):
             self.remove_mode(left)
         self.call_after_refresh(self._resumed)
 
+    def show_row(self, name: str, row: RowId | None) -> None:
+        """Show a screen by its name, with the cursor on a row."""
+        self.action_show_screen(name)
+        base = self._base
+        if base is not None and row is not None:
+            base.point_at(row)
+
     def _show_failed(self, screen: WatchScreen, sentence: str) -> None:
         """Have a screen made anew when it is shown the next time; if it is shown now, say why it is not."""
         spec = next(spec for spec in SCREENS if spec.number == screen.number)
@@ -330,8 +341,9 @@ class TurbotuiApp(FramesApp):
         self.action_show_screen(SCREENS[(here + by) % len(SCREENS)].id)
 
     def action_end_interval(self) -> None:
-        """End the interval now."""
-        self.session.end_interval()
+        """End the interval now, or open what the cursor of the screen is on."""
+        if self._base is None or not self._base.open_chosen():
+            self.session.end_interval()
 
     def action_step_interval(self, by: int) -> None:
         """Change to a longer or shorter interval; for a recording, to a higher or lower speed."""
@@ -371,7 +383,7 @@ class TurbotuiApp(FramesApp):
             self.theme = profile.theme
         absent = absent_of(profile, self.watched)
         said = f"profile {name}" + (f"; not on this machine: {', '.join(absent)}" if absent else "")
-        self.action_show_screen(profile.screen if profile.screen in self._known_modes else SCREENS[0].id)
+        self.action_show_screen(profile.screen if profile.screen in self._known_modes else self._first_screen)
         self.call_after_refresh(self._say, said)
 
     @property
@@ -387,8 +399,9 @@ class TurbotuiApp(FramesApp):
             self._base.notice(f"theme {self.theme}")
 
     def action_close(self) -> None:
-        """Return from what `i` showed; Esc never quits."""
+        """Return from what `i` showed, or take away the cursor of the screen; Esc never quits."""
         if self._base is not None:
+            self._base.drop_cursor()
             self._base.go_back()
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:

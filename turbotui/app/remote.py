@@ -12,12 +12,13 @@ from turbotui.remote.links import Way
 from turbotui.remote.session import RemoteSession
 
 
-def show_remote(way: Way, *, theme: str | None = None) -> int:
+def show_remote(way: Way, *, theme: str | None = None, screen: str = "") -> int:
     """Connect, and show what comes until the person leaves.
 
     Args:
         way: to the collector.
         theme: see `TurbotuiApp`.
+        screen: as above.
 
     Returns:
         The exit status.
@@ -31,7 +32,7 @@ def show_remote(way: Way, *, theme: str | None = None) -> int:
     if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.__stderr__ or sys.stdout)):
         raise TerminalError("the dashboard needs a terminal, and this is not one")
     session = RemoteSession(way, LinuxHost())
-    app = TurbotuiApp(session, theme=theme, on_shown=settle, on_rest=collect)
+    app = TurbotuiApp(session, theme=theme, screen=screen, on_shown=settle, on_rest=collect)
     status = run_app(app, lambda: session.stop(1.0), lambda: session.failure)
     for sentence in session.missing:
         print(f"turbotui: {sentence}", file=sys.stderr)

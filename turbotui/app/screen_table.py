@@ -7,6 +7,7 @@ from typing import Final
 
 from turbotui.app.base import WatchScreen
 from turbotui.app.watch import Watch
+from turbotui.errors import UsageError
 from turbotui.feature import ScreenSpec
 from turbotui.features import FEATURES
 
@@ -14,6 +15,19 @@ SCREENS: Final[tuple[ScreenSpec, ...]] = tuple(
     sorted((screen for feature in FEATURES for screen in feature.screens), key=lambda screen: screen.number)
 )
 """Every screen there is."""
+
+
+def screen_named(name: str) -> str:
+    """The mode of a screen that a person names: by mode, key or word; "" is the table of CPUs.
+
+    Raises:
+        UsageError: there is none of this name.
+    """
+    wanted = name.lower() or "cpus"
+    for spec in SCREENS:
+        if wanted in {spec.id, spec.number, spec.word.lower()}:
+            return spec.id
+    raise UsageError(f'no screen is called "{name}"; there are {", ".join(spec.id for spec in SCREENS)}')
 
 
 def build_screen(spec: ScreenSpec, watch: Watch) -> WatchScreen:

@@ -46,7 +46,12 @@ _INTERRUPTS = ("IRQ/s",)
 
 
 class Watch:
-    """The state that outlives a change of screens. Lives on the user interface's thread only."""
+    """The state that outlives a change of screens. Lives on the user interface's thread only.
+
+    Attributes:
+        kept: cells that somebody looked into: read, and with a long history.
+        charted: cells with a long history for charts, as long as they are read.
+    """
 
     def __init__(self, session: WatchedSession, columns: Sequence[CounterColumn] | None = None,
                  player: Player | None = None) -> None:
@@ -82,6 +87,7 @@ class Watch:
         self.kernel = self._kernel()
         self.kept: tuple[tuple[CounterColumn, RowId], ...] = ()
         self.pointing = Pointing()
+        self.charted: tuple[tuple[CounterColumn, RowId], ...] = ()
 
     def _starting_columns(self, defaults: Sequence[CounterColumn]) -> list[CounterColumn]:
         """The defaults, without ids that say the same as another one, and the clock where there is only cpufreq's."""
@@ -326,7 +332,7 @@ class Watch:
                 history.push(frame, (column,), (SYSTEM_ROW, *coarser))
         numbers = [column for column in self.columns if not column.identity and column.decimals >= 0]
         history.push(frame, numbers, (SYSTEM_ROW,), length=LONG)
-        for column, row in self.kept:
+        for column, row in (*self.charted, *self.kept):
             history.push(frame, (column,), (row,), length=LONG)
 
     def record_shown(self, frame: Frame, columns: Sequence[CounterColumn], rows: Sequence[RowId]) -> None:

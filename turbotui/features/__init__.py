@@ -20,6 +20,7 @@ from turbotui.features import (
     gather,
     info,
     machines,
+    overview,
     power,
     record,
     replay,
@@ -34,6 +35,7 @@ from turbotui.features import (
 
 FEATURES: Final[tuple[Feature, ...]] = (
     dashboard.FEATURE,
+    overview.FEATURE,
     cpus.FEATURE,
     stat.FEATURE,
     why.FEATURE,

@@ -34,7 +34,7 @@ class ProcFiles:
         """Everything below /proc."""
         shape = self._shape
         return {
-            **task_files(),
+            **task_files(self._ran),
             "stat": File(self._stat_text),
             "interrupts": File(self._interrupts),
             "softirqs": File(self._softirqs),
@@ -93,6 +93,10 @@ class ProcFiles:
         lines.append(f"procs_blocked {model.strain.blocked}")
         lines.append(f"softirq {sum(softirqs.values())} {' '.join(map(str, softirqs.values()))}")
         return "\n".join(lines) + "\n"
+
+    def _ran(self, kind: int, now: float) -> list[float]:
+        """Seconds for which the process of a kind of work ran on each CPU."""
+        return [one.value(((b.CPU_BUSY + kind, 1.0),), now) for one in self._model.cpu]
 
     def _interrupts(self, now: float) -> str:
         """Kernel Documentation/filesystems/proc.rst; columns of width 10 behind a label as the kernel pads them."""

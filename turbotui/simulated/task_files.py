@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Final, TypeAlias
 
 from turbotui.dataclass import dataclass
-from turbotui.simulated.tasks import process_of
+from turbotui.simulated.threads import process_of
 from turbotui.simulated.tree import File, Node, fixed, folder
 from turbotui.simulated.workloads import WORKLOADS
 
 _CONTAINER: Final = "4f1b2a9c0d3e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8"
 _TICKS: Final = 100
 """Clock ticks in a second (sysconf _SC_CLK_TCK)."""
+_PAGES: Final = 50_000
+"""Pages of memory that each process holds."""
+Ran: TypeAlias = Callable[[int, float], Sequence[float]]
+"""Seconds for which a kind of work ran on each CPU, by its number and a machine time."""
 
 USERS: Final = """root:x:0:0:root:/root:/bin/sh
 ada:x:1000:1000::/home/ada:/bin/sh
@@ -64,25 +69,42 @@ _OTHERS: Final = (
 )
 
 
-def task_files() -> dict[str, Node]:
-    """Folders of processes by their number, as they stand below /proc."""
+def task_files(ran: Ran) -> dict[str, Node]:
+    """Folders of processes by their number, as they stand below /proc.
+
+    Args:
+        ran: how long each kind of work ran on every CPU.
+    """
     work = [
         _Process(process_of(kind), parent, uid, WORKLOADS[kind].name, arguments, group, "R", nice)
         for kind, (parent, uid, arguments, group, nice) in enumerate(_WORK)
     ]
-    return {str(one.pid): folder(_files(one)) for one in (*_OTHERS, *work)}
+    found: dict[str, Node] = {str(one.pid): folder({**_files(one), "stat": fixed(_stat(one, []))}) for one in _OTHERS}
+    for kind, one in enumerate(work):
+        found[str(one.pid)] = folder({**_files(one), "stat": File(partial(_stat_now, one, partial(ran, kind)))})
+    return found
+
+
+def _stat_now(one: _Process, ran: Callable[[float], Sequence[float]], now: float) -> str:
+    return _stat(one, ran(now))
+
+
+def _stat(one: _Process, ran: Sequence[float]) -> str:
+    """Its line of numbers: with a thread for each CPU that it ran on, the first where it ran longest."""
+    words = ["0"] * 50  # from the fourth of proc(5) on
+    words[0] = str(one.parent)
+    words[10] = str(int(sum(ran) * _TICKS))
+    words[14], words[15] = str(20 + one.nice), str(one.nice)
+    words[16] = str(max(1, len(ran)))
+    words[18], words[20] = str(_TICKS), str(_PAGES)
+    words[35] = str(max(range(len(ran)), key=ran.__getitem__, default=0))
+    return f"{one.pid} ({one.name}) {one.state} {' '.join(words[:49])}\n"
 
 
 def _files(one: _Process) -> Mapping[str, Node]:
-    words = ["0"] * 50  # from the fourth of proc(5) on
-    words[0] = str(one.parent)
-    words[14], words[15] = str(20 + one.nice), str(one.nice)
-    words[18] = str(_TICKS)
-    line = f"{one.pid} ({one.name}) {one.state} {' '.join(words[:49])}"
     arguments = b"".join(word.encode() + b"\0" for word in one.arguments)
     uids = "\t".join([str(one.uid)] * 4)
     return {
-        "stat": fixed(line),
         "cmdline": File(lambda _now: arguments),
         "comm": fixed(one.name),
         "cgroup": fixed(f"0::{one.group}"),

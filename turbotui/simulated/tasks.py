@@ -20,23 +20,16 @@ from turbotui.machine.tasks.sets import TaskSampling
 from turbotui.machine.tasks.tracer import Closing
 from turbotui.simulated.basis import CPU_BUSY, KINDS, Form
 from turbotui.simulated.kernel_counts import SWITCHES
-from turbotui.simulated.threads import Threads, of_kind
+from turbotui.simulated.threads import Threads, of_kind, process_of
 from turbotui.simulated.workloads import WORKLOADS
 
 if TYPE_CHECKING:
     from turbotui.simulated.model import Model
     from turbotui.simulated.perf import PerfEvents
 
-FIRST_PID: Final = 10_000
-_STRIDE: Final = 10_000  # numbers of threads that a process has to give away
 _EVERY_NS: Final = 50_000_000  # of machine time between two samples of a thread
 _PAUSE: Final = 0.2  # seconds between two looks: the model keeps everything
 _RUN: Final[Form] = tuple((CPU_BUSY + kind, 1e9) for kind in range(KINDS))
-
-
-def process_of(kind: int) -> int:
-    """The process that does a kind of work."""
-    return FIRST_PID + kind * _STRIDE
 
 
 @dataclass(slots=True)

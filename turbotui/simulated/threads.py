@@ -11,7 +11,14 @@ from turbotui.simulated.kernel_counts import MIGRATIONS
 if TYPE_CHECKING:
     from turbotui.simulated.model import Model
 
+FIRST_PID: Final = 10_000
+_STRIDE: Final = 10_000  # numbers of threads that a process has to give away
 _PAIR: Final = 2  # places between which a thread moves
+
+
+def process_of(kind: int) -> int:
+    """The process that does a kind of work."""
+    return FIRST_PID + kind * _STRIDE
 
 
 def of_kind(form: Form, kind: int) -> Form:

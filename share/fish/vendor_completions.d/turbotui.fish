@@ -18,6 +18,7 @@ complete -c turbotui -n 'not __fish_seen_subcommand_from $verbs' -l drop-privile
 complete -c turbotui -n 'not __fish_seen_subcommand_from $verbs' -l connect -r -d 'show what the collector behind this socket reads (turbotui collect --socket PATH)'
 complete -c turbotui -n 'not __fish_seen_subcommand_from $verbs' -l host -r -d 'show another machine: ssh starts turbotui collect there, without asking for passwords'
 complete -c turbotui -n 'not __fish_seen_subcommand_from $verbs' -l remote -r -d 'with --host: how turbotui is called there, as "sudo -n turbotui"'
+complete -c turbotui -n 'not __fish_seen_subcommand_from $verbs' -l screen -r -d 'screen to begin with, by its name or key: overview (the default), cpus, map, tasks ...'
 complete -c turbotui -n 'not __fish_seen_subcommand_from $verbs' -l theme -r -d 'colours: calm, contrast, or ansi for 16-colour terminals'
 complete -c turbotui -f -n 'not __fish_seen_subcommand_from stat why record doctor info uncore roofline roofs tasks spy score machines diff export columns events replay gather collect view' -a stat -d 'turbostat'\''s drop-in: the table as text, by intervals or over a command'
 complete -c turbotui -n '__fish_seen_subcommand_from stat' -s a -l add -r -d 'add a column: msr0xADDR, perf/DEVICE/EVENT, /absolute/path or pmt,... with u32|u64, cpu|core|package, cycles|seconds|usec, raw|delta|average|percent and a name; or any event, a formula over events, or a set of them: see below'

@@ -30,7 +30,7 @@ from turbotui.machine.tasks.sample_reader import SampleReader
 from turbotui.machine.tasks.sets import TaskCounter, choose, with_wanted
 from turbotui.simulated import simulated_host
 from turbotui.simulated.clock import ManualClock
-from turbotui.simulated.tasks import process_of
+from turbotui.simulated.threads import process_of
 from turbotui.simulated.workloads import COMPUTE
 
 FLOPS = Application("all", everything=True, events="flops")

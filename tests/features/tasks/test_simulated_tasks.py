@@ -19,7 +19,7 @@ from turbotui.sampling.energy import Energy
 from turbotui.simulated import simulated_host
 from turbotui.simulated.clock import ManualClock
 from turbotui.simulated.host import SimulatedHost
-from turbotui.simulated.tasks import process_of
+from turbotui.simulated.threads import process_of
 from turbotui.simulated.workloads import COMPUTE, MEMORY
 
 EVERYTHING = Application("all", everything=True)

@@ -37,6 +37,7 @@ class TableBase(TableKeys[FrameContent, CounterColumn, RowId]):
         super().__init__(watch)
         self._profile: Profile | None = None
         self._pointed: tuple[RowId, ...] = ()
+        self._awaited: RowId | None = None
 
     def new_table(self) -> CounterTable:
         """See `TableKeys.new_table`."""
@@ -102,6 +103,9 @@ class TableBase(TableKeys[FrameContent, CounterColumn, RowId]):
             if not self._table.view.tops or before is None or before.frame.older is None:
                 self.show_view(self._table.view)
             self._table.show_content(FrameContent(frame), quietly=True)
+            if self._awaited is not None:
+                self._table.select(self._awaited)
+                self._awaited = None
         self.show_mark()
         super().show_frame()
         self.show_status()
@@ -125,6 +129,10 @@ class TableBase(TableKeys[FrameContent, CounterColumn, RowId]):
             self.watch_state.pointing.clear()
             self.watch_state.pointing.at_cpu(cpu, self.mode or "cpus")
             self.go_to("tasks")
+
+    def point_at(self, row: RowId) -> None:
+        """See `WatchScreen.point_at`."""
+        self._awaited = row
 
     def show_columns(self) -> None:
         """Take over which columns are visible, and the sparks that fit."""

@@ -47,6 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="show another machine: ssh starts turbotui collect there, without asking for passwords")
     parser.add_argument("--remote", metavar="COMMAND",
                         help='with --host: how turbotui is called there, as "sudo -n turbotui"')
+    parser.add_argument("--screen", metavar="NAME", default="overview",
+                        help="screen to begin with, by its name or key: overview (the default), cpus, map, tasks ...")
     parser.add_argument("--theme", metavar="NAME", help="colours: calm, contrast, or ansi for 16-colour terminals")
 
 
@@ -63,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     if way is not None:
         from turbotui.app.remote import show_remote  # noqa: PLC0415 - --help stays fast
 
-        return show_remote(way, theme=arguments.theme)
+        return show_remote(way, theme=arguments.theme, screen=arguments.screen)
     if os.environ.get("TERM", "dumb") in _PLAIN:
         return _show(arguments, None)
     from turbotui.opening.readings import read_glance  # noqa: PLC0415 - as above
@@ -93,7 +95,7 @@ def _show(arguments: argparse.Namespace, opening: Opening | None) -> int:
     except BaseException:
         session.stop(1.0)
         raise
-    app = dashboard.TurbotuiApp(session, columns, theme=arguments.theme,
+    app = dashboard.TurbotuiApp(session, columns, theme=arguments.theme, screen=arguments.screen,
                                 profile=None if profile is None else (arguments.profile, profile),
                                 on_shown=running.settle, on_rest=running.collect)
     app.open_recorder = _open_recorder

@@ -50,7 +50,8 @@ def run(arguments: argparse.Namespace) -> int:
         player.playing = not arguments.paused
         interval = (past.times[1] - first) / NS if len(past.times) > 1 else 1.0
         session = RecordedSession(journal, interval)
-        app = TurbotuiApp(session, theme=arguments.theme, player=player, on_shown=settle, on_rest=collect)
+        app = TurbotuiApp(session, theme=arguments.theme, screen="overview", player=player, on_shown=settle,
+                          on_rest=collect)
         status = run_app(app, session.stop, lambda: None)
     for missing in journal.missing:
         print(f"turbotui: {missing.text}", file=sys.stderr)

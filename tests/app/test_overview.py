@@ -1,0 +1,161 @@
+"""The overview: the screen that the dashboard starts with, on simulated machines whose load is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import textual
+from driving import dashboard, table, text_of
+from replay import Recording, ReplayedSession, recording
+from textual.app import App
+
+from turbotui.app.dashboard import TurbotuiApp
+from turbotui.app.explain import Explain
+from turbotui.app.graph import Graph
+from turbotui.errors import UsageError
+from turbotui.features.overview.screen import OverviewScreen
+from turbotui.features.power.screen import PowerScreen
+from turbotui.quantities.scope import cpu_row
+
+SnapCompare = Callable[..., bool]
+
+
+@pytest.fixture(scope="module")
+def machines() -> dict[str, Recording]:
+    """Frames of machines of every kind."""
+    names = ("guest", "laptop", "laptop-arrow", "sapphire-2s", "turin-2s", "big-8s")
+    return {name: recording(name, 17.0, 6) for name in names}
+
+
+def overview(app: App[int]) -> OverviewScreen:
+    screen = app.screen_stack[0]
+    assert isinstance(screen, OverviewScreen)
+    return screen
+
+
+def drawn(app: App[int]) -> list[str]:
+    return overview(app).drawn.text.splitlines()
+
+
+class TestWhatIsShown:
+    @pytest.mark.parametrize("size", [(80, 24), (120, 36), (300, 90)], ids=lambda size: f"{size[0]}x{size[1]}")
+    @pytest.mark.parametrize("name", ["guest", "laptop", "sapphire-2s", "turin-2s", "big-8s"])
+    async def test_every_line_fits_the_screen(self, machines: dict[str, Recording], name: str,
+                                              size: tuple[int, int]) -> None:
+        async with dashboard(ReplayedSession(machines[name]), size, ticks=5, screen="overview") as (app, _):
+            widget = overview(app).drawn
+            assert len(widget.lines) == widget.size.height
+            widths = [sum(len(span.text) for span in line) for line in widget.lines]
+            assert max(widths) <= size[0]
+            assert "┌ Load" in drawn(app)[0]
+
+    async def test_what_a_machine_does_not_have_takes_no_room(self, machines: dict[str, Recording]) -> None:
+        async with dashboard(ReplayedSession(machines["guest"]), screen="overview") as (app, _):
+            text = "\n".join(drawn(app))
+            assert "Power" not in text
+            assert "Heat" not in text
+            assert "sources of numbers cannot be read here: 9 says why" in text
+
+    async def test_limits_are_drawn_into_the_charts(self, machines: dict[str, Recording]) -> None:
+        async with dashboard(ReplayedSession(machines["laptop"]), screen="overview") as (app, _):
+            text = "\n".join(drawn(app))
+            assert all(word in text for word in ("TDP 28", "base ", "turbo ", "tj_max 110"))
+
+    async def test_kinds_of_core_are_named(self, machines: dict[str, Recording]) -> None:
+        async with dashboard(ReplayedSession(machines["laptop-arrow"]), screen="overview") as (app, _):
+            text = "\n".join(drawn(app))
+            assert all(f" {kind} " in text for kind in ("P", "E", "LP-E"))
+
+    async def test_the_verdict_stands_on_top(self, machines: dict[str, Recording]) -> None:
+        async with dashboard(ReplayedSession(machines["guest"]), screen="overview") as (app, _):
+            line = text_of(app, "summary").splitlines()[1]
+            assert line.startswith((" ▲ ", "   Nothing is in the way"))
+
+    async def test_the_past_is_marked(self, machines: dict[str, Recording]) -> None:
+        async with dashboard(ReplayedSession(machines["laptop"]), ticks=5, screen="overview") as (app, pilot):
+            before = drawn(app)
+            await pilot.press("comma", "comma")
+            await pilot.pause()
+            assert "PAST" in text_of(app, "status")
+            assert drawn(app) != before
+            assert text_of(app, "banner").strip().startswith("SIMULATED")
+
+    async def test_a_line_that_stays_the_same_is_not_drawn_again(self, machines: dict[str, Recording]) -> None:
+        async with dashboard(ReplayedSession(machines["laptop"]), screen="overview") as (app, pilot):
+            widget = overview(app).drawn
+            strips = [widget.render_line(y) for y in range(widget.size.height)]
+            overview(app).show_frame()
+            await pilot.pause()
+            assert all(widget.render_line(y) is strip for y, strip in enumerate(strips))
+
+
+class TestKeys:
+    async def test_arrows_choose_a_number_that_windows_are_about(self, machines: dict[str, Recording]) -> None:
+        async with dashboard(ReplayedSession(machines["laptop"]), screen="overview") as (app, pilot):
+            await pilot.press("down")
+            assert text_of(app, "status").startswith(" Busy% · cpu 0 ")
+            await pilot.press("down", "right")
+            assert text_of(app, "status").startswith(" Bzy_MHz · cpu 1 ")
+            await pilot.press("e")
+            assert isinstance(app.screen, Explain)
+            await pilot.press("escape", "g")
+            assert isinstance(app.screen, Graph)
+            await pilot.press("escape", "escape")
+            assert text_of(app, "status").startswith(" arrows choose a number")
+
+    async def test_enter_opens_the_cpu_in_the_table(self, machines: dict[str, Recording]) -> None:
+        async with dashboard(ReplayedSession(machines["sapphire-2s"]), screen="overview") as (app, pilot):
+            await pilot.press("down", "down")
+            cpu = int(text_of(app, "status").split("cpu ")[1].split()[0])
+            await pilot.press("enter")
+            await pilot.pause()
+            await pilot.pause()
+            assert table(app).cursor == cpu_row(cpu)
+
+    async def test_enter_on_a_chart_opens_the_screen_that_tells_more(self, machines: dict[str, Recording]) -> None:
+        async with dashboard(ReplayedSession(machines["laptop"]), screen="overview") as (app, pilot):
+            await pilot.press("home", "right", "right", "enter")
+            await pilot.pause()
+            assert isinstance(app.screen_stack[0], PowerScreen)
+
+    async def test_a_click_chooses_and_a_second_one_opens(self, machines: dict[str, Recording]) -> None:
+        async with dashboard(ReplayedSession(machines["laptop"]), (120, 36), screen="overview") as (app, pilot):
+            place = next(place for place in overview(app)._places() if place.target[1] == cpu_row(3))
+            await pilot.click(overview(app).drawn, offset=(place.x, place.y))
+            assert " cpu 3 " in text_of(app, "status")
+
+    async def test_the_cursor_stays_on_its_cpu(self, machines: dict[str, Recording]) -> None:
+        session = ReplayedSession(machines["sapphire-2s"])
+        async with dashboard(session, screen="overview") as (app, pilot):
+            await pilot.press("end")
+            before = text_of(app, "status").split("·")[:2]
+            session.tick()
+            await pilot.pause()
+            assert text_of(app, "status").split("·")[:2] == before
+
+
+class TestStart:
+    async def test_a_screen_is_named_by_mode_key_or_word(self, machines: dict[str, Recording]) -> None:
+        for name in ("power", "4", "Power"):
+            async with dashboard(ReplayedSession(machines["guest"]), screen=name) as (app, _):
+                assert isinstance(app.screen_stack[0], PowerScreen)
+
+    def test_one_that_is_not_there_is_named(self, machines: dict[str, Recording]) -> None:
+        with pytest.raises(UsageError, match='no screen is called "nowhere"; there are overview, cpus'):
+            TurbotuiApp(ReplayedSession(machines["guest"]), screen="nowhere")
+
+
+@pytest.mark.skipif(textual.__version__ != "8.2.8", reason="pictures are drawn by Textual 8.2.8")
+@pytest.mark.parametrize(("name", "size"), [("guest", (80, 24)), ("laptop", (80, 24)), ("sapphire-2s", (120, 36)),
+                                            ("turin-2s", (120, 36))],
+                         ids=lambda value: value if isinstance(value, str) else f"{value[0]}x{value[1]}")
+def test_pictures(snap_compare: SnapCompare, machines: dict[str, Recording], name: str, size: tuple[int, int]) -> None:
+    session = ReplayedSession(machines[name])
+
+    async def before(pilot: object) -> None:
+        await pilot.pause()  # type: ignore[attr-defined]  # a Pilot
+        session.tick(5)
+        await pilot.pause()  # type: ignore[attr-defined]  # as above
+
+    assert snap_compare(TurbotuiApp(session, screen="overview"), terminal_size=size, run_before=before)

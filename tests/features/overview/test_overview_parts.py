@@ -1,0 +1,180 @@
+"""What the overview is made of: charts, meters, the map, rows that stand out, tasks."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from knownmachines import known_machine
+
+from turbotui.features.overview.chart_picture import area, picture
+from turbotui.features.overview.charts import Chart, ChartLimit, chosen
+from turbotui.features.overview.core_map import mark_scope, plan_map
+from turbotui.features.overview.lines import CellPlace, nearest
+from turbotui.features.overview.meters import plan_meters
+from turbotui.features.overview.painter import parts
+from turbotui.features.overview.standouts import settled
+from turbotui.features.overview.top_tasks import look
+from turbotui.features.overview.verdict import OverviewVerdict
+from turbotui.machine.topology import Topology
+from turbotui.quantities.catalog import STATIC_COLUMNS
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, cpu_row
+from turbotui.simulated import ManualClock, simulated_host
+
+BUSY = next(column for column in STATIC_COLUMNS if column.id == "Busy%")
+SIZES = ((80, 20), (120, 32), (200, 56), (300, 86))
+
+
+def topology(machine: str) -> Topology:
+    return known_machine(simulated_host(machine, ManualClock())).topology
+
+
+class TestCharts:
+    def test_an_area_has_eighths_and_gaps(self) -> None:
+        assert area([math.nan, 0.0, 0.1, 50.0, 75.0, 100.0], 100.0, 7, 2) == ["    ▄█"[:4].rjust(5) + "▄█", "   ▁███"]
+
+    @given(st.lists(st.floats(0, 1e6) | st.just(math.nan), max_size=80), st.integers(1, 60), st.integers(1, 20))
+    def test_an_area_is_always_as_wide_and_high_as_its_room(self, past: list[float], width: int, height: int) -> None:
+        lines = area(past, 100.0, width, height)
+        assert [len(line) for line in lines] == [width] * height
+
+    def test_limits_at_one_value_share_a_line(self) -> None:
+        chart = Chart("Power", (BUSY, SYSTEM_ROW), 300.0, [300.0] * 40, 800.0,
+                      (ChartLimit("PL1", 700.0), ChartLimit("TDP", 700.0)), 700.0)
+        text = "\n".join("".join(text for text, _ in line) for line in picture(chart, 40, 8))
+        assert "PL1 TDP 700 ┈┈" in text
+        assert text.count("700") == 1
+
+    def test_where_two_fit_load_and_the_nearest_limit_are_shown(self) -> None:
+        def chart(word: str, value: float, ceiling: float | None) -> Chart:
+            return Chart(word, (BUSY, SYSTEM_ROW), value, [value], 100.0, (), ceiling)
+
+        charts = [chart("Load", 50, None), chart("Clock", 95, None), chart("Power", 80, 100), chart("Heat", 90, 100)]
+        usual = [True] * 4
+        assert chosen(charts, usual, 2, ()) == [0, 3]
+        assert chosen(charts, usual, 2, ("Load", "Power")) == [0, 2]  # it stays while the other is not clearly nearer
+        assert chosen(charts, usual, 4, ()) == [0, 1, 2, 3]
+
+    def test_what_is_not_usual_comes_in_its_order_unless_it_is_far_up(self) -> None:
+        def chart(word: str, value: float) -> Chart:
+            return Chart(word, (BUSY, SYSTEM_ROW), value, [value], 100.0)
+
+        charts = [chart("Load", 50), chart("Pressure", 0), chart("Steal", 80)]
+        assert chosen(charts, [True, False, False], 2, ()) == [0, 2]
+        charts[2] = chart("Steal", 5)
+        assert chosen(charts, [True, False, False], 2, ()) == [0, 1]
+
+
+class TestRoom:
+    @pytest.mark.parametrize("size", SIZES)
+    @pytest.mark.parametrize("machine", ["guest", "laptop", "sapphire-2s", "turin-2s", "big-8s"])
+    @pytest.mark.parametrize("has_tasks", [True, False])
+    def test_parts_fill_the_room_and_no_more(self, machine: str, size: tuple[int, int], has_tasks: bool) -> None:
+        found = parts(topology(machine), *size, has_tasks=has_tasks, note=True)
+        used = found.charts + found.note + (0 if found.meters is None else found.meters.lines + found.gap)
+        if found.core_map is not None:
+            used += len(found.core_map.lines) + found.gap
+        used += found.rows + 1 + found.gap if found.rows else 0
+        used += found.tasks + 1 + found.gap if found.tasks and not found.beside else 0
+        assert found.charts >= 4
+        assert used == size[1] or (found.core_map is not None and machine == "big-8s" and size == SIZES[0])
+
+    def test_few_cpus_have_a_chart_each_where_there_is_room(self) -> None:
+        wide = plan_meters(2, 300, 40, 30)
+        assert wide is not None
+        assert (wide.across, wide.down, wide.height) == (2, 1, 30)
+        narrow = plan_meters(22, 80, 12, 12)
+        assert narrow is not None
+        assert (narrow.across, narrow.down, narrow.height) == (2, 11, 1)
+        assert plan_meters(384, 80, 12, 12) is None
+
+    @pytest.mark.parametrize("width", [80, 120, 300])
+    @pytest.mark.parametrize("machine", ["laptop", "sapphire-2s", "turin-2s", "forest-1s", "big-8s"])
+    def test_each_core_has_one_mark_inside_of_the_map(self, machine: str, width: int) -> None:
+        known = topology(machine)
+        plan = plan_map(known, width, 30)
+        rows = [mark.row for line in plan.lines for mark in line.marks]
+        assert sorted(rows) == sorted(known.rows(mark_scope(known)))
+        assert all(plan.label <= mark.x <= width - plan.size for line in plan.lines for mark in line.marks)
+        for y, line in enumerate(plan.lines):
+            for mark in line.marks:
+                assert plan.at(mark.x, y) == mark.row
+
+    def test_kinds_of_core_have_lines_of_their_own(self) -> None:
+        plan = plan_map(topology("laptop-arrow"), 80, 3)
+        assert [line.label.strip() for line in plan.lines] == ["P", "E", "LP-E"]
+
+
+class TestPlaces:
+    def test_rows_stay_until_one_is_clearly_beyond(self) -> None:
+        rows = [cpu_row(cpu) for cpu in range(4)]
+        now = dict(zip(rows, [50.0, 50.5, 49.9, 10.0], strict=True))
+        assert settled(rows[:3], now, 3) == rows[:3]
+        now[rows[1]] = 60.0
+        assert settled(rows[:3], now, 3) == [rows[1], rows[0], rows[2]]
+        now[rows[3]] = 50.1  # greater than the least, but by less than it takes
+        assert settled(rows[:3], now, 3) == [rows[1], rows[0], rows[2]]
+        now[rows[3]] = 90.0
+        assert settled(rows[:3], now, 3)[0] == rows[3]
+
+    @given(st.lists(st.floats(0, 100), min_size=1, max_size=30), st.integers(1, 12), st.data())
+    def test_as_many_rows_as_asked_each_once(self, values: list[float], count: int, data: st.DataObject) -> None:
+        known: dict[RowId, float] = {cpu_row(cpu): value for cpu, value in enumerate(values)}
+        before = data.draw(st.permutations(list(known)))
+        found = settled(before, known, count)
+        assert len(found) == len(set(found)) == min(count, len(known))
+        assert max(known.values()) <= max(known[row] for row in found) * 1.02 + 1e-9
+
+    def test_the_cursor_goes_to_the_nearest_cell_in_a_direction(self) -> None:
+        one, right, below = (CellPlace(x, y, 4, (BUSY, cpu_row(cpu))) for cpu, (x, y) in
+                             enumerate([(0, 0), (20, 0), (3, 1)]))
+        places = [one, right, below]
+        assert nearest(places, one, 1, 0) is right
+        assert nearest(places, one, 0, 1) is below
+        assert nearest(places, below, 0, -1) is one
+        assert nearest(places, one, -1, 0) is None
+
+
+class TestTasks:
+    def test_two_looks_tell_who_ran(self) -> None:
+        clock = ManualClock()
+        host = simulated_host("laptop", clock, seed=7)
+        clock.advance(30.0)
+        first = look(host, None)
+        clock.advance(4.0)
+        second = look(host, first)
+        assert first.tasks == ()
+        assert first.next >= first.at + 3_000_000_000
+        assert [task.percent for task in second.tasks] == sorted((task.percent for task in second.tasks), reverse=True)
+        assert {task.name for task in second.tasks} <= {"dense algebra", "streaming", "compiling", "background"}
+        assert 0 < sum(task.percent for task in second.tasks) <= 2200
+        assert second.runs == {}  # each has a thread on every CPU: where the first one is says nothing
+
+    def test_a_machine_without_processes_gives_an_empty_look(self) -> None:
+        class Bare:
+            def now_ns(self) -> int:
+                return 5
+
+            def list_dir(self, path: str) -> tuple[str, ...]:
+                return ("stat", "cpuinfo")
+
+        found = look(Bare(), None)  # type: ignore[arg-type]  # no more of a host is asked for
+        assert (found.tasks, found.count) == ((), 0)
+
+
+class TestVerdict:
+    FOUND = OverviewVerdict("Package 1 is held at 2,900 MHz by its power limit", "for 40 s", "db.service", "4",
+                            wrong=True)
+
+    def test_all_is_said_where_there_is_room(self) -> None:
+        assert self.FOUND.fitted(200) == f"{self.FOUND.text} (for 40 s). Most of it: db.service"
+
+    def test_who_it_is_stays_longest(self) -> None:
+        assert self.FOUND.fitted(76) == f"{self.FOUND.text}. Most of it: db.service"
+        assert self.FOUND.fitted(40).endswith(" … db.service")
+
+    @given(st.integers(0, 120))
+    def test_never_more_than_there_is_room_for(self, room: int) -> None:
+        assert len(self.FOUND.fitted(room)) <= max(room, 1)

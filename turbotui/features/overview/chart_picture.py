@@ -1,0 +1,96 @@
+"""A chart as characters: an area in eighths with its limits drawn in. Nothing here knows Textual."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from turbotui.features.overview.charts import Chart
+from turbotui.widgets.cells import MARK_AMBER, StyleRole
+from turbotui.widgets.levels import role_of
+from turbotui.widgets.painter import TextSegment, merged
+from turbotui.widgets.panel import Line, Span, Target
+
+_BLOCKS: Final = " ▁▂▃▄▅▆▇█"
+_DOTTED: Final = "┈"
+_CUT: Final = "─"
+_AT_LIMIT: Final = 0.97
+
+
+def area(past: Sequence[float], top: float, width: int, height: int) -> list[str]:
+    """The last values as an area, one in each place, the newest at the right.
+
+    Args:
+        past: oldest first; NaN is a gap.
+        top: end of the scale.
+        width: in characters.
+        height: in characters.
+
+    Returns:
+        `height` lines of `width` characters, the upper one first. What is not 0 has at least an eighth.
+    """
+    places = [-1] * (width - len(past[-width:])) if width > 0 else []
+    for value in past[-width:]:
+        eighths = -1 if math.isnan(value) else round(min(1.0, max(0.0, value / top)) * height * 8)
+        places.append(max(eighths, 1) if value > 0 else eighths)
+    found = []
+    for line in range(height):
+        below = (height - line - 1) * 8
+        found.append("".join([_BLOCKS[0 if place <= below else min(8, place - below)] for place in places]))
+    return found
+
+
+def picture(chart: Chart, width: int, height: int) -> list[list[TextSegment]]:
+    """The area of a chart with its limits; lines have the colour of the level that they stand at."""
+    lines = area(chart.past, chart.top, width, height)
+    found: list[list[TextSegment]] = []
+    words: dict[int, list[str]] = {}
+    for limit in chart.limits:  # those at one value share a line: "PL1 TDP 700"
+        labels = words.setdefault(max(0, height - 1 - int(limit.value / chart.top * height)), [])
+        value = f"{limit.value:,.0f}"
+        labels[:] = [*labels[:-1], limit.word, value] if labels[-1:] == [value] else [*labels, limit.word, value]
+    for at, text in enumerate(lines):
+        role = role_of((height - at - 0.5) / height)
+        label = words.get(at)
+        found.append([(text, role)] if label is None else _limited(text, role, f" {' '.join(label)} "))
+    return found
+
+
+def _limited(text: str, role: StyleRole, label: str) -> list[TextSegment]:
+    """A line of an area with the line of a limit through it, and its words at the left."""
+    cells = [(_DOTTED, StyleRole.RULE) if char == " " else (_CUT if char == "█" else char, role) for char in text]
+    if len(label) + 2 <= len(cells):
+        cells[1:1 + len(label)] = [(char, StyleRole.DIM) for char in label]
+    return merged(cells)
+
+
+def framed(chart: Chart, width: int, height: int, seconds: float, cursor: Target | None) -> list[Line]:
+    """A chart in a frame, with its value in the upper edge and its length in the lower one."""
+    inner = max(0, width - 2)
+    title, reached = said(chart), chart.ceiling is not None and chart.share >= _AT_LIMIT
+    mark = MARK_AMBER if reached else ""
+    role = StyleRole.AMBER if reached else StyleRole.SUMMARY
+    words = f" {chart.word} "
+    room = inner - len(words) - len(mark) - len(title) - 2
+    head = (Span("┌", StyleRole.RULE), Span(words, StyleRole.TITLE, chart.target),
+            Span(mark + title, StyleRole.CELL if cursor == chart.target else role, chart.target),
+            Span(" " + "─" * max(0, room + 1), StyleRole.RULE), Span("┐", StyleRole.RULE))
+    edge = Span("│", StyleRole.RULE)
+    body = [(edge, *(Span(text, role) for text, role in line), edge) for line in picture(chart, inner, height - 2)]
+    length = f" {_span(seconds * inner)} " if seconds else ""
+    foot = f"─{length}".ljust(inner, "─")[:inner]
+    return [head, *body, (Span(f"└{foot}┘", StyleRole.RULE),)]
+
+
+def said(chart: Chart) -> str:
+    """The value of a chart in a fixed width: "41.0 %"."""
+    unit = chart.target[0].unit
+    decimals = 1 if unit == "%" else 0
+    widest = f"{chart.top:,.{decimals}f}"
+    text = "—" if chart.value is None else f"{chart.value:,.{decimals}f}"
+    return f"{text.rjust(len(widest))} {unit}"
+
+
+def _span(seconds: float) -> str:
+    return f"{seconds / 60:.0f} min" if seconds >= 300 else f"{seconds:.0f} s"

@@ -1,0 +1,202 @@
+"""Charts of the whole machine: which there are here, their past and their limits. Nothing here knows Textual."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.quantities.catalog import Catalog
+from turbotui.quantities.columns import ColumnId, CounterColumn
+from turbotui.quantities.scope import SYSTEM_ROW, RowId
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.history import History
+from turbotui.widgets.painter import nice_top
+from turbotui.widgets.panel import Target
+
+_ROOM_ABOVE: Final = 1.06
+"""A scale ends so far above its greatest limit that the limit's line can be seen."""
+_FAR: Final = 2.5
+"""A limit so many times beyond what was seen would leave only a flat curve: PL4 is a peak of milliseconds."""
+
+_STAY: Final = 0.15
+_NEAR: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class ChartSpec:
+    """What a chart shows, by names of columns of which the first that the machine has is taken.
+
+    Attributes:
+        word: its title.
+        columns: of the curve.
+        limits: words and columns of lines drawn into it; a word names one line, of the first column that there is.
+        screen: mode of the screen that tells more.
+        usual: shown wherever it can be had; others only beside or instead of those.
+        per_cpu: whether the number of CPUs is a limit: more of it than that waits.
+    """
+
+    word: str
+    columns: tuple[ColumnId, ...]
+    limits: tuple[tuple[str, tuple[ColumnId, ...]], ...] = ()
+    screen: str = "cpus"
+    usual: bool = True
+    per_cpu: bool = False
+
+
+CHARTS: Final = (
+    ChartSpec("Load", ("Busy%", "Load%")),
+    ChartSpec("Clock", ("Bzy_MHz", "CurMHz"), (("base", ("BaseMHz",)), ("turbo", ("Turbo1", "TopMHz"))), "power"),
+    ChartSpec("Power", ("PkgWatt", "SysWatt", "CorWatt"), (("PL1", ("PL1",)), ("PL2", ("PL2",)), ("TDP", ("TDP",))),
+              "power"),
+    ChartSpec("Heat", ("CoreTmp", "CCDTmp", "PkgTmp"), (("tj_max", ("TjMax",)),), "power"),
+    ChartSpec("Pressure", ("PSIcpu%",), screen="tasks", usual=False),
+    ChartSpec("Run queue", ("RunQ",), screen="tasks", usual=False, per_cpu=True),
+    ChartSpec("Steal", ("steal%",), usual=False),
+    ChartSpec("Storage waits", ("PSIio%", "iowait%"), screen="tasks", usual=False),
+    ChartSpec("Memory waits", ("PSImem%",), screen="tasks", usual=False),
+    ChartSpec("Interrupts", ("IRQ/s",), usual=False),
+)
+"""In the order in which they stand on the screen."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChartSource:
+    """A chart that this machine has: its columns, found once.
+
+    Attributes:
+        spec: what it is.
+        column: of the curve.
+        limits: word and column of each line.
+    """
+
+    spec: ChartSpec
+    column: CounterColumn
+    limits: tuple[tuple[str, CounterColumn], ...]
+
+    @property
+    def target(self) -> Target:
+        """The cell whose past is drawn."""
+        return self.column, SYSTEM_ROW
+
+
+@dataclass(frozen=True, slots=True)
+class ChartLimit:
+    """A line in a chart."""
+
+    word: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A chart as it is now.
+
+    Attributes:
+        word: its title.
+        target: the cell whose past it shows.
+        value: of now, None if unknown.
+        past: oldest first, the newest last, NaN for gaps.
+        top: end of the scale.
+        limits: lines, the lowest first.
+        ceiling: the value that must not be reached; None where there is none.
+    """
+
+    word: str
+    target: Target
+    value: float | None
+    past: Sequence[float]
+    top: float
+    limits: tuple[ChartLimit, ...] = ()
+    ceiling: float | None = None
+
+    @property
+    def share(self) -> float:
+        """How near the value is to its ceiling, or to the end of the scale."""
+        return 0.0 if self.value is None else self.value / (self.ceiling or self.top)
+
+
+def chart_sources(catalog: Catalog, has: Iterable[CounterColumn]) -> tuple[ChartSource, ...]:
+    """The charts of a machine.
+
+    Args:
+        catalog: every column by its name.
+        has: those columns of it that can be had.
+    """
+    there = {column.id for column in has}
+
+    def first(names: Sequence[ColumnId]) -> CounterColumn | None:
+        return next((catalog.get(name) for name in names if name in there), None)
+
+    found: list[ChartSource] = []
+    for spec in CHARTS:
+        column = first(spec.columns)
+        if column is not None:
+            lines = ((word, first(names)) for word, names in spec.limits)
+            found.append(ChartSource(spec, column, tuple((word, one) for word, one in lines if one is not None)))
+    return tuple(found)
+
+
+def chart_of(source: ChartSource, frame: Frame, history: History) -> Chart:
+    """A chart as it is now."""
+    value = _known(frame.cell(source.column, SYSTEM_ROW))
+    past = past_of(history, source.column.id, SYSTEM_ROW)
+    peak = max((one for one in past if not math.isnan(one)), default=value or 0.0)
+    limits = [ChartLimit(word, most) for word, column in source.limits
+              if (most := _known(frame.cell(column, SYSTEM_ROW))) is not None and most > 0]
+    if source.spec.per_cpu:
+        limits.append(ChartLimit("CPUs", float(len(frame.topology.cpus))))
+    limits = sorted((one for one in limits if one.value <= _FAR * max(peak, _least(limits))), key=_value)
+    column = source.column
+    if column.scale_max is not None or column.unit == "%":
+        top = column.scale_max or 100.0
+        top = top if peak <= top else nice_top(peak)
+    elif limits:
+        top = max(limits[-1].value * _ROOM_ABOVE, peak)
+    else:
+        top = nice_top(max(peak, 1.0))
+    ceiling = next((one.value for one in limits if one.word in {"PL1", "tj_max", "CPUs"}), None)
+    return Chart(source.spec.word, source.target, value, past, top, tuple(limits), ceiling)
+
+
+def past_of(history: History, name: ColumnId, row: RowId) -> Sequence[float]:
+    """The last values of a cell, oldest first; empty if none was kept."""
+    ring = history.ring(name, row)
+    return () if ring is None else ring.values()
+
+
+def chosen(charts: Sequence[Chart], usual: Sequence[bool], room: int, before: Sequence[str]) -> list[int]:
+    """Positions of the charts that are shown where there is room for some of them only.
+
+    The first one (load) always is; then of the usual ones the nearest to its limit; then others in their order, but
+    first those that are far up their scale. One that was shown stays until another is clearly nearer, for a chart that
+    comes and goes cannot be read.
+
+    Args:
+        charts: all.
+        usual: which of them are shown wherever they can be had.
+        room: how many may be shown, at least one.
+        before: words of those that were shown.
+    """
+    def rank(at: int) -> tuple[bool, float]:
+        chart = charts[at]
+        near = chart.share + (_STAY if chart.word in before else 0.0)
+        if usual[at]:
+            return False, -near if chart.ceiling else -near / 2
+        return True, at - (len(charts) if near > _NEAR else 0)
+
+    order = sorted(range(1, len(charts)), key=rank)
+    return sorted([0, *order[:max(0, room - 1)]]) if charts else []
+
+
+def _known(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _value(limit: ChartLimit) -> float:
+    return limit.value
+
+
+def _least(limits: Sequence[ChartLimit]) -> float:
+    return min((one.value for one in limits), default=0.0)

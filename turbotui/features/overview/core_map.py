@@ -1,0 +1,171 @@
+"""The map of a machine with many CPUs: a mark for each core, by package and L3. Nothing here knows Textual."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.features.overview.cpu_numbers import KINDS
+from turbotui.machine.topology import Topology
+from turbotui.quantities.columns import CounterColumn
+from turbotui.quantities.scope import RowId, Scope
+from turbotui.sampling.frame import Frame
+from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.levels import role_of
+from turbotui.widgets.painter import TextSegment
+
+_MARKS: Final = "·▁▂▃▄▅▆▇█"
+"""Nine steps of a level: readable without colour."""
+_UNKNOWN: Final = "?"
+_CURSOR: Final = "●"
+_SIZES: Final = (4, 3, 2, 1)
+"""Characters of a mark that are tried, the blank after it included where there is more than one."""
+
+
+@dataclass(frozen=True, slots=True)
+class MapMark:
+    """The place of one core (one CPU where cores have no siblings).
+
+    Attributes:
+        x: its first character.
+        row: whose level it shows.
+    """
+
+    x: int
+    row: RowId
+
+
+@dataclass(frozen=True, slots=True)
+class MapLine:
+    """A line of the map: its label, and its marks from left to right."""
+
+    label: str
+    marks: tuple[MapMark, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CoreMapPlan:
+    """Where everything stands.
+
+    Attributes:
+        size: characters of a mark that are painted.
+        label: characters before the first mark.
+        lines: from the top.
+    """
+
+    size: int
+    label: int
+    lines: tuple[MapLine, ...]
+
+    def at(self, x: int, y: int) -> RowId | None:
+        """The row whose mark stands at a character of a line of the map."""
+        if not 0 <= y < len(self.lines):
+            return None
+        return next((mark.row for mark in self.lines[y].marks if mark.x <= x < mark.x + self.size), None)
+
+
+def mark_scope(topology: Topology) -> Scope:
+    """What has a mark: cores, which are CPUs where none has siblings."""
+    return Scope.CORE if len(topology.instances(Scope.CORE)) < len(topology.cpus) else Scope.CPU
+
+
+def plan_map(topology: Topology, width: int, lines: int) -> CoreMapPlan:
+    """The map with the greatest marks with which it takes no more than so many lines; else with the smallest."""
+    best: CoreMapPlan | None = None
+    for size in _SIZES:
+        best = _lay_out(topology, width, size)
+        if len(best.lines) <= lines:
+            return best
+    return best or CoreMapPlan(1, 0, ())
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Cores that share a label: those of an L3, or of a kind of core in a package."""
+
+    label: str
+    rows: tuple[RowId, ...]
+
+
+def _blocks(topology: Topology, package: RowId, scope: Scope) -> list[_Block]:
+    """The groups of a package's cores, each by kind of core and L3."""
+    members = topology.instances(scope)
+    slices = {instance.row for instance in topology.instances(Scope.L3)}
+    found: dict[tuple[str, int], list[RowId]] = {}
+    for at in topology.parts(package, scope):
+        one = members[at]
+        cpu = one.cpus[0]
+        kind = topology.places[cpu].core_type or ""
+        found.setdefault((kind, topology.index(Scope.L3, cpu) if len(slices) > 1 else 0), []).append(one.row)
+    return [_Block(KINDS.get(kind, kind), tuple(rows)) for (kind, _), rows in found.items()]
+
+
+def _lay_out(topology: Topology, width: int, size: int) -> CoreMapPlan:
+    scope, packages = mark_scope(topology), topology.instances(Scope.PACKAGE)
+    names = [f" package {package.label if package.label >= 0 else at} " for at, package in enumerate(packages)]
+    hybrid = len({place.core_type for place in topology.places.values()}) > 1
+    label = 6 if len(packages) == 1 and hybrid else 0 if len(packages) == 1 else max(map(len, names), default=0)
+    lines: list[MapLine] = []
+    for name, package in zip(names, packages, strict=True):
+        marks: list[MapMark] = []
+        said, x, kind = name if len(packages) > 1 else "", label + 1, None
+        for block in _blocks(topology, package.row, scope):
+            needed = len(block.rows) * size
+            if marks and (x + min(needed, width - label - 2) > width or (hybrid and block.label != kind)):
+                lines.append(MapLine(said, tuple(marks)))
+                marks, said, x = [], "", label + 1
+            if hybrid and not marks:
+                said = f"{said}{block.label:>5}"[-label:]
+            kind = block.label
+            for row in block.rows:
+                if x + size > width:
+                    lines.append(MapLine(said, tuple(marks)))
+                    marks, said, x = [], "", label + 1
+                marks.append(MapMark(x, row))
+                x += size
+            x += 1
+        lines.append(MapLine(said, tuple(marks)))
+    return CoreMapPlan(max(1, size - 1), label, tuple(lines))
+
+
+def map_lines(plan: CoreMapPlan, frame: Frame, column: CounterColumn, cursor: RowId | None) -> list[list[TextSegment]]:
+    """The map, each mark in the colour of its level: that of the busiest CPU of its core."""
+    rows = frame.rows(Scope.CPU)
+    values: dict[RowId, float] = {}
+    index, cores = frame.topology.index, frame.rows(mark_scope(frame.topology))
+    scope = mark_scope(frame.topology)
+    for row, value in zip(rows, frame.cells(column, rows), strict=True):
+        core = cores[index(scope, row.key[0])]
+        if isinstance(value, int | float) and value > values.get(core, -1.0):
+            values[core] = value
+    return [_line(line, plan, values, cursor) for line in plan.lines]
+
+
+def _line(line: MapLine, plan: CoreMapPlan, values: Mapping[RowId, float], cursor: RowId | None) -> list[TextSegment]:
+    found: list[TextSegment] = [(line.label.ljust(plan.label), StyleRole.TITLE)]
+    text, role, at = "", StyleRole.TITLE, plan.label
+    for mark in line.marks:
+        value = values.get(mark.row)
+        share = None if value is None else value / 100
+        char = _UNKNOWN if share is None else _MARKS[max(0, min(8, int(share * 8 + (share > 0.02))))]
+        mine = StyleRole.CELL if mark.row == cursor else StyleRole.DIM if share is None else role_of(share)
+        if mark.row == cursor:
+            char = _CURSOR
+        if mine is not role:
+            if text:
+                found.append((text, role))
+            text, role = "", mine
+            if mine is StyleRole.CELL:
+                found.append((" " * (mark.x - at), StyleRole.PLAIN))
+                at = mark.x
+        text += " " * (mark.x - at) + char * plan.size
+        at = mark.x + plan.size
+    found.append((text, role))
+    return found
+
+
+def first_cpu(topology: Topology, row: RowId) -> int | None:
+    """The first CPU of a core or a CPU; None if it has gone."""
+    instance = topology.instance(row)
+    return instance.cpus[0] if instance is not None and instance.cpus else None

@@ -1,0 +1,137 @@
+"""What the overview tells of a CPU: how busy it is, its clock, its heat, how it idles. Nothing here knows Textual."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.quantities.columns import ColumnId, CounterColumn, Value
+from turbotui.quantities.scope import RowId
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.history import History
+from turbotui.widgets.cells import ALARM_MARKS, UNKNOWN, StyleRole, alarm
+from turbotui.widgets.frame_levels import FrameLevels
+from turbotui.widgets.levels import role_of
+from turbotui.widgets.panel import Span, Target
+from turbotui.widgets.spark import meter
+
+_HARDWARE_IDLE: Final[tuple[ColumnId, ...]] = ("CPU%c1e", "CPU%c1", "CPU%c3", "CPU%c6", "CPU%c7")
+"""States as the hardware counted them; where there are none, those that the kernel asked for."""
+KINDS: Final = {"P": "P", "E": "E", "LP": "LP-E"}
+"""Kinds of core, as people write them."""
+NUMBER: Final = 5
+"""Characters of Busy%."""
+IDLE: Final = 11
+"""Characters of an idle state and its share: "C6    100 %"."""
+
+
+@dataclass(frozen=True, slots=True)
+class CpuNumbers:
+    """Columns of a CPU that this machine has.
+
+    Attributes:
+        busy, clock, heat: None for what it has not.
+        idle: columns of idle states, with their words.
+    """
+
+    busy: CounterColumn | None
+    clock: CounterColumn | None
+    heat: CounterColumn | None
+    idle: tuple[tuple[str, CounterColumn], ...]
+
+    @property
+    def columns(self) -> tuple[CounterColumn, ...]:
+        """All of them, to be read."""
+        one = (self.busy, self.clock, self.heat)
+        return (*(column for column in one if column is not None), *(column for _, column in self.idle))
+
+
+@dataclass(frozen=True, slots=True)
+class CpuSource:
+    """What lines of CPUs are painted from.
+
+    Attributes:
+        frame: the newest one.
+        numbers: columns.
+        history: rings of what has a past.
+        runs: who runs on a CPU, by its number; empty where nobody knows.
+        cursor: the cell under the cursor.
+        levels: shares of what is possible.
+    """
+
+    frame: Frame
+    numbers: CpuNumbers
+    history: History
+    runs: Mapping[int, str]
+    cursor: Target | None
+    levels: FrameLevels
+
+
+def cpu_numbers(has: Iterable[CounterColumn], busy: CounterColumn | None,
+                clock: CounterColumn | None, heat: CounterColumn | None) -> CpuNumbers:
+    """The columns of a CPU.
+
+    Args:
+        has: those that can be had.
+        busy: as the summary line has it.
+        clock: as above.
+        heat: as above.
+    """
+    there = {column.id: column for column in has}
+    hardware = [(f"C{name[5:]}".replace("e", "E"), there[name]) for name in _HARDWARE_IDLE if name in there]
+    asked = [(column.id.removesuffix("%").split()[0][:6], column) for column in there.values()
+             if any(need.startswith("cpuidle.") and need.endswith(".time") for need in column.needs)]
+    return CpuNumbers(busy, clock, heat, tuple(hardware or asked))
+
+
+def idle_state(frame: Frame, numbers: CpuNumbers, row: RowId) -> tuple[str, float, CounterColumn] | None:
+    """The idle state in which a CPU spent most of the interval: word, share in percent, column; None if unknown."""
+    known = [(value, word, column) for word, column in numbers.idle
+             if isinstance(value := frame.cell(column, row), int | float)]
+    if not known:
+        return None
+    share, word, column = max(known, key=lambda one: one[0])
+    return word, float(share), column
+
+
+def kind_of(frame: Frame, cpu: int) -> str:
+    """The kind of a CPU's core, "" where all are of one kind."""
+    kind = frame.topology.places[cpu].core_type or ""
+    return KINDS.get(kind, kind)
+
+
+# Spans of a line; each has its width whatever it says
+
+
+def bar_spans(column: CounterColumn, row: RowId, value: Value, width: int, cursor: Target | None) -> list[Span]:
+    """A bar and the number beside it."""
+    share = value / 100 if isinstance(value, int | float) else None
+    role = StyleRole.DIM if share is None else role_of(share)
+    text = UNKNOWN.rjust(NUMBER) if share is None else f"{100 * share:{NUMBER}.1f}"
+    target = column, row
+    return [Span(meter(share, 1.0, width), role, target),
+            Span(text, StyleRole.CELL if cursor == target else role, target)]
+
+
+def number_span(source: CpuSource, column: CounterColumn, row: RowId, width: int) -> Span:
+    """A whole number in the colour of its level, marked where it is past the column's thresholds."""
+    value = source.frame.cell(column, row)
+    text = f"{value:,.0f}" if isinstance(value, int | float) else UNKNOWN
+    over = alarm(column, value)
+    if over is not None:
+        text = ALARM_MARKS[over] + text
+    role = over or source.levels.roles(source.frame, column, (row,), (value,))[0]
+    target = column, row
+    return Span(text.rjust(width), StyleRole.CELL if source.cursor == target else
+                StyleRole.DIM if value is None else role, target)
+
+
+def idle_spans(found: tuple[str, float, CounterColumn] | None, row: RowId, cursor: Target | None) -> Sequence[Span]:
+    """An idle state and its share."""
+    if found is None:
+        return [Span(" " * IDLE)]
+    word, share, column = found
+    target = column, row
+    text = f"{word:<6}{share:3.0f} %"[:IDLE].ljust(IDLE)
+    return [Span(text, StyleRole.CELL if cursor == target else StyleRole.DIM, target)]

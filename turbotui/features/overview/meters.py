@@ -1,0 +1,158 @@
+"""A meter for each CPU of a machine with few of them. Nothing here knows Textual."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.features.overview.chart_picture import area
+from turbotui.features.overview.charts import past_of
+from turbotui.features.overview.cpu_numbers import (
+    IDLE,
+    NUMBER,
+    CpuSource,
+    bar_spans,
+    idle_spans,
+    idle_state,
+    kind_of,
+    number_span,
+)
+from turbotui.quantities.scope import cpu_row
+from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.levels import role_of
+from turbotui.widgets.panel import Line, Span
+from turbotui.widgets.spark import spark
+
+LEAST: Final = 37
+"""Characters of the narrowest meter."""
+_GOOD: Final = 64
+"""Characters from which a meter has everything."""
+_BOX: Final = 5
+"""Lines from which a CPU has a chart of its own."""
+_MHZ, _HEAT = 7, 4
+"""Characters of a clock and a temperature with the blank before."""
+_SPARK: Final = 30
+
+
+@dataclass(frozen=True, slots=True)
+class MeterPlan:
+    """How meters stand.
+
+    Attributes:
+        across: in a line.
+        down: lines of meters.
+        width: of one, in characters.
+        height: of one, in lines: 1, or that of a chart in a frame.
+    """
+
+    across: int
+    down: int
+    width: int
+    height: int
+
+    @property
+    def lines(self) -> int:
+        """Lines of all of them."""
+        return self.down * self.height
+
+
+def plan_meters(cpus: int, width: int, lines: int, most: int) -> MeterPlan | None:
+    """How the meters of so many CPUs stand; None where they are too many for the room.
+
+    Args:
+        cpus: how many.
+        width: of the screen.
+        lines: that they may take with a line each.
+        most: that they may take in all where each has a chart of its own.
+    """
+    for wish in (_GOOD, LEAST):
+        across = max(1, min(cpus, width // wish))
+        down = -(-cpus // across)
+        if down <= lines and width // across >= LEAST:
+            across = -(-cpus // down)  # as few as so many lines need: they are wider then
+            height = most // down
+            return MeterPlan(across, down, width // across, height if height >= _BOX else 1)
+    return None
+
+
+def meter_lines(source: CpuSource, plan: MeterPlan) -> list[Line]:
+    """All meters, from top to bottom and then from left to right."""
+    cpus = source.frame.topology.cpus
+    if plan.height > 1:
+        boxes = [_box(source, cpu, plan) for cpu in cpus]
+    else:
+        label = len(str(max(cpus, default=0))) + 2 + _kind_width(source, cpus)
+        boxes = [[_meter(source, cpu, plan.width, label)] for cpu in cpus]
+    lines: list[Line] = []
+    for row in range(plan.down):
+        beside = [boxes[at] for at in range(row, len(boxes), plan.down)]
+        lines += [tuple(span for box in beside for span in box[line]) for line in range(plan.height)]
+    return lines
+
+
+def _kind_width(source: CpuSource, cpus: Sequence[int]) -> int:
+    return 5 if any(kind_of(source.frame, cpu) for cpu in cpus) else 0
+
+
+def _meter(source: CpuSource, cpu: int, width: int, label: int) -> Line:
+    """One meter of exactly so many characters: what has no room leaves from the right."""
+    frame, numbers, row, cursor = source.frame, source.numbers, cpu_row(cpu), source.cursor
+    kind = kind_of(frame, cpu)
+    digits = label - (6 if label > 6 else 1)
+    name = Span(f"{cpu:>{digits}} {kind}".ljust(label), StyleRole.TITLE, None if numbers.busy is None else
+                (numbers.busy, row))
+    after: list[Span] = []
+    if numbers.clock is not None:
+        after.append(number_span(source, numbers.clock, row, _MHZ))
+    if numbers.heat is not None:
+        after.append(number_span(source, numbers.heat, row, _HEAT))
+    used = label + NUMBER + 2 + sum(len(span.text) for span in after)
+    if numbers.idle and width - used - IDLE >= 14:
+        after += [Span("  "), *idle_spans(idle_state(frame, numbers, row), row, cursor)]
+        used += IDLE + 2
+    who = source.runs.get(cpu, "")
+    if source.runs and width - used - 18 >= 14:
+        after.append(Span(f"  {who:<15.15} ", StyleRole.DIM))
+        used += 18
+    room = width - used
+    if numbers.busy is None:
+        return (name, *after, Span(" " * (width - label - sum(len(span.text) for span in after))))
+    value = frame.cell(numbers.busy, row)
+    before: list[Span] = []
+    if room >= 2 * _SPARK:
+        past = past_of(source.history, numbers.busy.id, row)[-60:]
+        size = min(60, room // 2)
+        before.append(Span(spark(past, 100.0, size, frame.seq) + " ", StyleRole.SPARK, (numbers.busy, row)))
+        room -= size + 1
+    return (name, *before, *bar_spans(numbers.busy, row, value, room, cursor), *after, Span("  "))
+
+
+def _box(source: CpuSource, cpu: int, plan: MeterPlan) -> list[Line]:
+    """A CPU with a chart of its own: its load over time in a frame, the rest in the upper edge."""
+    frame, numbers, row, cursor = source.frame, source.numbers, cpu_row(cpu), source.cursor
+    inner, edge = plan.width - 2, Span("│", StyleRole.RULE)
+    kind = kind_of(frame, cpu)
+    title: list[Span] = [Span(f" CPU {cpu} {kind}".rstrip() + " ", StyleRole.TITLE)]
+    past: Sequence[float] = ()
+    if numbers.busy is not None:
+        value = frame.cell(numbers.busy, row)
+        title += [*bar_spans(numbers.busy, row, value, max(0, min(40, inner - 60)), cursor), Span(" % ")]
+        past = past_of(source.history, numbers.busy.id, row)
+    if numbers.clock is not None:
+        title += [number_span(source, numbers.clock, row, _MHZ), Span(" MHz ")]
+    if numbers.heat is not None:
+        title += [number_span(source, numbers.heat, row, _HEAT), Span(" °C ")]
+    used = sum(len(span.text) for span in title)
+    if numbers.idle and inner - used > IDLE + 4:
+        title += [Span("  "), *idle_spans(idle_state(frame, numbers, row), row, cursor), Span(" ")]
+    who = source.runs.get(cpu, "")
+    used = sum(len(span.text) for span in title)
+    if who and inner - used > 20:
+        title.append(Span(f" {who:<15.15} ", StyleRole.DIM))
+    used = sum(len(span.text) for span in title)
+    lines: list[Line] = [(Span("┌", StyleRole.RULE), *title, Span("─" * max(0, inner - used) + "┐", StyleRole.RULE))]
+    height = plan.height - 2
+    for at, text in enumerate(area(past, 100.0, inner, height)):
+        lines.append((edge, Span(text, role_of((height - at - 0.5) / height)), edge))
+    return [*lines, (Span(f"└{'─' * inner}┘", StyleRole.RULE),)]

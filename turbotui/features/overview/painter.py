@@ -1,0 +1,197 @@
+"""The overview as lines: which parts there are, how high each is, what stands in them. Nothing here knows Textual."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.features.overview.chart_picture import framed
+from turbotui.features.overview.charts import Chart, ChartSource, chart_of, chosen
+from turbotui.features.overview.core_map import CoreMapPlan, map_lines, plan_map
+from turbotui.features.overview.cpu_numbers import CpuNumbers, CpuSource
+from turbotui.features.overview.meters import MeterPlan, meter_lines, plan_meters
+from turbotui.features.overview.standouts import Standouts, standout_lines
+from turbotui.features.overview.task_lines import task_lines
+from turbotui.features.overview.top_tasks import ProcessLook
+from turbotui.machine.topology import Topology
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.history import History
+from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.frame_levels import FrameLevels
+from turbotui.widgets.panel import Line, Span, Target
+
+_NARROWEST: Final = 30
+"""Characters of a chart that is always shown; others are shown where all have as many as `_WIDER`."""
+_WIDER: Final = 44
+_BESIDE: Final = 110
+"""Characters from which tasks stand beside the rows of CPUs."""
+_LEFT: Final = 72
+"""Characters of rows of CPUs that have tasks beside them, at least."""
+_BOTH: Final = 9
+"""Lines from which both rows of CPUs and tasks below them are shown."""
+_ROWS: Final = 10
+"""Rows that stand out, where there are tasks to show below them."""
+
+
+@dataclass(frozen=True, slots=True)
+class OverviewScene:
+    """What is painted.
+
+    Attributes:
+        frame: the newest one, or one of the past.
+        history: what led to it.
+        look: at the tasks; None where there are none to look at, or the past is shown.
+        has_tasks: whether there will be some.
+        seconds: of an interval.
+        levels: shares of what is possible.
+        cursor: the cell under the cursor.
+        note: the last line; "" for none.
+    """
+
+    frame: Frame
+    history: History
+    look: ProcessLook | None
+    has_tasks: bool
+    seconds: float
+    levels: FrameLevels
+    cursor: Target | None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Lines of each part.
+
+    Attributes:
+        charts: of the charts, their frames included.
+        meters: of few CPUs; None where there are too many for meters.
+        core_map: of many.
+        rows: lines of CPUs that stand out, the title not counted.
+        tasks: lines of tasks, the title not counted.
+        beside: whether tasks stand beside the rows.
+        gap: empty lines between parts.
+        note: whether the last line is there.
+    """
+
+    charts: int
+    meters: MeterPlan | None
+    core_map: CoreMapPlan | None
+    rows: int
+    tasks: int
+    beside: bool
+    gap: int
+    note: bool
+
+
+def parts(topology: Topology, width: int, height: int, *, has_tasks: bool, note: bool) -> Parts:
+    """Divide the room: charts keep a quarter of it, and get what the others leave."""
+    note = note and height >= 14
+    gap = 1 if height >= 34 else 0
+    room = height - note
+    least = max(4, min(6, room // 3), round(room * 0.28))
+    tasks = max(4, round(room * 0.22)) if has_tasks and room >= 16 else 0
+    left = room - least - (tasks + 1 + gap if tasks else 0) - gap
+    meters = plan_meters(len(topology.cpus), width, left, max(left if not tasks else 0, round(room * 0.34)))
+    if meters is not None:
+        used = meters.lines + gap
+        if tasks:
+            tasks = max(tasks, min(40, room - least - used - gap - 1))
+            used += tasks + 1 + gap
+        return Parts(max(least, room - used), meters, None, 0, tasks, False, gap, note)
+    core_map = plan_map(topology, width, max(room // 4, min(room // 2, room - least - _ROWS - 1)))
+    left = room - least - len(core_map.lines) - 2 * gap
+    beside = bool(tasks) and width >= _BESIDE
+    if tasks and not beside and left >= _BOTH:
+        free = left - 2 - gap
+        rows = min(_ROWS, free - free // 3)
+        tasks = min(2 * _ROWS, free - rows)
+    else:
+        rows = max(0, min(left - 1, max(_ROWS, room // 3)))
+        tasks = rows if beside else 0
+    used = len(core_map.lines) + gap + (rows + 1 + gap if rows else 0)
+    used += tasks + 1 + gap if tasks and not beside else 0
+    return Parts(max(least, room - used), None, core_map, rows, tasks, beside, gap, note)
+
+
+class OverviewPainter:
+    """Paints the overview, and remembers what must stay in its place.
+
+    Args:
+        sources: charts that the machine has.
+        numbers: columns of a CPU.
+    """
+
+    def __init__(self, sources: Sequence[ChartSource], numbers: CpuNumbers) -> None:
+        self._sources = sources
+        self._numbers = numbers
+        self._standouts = Standouts()
+        self._shown: tuple[str, ...] = ()
+        self._parts: Parts | None = None
+        self._for: tuple[object, ...] = ()
+        self.charts: tuple[Chart, ...] = ()
+        self.map_top = 0
+
+    @property
+    def map_plan(self) -> CoreMapPlan | None:
+        """The map that was painted last; its first line is `map_top`."""
+        return None if self._parts is None else self._parts.core_map
+
+    def lines(self, scene: OverviewScene, width: int, height: int) -> list[Line]:
+        """All lines."""
+        frame = scene.frame
+        key = (frame.topology, width, height, scene.has_tasks, bool(scene.note))
+        if self._parts is None or key != self._for:
+            self._for = key
+            self._parts = parts(frame.topology, width, height, has_tasks=scene.has_tasks, note=bool(scene.note))
+        plan = self._parts
+        gap: list[Line] = [()] * plan.gap
+        self.charts = tuple(chart_of(source, frame, scene.history) for source in self._sources)
+        found = self._chart_lines(scene, width, plan.charts)
+        if plan.meters is not None:
+            found += [*gap, *meter_lines(self._source(scene), plan.meters)]
+        elif plan.core_map is not None and self._numbers.busy is not None:
+            found += gap
+            self.map_top = len(found)
+            cursor = scene.cursor[1] if scene.cursor is not None else None
+            found += [tuple(Span(text, role) for text, role in line) for line in
+                      map_lines(plan.core_map, frame, self._numbers.busy, cursor)]
+        found += self._row_lines(scene, plan, width, gap)
+        found += [()] * max(0, height - plan.note - len(found))
+        return [*found[:height - plan.note], *([(Span(scene.note, StyleRole.DIM),)] if plan.note else [])]
+
+    def _source(self, scene: OverviewScene) -> CpuSource:
+        """What lines of CPUs are painted from."""
+        runs = {} if scene.look is None else scene.look.runs
+        return CpuSource(scene.frame, self._numbers, scene.history, runs, scene.cursor, scene.levels)
+
+    def _chart_lines(self, scene: OverviewScene, width: int, height: int) -> list[Line]:
+        usual = [source.spec.usual for source in self._sources]
+        room = max(1, min(sum(usual), width // _NARROWEST))
+        while room < len(usual) and width // (room + 1) >= (_WIDER if room >= sum(usual) else _NARROWEST):
+            room += 1
+        at = chosen(self.charts, usual, room, self._shown)
+        self._shown = tuple(self.charts[one].word for one in at)
+        frames: list[list[Line]] = []
+        for order, one in enumerate(at):
+            begin, end = width * order // len(at), width * (order + 1) // len(at)
+            frames.append(framed(self.charts[one], end - begin, height, scene.seconds, scene.cursor))
+        return [tuple(span for lines in frames for span in lines[line]) for line in range(height)] if frames else []
+
+    def _row_lines(self, scene: OverviewScene, plan: Parts, width: int, gap: list[Line]) -> list[Line]:
+        """Rows that stand out and tasks."""
+        tasks = () if scene.look is None else scene.look.tasks
+        found: list[Line] = []
+        if plan.rows and self._numbers.busy is not None:
+            rows = self._standouts.choose(scene.frame, self._numbers, plan.rows)
+            left = min(max(_LEFT, width // 2), width) if plan.beside else width
+            lines = standout_lines(self._source(scene), rows, left)
+            if plan.beside:
+                right = task_lines(tasks, width - left, plan.tasks, " │ ")
+                lines += [(Span(" " * left),)] * (len(right) - len(lines))
+                right += [(Span(" │", StyleRole.RULE),)] * (len(lines) - len(right))
+                lines = [(*one, *other) for one, other in zip(lines, right, strict=True)]
+            found += [*gap, *lines]
+        if plan.tasks and not plan.beside:
+            found += [*gap, *task_lines(tasks, width, plan.tasks)]
+        return found

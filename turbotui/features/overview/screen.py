@@ -1,0 +1,261 @@
+"""The overview: whether the machine is fine, and if not which, why and who."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+from textual.widget import Widget
+
+from turbotui.app.actions import Where, bindings_for
+from turbotui.app.base import WatchScreen
+from turbotui.app.watch import Watch
+from turbotui.app.watched import FarSession
+from turbotui.features.overview.charts import chart_sources
+from turbotui.features.overview.core_map import first_cpu
+from turbotui.features.overview.cpu_numbers import cpu_numbers
+from turbotui.features.overview.lines import CellPlace, OverviewLines, nearest, places_of
+from turbotui.features.overview.painter import OverviewPainter, OverviewScene
+from turbotui.features.overview.top_tasks import ProcessLook, look
+from turbotui.features.overview.verdict import Judge
+from turbotui.machine.host import HostKind
+from turbotui.quantities.columns import CounterColumn
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
+from turbotui.quantities.signals import Signal
+from turbotui.sampling.frame import Frame
+from turbotui.tables.row_names import row_name
+from turbotui.widgets.cells import MARK_AMBER, StyleRole, said
+from turbotui.widgets.painter import TextSegment
+from turbotui.widgets.panel import Target
+
+_CHARTED = 32
+"""CPUs up to which each has its load over time, for a chart of its own."""
+
+
+class OverviewScreen(WatchScreen):
+    """Verdict, charts of the whole machine, every CPU, and who keeps them busy."""
+
+    where: ClassVar[Where] = Where.OVERVIEW
+    number = "0"
+    word = "overview"
+    BINDINGS = bindings_for(Where.OVERVIEW)
+
+    def __init__(self, watch: Watch) -> None:
+        super().__init__(watch)
+        self._lines = OverviewLines(self._paint, id="overview")
+        session = watch.session
+        has = [column for column in session.catalog.columns if watch.why_absent(column) is None]
+        self._sources = chart_sources(session.catalog, has)
+        self._numbers = cpu_numbers(has, watch.busy, watch.clock, watch.heat)
+        self._painter = OverviewPainter(self._sources, self._numbers)
+        self._look: ProcessLook | None = None
+        self._looking: asyncio.Task[None] | None = None
+        self._has_tasks = session.machine.host.kind is not HostKind.RECORDED and not isinstance(session, FarSession)
+        self._judge = Judge(session.catalog, session.machine.host if self._has_tasks else None)
+        self._cursor: Target | None = None
+        self._noted: object = None
+        self._mute = ""
+        cpus = session.machine.topology.cpus
+        busy = self._numbers.busy
+        each = [(busy, cpu_row(cpu)) for cpu in cpus] if busy is not None and len(cpus) <= _CHARTED else []
+        watch.charted = (*((source.column, SYSTEM_ROW) for source in self._sources), *each)
+
+    def body(self) -> Iterable[Widget]:
+        """One widget draws everything."""
+        yield self._lines
+
+    @property
+    def drawn(self) -> OverviewLines:
+        """The lines, for tests."""
+        return self._lines
+
+    @property
+    def wanted(self) -> Sequence[CounterColumn]:
+        """What is drawn, and the columns of the tables that are one key away."""
+        mine = [column for source in self._sources for column in (source.column, *(one for _, one in source.limits))]
+        judged = self._judge.wanted(lambda column: self.watch_state.why_absent(column) is None)
+        return (*self.watch_state.columns, *mine, *self._numbers.columns, *judged)
+
+    def show_columns(self) -> None:
+        """Have what is drawn read."""
+        self.watch_state.want(self.wanted)
+        if self.composed:
+            self._paint()
+
+    def take(self, frame: Frame) -> None:
+        """Judge a frame, and look at the tasks, seldom, and only while this screen is shown."""
+        self._judge.push(frame)
+        if self._has_tasks and self.is_current and self._looking is None and self.is_mounted:
+            host = self.watch_state.session.machine.host
+            if self._look is None or host.now_ns() >= self._look.next:
+                self._looking = asyncio.get_running_loop().create_task(self._look_again())
+
+    async def _look_again(self) -> None:
+        host = self.watch_state.session.machine.host
+        try:
+            self._look, seen = await asyncio.to_thread(lambda: (look(host, self._look), self._judge.look()))
+            self._judge.take(seen)
+        finally:
+            self._looking = None
+        if not self.watch_state.held and self.is_current:
+            self._paint()
+
+    def show_frame(self) -> None:
+        """Paint the newest frame, then the lines around it."""
+        self._paint()
+        super().show_frame()
+        self.show_status()
+
+    def _paint(self) -> None:
+        watch, size = self.watch_state, self._lines.size
+        frame = watch.frame
+        if frame is None or not size.width or not size.height:
+            return
+        scene = OverviewScene(frame, watch.history, None if watch.in_past else self._look, self._has_tasks,
+                      watch.interval if frame.seconds is None else frame.seconds, watch.levels,
+                      self._cursor, self._note())
+        self._lines.show(self._painter.lines(scene, size.width, size.height))
+
+    def _note(self) -> str:
+        """How many sources of numbers cannot be read here; counted once for what probing found."""
+        capabilities = self.watch_state.session.capabilities
+        if capabilities is not self._noted:
+            self._noted = capabilities
+            probes = [probe.signals.values() for probe in capabilities.probes.values() if probe.signals]
+            mute = sum(not any(isinstance(found, Signal) for found in signals) for signals in probes)
+            self._mute = f" {mute} of {len(probes)} sources of numbers cannot be read here: 9 says why" if mute else ""
+        return self._mute
+
+    def second_line(self, width: int) -> list[TextSegment]:
+        """The verdict, in the place of the gauges, which are charts here."""
+        frame = self.watch_state.frame
+        past = frame is not None and self.watch_state.in_past
+        found = self._judge.verdict_of(frame) if past and frame is not None else self._judge.verdict()
+        key = f"  {found.key} " if found.key else ""
+        room = width - len(key)
+        text = f" {MARK_AMBER if found.wrong else ' '} {found.fitted(max(0, room - 3))}"
+        role = StyleRole.AMBER if found.wrong else StyleRole.DIM
+        return [(text.ljust(room), role), (key, StyleRole.KEY)]
+
+    # The cell under the cursor
+
+    def readout(self) -> str:
+        """The number under the cursor, and what it is."""
+        frame = self.watch_state.frame
+        if frame is None:
+            return "waiting for the first reading"
+        if self._cursor is None:
+            return "arrows choose a number: e explains it, g shows its past, Enter opens its CPU"
+        column, row = self._cursor
+        value = frame.cell(column, row)
+        why = frame.why(column, row) if value is None else None
+        words = column.hint if why is None else why.sentence()
+        return f"{column.id} · {row_name(frame.topology, row)} · {said(column, value)} · {words}"
+
+    def _places(self) -> list[CellPlace]:
+        """All cells that are drawn, the marks of the map among them."""
+        found = places_of(self._lines.lines)
+        plan, busy = self._painter.map_plan, self._numbers.busy
+        if plan is not None and busy is not None:
+            found += [CellPlace(mark.x, self._painter.map_top + y, plan.size, (busy, mark.row))
+                      for y, line in enumerate(plan.lines) for mark in line.marks]
+        return found
+
+    def _go(self, across: int, down: int) -> None:
+        places = self._places()
+        if not places:
+            return
+        here = next((place for place in places if place.target == self._cursor), None)
+        if here is None:
+            first = self._first(places)
+            self._select(first.target)
+            return
+        found = nearest(places, here, across, down)
+        if found is not None:
+            self._select(found.target)
+
+    @staticmethod
+    def _first(places: Sequence[CellPlace]) -> CellPlace:
+        """Where the cursor comes from nowhere: the first CPU."""
+        return next((place for place in places if place.target[1].scope is not Scope.SYSTEM), places[0])
+
+    def _select(self, target: Target | None) -> None:
+        self._cursor = target
+        self._paint()
+        self.show_status()
+
+    def on_overview_lines_clicked(self, message: OverviewLines.Clicked) -> None:
+        """Put the cursor there; twice: open the CPU."""
+        found = next((place for place in self._places()
+                      if place.y == message.y and place.x <= message.x < place.x + place.width), None)
+        if found is not None:
+            self._select(found.target)
+            if message.times == 2:
+                self.open_chosen()
+
+    # Actions
+
+    def action_move(self, by: int) -> None:
+        """Move the cursor up or down."""
+        self._go(0, by)
+
+    def action_sideways(self, by: int) -> None:
+        """Move the cursor left or right."""
+        self._go(by, 0)
+
+    def action_end(self, by: int) -> None:
+        """Move the cursor to the first or last number."""
+        places = self._places()
+        if places:
+            self._select(places[0 if by < 0 else -1].target)
+
+    def drop_cursor(self) -> None:
+        """Take the cursor away."""
+        self._select(None)
+
+    def action_explain(self) -> None:
+        """Explain the number under the cursor."""
+        from turbotui.app.explain import Explain  # noqa: PLC0415 - the first screen loads what it draws
+        from turbotui.app.one_cell import FrameCell  # noqa: PLC0415 - as above
+
+        target = self._pointed()
+        if target is not None:
+            self.app.push_screen(Explain(FrameCell(self.watch_state, *target)))
+
+    def action_graph(self) -> None:
+        """Graph the number under the cursor."""
+        from turbotui.app.graph import Graph  # noqa: PLC0415 - as above
+        from turbotui.app.one_cell import FrameCell  # noqa: PLC0415 - as above
+
+        target = self._pointed()
+        if target is not None:
+            self.app.push_screen(Graph(FrameCell(self.watch_state, *target)))
+
+    def open_chosen(self) -> bool:
+        """Open the CPU under the cursor in the table, or the screen of a chart."""
+        if self._cursor is not None:
+            self._open(*self._cursor)
+        return self._cursor is not None
+
+    def _open(self, column: CounterColumn, row: RowId) -> None:
+        for source in self._sources:
+            if row == SYSTEM_ROW and source.column is column:
+                self._show(source.spec.screen, None)
+                return
+        frame = self.watch_state.frame
+        cpu = None if frame is None else first_cpu(frame.topology, row)
+        if cpu is not None:
+            self._show("cpus", cpu_row(cpu))
+
+    def _show(self, screen: str, row: RowId | None) -> None:
+        from turbotui.app.dashboard import TurbotuiApp  # noqa: PLC0415 - the dashboard loads this screen
+
+        if isinstance(self.app, TurbotuiApp):
+            self.app.show_row(screen, row)
+
+    def _pointed(self) -> Target | None:
+        """The cell to act on; where there is no cursor yet, it comes to the first CPU."""
+        if self._cursor is None:
+            self._go(0, 0)
+        return self._cursor

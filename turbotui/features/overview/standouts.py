@@ -1,0 +1,157 @@
+"""Rows that stand out of many: the busiest, the hottest, the slowest of the busy. Nothing here knows Textual."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.features.overview.cpu_numbers import (
+    CpuNumbers,
+    CpuSource,
+    bar_spans,
+    idle_spans,
+    idle_state,
+    kind_of,
+    number_span,
+)
+from turbotui.quantities.columns import CounterColumn
+from turbotui.quantities.scope import RowId, Scope
+from turbotui.sampling.frame import Frame
+from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.panel import Line, Span
+
+MARGIN: Final = 0.02
+"""A row passes another when it is so much (of its value) beyond it; less would be a dance of equals."""
+_BUSY_ENOUGH: Final = 50.0  # percent: of idle CPUs nobody wants to know that they are slow
+_SHARES: Final = (("busiest", 0.5), ("hottest", 0.25), ("slowest", 0.25))
+_WORD: Final = 9
+_BAR: Final = 40
+_MHZ: Final = 7
+
+
+def settled(before: Sequence[RowId], values: Mapping[RowId, float], count: int) -> list[RowId]:
+    """The rows with the greatest values, in an order that stays for as long as it is nearly right.
+
+    Args:
+        before: the rows that were shown, in their order.
+        values: of all rows.
+        count: how many are shown.
+    """
+    def beyond(one: RowId, other: RowId) -> bool:
+        return values[one] > values[other] + MARGIN * abs(values[other])
+
+    kept = [row for row in before if row in values][:count]
+    standing = set(kept)
+    for row in sorted(values, key=lambda row: -values[row])[:2 * count]:
+        if row in standing:
+            continue
+        if len(kept) < count:
+            kept.append(row)
+            continue
+        least = min(kept, key=lambda row: values[row])
+        if not beyond(row, least):
+            break
+        kept[kept.index(least)] = row
+    for end in range(1, len(kept)):  # by insertion: whoever did not pass stays
+        at = end
+        while at > 0 and beyond(kept[at], kept[at - 1]):
+            kept[at - 1], kept[at] = kept[at], kept[at - 1]
+            at -= 1
+    return kept
+
+
+@dataclass(frozen=True, slots=True)
+class Standout:
+    """A row and why it is shown."""
+
+    row: RowId
+    word: str
+
+
+class Standouts:
+    """Chooses rows, and keeps them in their places."""
+
+    def __init__(self) -> None:
+        self._before: dict[str, list[RowId]] = {}
+
+    def choose(self, frame: Frame, numbers: CpuNumbers, count: int) -> list[Standout]:
+        """So many rows at most: the busiest, then the hottest, then the slowest of the busy.
+
+        Each row is there once; a machine that does not know its heat has more of the busiest.
+        """
+        rows = frame.rows(Scope.CPU)
+
+        def known(column: CounterColumn | None, passes: Callable[[float], bool] = bool) -> dict[RowId, float]:
+            if column is None:
+                return {}
+            cells = zip(rows, frame.cells(column, rows), strict=True)
+            return {row: float(value) for row, value in cells if isinstance(value, int | float) and passes(value)}
+
+        busy = known(numbers.busy)
+        heat = known(numbers.heat)
+        if numbers.heat is not None and numbers.heat.scope is not Scope.CPU:
+            heat = {row: value for row, value in heat.items() if frame.first_of_home(numbers.heat, row)}
+        loaded = {row for row, value in busy.items() if value >= _BUSY_ENOUGH}
+        slow = {row: -value for row, value in known(numbers.clock).items() if row in loaded}
+        slow = slow if len(slow) > 1 else {}
+        candidates = {"busiest": busy, "hottest": heat, "slowest": slow}
+        found: dict[RowId, str] = {}
+        spare = count
+        for word, share in reversed(_SHARES[1:]):
+            mine = candidates[word] if spare else {}
+            wanted = min(len(mine), max(1, int(count * share)), spare) if count >= 4 else 0
+            chosen = self._settle(word, mine, wanted)
+            found.update((row, word) for row in chosen if row not in found)
+            spare = count - len(found)
+        rest = {row: value for row, value in busy.items() if row not in found}
+        busiest = self._settle("busiest", rest, spare)
+        order = [*((row, "busiest") for row in busiest),
+                 *((row, word) for name, _ in _SHARES[1:] for row, word in found.items() if word == name)]
+        return [Standout(row, word) for row, word in order]
+
+    def _settle(self, word: str, values: Mapping[RowId, float], count: int) -> list[RowId]:
+        chosen = self._before[word] = settled(self._before.get(word, ()), values, count) if count > 0 else []
+        return chosen
+
+
+def standout_lines(source: CpuSource, rows: Sequence[Standout], width: int) -> list[Line]:
+    """A title, and a line of exactly so many characters for each row."""
+    frame, numbers, runs, cursor = source.frame, source.numbers, source.runs, source.cursor
+    digits = max(4, len(str(max(frame.topology.cpus, default=0))) + 1)
+    hybrid = any(place.core_type for place in frame.topology.places.values())
+    used = digits + 1 + 5 * hybrid + 6 + _WORD
+    after: list[tuple[str, int]] = []
+    if numbers.clock is not None:
+        after.append(("MHz", _MHZ))
+    if numbers.heat is not None:
+        after.append(("°C", 4))
+    if numbers.idle and width - used - sum(size for _, size in after) >= 13 + 14:
+        after.append(("  idle in", 13))
+    if runs and width - used - sum(size for _, size in after) >= 16 + 20:
+        after.append((" runs", 16))
+    bar = max(0, min(_BAR, width - used - sum(size for _, size in after)))
+    title = f"{'CPU':>{digits}} " + "     " * hybrid + " " * bar + "Busy% "
+    title += "".join(word.ljust(size) if word.startswith(" ") else word.rjust(size) for word, size in after)
+    lines: list[Line] = [(Span(title[:width].ljust(width), StyleRole.TITLE),)]
+    names = {word for word, _ in after}
+    for one in rows:
+        row, cpu = one.row, one.row.key[0]
+        target = None if numbers.busy is None else (numbers.busy, row)
+        spans = [Span(f"{cpu:>{digits}} ", StyleRole.PLAIN, target)]
+        if hybrid:
+            spans.append(Span(f"{kind_of(frame, cpu):<5}", StyleRole.TITLE, target))
+        if numbers.busy is not None:
+            spans += [*bar_spans(numbers.busy, row, frame.cell(numbers.busy, row), bar, cursor), Span(" ")]
+        if numbers.clock is not None:
+            spans.append(number_span(source, numbers.clock, row, _MHZ))
+        if numbers.heat is not None:
+            spans.append(number_span(source, numbers.heat, row, 4))
+        if "  idle in" in names:
+            spans += [Span("  "), *idle_spans(idle_state(frame, numbers, row), row, cursor)]
+        if " runs" in names:
+            spans.append(Span(f" {runs.get(cpu, ''):<15.15}", StyleRole.PLAIN))
+        spans.append(Span(f" {one.word}", StyleRole.DIM))
+        left = width - sum(len(span.text) for span in spans)
+        lines.append((*spans, Span(" " * max(0, left))))
+    return lines

@@ -1,0 +1,63 @@
+"""Processes that use the CPUs, as lines. Nothing here knows Textual."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from turbotui.features.overview.top_tasks import TopTask
+from turbotui.widgets.cells import StyleRole, number
+from turbotui.widgets.levels import role_of
+from turbotui.widgets.panel import Line, Span
+from turbotui.widgets.spark import meter
+
+_NAME: Final = 16
+_FIXED: Final = ((" process", 9), (" state", 6), (" threads", 8), ("  CPU", 5), (" memory", 9), ("   CPU time", 11))
+"""Titles after the name, with their widths; they leave from the right."""
+_CPU_PERCENT: Final = 8
+
+
+def task_lines(tasks: Sequence[TopTask], width: int, count: int, before: str = "") -> list[Line]:
+    """A title, and a line of exactly so many characters for each process.
+
+    Args:
+        tasks: the greatest first.
+        width: characters.
+        count: lines of tasks at most.
+        before: stands between these lines and what is left of them.
+    """
+    inner = width - len(before)
+    fixed = list(_FIXED)
+    while fixed and _NAME + _CPU_PERCENT + sum(size for _, size in fixed) + 12 > inner:
+        fixed.pop()
+    bar = max(0, min(40, inner - _NAME - _CPU_PERCENT - sum(size for _, size in fixed) - 2))
+    edge = [Span(before, StyleRole.RULE)] if before else []
+    title = " task".ljust(_NAME) + " " * (bar + 1) + "CPU%".rjust(_CPU_PERCENT - 1)
+    title += " " + "".join(word.rjust(size) for word, size in fixed)
+    lines: list[Line] = [(*edge, Span(title[:inner].ljust(inner), StyleRole.TITLE))]
+    top = max((task.percent for task in tasks[:count]), default=100.0)
+    for task in tasks[:count]:
+        role = role_of(min(1.0, task.percent / 100))
+        texts = (str(task.pid), task.state, f"{task.threads:,}", str(task.cpu), _bytes(task.bytes), _time(task.running))
+        rest = "".join(text.rjust(size) for text, (_, size) in zip(texts, fixed, strict=False))
+        spans = (Span(f" {task.name:<{_NAME - 1}.15}"), Span(meter(task.percent, max(100.0, top), bar), role),
+                 Span(number(task.percent, 1, _CPU_PERCENT).rjust(_CPU_PERCENT) + " ", role),
+                 Span(rest, StyleRole.DIM))
+        left = inner - sum(len(span.text) for span in spans)
+        lines.append((*edge, *spans, Span(" " * max(0, left))))
+    return lines
+
+
+def _bytes(size: int) -> str:
+    value = float(size)
+    for unit in ("B", "KB", "MB", "GB"):
+        if value < 999.5:
+            return f"{value:.0f} {unit}"
+        value /= 1000
+    return f"{value:.1f} TB"
+
+
+def _time(seconds: float) -> str:
+    minutes, left = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes}:{left:02}"

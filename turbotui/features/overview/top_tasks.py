@@ -1,0 +1,128 @@
+"""Who uses the CPUs: processes by the time that /proc says they ran, looked at seldom enough to cost nothing.
+
+No counters: the tasks screen watches threads by perf events. Here a list of processes every few seconds is enough.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.tasks.processes import processes
+from turbotui.untrusted import one_line
+
+PAUSE: Final = 3.0
+"""Seconds between two looks at least."""
+_SHARE: Final = 1 / 500
+"""Of the time that may be spent on looking: a look that takes the CPU for 20 ms comes every 10 s."""
+_LONGEST: Final = 30.0
+_TICKS: Final = os.sysconf("SC_CLK_TCK")
+"""Of a second, in which the kernel tells times to programs (proc(5))."""
+_PAGE: Final = os.sysconf("SC_PAGE_SIZE")
+_MOST: Final = 60
+_MUCH: Final = 20.0  # percent of a CPU: who uses less was there, but is not what one sees there
+
+
+@dataclass(frozen=True, slots=True)
+class TopTask:
+    """A process and what it used since the look before.
+
+    Attributes:
+        pid: its number.
+        name: at most 15 characters, fit for a terminal.
+        state: proc(5): R, S, D, ...
+        threads: how many it has.
+        cpu: on which its first thread ran last.
+        percent: of one CPU that it used.
+        bytes: of memory that it holds.
+        running: seconds of CPU time since it began.
+    """
+
+    pid: int
+    name: str
+    state: str
+    threads: int
+    cpu: int
+    percent: float
+    bytes: int
+    running: float
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessLook:
+    """What one look found.
+
+    Attributes:
+        at: when, in ns of the host's clock.
+        took: ns of CPU time that it took.
+        spent: process -> when it began and ticks that it ran, in all.
+        tasks: those that ran since the look before, the greatest first; none after the first look.
+        count: processes in all.
+    """
+
+    at: int
+    took: int
+    spent: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+    tasks: Sequence[TopTask] = ()
+    count: int = 0
+
+    @property
+    def next(self) -> int:
+        """When another look may be taken, in ns of the host's clock."""
+        return self.at + round(min(_LONGEST * 1e9, max(PAUSE * 1e9, self.took / _SHARE)))
+
+    @property
+    def runs(self) -> Mapping[int, str]:
+        """Who ran last on a CPU, by its number: of processes with one thread, as only that thread's CPU is told."""
+        return {task.cpu: task.name for task in reversed(self.tasks) if task.threads == 1 and task.percent >= _MUCH}
+
+
+def look(host: Host, before: ProcessLook | None) -> ProcessLook:
+    """Look at all processes.
+
+    Args:
+        host: the machine.
+        before: the look before; None for the first one.
+
+    Returns:
+        What was found; nothing where /proc cannot be read.
+    """
+    began, cost = host.now_ns(), time.thread_time_ns()
+    try:
+        pids = processes(host)
+    except HostError:
+        return ProcessLook(began, 0)
+    spent: dict[int, tuple[int, int]] = {}
+    ran: list[TopTask] = []
+    elapsed = 0 if before is None else began - before.at
+    for pid in pids:
+        found = _stat(host, pid)
+        if found is None:
+            continue
+        name, words = found
+        start, ticks = int(words[19]), int(words[11]) + int(words[12])
+        spent[pid] = start, ticks
+        known = None if before is None else before.spent.get(pid)
+        used = ticks - known[1] if known is not None and known[0] == start else 0
+        if used > 0 and elapsed > 0:
+            percent = 100.0 * used / _TICKS / (elapsed / 1e9)
+            ran.append(TopTask(pid, one_line(name), words[0], int(words[17]), int(words[36]), percent,
+                               int(words[21]) * _PAGE, ticks / _TICKS))
+    ran.sort(key=lambda task: -task.percent)
+    return ProcessLook(began, time.thread_time_ns() - cost, spent, tuple(ran[:_MOST]), len(spent))
+
+
+def _stat(host: Host, pid: int) -> tuple[str, list[str]] | None:
+    """The name of a process, and the words after it (proc(5), /proc/pid/stat, from the third on); None if it ended."""
+    try:
+        text = host.read_text(f"/proc/{pid}/stat")
+    except HostError:
+        return None
+    head, _, rest = text.rpartition(") ")  # a name may contain anything, parentheses too
+    words = rest.split()
+    return (head.partition("(")[2], words) if len(words) > 36 else None

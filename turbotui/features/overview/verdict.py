@@ -1,0 +1,103 @@
+"""The one sentence on top: what is in the way of the machine's work. Nothing here knows Textual."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from turbotui.dataclass import dataclass
+from turbotui.diagnosis.diagnosis import MachineDiagnosis
+from turbotui.diagnosis.findings import Finding
+from turbotui.diagnosis.looks import Looks
+from turbotui.diagnosis.rules import Seen
+from turbotui.machine.host import Host
+from turbotui.quantities.catalog import Catalog
+from turbotui.quantities.columns import CounterColumn
+from turbotui.sampling.frame import Frame
+from turbotui.untrusted import one_line
+
+
+@dataclass(frozen=True, slots=True)
+class OverviewVerdict:
+    """What is said of the machine.
+
+    Attributes:
+        text: a sentence, fit for a terminal.
+        since: for how long it has been so; "" where nothing is wrong.
+        who: tasks or groups that have most to do with it; "" where nobody is named.
+        key: of the screen that tells more; "" for none.
+        wrong: whether something is in the way.
+    """
+
+    text: str
+    since: str = ""
+    who: str = ""
+    key: str = ""
+    wrong: bool = False
+
+    def fitted(self, room: int) -> str:
+        """As much as there is room for: how long leaves first, then the end of the sentence, and last who it is."""
+        who = f". Most of it: {self.who}" if self.who else ""
+        since = f" ({self.since})" if self.since else ""
+        whole = f"{self.text}{since}{who}"
+        if len(whole) <= room:
+            return whole
+        if len(self.text) + len(who) <= room:
+            return self.text + who
+        who = f" … {self.who}"[:room // 2] if self.who else "…"
+        return f"{self.text[:max(0, room - len(who))]}{who}"
+
+
+class Judge:
+    """Judges frames as they come, and single frames of the past.
+
+    Args:
+        catalog: of the machine.
+        host: whose tasks are looked at to find who has to do with a finding; None where there are none to look at.
+    """
+
+    def __init__(self, catalog: Catalog, host: Host | None) -> None:
+        self._catalog = catalog
+        self._diagnosis = MachineDiagnosis(catalog)
+        self._looks = None if host is None else Looks(host)
+        self._now: Finding | None = None
+
+    def wanted(self, can: Callable[[CounterColumn], bool]) -> tuple[CounterColumn, ...]:
+        """The columns that have to be read."""
+        return self._diagnosis.wanted(can, costly=False)
+
+    def push(self, frame: Frame) -> None:
+        """Take in the newest frame."""
+        self._diagnosis.push(frame)
+        self._now = self._diagnosis.verdict()
+
+    def look(self) -> Seen | None:
+        """Look at tasks and control groups if there is something to find those for who have to do with it.
+
+        It reads files of every process: on a thread of its own, and seldom.
+        """
+        return None if self._looks is None or self._now is None else self._looks.look()
+
+    def take(self, seen: Seen | None) -> None:
+        """Keep what a look has found."""
+        if seen is not None:
+            self._diagnosis.seen = seen
+
+    def verdict(self) -> OverviewVerdict:
+        """What is so now."""
+        found = self._now
+        if found is not None and self._looks is not None:
+            found = next(iter(self._looks.name((found,))))
+        return self._said(found, self._diagnosis)
+
+    def verdict_of(self, frame: Frame) -> OverviewVerdict:
+        """What was so in an interval of the past."""
+        alone = MachineDiagnosis(self._catalog)
+        alone.push(frame)
+        return self._said(alone.verdict(), alone)
+
+    @staticmethod
+    def _said(found: Finding | None, diagnosis: MachineDiagnosis) -> OverviewVerdict:
+        if found is None:
+            return OverviewVerdict(diagnosis.quiet())
+        who = one_line(found.who[0]) if found.who else ""
+        return OverviewVerdict(one_line(found.sentence), found.since, who, found.rule.screen, wrong=True)
