@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from barepty import BarePty
@@ -16,14 +15,25 @@ from patience import PATIENCE
 OPENING = "turbotui.opening"
 
 
+SILENT = """
+import sys, threading
+from turbotui.machine import linux
+
+class SilentHost(linux.LinuxHost):
+    def read_text(self, path):
+        threading.Event().wait()
+
+linux.LinuxHost = SilentHost
+from turbotui.cli import main
+sys.exit(main([]))
+"""
+"""The dashboard on a machine whose first read never returns."""
+
+
 @pytest.fixture
-def silent(tmp_path: Path) -> Iterator[BarePty]:
-    """The dashboard on files of a machine of which the first one that is read is a pipe that nobody writes to."""
-    for folder in ("proc", "sys/devices/system/cpu"):
-        (tmp_path / folder).mkdir(parents=True)
-    os.mkfifo(tmp_path / "sys/devices/system/cpu/online")
-    os.mkfifo(tmp_path / "proc/cpuinfo")
-    terminal = BarePty((sys.executable, "-m", "turbotui", "--sysroot", str(tmp_path)), controlling=True)
+def silent() -> Iterator[BarePty]:
+    """The dashboard on that machine."""
+    terminal = BarePty((sys.executable, "-c", SILENT), controlling=True)
     yield terminal
     terminal.end()
 
