@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -25,10 +25,12 @@ from turbotui.machine.core_metrics import CountedCoreType, core_types_of
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine
 from turbotui.machine.signal_guard import guarded_signals
+from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.catalog.roofline import measured_definitions
 from turbotui.quantities.metric_definitions import MetricDefinition
 from turbotui.quantities.roofline import NO_FLOPS, Sizing, WidthModel
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
+from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.energy import EnergyMeter, energy_signals
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampled import frames_of
@@ -140,22 +142,57 @@ def count_machine(machine: Machine, interval: float = 1.0, intervals: int = 10, 
     columns = [column.id for column in session.catalog.columns
                if "roofline" in column.groups and why_absent(column, session.capabilities, machine.topology) is None]
     session.want(columns, energy_signals(session.capabilities))
-    meter = EnergyMeter(session.capabilities)
     traffic = MemoryTraffic(machine)
     session.read_also(traffic.sources(), traffic.signals())
+    interrupts: list[int] = []
+    frames = _frames(session, intervals, interrupts)
+    found = _placed(machine, frames, session.capabilities, session.catalog, traffic=traffic, by=by, sizing=sizing,
+                    theory=theory)
+    return replace(found, notes=(_INTERRUPTED, *found.notes), status=_SIGINT_STATUS) if interrupts else found
+
+
+def place_recorded(machine: Machine, frames: Iterable[Frame], capabilities: Capabilities, catalog: Catalog, *,
+                   by: Scope | None = None, sizing: Sizing = BY_MIX, theory: bool = False) -> Result:
+    """Place recorded intervals; the memory's own traffic is left out, as its counters belong to no point here.
+
+    Args:
+        machine: the recorded one.
+        frames: of the recording.
+        capabilities: of the recording.
+        catalog: its columns.
+        by: see `count_machine`.
+        sizing: likewise.
+        theory: likewise.
+
+    Raises:
+        MachineError: nothing that is needed for a point was recorded.
+    """
+    definitions = measured_definitions(capabilities.signals)
+    if not definitions:
+        raise MachineError(f"nothing to place on the roofline: {capabilities.why_missing(NO_FLOPS).sentence()}")
+    found = _placed(machine, frames, capabilities, catalog, traffic=None, by=by, sizing=sizing, theory=theory)
+    if not found.points:
+        raise MachineError("nothing to place on the roofline: its events were not recorded in that time "
+                           "(turbotui record -e roofline records them)")
+    return found
+
+
+def _placed(machine: Machine, frames: Iterable[Frame], capabilities: Capabilities, catalog: Catalog, *,
+            traffic: MemoryTraffic | None, by: Scope | None, sizing: Sizing, theory: bool) -> Result:
+    definitions = measured_definitions(capabilities.signals)
+    meter = EnergyMeter(capabilities)
     weights = core_weights(machine)
     rows = _rows(machine, by)
-    flops = session.catalog.get("GFLOP/s")
+    flops = catalog.get("GFLOP/s")
     points: list[RooflinePoint] = []
     energy, passed, missed = meter.take(), 0.0, 0
-    interrupts: list[int] = []
-    for frame in _frames(session, intervals, interrupts):
+    for frame in frames:
         if frame.older is None or flops is None:
             continue
         passed += frame.seconds or 0.0
         estimated = frame.estimated(flops, SYSTEM_ROW)
         reading = read_points(frame, rows, definitions, sizing, seconds=passed, estimated=estimated, weights=weights,
-                             traffic=traffic.read(frame))
+                             traffic=None if traffic is None else traffic.read(frame))
         points += reading.points
         meter.feed(frame)
         used = meter.take()
@@ -166,8 +203,6 @@ def count_machine(machine: Machine, interval: float = 1.0, intervals: int = 10, 
     seen = {point.name for point in points}
     silent = [name for _, name in rows if name not in seen]
     notes = [f"not counted, and left out: {', '.join(silent[:8])}{' ...' if len(silent) > 8 else ''}"] if silent else []
-    if interrupts:
-        notes.insert(0, _INTERRUPTED)
     if missed:
         notes.append(f"{missed} intervals could not be read and are left out")
     choices = _choices(machine, rows, theory=theory)
@@ -175,8 +210,7 @@ def count_machine(machine: Machine, interval: float = 1.0, intervals: int = 10, 
     return Result(
         machine.host.name, machine.host.kind, machine_title(machine), tuple(points), choices,
         _counted(definitions, sizing, points), (*notes, *_notes(definitions, points, list(choices.values()))),
-        joules, energy.reason(joules), energy.seconds or passed,
-        _SIGINT_STATUS if interrupts else 0, energy.span,
+        joules, energy.reason(joules), energy.seconds or passed, 0, energy.span,
     )
 
 

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import sys
 import time
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from turbotui.commands.arguments import add_machine_arguments
 from turbotui.commands.formats import add_format_arguments, print_tables
+from turbotui.commands.recorded import (
+    add_span_arguments,
+    open_replay,
+    refuse_span,
+    replayed_frames,
+    tell_missing,
+)
 from turbotui.commands.watching import named_host, parse_interval
 from turbotui.errors import MachineError, UsageError
-from turbotui.features.roofline.engine import count_command, count_machine
+from turbotui.features.roofline.engine import count_command, count_machine, place_recorded
 from turbotui.features.roofline.export import svg_text
 from turbotui.features.roofline.point_table import point_table
 from turbotui.features.roofline.result import Result
@@ -26,6 +35,9 @@ from turbotui.quantities.scope import Scope
 from turbotui.tables.csv_lines import csv_text
 from turbotui.tables.envelope import Envelope
 from turbotui.tables.saving import write_new
+
+if TYPE_CHECKING:  # few read a recording
+    from turbotui.recording import Journal
 
 _INTERVALS = 10
 _BY = {"machine": None, "package": Scope.PACKAGE, "core": Scope.CORE, "cpu": Scope.CPU}
@@ -44,6 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="bytes of a load or store where the core does not count them: the mean width of the "
                              "floating-point instructions, 4 or 8 by precision, or a number")
     parser.add_argument("--theory", action="store_true", help="roofs of the spec sheet even where some were measured")
+    add_span_arguments(parser)
     add_format_arguments(parser, TABLES)
     parser.add_argument("--csv", metavar="FILE", help="write every point to a new file, whatever is printed")
     parser.add_argument("--svg", metavar="FILE", help="draw roofs and points into a new file")
@@ -55,6 +68,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Count, then print."""
+    if not arguments.replay:
+        refuse_span(arguments)
     interval = parse_interval(arguments.interval)
     if arguments.intervals is not None and arguments.intervals < 1:
         raise UsageError(f"-n {arguments.intervals}: at least one interval")
@@ -62,6 +77,11 @@ def run(arguments: argparse.Namespace) -> int:
     for path in (arguments.csv, arguments.svg):
         if path is not None and os.path.exists(path):
             raise UsageError(f"{path} exists already, and is not written over: give another name")
+    if arguments.replay:
+        with open_replay(arguments) as journal:
+            result, wall_ns = _replayed(arguments, journal, sizing), journal.last_ns
+            tell_missing(journal)
+        return _show(arguments, result, wall_ns)
     host = _host(arguments)
     here = host.kind is HostKind.REAL
     if arguments.command and host.kind is HostKind.RECORDED:
@@ -75,7 +95,25 @@ def run(arguments: argparse.Namespace) -> int:
         cpus = None if arguments.cpu is None else parse_cpu_set(arguments.cpu)
         result = count_machine(read_machine(host, cpus), interval, arguments.intervals or _INTERVALS, cpus=cpus,
                                by=_BY[arguments.by], sizing=sizing, theory=arguments.theory)
-    envelope = Envelope(result.host, result.kind, time.time_ns(), result.seconds,
+    return _show(arguments, result, time.time_ns())
+
+
+def _replayed(arguments: argparse.Namespace, journal: Journal, sizing: Sizing) -> Result:
+    """Place the intervals of a recording.
+
+    Raises:
+        UsageError: an option that only a machine can follow.
+        MachineError: nothing that is needed for a point was recorded.
+    """
+    if arguments.command or arguments.cpu is not None:
+        raise UsageError("--replay places what was recorded: leave --cpu and the command out")
+    frames = itertools.islice(replayed_frames(arguments, journal), arguments.intervals)
+    return place_recorded(journal.machine, frames, journal.capabilities, journal.catalog, by=_BY[arguments.by],
+                          sizing=sizing, theory=arguments.theory)
+
+
+def _show(arguments: argparse.Namespace, result: Result, wall_ns: int) -> int:
+    envelope = Envelope(result.host, result.kind, wall_ns, result.seconds,
                         facts={"processor": result.title, "counted": result.counted}, notes=result.notes)
     if arguments.csv is not None:
         write_new(arguments.csv, csv_text(envelope, point_table(result.points)))
