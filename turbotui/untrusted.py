@@ -17,6 +17,7 @@ from __future__ import annotations
 import functools
 import math
 import re
+import sys
 from collections.abc import Callable
 from typing import Any, Final, TypeVar, cast
 
@@ -96,10 +97,11 @@ def json_text(value: object, *, indent: int | None = None, compact: bool = False
     except ValueError:
         text = json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, indent=indent, default=default,
                           separators=separators)
-    if not _may_hold(_UNSAFE_OR_MARK, text):
-        return text
-    # A mark holds none of the characters that mean something in JSON, and none that need an escape.
-    return _compiled(_UNSAFE).sub(_json_escape, _MARK.sub(_json_original, text))
+    if _may_hold(_UNSAFE_OR_MARK, text):
+        # A mark holds none of the characters that mean something in JSON, and none that need an escape.
+        text = _compiled(_UNSAFE).sub(_json_escape, _MARK.sub(_json_original, text))
+    # What cannot be shown has an escape here, and loses nothing.
+    return _compiled(r"[^\x00-\x7f]").sub(_json_escape, text) if getattr(sys.stdout, "narrow", False) else text
 
 
 def visible_in(value: T) -> T:

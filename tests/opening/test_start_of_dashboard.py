@@ -103,7 +103,7 @@ import turbotui.opening.waiting, turbotui.opening.readings, turbotui.opening.ter
 VERSION = "from turbotui.cli import main\nmain(['stat', '--version'])"
 ONE_LINE = "from turbotui.cli import main\nmain(['stat', '-q', '-S', '-n', '1', '-i', '0.01', '--machine', 'guest'])"
 BELOW = {"turbotui", "turbotui.cli", "turbotui.dataclass", "turbotui.errors", "turbotui.feature", "turbotui.untrusted",
-         "turbotui.tables", "turbotui.tables.terminal_text"}
+         "turbotui.repertoire", "turbotui.tables", "turbotui.tables.terminal_text"}
 """What every command line imports, beside the lists of verbs and screens of `turbotui.features`."""
 
 
@@ -115,7 +115,8 @@ def _own(modules: set[str]) -> set[str]:
 def test_the_first_paint_imports_this_and_nothing_else() -> None:
     modules = _imported(FIRST_PAINT)
     assert _own(modules) - BELOW == {
-        "turbotui.commands", "turbotui.commands.arguments", "turbotui.features.dashboard.verb", "turbotui.machine",
+        "turbotui.commands", "turbotui.commands.arguments", "turbotui.commands.screens",
+        "turbotui.features.dashboard.verb", "turbotui.machine",
         "turbotui.machine.signal_guard", "turbotui.opening", "turbotui.opening.keys", "turbotui.opening.picture",
         "turbotui.opening.readings", "turbotui.opening.terminal", "turbotui.opening.waiting", "turbotui.sampling",
         "turbotui.sampling.limits", "turbotui.terminal", "turbotui.terminal.handover", "turbotui.terminal.modes",

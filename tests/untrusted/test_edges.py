@@ -24,6 +24,7 @@ TEXT_COMES_IN = {
     "app/failures.py": "names of the reports that turbotui itself wrote",
     "recording/parts.py": "names of parts of a recording, of which only those that turbotui makes are taken",
     "features/score/engine.py": "what the load prints, which goes on to stderr",
+    "repertoire.py": "encodes single characters; looks for one name in /proc/self/environ",
     "tables/terminal_text.py": "opens standard streams",
     "features/gather/scrubbing.py": "looks for secrets in bytes of the machine, and gives bytes back",
 }

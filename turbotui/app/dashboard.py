@@ -14,6 +14,7 @@ from textual._styles_cache import StylesCache
 from textual.app import SystemCommand
 from textual.binding import BindingType
 from textual.dom import DOMNode
+from textual.filter import NoColor
 from textual.message import Message
 from textual.screen import Screen
 
@@ -32,13 +33,14 @@ from turbotui.app.player import Player
 from turbotui.app.saved import absent_of
 from turbotui.app.screen_table import SCREENS, build_screen, screen_named
 from turbotui.app.tcc import tcc_prompt
-from turbotui.app.themes import THEMES, TUI_DEFAULTS
+from turbotui.app.themes import SIXTEEN, THEMES, TUI_DEFAULTS
 from turbotui.app.watch import Watch
 from turbotui.app.watched import FarSession, WatchedSession
 from turbotui.errors import InternalError, TerminalError, TurbotuiError, UsageError
 from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import RowId
+from turbotui.repertoire import Abilities, Repertoire
 from turbotui.sampling.frame import Frame
 from turbotui.terminal.driver import Continued, TerminalDriver, TerminalLost
 from turbotui.widgets.profiles import Profile, Profiles
@@ -46,6 +48,7 @@ from turbotui.widgets.profiles import Profile, Profiles
 _QUIET = 1.5  # seconds without a key after which the next one is not near
 _MOST_KEYS = 50
 _TROUBLE_SECONDS = 0.5  # after which a connection is looked at
+_ANY_TERMINAL = Abilities()
 _FAILED = "failed "
 """Begins the mode that tells of a failed screen."""
 
@@ -66,7 +69,8 @@ class TurbotuiApp(FramesApp):
     Args:
         session: what is watched; started when the screen is there, stopped when it goes.
         columns: visible at the start; None for the catalog's defaults that can be had.
-        theme: name of one of `THEMES`; None for the first.
+        abilities: of the terminal.
+        theme: name of one of `THEMES`; None for the first that the terminal can show.
         screen: mode of the screen to begin with; "" for the table of CPUs.
         profile: name and content of the saved view to begin with.
         player: of the recording that is shown; None for a machine that is watched.
@@ -76,6 +80,7 @@ class TurbotuiApp(FramesApp):
     Attributes:
         failure: the exception that ended the program, if one did.
         containment: what failed without ending it.
+        repertoire: what stands in for characters that the terminal lacks; None for nothing.
         terminal_lost: why the terminal could not be used any more, if that ended the program.
 
     Raises:
@@ -95,15 +100,20 @@ class TurbotuiApp(FramesApp):
     """
 
     def __init__(self, session: WatchedSession, columns: Sequence[CounterColumn] | None = None, *,
-                 theme: str | None = None, screen: str = "", profile: tuple[str, Profile] | None = None,
-                 player: Player | None = None, on_shown: Callable[[], None] | None = None,
-                 on_rest: Callable[[], None] | None = None) -> None:
+                 abilities: Abilities = _ANY_TERMINAL, theme: str | None = None, screen: str = "",
+                 profile: tuple[str, Profile] | None = None, player: Player | None = None,
+                 on_shown: Callable[[], None] | None = None, on_rest: Callable[[], None] | None = None) -> None:
         super().__init__(Watch(session, columns, player), TerminalDriver)
         for known in THEMES:
             self.register_theme(known)
         if theme is not None and theme not in self.available_themes:
             raise UsageError(f'no theme is called "{theme}"; there are {", ".join(known.name for known in THEMES)}')
-        self.theme = theme or THEMES[0].name
+        rich = abilities.colours and not abilities.sixteen
+        self.theme = theme or (THEMES[0] if rich else SIXTEEN).name
+        self.no_color = self.no_color or not abilities.colours
+        if not abilities.colours:
+            self._filters.append(NoColor())
+        self.repertoire = None if abilities.encoding is None else Repertoire(abilities.encoding)
         self._first_screen = screen_named(screen)
         self.failure: BaseException | None = None
         self.terminal_lost = ""

@@ -6,17 +6,18 @@ import sys
 
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.running import collect, run_app, settle
-from turbotui.errors import TerminalError
 from turbotui.machine.linux import LinuxHost
 from turbotui.remote.links import Way
 from turbotui.remote.session import RemoteSession
+from turbotui.repertoire import Abilities
 
 
-def show_remote(way: Way, *, theme: str | None = None, screen: str = "") -> int:
+def show_remote(way: Way, abilities: Abilities, *, theme: str | None = None, screen: str = "") -> int:
     """Connect, and show what comes until the person leaves.
 
     Args:
         way: to the collector.
+        abilities: of the terminal.
         theme: see `TurbotuiApp`.
         screen: as above.
 
@@ -24,15 +25,12 @@ def show_remote(way: Way, *, theme: str | None = None, screen: str = "") -> int:
         The exit status.
 
     Raises:
-        TerminalError: stdin, stdout or stderr is not a terminal.
         LinkError: there is no connection, or no reading came.
         RecordingError: the collector is of a later version.
         InternalError: something of ours failed; the terminal is restored first.
     """
-    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.__stderr__ or sys.stdout)):
-        raise TerminalError("the dashboard needs a terminal, and this is not one")
     session = RemoteSession(way, LinuxHost())
-    app = TurbotuiApp(session, theme=theme, screen=screen, on_shown=settle, on_rest=collect)
+    app = TurbotuiApp(session, abilities=abilities, theme=theme, screen=screen, on_shown=settle, on_rest=collect)
     status = run_app(app, lambda: session.stop(1.0), lambda: session.failure)
     for sentence in session.missing:
         print(f"turbotui: {sentence}", file=sys.stderr)

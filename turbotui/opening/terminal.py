@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Final
 
 from turbotui.opening.picture import BAR, DIM, PLAIN, STRONG, Line
+from turbotui.repertoire import Abilities, Repertoire
 from turbotui.terminal.handover import Handover
 from turbotui.terminal.modes import modes_of, set_raw, wait_for_front
 from turbotui.terminal.writer import TerminalWriter
@@ -28,6 +29,8 @@ GROUNDS: Final[Mapping[str, Mapping[str, str]]] = {
 """Colours of the themes that have their own, so that the ground stays when Textual paints it; a test compares them."""
 _WITHOUT: Final[Mapping[str, str]] = {PLAIN: "\x1b[m", DIM: "\x1b[0;2m", STRONG: "\x1b[0;1m", BAR: "\x1b[m"}
 
+_ANY_TERMINAL: Final = Abilities()
+
 
 class OpeningTerminal:
     """One terminal, entered by `enter` and given back by `leave`, or by the driver that took it over.
@@ -37,16 +40,19 @@ class OpeningTerminal:
         screen: descriptor that is written.
         theme: name of the theme that will be shown; None for the first.
         environment: of the process: which colours the terminal has.
+        abilities: what else it can show.
 
     Attributes:
         handover: for the driver.
     """
 
-    def __init__(self, keys: int, screen: int, theme: str | None, environment: Mapping[str, str]) -> None:
+    def __init__(self, keys: int, screen: int, theme: str | None, environment: Mapping[str, str],
+                 abilities: Abilities = _ANY_TERMINAL) -> None:
         self.keys = keys
         self.handover = Handover()
         self._screen = screen
-        self._styles = styles(theme, environment)
+        self._styles = styles(theme, environment) if abilities.colours and not abilities.sixteen else _WITHOUT
+        self._repertoire = None if abilities.encoding is None else Repertoire(abilities.encoding)
         self._entered = False
         self._writer = TerminalWriter(screen, lambda _error: None, lambda: None)
         self._started = False
@@ -95,7 +101,8 @@ class OpeningTerminal:
         plain = self._styles[PLAIN]
         rows = ["".join(self._styles[style] + text for text, style in line) + plain + "\x1b[K" for line in lines]
         text = "\x1b[?2026h\x1b[H" + "\r\n".join(rows) + "\x1b[?2026l"
-        self._writer.write(text.encode(errors="replace"))
+        shown = text if self._repertoire is None else text.translate(self._repertoire)
+        self._writer.write(shown.encode(errors="replace"))
 
     def read(self) -> bytes:
         """What was typed; empty when the terminal is gone."""

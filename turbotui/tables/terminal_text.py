@@ -13,13 +13,14 @@ import sys
 from collections.abc import Iterator
 from typing import BinaryIO, TextIO, cast
 
+from turbotui.repertoire import Repertoire, initial_environment, text_encoding
 from turbotui.untrusted import guarded
 
 _NAMES = ("stdin", "stdout", "stderr")
 
 
 class TerminalText(io.TextIOBase):
-    """A text stream in front of another one: what is unsafe is marked, and what that one's encoding lacks escaped.
+    """A text stream in front of another one: what is unsafe is marked, and what that one cannot show replaced.
 
     Args:
         stream: which is written to; it is not closed with this one.
@@ -28,11 +29,14 @@ class TerminalText(io.TextIOBase):
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal of ISO 8859-1 has no word for most marks
+            stream.reconfigure(errors="backslashreplace")
+        encoding = text_encoding(initial_environment(), stream.encoding or "utf-8", terminal=stream.isatty())
+        self._repertoire = None if encoding is None else Repertoire(encoding, escaping=True)
 
     def write(self, text: str) -> int:
         """See `io.TextIOBase.write`."""
-        self._stream.write(guarded(text))
+        text_out = guarded(text)
+        self._stream.write(text_out if self._repertoire is None else text_out.translate(self._repertoire))
         return len(text)
 
     def flush(self) -> None:
@@ -58,6 +62,11 @@ class TerminalText(io.TextIOBase):
             return fcntl.fcntl(self._stream.fileno(), fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY
         except OSError:  # a stream that is no file, as in tests
             return True
+
+    @property
+    def narrow(self) -> bool:
+        """Whether there are characters that it cannot show."""
+        return self._repertoire is not None
 
     @property
     def closed(self) -> bool:

@@ -30,6 +30,7 @@ from textual.drivers.linux_driver import (
 from textual.geometry import Size
 from textual.message import Message
 
+from turbotui.repertoire import Repertoire
 from turbotui.terminal.handover import HandedOver
 from turbotui.terminal.keys import KeyParser
 from turbotui.terminal.modes import modes_of, set_raw, wait_for_front
@@ -89,6 +90,7 @@ class TerminalDriver(LinuxDriver):
                  size: tuple[int, int] | None = None) -> None:
         before = {number: signal.getsignal(number) for number in (signal.SIGTSTP, signal.SIGCONT, signal.SIGWINCH)}
         super().__init__(app, debug=debug, mouse=mouse, size=size)
+        self._repertoire: Repertoire | None = getattr(app, "repertoire", None)
         self._handlers_before: dict[signal.Signals, _Handler] = before
         self._handover = app.handover if isinstance(app, HandedOver) else None
         self._writer: TerminalWriter | None = None
@@ -120,7 +122,8 @@ class TerminalDriver(LinuxDriver):
 
     def _hand_over(self, data: str) -> None:
         if self._writer is not None and self._entered:
-            self._writer.write(data.encode(errors="replace"))
+            shown = data if self._repertoire is None else data.translate(self._repertoire)
+            self._writer.write(shown.encode(errors="replace"))
 
     def _lost(self, error: OSError) -> None:
         self.send_message(TerminalLost(f"it cannot be written to: {error.strerror}"))

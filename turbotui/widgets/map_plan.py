@@ -45,7 +45,7 @@ class Caption:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class MapRule:
     """A line from top to bottom between two blocks; `height` lines of it."""
 
     x: int
@@ -71,14 +71,14 @@ class MapPlan:
     places: dict[int, tuple[int, int]]
     boxes: tuple[Box, ...]
     captions: tuple[Caption, ...]
-    rules: tuple[Rule, ...]
+    rules: tuple[MapRule, ...]
     width: int
     height: int
     folded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class CoreBlock:
     """Cores of one kind behind one cache on one node.
 
     Attributes:
@@ -113,12 +113,12 @@ class _Inside:
 
     places: dict[int, tuple[int, int]]
     captions: tuple[Caption, ...]
-    rules: tuple[Rule, ...]
+    rules: tuple[MapRule, ...]
     width: int
     height: int
 
 
-def blocks_of(topology: Topology, package: RowId) -> list[Block]:
+def blocks_of(topology: Topology, package: RowId) -> list[CoreBlock]:
     """The blocks of a package, in the order of their first CPU, named by what tells them apart."""
     cores = topology.instances(Scope.CORE)
     found: dict[tuple[str, int, int], list[tuple[int, ...]]] = {}
@@ -127,10 +127,10 @@ def blocks_of(topology: Topology, package: RowId) -> list[Block]:
         node, cache = topology.index(Scope.NODE, cpus[0]), topology.index(Scope.L3, cpus[0])
         found.setdefault((topology.places[cpus[0]].core_type or "", node, cache), []).append(cpus)
     names = [tuple(_words(topology, key)) for key in found]
-    telling = [at for at in range(_WORDS) if len({words[at] for words in names}) > 1]
-    if telling and len({words[_CACHE] for words in names} - {_NO_CACHE}) < 2:  # all that have an L3 have the same
+    distinct = [at for at in range(_WORDS) if len({words[at] for words in names}) > 1]
+    if distinct and len({words[_CACHE] for words in names} - {_NO_CACHE}) < 2:  # all that have an L3 have the same
         names = [words if words[_CACHE] == _NO_CACHE else (*words[:_CACHE], "") for words in names]
-    return [Block(" · ".join(words[at] for at in telling if words[at]), tuple(members))
+    return [CoreBlock(" · ".join(words[at] for at in distinct if words[at]), tuple(members))
             for words, members in zip(names, found.values(), strict=True)]
 
 
@@ -176,7 +176,8 @@ def plan_map(topology: Topology, width: int, height: int) -> MapPlan:
     return plan
 
 
-def _lay_out(topology: Topology, packages: dict[RowId, list[Block]], width: int, across: int, look: _Look) -> MapPlan:
+def _lay_out(topology: Topology, packages: dict[RowId, list[CoreBlock]], width: int, across: int,
+             look: _Look) -> MapPlan:
     room = (width + 1) // across - 5
     insides = {row: _inside(blocks, room, look) for row, blocks in packages.items()}
     # as wide as the widest package needs, and as its name does
@@ -185,7 +186,7 @@ def _lay_out(topology: Topology, packages: dict[RowId, list[Block]], width: int,
     places: dict[int, tuple[int, int]] = {}
     boxes: list[Box] = []
     captions: list[Caption] = []
-    rules: list[Rule] = []
+    rules: list[MapRule] = []
     rows, top = list(packages), 0
     for start in range(0, len(rows), across):
         line = rows[start : start + across]
@@ -195,23 +196,23 @@ def _lay_out(topology: Topology, packages: dict[RowId, list[Block]], width: int,
             boxes.append(Box(package_name(topology, row), left, top, outer, tall))
             places |= {cpu: (left + 2 + x, top + 1 + y) for cpu, (x, y) in inside.places.items()}
             captions += [Caption(left + 2 + one.x, top + 1 + one.y, one.width, one.text) for one in inside.captions]
-            rules += [Rule(left + 2 + one.x, top + 1 + one.y, one.height) for one in inside.rules]
+            rules += [MapRule(left + 2 + one.x, top + 1 + one.y, one.height) for one in inside.rules]
         top += tall
     return MapPlan(look.cell, places, tuple(boxes), tuple(captions), tuple(rules),
                    min(across, len(rows)) * (outer + 1) - 1, top, look.folded)
 
 
-def _inside(blocks: list[Block], room: int, look: _Look) -> _Inside:
+def _inside(blocks: list[CoreBlock], room: int, look: _Look) -> _Inside:
     """Blocks side by side, as many as there is room for, in lines."""
     places: dict[int, tuple[int, int]] = {}
     captions: list[Caption] = []
-    rules: list[Rule] = []
+    rules: list[MapRule] = []
     x = y = used = tall = 0
     on_line: list[int] = []
     for block in blocks:
         width, height = _size(block, room, look)
         if x and x + _BETWEEN + width > room:
-            rules += [Rule(at, y, tall) for at in on_line]
+            rules += [MapRule(at, y, tall) for at in on_line]
             y += tall + (look.airy and not look.captions)
             x, tall, on_line = 0, 0, []
         elif x:
@@ -222,11 +223,11 @@ def _inside(blocks: list[Block], room: int, look: _Look) -> _Inside:
         _fill(block, places, (x, y + look.captions), width, look)
         x += width
         used, tall = max(used, x), max(tall, height)
-    rules += [Rule(at, y, tall) for at in on_line]
+    rules += [MapRule(at, y, tall) for at in on_line]
     return _Inside(places, tuple(captions), tuple(rules), used, y + tall)
 
 
-def _size(block: Block, room: int, look: _Look) -> tuple[int, int]:
+def _size(block: CoreBlock, room: int, look: _Look) -> tuple[int, int]:
     """Characters and lines that a block takes, its caption included."""
     across = max(1, (room + (look.cell > 1)) // look.cell)
     lines = -(-len(block.cores) // across)
@@ -237,7 +238,8 @@ def _size(block: Block, room: int, look: _Look) -> tuple[int, int]:
     return width, lines * deep + (lines - 1) * (look.airy and deep > 1) + look.captions
 
 
-def _fill(block: Block, places: dict[int, tuple[int, int]], origin: tuple[int, int], width: int, look: _Look) -> None:
+def _fill(block: CoreBlock, places: dict[int, tuple[int, int]], origin: tuple[int, int], width: int,
+          look: _Look) -> None:
     """Places of a block's CPUs: siblings below each other."""
     across = max(1, (width + (look.cell > 1)) // look.cell)
     deep = 1 if look.folded else max(len(core) for core in block.cores)

@@ -42,6 +42,17 @@ Not component classes: Textual works out each of the 30 for each widget whenever
 """
 
 
+_WEIGHTS: Final[dict[StyleRole, Style]] = {
+    **dict.fromkeys((StyleRole.DIM, StyleRole.RULE), Style(dim=True)),
+    **dict.fromkeys((StyleRole.CELL, StyleRole.BANNER), Style(reverse=True)),
+    **{StyleRole[f"LANE_{lane}_FULL"]: Style(reverse=True) for lane in range(8)},
+    StyleRole.CURSOR: Style(underline=True),
+    StyleRole.SORTED: Style(bold=True, underline=True),
+    **dict.fromkeys((StyleRole.KEY, StyleRole.TAGGED), _BOLD),
+}
+"""The weight of roles where there are no colours; the others have their own."""
+
+
 def role_css(widget: str) -> str:
     """The DEFAULT_CSS of a widget whose roles lie on the theme's background."""
     return f"{widget} {{ background: $background; color: $foreground; }}"
@@ -129,6 +140,8 @@ class Palette:
     def _partial(self, role: StyleRole) -> Style:
         theme = self._widget.app.theme_variables
         ink, ground, weight = _INKS[role]
+        if self._widget.app.no_color:
+            weight = _WEIGHTS.get(role, weight)
         return weight + Style(
             color=Color.parse(theme[ink]).rich_color, bgcolor=Color.parse(theme[ground]).rich_color if ground else None
         )

@@ -6,13 +6,14 @@ import argparse
 import os
 import sys
 
+from turbotui.commands.screens import add_screen_arguments, screen_abilities
 from turbotui.errors import TerminalError, UsageError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("stream", metavar="-", help="stdin: ssh node turbotui collect | turbotui view -")
-    parser.add_argument("--theme", metavar="NAME", help="colours: calm, contrast, or ansi for 16-colour terminals")
+    add_screen_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -33,7 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
     from turbotui.app.remote import show_remote  # noqa: PLC0415 - --help stays fast
     from turbotui.remote.links import PipeWay  # noqa: PLC0415 - as above
 
-    return show_remote(PipeWay(_keyboard_for_stdin()), theme=arguments.theme)
+    way = PipeWay(_keyboard_for_stdin())
+    return show_remote(way, screen_abilities(ascii_alone=arguments.ascii), theme=arguments.theme)
 
 
 def _keyboard_for_stdin() -> int:

@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from turbotui.commands.arguments import add_watching_arguments
-from turbotui.errors import TerminalError, UsageError
+from turbotui.commands.screens import add_screen_arguments, screen_abilities
+from turbotui.errors import UsageError
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from turbotui.quantities.columns import CounterColumn
     from turbotui.recording.recorder import FrameRecorder
     from turbotui.remote.links import Way
+    from turbotui.repertoire import Abilities
     from turbotui.sampling.frame import Frame
     from turbotui.sampling.session import Session
     from turbotui.widgets.profiles import Profile
@@ -49,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help='with --host: how turbotui is called there, as "sudo -n turbotui"')
     parser.add_argument("--screen", metavar="NAME", default="overview",
                         help="screen to begin with, by its name or key: overview (the default), cpus, map, tasks ...")
-    parser.add_argument("--theme", metavar="NAME", help="colours: calm, contrast, or ansi for 16-colour terminals")
+    add_screen_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -59,30 +61,29 @@ def run(arguments: argparse.Namespace) -> int:
         TerminalError: stdin, stdout or stderr (where Textual draws) is not a terminal.
         InternalError: something of ours failed; the terminal is restored first.
     """
-    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.__stderr__ or sys.stdout)):
-        raise TerminalError("the dashboard needs a terminal, and this is not one: use `turbotui stat` for text output")
+    abilities = screen_abilities(ascii_alone=arguments.ascii, instead=": use `turbotui stat` for text output")
     way = _way(arguments)
     if way is not None:
         from turbotui.app.remote import show_remote  # noqa: PLC0415 - --help stays fast
 
-        return show_remote(way, theme=arguments.theme, screen=arguments.screen)
+        return show_remote(way, abilities, theme=arguments.theme, screen=arguments.screen)
     if os.environ.get("TERM", "dumb") in _PLAIN:
-        return _show(arguments, None)
+        return _show(arguments, abilities, None)
     from turbotui.opening.readings import read_glance  # noqa: PLC0415 - as above
     from turbotui.opening.terminal import OpeningTerminal  # noqa: PLC0415 - as above
     from turbotui.opening.waiting import LeftError, Opening  # noqa: PLC0415 - as above
 
     here = arguments.machine is None and arguments.sysroot == "/"
     screen = sys.__stderr__ or sys.stdout
-    terminal = OpeningTerminal(sys.stdin.fileno(), screen.fileno(), arguments.theme, os.environ)
+    terminal = OpeningTerminal(sys.stdin.fileno(), screen.fileno(), arguments.theme, os.environ, abilities)
     try:
         with Opening(terminal, read_glance if here else None, _help) as opening:
-            return _show(arguments, opening)
+            return _show(arguments, abilities, opening)
     except LeftError as left:
         return left.exit_status
 
 
-def _show(arguments: argparse.Namespace, opening: Opening | None) -> int:
+def _show(arguments: argparse.Namespace, abilities: Abilities, opening: Opening | None) -> int:
     """Open what the command line names, then load the screens, each beside the opening, and show them.
 
     The first interval passes while Textual is loaded, which takes as long.
@@ -95,7 +96,7 @@ def _show(arguments: argparse.Namespace, opening: Opening | None) -> int:
     except BaseException:
         session.stop(1.0)
         raise
-    app = dashboard.TurbotuiApp(session, columns, theme=arguments.theme, screen=arguments.screen,
+    app = dashboard.TurbotuiApp(session, columns, abilities=abilities, theme=arguments.theme, screen=arguments.screen,
                                 profile=None if profile is None else (arguments.profile, profile),
                                 on_shown=running.settle, on_rest=running.collect)
     app.open_recorder = _open_recorder

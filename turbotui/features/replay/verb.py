@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
-from turbotui.errors import TerminalError, UsageError
+from turbotui.commands.screens import add_screen_arguments, screen_abilities
+from turbotui.errors import UsageError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="where to begin: 14:03:20, 2026-11-22 14:03, +5m, first (the default) or last")
     parser.add_argument("--speed", metavar="N", default="1", help="seconds of the recording in a second: 0.1 to 1000")
     parser.add_argument("--paused", action="store_true", help="stand still at the beginning until space is pressed")
-    parser.add_argument("--theme", metavar="NAME", help="colours: calm, contrast, or ansi for 16-colour terminals")
+    add_screen_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -28,8 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
         UsageError: a word of the command line is none.
         InternalError: something of ours failed; the terminal is restored first.
     """
-    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.__stderr__ or sys.stdout)):
-        raise TerminalError("a replay needs a terminal, and this is not one: use `turbotui stat --replay` for text")
+    abilities = screen_abilities(ascii_alone=arguments.ascii, instead=": use `turbotui stat --replay` for text output")
     from turbotui.app.dashboard import TurbotuiApp  # noqa: PLC0415 - --help stays fast
     from turbotui.app.past import TimeCursor  # noqa: PLC0415 - as above
     from turbotui.app.player import SPEEDS, Player  # noqa: PLC0415 - as above
@@ -50,8 +50,8 @@ def run(arguments: argparse.Namespace) -> int:
         player.playing = not arguments.paused
         interval = (past.times[1] - first) / NS if len(past.times) > 1 else 1.0
         session = RecordedSession(journal, interval)
-        app = TurbotuiApp(session, theme=arguments.theme, screen="overview", player=player, on_shown=settle,
-                          on_rest=collect)
+        app = TurbotuiApp(session, abilities=abilities, theme=arguments.theme, screen="overview", player=player,
+                          on_shown=settle, on_rest=collect)
         status = run_app(app, session.stop, lambda: None)
     for missing in journal.missing:
         print(f"turbotui: {missing.text}", file=sys.stderr)

@@ -1,0 +1,36 @@
+"""What the commands with a screen share: their options, and whether there is a terminal that can show it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from turbotui.errors import TerminalError
+from turbotui.repertoire import ASCII, Abilities, abilities_of, initial_environment
+
+
+def add_screen_arguments(parser: argparse.ArgumentParser) -> None:
+    """How the screen is drawn."""
+    parser.add_argument("--theme", metavar="NAME", help="colours: calm, contrast, or ansi for 16-colour terminals")
+    parser.add_argument("--ascii", action="store_true",
+                        help="draw with ASCII alone, as where the locale or the terminal has nothing else")
+
+
+def screen_abilities(*, ascii_alone: bool, instead: str = "") -> Abilities:
+    """What the terminal can show.
+
+    Args:
+        ascii_alone: whether a person asked for that.
+        instead: what to do where there is none, as the end of the sentence.
+
+    Raises:
+        TerminalError: stdin, stdout or stderr (where Textual draws) is not a terminal, or it cannot move its cursor.
+    """
+    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.__stderr__ or sys.stdout)):
+        raise TerminalError(f"the dashboard needs a terminal, and this is not one{instead}")
+    environment = initial_environment()
+    if environment.get("TERM") == "dumb":
+        raise TerminalError("the dashboard needs a terminal that can move its cursor, and this one cannot, by "
+                            f"TERM=dumb{instead}")
+    found = abilities_of(environment)
+    return Abilities(ASCII, found.colours, found.sixteen) if ascii_alone else found
