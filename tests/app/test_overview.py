@@ -55,6 +55,7 @@ class TestWhatIsShown:
             text = "\n".join(drawn(app))
             assert "Power" not in text
             assert "Heat" not in text
+            assert "┐┌ " in drawn(app)[0]  # another chart takes their room
             assert "sources of numbers cannot be read here: 9 says why" in text
 
     async def test_limits_are_drawn_into_the_charts(self, machines: dict[str, Recording]) -> None:

@@ -23,7 +23,7 @@ from turbotui.widgets.panel import Line, Span, Target
 
 _NARROWEST: Final = 30
 """Characters of a chart that is always shown; others are shown where all have as many as `_WIDER`."""
-_WIDER: Final = 44
+_WIDER: Final = 40
 _BESIDE: Final = 110
 """Characters from which tasks stand beside the rows of CPUs."""
 _LEFT: Final = 72
@@ -96,7 +96,7 @@ def parts(topology: Topology, width: int, height: int, *, has_tasks: bool, note:
     if meters is not None:
         used = meters.lines + gap
         if tasks:
-            tasks = max(tasks, min(40, room - least - used - gap - 1))
+            tasks = max(tasks, min(round(room * 0.3), room - least - used - gap - 1))
             used += tasks + 1 + gap
         return Parts(max(least, room - used), meters, None, 0, tasks, False, gap, note)
     core_map = plan_map(topology, width, max(room // 4, min(room // 2, room - least - _ROWS - 1)))
