@@ -18,7 +18,7 @@ class Running(BarePty):
     """The dashboard, started in a terminal of 120 columns and 36 lines."""
 
     def __init__(self, *words: str) -> None:
-        super().__init__((sys.executable, "-m", "turbotui", *words), size=(120, 36))
+        super().__init__((sys.executable, "-m", "turbotui", "--screen", "cpus", *words), size=(120, 36))
 
     def left(self) -> int:
         """The exit status, with the terminal as it was before."""

@@ -15,7 +15,7 @@ _START = """
 import sys
 {breaking}
 from turbotui.cli import main
-sys.exit(main(["--machine", "guest", "-i", "0.2"]))
+sys.exit(main(["--machine", "guest", "-i", "0.2", "--screen", "cpus"]))
 """
 _RAISES = "def broken(self, *rest, **more):\n    raise KeyError('lost')\n"
 WINDOW_MOUNTS = _RAISES + "import turbotui.app.graph as at; at.Graph.on_mount = broken"
