@@ -210,6 +210,8 @@ async def test_rows_become_processes_a_tree_commands_and_units() -> None:
         await found.press("t")
         await found.next()
         assert any("▾ systemd" in row for row in found.rows)
+        await found.press("home")
+        assert "on 0 CPUs" in text_of(found.app, "status")  # it did not run itself
         await found.press("asterisk")
         assert len(found.rows) == 1
         assert "▸ systemd Σ" in found.rows[0]

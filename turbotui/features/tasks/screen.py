@@ -122,7 +122,7 @@ class TasksScreen(WatchingScreen):
             return "w: choose what to watch · t: threads, processes, commands · v: timeline"
         chosen = "" if cell is None or not self._table.is_column_chosen else self._cell_said(*cell)
         row = inputs.row
-        where = f"on CPU {', '.join(map(str, row.cpus))}" if len(row.cpus) < 9 else f"on {len(row.cpus)} CPUs"
+        where = f"on CPU {', '.join(map(str, row.cpus))}" if 0 < len(row.cpus) < 9 else f"on {len(row.cpus)} CPUs"
         moved = f"{row.migrations} migration{'' if row.migrations == 1 else 's'}"
         return (f"{chosen}{row.name or '(no name)'} · ran {row.run_seconds:.3f} s, {moved} · "
                 f"{row.whole_run / 1e9:.3f} s in all, {where}")
