@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 from fakes import FakeSession
 from textual.pilot import Pilot
@@ -16,9 +17,9 @@ from turbotui.widgets.segment_lines import SegmentLines
 
 @asynccontextmanager
 async def dashboard(session: FakeSession, size: tuple[int, int] = (120, 36), ticks: int = 3,
-                    **options: str) -> AsyncIterator[tuple[TurbotuiApp, Pilot[int]]]:
+                    **options: Any) -> AsyncIterator[tuple[TurbotuiApp, Pilot[int]]]:
     """A running dashboard that has seen some frames."""
-    app = TurbotuiApp(session, **options)  # type: ignore[arg-type]  # the theme is the only option tests give
+    app = TurbotuiApp(session, **options)
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         while not session.started:  # a busy machine shows the first screen later

@@ -216,6 +216,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("past_mark", "past_mark", ("M",), "M", "Mark this moment on the time bar."),
     Action("record", "record", ("ctrl+r",), "ctrl+r", "Record to a file from now on; again: end the recording."),
     Action("past_now", "past_now", ("backspace",), "⌫", "Return to now."),
+    Action("remember", "remember", ("ctrl+s",), "ctrl+s",
+           "Remember theme, interval, screen and columns: every start begins with them (docs/settings.md)."),
     Action("end_interval", "end_interval", ("enter", "ctrl+j"), "Enter",
            "End the interval now; on the overview open what the cursor is on.", "now", rank=4),
     Action("longer", "step_interval(1)", ("plus", "equals_sign"), "+", "Longer interval."),
@@ -314,6 +316,12 @@ def bindings_for(where: Where) -> list[BindingType]:
         for action in ACTIONS
         if where in action.where
     ]
+
+
+def actions_of(app: object) -> tuple[Action, ...]:
+    """The actions with the keys that an app has for them."""
+    actions: tuple[Action, ...] = getattr(app, "actions", ACTIONS)
+    return actions
 
 
 CATEGORY_KEYS: tuple[tuple[str, str, tuple[str, ...]], ...] = (

@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 from textual.widget import Widget
 
 from turbotui.app import scales
-from turbotui.app.actions import ACTIONS, Where
+from turbotui.app.actions import Where, actions_of
 from turbotui.app.time_line import TimeLine
 from turbotui.app.watch import Watch
 from turbotui.app.watched import FarSession
@@ -262,11 +262,12 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         width = self.size.width
         tabs: list[tuple[TextSegment, str]] = []
         for name, number, word in app_screens:
-            here = number == self.number
             text = f" {number} {word}" if width >= 110 else f" {number}"
-            tabs.append(((text, StyleRole.SORTED if here else StyleRole.DIM), f"app.show_screen('{name}')"))
+            role = StyleRole.SORTED if number == self.number else StyleRole.DIM
+            tabs.append(((text, role), f"app.show_screen('{name}')"))
         right = sum(len(segment[0]) for segment, _ in tabs) + 1
-        usable = [action for action in ACTIONS if action.label and not {Where.APP, self.where}.isdisjoint(action.where)]
+        here = {Where.APP, self.where}
+        usable = [action for action in actions_of(self.app) if action.label and not here.isdisjoint(action.where)]
         kept: list[str] = []
         used = 1
         for action in sorted(usable, key=lambda action: action.rank):

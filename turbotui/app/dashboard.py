@@ -30,8 +30,10 @@ from turbotui.app.modal import Window
 from turbotui.app.palette import palette_commands
 from turbotui.app.past import TimeCursor
 from turbotui.app.player import Player
+from turbotui.app.remembering import first_screen, own_actions, remember_view
 from turbotui.app.saved import absent_of
 from turbotui.app.screen_table import SCREENS, build_screen, screen_named
+from turbotui.app.settings import NO_SETTINGS, PersonalSettings
 from turbotui.app.tcc import tcc_prompt
 from turbotui.app.themes import SIXTEEN, THEMES, TUI_DEFAULTS
 from turbotui.app.watch import Watch
@@ -74,6 +76,7 @@ class TurbotuiApp(FramesApp):
         screen: mode of the screen to begin with; "" for the table of CPUs.
         profile: name and content of the saved view to begin with.
         player: of the recording that is shown; None for a machine that is watched.
+        settings: what the person wants at every start: theme, first screen and keys are taken here.
         on_shown: called when the empty first screen is there.
         on_rest: called after keys, when nobody has typed for a while; at the latest after some dozens of them.
 
@@ -102,6 +105,7 @@ class TurbotuiApp(FramesApp):
     def __init__(self, session: WatchedSession, columns: Sequence[CounterColumn] | None = None, *,
                  abilities: Abilities = _ANY_TERMINAL, theme: str | None = None, screen: str = "",
                  profile: tuple[str, Profile] | None = None, player: Player | None = None,
+                 settings: PersonalSettings = NO_SETTINGS,
                  on_shown: Callable[[], None] | None = None, on_rest: Callable[[], None] | None = None) -> None:
         super().__init__(Watch(session, columns, player), TerminalDriver)
         for known in THEMES:
@@ -109,12 +113,18 @@ class TurbotuiApp(FramesApp):
         if theme is not None and theme not in self.available_themes:
             raise UsageError(f'no theme is called "{theme}"; there are {", ".join(known.name for known in THEMES)}')
         rich = abilities.colours and not abilities.sixteen
-        self.theme = theme or (THEMES[0] if rich else SIXTEEN).name
+        self.actions, self._own_keys, problems = own_actions(settings)
+        wanted, unknown = first_screen(settings, SCREENS)
+        if settings.theme and settings.theme not in self.available_themes:
+            problems = (*problems, settings.problem("theme", f'no theme is called "{settings.theme}"'))
+        self._problems = tuple(filter(None, (*settings.problems, *problems, unknown)))
+        remembered = settings.theme if rich and settings.theme in self.available_themes else ""
+        self.theme = theme or remembered or (THEMES[0] if rich else SIXTEEN).name
         self.no_color = self.no_color or not abilities.colours
         if not abilities.colours:
             self._filters.append(NoColor())
         self.repertoire = None if abilities.encoding is None else Repertoire(abilities.encoding)
-        self._first_screen = screen_named(screen)
+        self._first_screen = screen_named(screen or wanted)
         self.failure: BaseException | None = None
         self.terminal_lost = ""
         self._trouble = ""
@@ -156,6 +166,8 @@ class TurbotuiApp(FramesApp):
         self._loop_here = asyncio.get_running_loop()
         for what in self._asked_early:
             self.request(what)
+        if self._own_keys:
+            self.set_keymap(self._own_keys)
         self.switch_mode(self._first_screen)
         self.call_after_refresh(self._start)
         if isinstance(self.session, FarSession):
@@ -170,6 +182,9 @@ class TurbotuiApp(FramesApp):
     def _start(self) -> None:
         if self._profile is not None:
             self._use_profile(*self._profile)
+        if self._problems:
+            more = f" (and {len(self._problems) - 1} more)" if len(self._problems) > 1 else ""
+            self.call_after_refresh(self._say, f"{self._problems[0]}{more}")
         self.read_wanted()
         if self._on_shown is not None:
             self._on_shown()
@@ -297,7 +312,13 @@ class TurbotuiApp(FramesApp):
 
     def action_help(self) -> None:
         """Show keys and columns."""
-        self.push_screen(Help(self.watched, self.screen_table))
+        self.push_screen(Help(self.watched, self.screen_table, None if self._base is None else self._base.where))
+
+    def action_remember(self) -> None:
+        """Write what is seen now into the settings."""
+        base = self._base
+        spec = next((spec for spec in SCREENS if base is not None and spec.number == base.number), SCREENS[0])
+        self._say(remember_view(self.watched, self.theme, spec))
 
     def action_why(self) -> None:
         """Say what is in the way of the machine's work."""

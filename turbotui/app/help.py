@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 
-from turbotui.app.actions import ACTIONS, Where
+from turbotui.app.actions import ACTIONS, Action, Where, actions_of
 from turbotui.app.modal import Window
 from turbotui.app.watch import Watch
 from turbotui.widgets.cells import (
@@ -37,11 +37,21 @@ MARKS: tuple[tuple[str, str], ...] = (
 )
 
 
-def help_items(watch: Watch, screens: tuple[tuple[str, str, str], ...]) -> list[Item]:
-    """Keys by place, marks, and every column that is to be had here."""
+def help_items(watch: Watch, screens: tuple[tuple[str, str, str], ...], here: Where | None = None,
+               actions: tuple[Action, ...] = ACTIONS) -> list[Item]:
+    """Keys of the screen that is shown, keys by place, marks, and every column that is to be had here.
+
+    Args:
+        watch: for the columns.
+        screens: mode, key and name of each.
+        here: the place whose keys come first, all of them.
+        actions: with the keys that hold.
+    """
     items: list[Item] = []
-    for where in Where:
-        members = [action for action in ACTIONS if action.where[0] is where]
+    places = (here, *(where for where in Where if where is not here)) if here is not None else tuple(Where)
+    for where in places:
+        members = [action for action in actions if (where in action.where if where is here else
+                                                    action.where[0] is where and here not in action.where)]
         if not members:
             continue
         items.append(Item(((where.value, StyleRole.SORTED),)))
@@ -80,10 +90,11 @@ class Help(Window[None]):
     Help > .window { height: 90%; max-width: 110; }
     """
 
-    def __init__(self, watch: Watch, screens: tuple[tuple[str, str, str], ...]) -> None:
+    def __init__(self, watch: Watch, screens: tuple[tuple[str, str, str], ...], here: Where | None = None) -> None:
         super().__init__()
         self._watch = watch
         self._screens = screens
+        self._here = here
 
     def compose(self) -> ComposeResult:
         """The text in a window."""
@@ -94,7 +105,7 @@ class Help(Window[None]):
 
     def on_mount(self) -> None:
         """Fill the window with keys and columns."""
-        self.query_one(Listing).show(help_items(self._watch, self._screens))
+        self.query_one(Listing).show(help_items(self._watch, self._screens, self._here, actions_of(self.app)))
 
     def action_move(self, by: int) -> None:
         """Scroll the text."""

@@ -9,7 +9,7 @@ from textual.app import App, SystemCommand
 from textual.dom import DOMNode
 from textual.screen import Screen
 
-from turbotui.app.actions import ACTIONS, Where
+from turbotui.app.actions import Where, actions_of
 from turbotui.app.base import WatchScreen
 from turbotui.app.screen_table import SCREENS
 from turbotui.widgets.profiles import Profiles
@@ -19,7 +19,7 @@ _NOT_LISTED = frozenset({"palette", "interrupt", "close"})
 
 def palette_commands(app: App[int], screen: Screen[object]) -> Iterator[SystemCommand]:
     """Every action that works on this screen, every screen, every saved view."""
-    for action in ACTIONS:
+    for action in actions_of(app):
         if action.id in _NOT_LISTED:
             continue
         if Where.APP in action.where:

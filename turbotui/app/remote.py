@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.running import collect, run_app, settle
+from turbotui.app.settings import read_settings
 from turbotui.machine.linux import LinuxHost
 from turbotui.remote.links import Way
 from turbotui.remote.session import RemoteSession
@@ -30,7 +32,8 @@ def show_remote(way: Way, abilities: Abilities, *, theme: str | None = None, scr
         InternalError: something of ours failed; the terminal is restored first.
     """
     session = RemoteSession(way, LinuxHost())
-    app = TurbotuiApp(session, abilities=abilities, theme=theme, screen=screen, on_shown=settle, on_rest=collect)
+    app = TurbotuiApp(session, abilities=abilities, theme=theme, screen=screen,
+                      settings=read_settings(os.environ), on_shown=settle, on_rest=collect)
     status = run_app(app, lambda: session.stop(1.0), lambda: session.failure)
     for sentence in session.missing:
         print(f"turbotui: {sentence}", file=sys.stderr)

@@ -74,7 +74,9 @@ class Watch:
         self._absent: dict[ColumnId, Unavailable | None] = {}
         self._absent_by: tuple[object, ...] = ()
         defaults = default_columns(catalog, session.capabilities, topology, extras=True)
-        start = self._starting_columns(defaults) if columns is None or tuple(columns) == defaults else columns
+        usual = self._starting_columns(defaults)
+        start = usual if columns is None or tuple(columns) == defaults else columns
+        self.usual = frozenset(column.id for column in usual if self.why_absent(column) is None)
         self._visible = {column.id for column in start if self.why_absent(column) is None}
         self.spied_on = session if isinstance(session, SpiedSession) else None
         self._spied: tuple[CounterColumn, ...] = ()

@@ -16,6 +16,7 @@ from turbotui.errors import UsageError
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from turbotui.app.settings import PersonalSettings
     from turbotui.machine.machine import Machine
     from turbotui.opening.picture import Line
     from turbotui.opening.waiting import Opening
@@ -31,6 +32,7 @@ T = TypeVar("T")
 _INTERVAL = 1.0
 _PLAIN: Final = ("dumb", "unknown", "")
 """Terminals that are not drawn on before it is known what they can do."""
+_FIRST_SCREEN = "overview"
 _FIRST_INTERVAL = 0.15
 """Seconds of the first interval, so that the first screen has numbers."""
 
@@ -49,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="show another machine: ssh starts turbotui collect there, without asking for passwords")
     parser.add_argument("--remote", metavar="COMMAND",
                         help='with --host: how turbotui is called there, as "sudo -n turbotui"')
-    parser.add_argument("--screen", metavar="NAME", default="overview",
+    parser.add_argument("--screen", metavar="NAME",
                         help="screen to begin with, by its name or key: overview (the default), cpus, map, tasks ...")
     add_screen_arguments(parser)
 
@@ -66,30 +68,37 @@ def run(arguments: argparse.Namespace) -> int:
     if way is not None:
         from turbotui.app.remote import show_remote  # noqa: PLC0415 - --help stays fast
 
-        return show_remote(way, abilities, theme=arguments.theme, screen=arguments.screen)
+        return show_remote(way, abilities, theme=arguments.theme, screen=arguments.screen or _FIRST_SCREEN)
+    from turbotui.app.settings import read_settings  # noqa: PLC0415 - as above
+
+    settings = read_settings(os.environ)
+    arguments.screen = arguments.screen or ("" if settings.screen else _FIRST_SCREEN)
     if os.environ.get("TERM", "dumb") in _PLAIN:
-        return _show(arguments, abilities, None)
+        return _show(arguments, abilities, settings, None)
     from turbotui.opening.readings import read_glance  # noqa: PLC0415 - as above
     from turbotui.opening.terminal import OpeningTerminal  # noqa: PLC0415 - as above
     from turbotui.opening.waiting import LeftError, Opening  # noqa: PLC0415 - as above
 
     here = arguments.machine is None and arguments.sysroot == "/"
     screen = sys.__stderr__ or sys.stdout
-    terminal = OpeningTerminal(sys.stdin.fileno(), screen.fileno(), arguments.theme, os.environ, abilities)
+    theme = arguments.theme or settings.theme or None
+    terminal = OpeningTerminal(sys.stdin.fileno(), screen.fileno(), theme, os.environ, abilities)
     try:
         with Opening(terminal, read_glance if here else None, _help) as opening:
-            return _show(arguments, abilities, opening)
+            return _show(arguments, abilities, settings, opening)
     except LeftError as left:
         return left.exit_status
 
 
-def _show(arguments: argparse.Namespace, abilities: Abilities, opening: Opening | None) -> int:
+def _show(arguments: argparse.Namespace, abilities: Abilities, settings: PersonalSettings,
+          opening: Opening | None) -> int:
     """Open what the command line names, then load the screens, each beside the opening, and show them.
 
     The first interval passes while Textual is loaded, which takes as long.
     """
     wait_for = _at_once if opening is None else opening.wait_for
-    session, columns, profile = wait_for(lambda: _opened(arguments), "Looking what can be read on this machine")
+    session, columns, profile = wait_for(lambda: _opened(arguments, settings),
+                                         "Looking what can be read on this machine")
     session.start(_unseen, first=_FIRST_INTERVAL)
     try:
         dashboard, running = wait_for(_load_screens, "Loading the screens")
@@ -97,7 +106,7 @@ def _show(arguments: argparse.Namespace, abilities: Abilities, opening: Opening 
         session.stop(1.0)
         raise
     app = dashboard.TurbotuiApp(session, columns, abilities=abilities, theme=arguments.theme, screen=arguments.screen,
-                                profile=None if profile is None else (arguments.profile, profile),
+                                profile=None if profile is None else (arguments.profile, profile), settings=settings,
                                 on_shown=running.settle, on_rest=running.collect)
     app.open_recorder = _open_recorder
     if opening is not None:
@@ -107,7 +116,8 @@ def _show(arguments: argparse.Namespace, abilities: Abilities, opening: Opening 
     return status
 
 
-def _opened(arguments: argparse.Namespace) -> tuple[Session, tuple[CounterColumn, ...], Profile | None]:
+def _opened(arguments: argparse.Namespace, settings: PersonalSettings) -> tuple[
+        Session, tuple[CounterColumn, ...], Profile | None]:
     """The session that the command line names, not started yet, its columns, and the saved view to begin with.
 
     Raises:
@@ -117,10 +127,12 @@ def _opened(arguments: argparse.Namespace) -> tuple[Session, tuple[CounterColumn
 
     profile = _profile(arguments)
     if arguments.interval is None:
-        arguments.interval = str(_INTERVAL if profile is None else profile.interval)
+        arguments.interval = str(profile.interval if profile is not None else settings.interval or _INTERVAL)
     session, columns = open_session(arguments)
     if profile is not None:
         profile = _chosen(profile, session, arguments)
+    elif settings.columns and not arguments.choices:
+        columns = _remembered(settings.columns, session, columns)
     if arguments.spy is not None:
         from turbotui.sampling.spy_file import SpyFile  # noqa: PLC0415 - seldom used
 
@@ -221,6 +233,18 @@ def _chosen(profile: Profile, session: Session, arguments: argparse.Namespace) -
     absent = [name for name in profile.columns if catalog.get(name) is None]
     return replace(profile, columns=(*columns, *absent), interval=session.interval,
                    theme=arguments.theme or profile.theme)
+
+
+def _remembered(names: tuple[str, ...], session: Session,
+                columns: tuple[CounterColumn, ...]) -> tuple[CounterColumn, ...]:
+    """The columns that a person remembered, and those that the command line adds; read from the first tick on."""
+    from turbotui.sampling.selection import default_columns  # noqa: PLC0415 - as in run
+
+    usual = default_columns(session.catalog, session.capabilities, session.machine.topology, extras=True)
+    added = {column.id for column in columns} - {column.id for column in usual}
+    chosen = tuple(column for column in session.catalog.columns if column.id in names or column.id in added)
+    session.want(column.id for column in chosen)
+    return chosen
 
 
 def _unseen(_frame: Frame) -> None:

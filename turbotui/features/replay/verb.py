@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 
 from turbotui.commands.screens import add_screen_arguments, screen_abilities
@@ -34,6 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     from turbotui.app.past import TimeCursor  # noqa: PLC0415 - as above
     from turbotui.app.player import SPEEDS, Player  # noqa: PLC0415 - as above
     from turbotui.app.running import collect, run_app, settle  # noqa: PLC0415 - as above
+    from turbotui.app.settings import read_settings  # noqa: PLC0415 - as above
     from turbotui.features.replay.journal_past import JournalPast  # noqa: PLC0415 - as above
     from turbotui.features.replay.session import RecordedSession  # noqa: PLC0415 - as above
     from turbotui.quantities.moments import NS, parse_moment  # noqa: PLC0415 - as above
@@ -51,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
         interval = (past.times[1] - first) / NS if len(past.times) > 1 else 1.0
         session = RecordedSession(journal, interval)
         app = TurbotuiApp(session, abilities=abilities, theme=arguments.theme, screen="overview", player=player,
-                          on_shown=settle, on_rest=collect)
+                          settings=read_settings(os.environ), on_shown=settle, on_rest=collect)
         status = run_app(app, session.stop, lambda: None)
     for missing in journal.missing:
         print(f"turbotui: {missing.text}", file=sys.stderr)

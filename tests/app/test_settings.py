@@ -1,0 +1,131 @@
+"""A person's settings: what is read, what is told of what cannot be, what the key that remembers writes."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from driving import dashboard, text_of
+from fakes import FakeSession
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turbotui.app.actions import ACTIONS
+from turbotui.app.own_keys import PRESETS, with_keys
+from turbotui.app.settings import PersonalSettings, parse_settings, read_settings, remember
+from turbotui.errors import TurbotuiError
+
+WRITTEN = """\
+# mine
+theme = "contrast"
+interval = 0.01
+colour = "red"
+
+[keys]
+quit = ["Q", "f10"]
+pause = 5
+"""
+
+
+def test_what_is_wrong_is_told_with_its_line_and_the_rest_holds() -> None:
+    found = parse_settings(WRITTEN, "s.toml")
+    assert (found.theme, found.interval, dict(found.keys)) == ("contrast", None, {"quit": ("Q", "f10")})
+    places = [problem.split(":")[0] for problem in found.problems]
+    assert places == ["s.toml, line 3", "s.toml, line 4", "s.toml, line 8"]
+
+
+def test_a_file_that_is_no_toml_is_told_with_its_line() -> None:
+    found = parse_settings('theme = "calm"\ninterval = = 2\n', "s.toml")
+    assert found == PersonalSettings(problems=found.problems)
+    assert "line 2" in found.problems[0]
+
+
+def test_there_are_no_settings_without_a_file(tmp_path: Path) -> None:
+    assert read_settings({"XDG_CONFIG_HOME": str(tmp_path)}) == PersonalSettings()
+
+
+def test_what_is_remembered_is_read_again_and_the_rest_stays(tmp_path: Path) -> None:
+    environment = {"XDG_CONFIG_HOME": str(tmp_path)}
+    file = tmp_path / "turbotui" / "settings.toml"
+    file.parent.mkdir()
+    file.write_text('# mine\ncolumns = [ # these\n  "CPU", "]",\n]\ntheme = "ansi"\n\n[keys] # own\nquit = "Q"\n')
+    remember(environment, theme="calm", interval=2.0, screen="power", columns=("CPU", 'a "b"'))
+    found = read_settings(environment)
+    assert (found.theme, found.interval, found.screen, found.columns) == ("calm", 2.0, "power", ("CPU", 'a "b"'))
+    assert dict(found.keys) == {"quit": ("Q",)}
+    assert not found.problems
+    assert file.read_text().startswith("# mine\n")
+    assert "[keys] # own\n" in file.read_text()
+
+
+def test_a_file_that_is_no_toml_is_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "turbotui" / "settings.toml"
+    file.parent.mkdir()
+    file.write_text("theme = \n")
+    with pytest.raises(TurbotuiError, match="left alone"):
+        remember({"XDG_CONFIG_HOME": str(tmp_path)}, theme="calm")
+    assert file.read_text() == "theme = \n"
+
+
+_TEXTS = st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=8)
+
+
+@given(st.dictionaries(st.sampled_from(["a", "theme", "b-1"]), st.one_of(_TEXTS, st.lists(_TEXTS, max_size=3))),
+       _TEXTS, st.lists(_TEXTS, max_size=3))
+def test_whatever_stands_in_a_file_other_values_stay(tmp_path_factory: pytest.TempPathFactory,
+                                                     values: dict[str, str | list[str]], theme: str,
+                                                     columns: list[str]) -> None:
+    folder = tmp_path_factory.mktemp("xdg")
+    file = folder / "turbotui" / "settings.toml"
+    file.parent.mkdir()
+    lines = [f"{name} = {_toml(value)}" for name, value in values.items()]
+    file.write_text("\n".join(lines) + "\n[other]\ntheme = 1\n")
+    before = tomllib.loads(file.read_text())
+    remember({"XDG_CONFIG_HOME": str(folder)}, theme=theme, columns=tuple(columns))
+    after = tomllib.loads(file.read_text())
+    assert after == before | {"theme": theme, "columns": columns}
+
+
+def _toml(value: str | list[str]) -> str:
+    if isinstance(value, list):
+        return "[\n" + ",\n".join(_toml(item) for item in value) + "\n]"
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_key_of_a_preset_can_be_used(preset: str) -> None:
+    actions, problems = with_keys(PRESETS[preset])
+    assert not problems
+    assert [action.id for action in actions if action.keys != next(a.keys for a in ACTIONS if a.id == action.id)] == [
+        action.id for action in ACTIONS if action.id in PRESETS[preset]]
+
+
+def test_a_key_that_does_something_else_there_is_refused_until_that_is_moved() -> None:
+    assert with_keys({"quit": ("e",)})[1] == {"quit": '"e" is the key of explain: give that another one too'}
+    assert with_keys({"quit": ("e",), "explain": ("E",)})[1] == {}
+    assert with_keys({"filters": ("v",)})[1] == {}  # another screen's
+    assert list(with_keys({"nothing": ("v",)})[1]) == ["nothing"]
+
+
+async def test_keys_of_ones_own_act_and_are_shown_and_the_usual_ones_do_not() -> None:
+    settings = parse_settings('[keys]\nhelp = "U"\nnosuch = "x"\n', "s.toml")
+    async with dashboard(FakeSession(), settings=settings) as (app, pilot):
+        assert "U help" in text_of(app, "keys")
+        assert "s.toml, line 3" in text_of(app, "status")
+        await pilot.press("question_mark")
+        await pilot.pause()
+        assert len(app.screen_stack) == 1
+        await pilot.press("U")
+        await pilot.pause()
+        assert len(app.screen_stack) == 2
+
+
+async def test_theme_and_screen_of_the_settings_are_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    async with dashboard(FakeSession(), settings=PersonalSettings(theme="ansi", screen="Power")) as (app, pilot):
+        assert (app.theme, app.current_mode) == ("ansi", "power")
+        await pilot.press("ctrl+s")
+        await pilot.pause()
+    found = read_settings({"XDG_CONFIG_HOME": str(tmp_path)})
+    assert (found.theme, found.screen, found.columns) == ("ansi", "power", ())

@@ -1,0 +1,76 @@
+"""Keys of a person's own: presets, and what settings give an action in place of its keys."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from turbotui.app.actions import ACTIONS, Action, Where
+
+_KEY_WORDS: Final[Mapping[str, str]] = {
+    "question_mark": "?", "slash": "/", "backslash": "\\", "comma": ",", "full_stop": ".", "plus": "+", "minus": "-",
+    "at": "@", "asterisk": "*", "greater_than_sign": ">", "less_than_sign": "<",
+    "left_curly_bracket": "{", "right_curly_bracket": "}", "left_square_bracket": "[", "right_square_bracket": "]",
+    "pageup": "PgUp", "pagedown": "PgDn", "home": "Home", "end": "End", "enter": "Enter", "tab": "Tab",
+    "up": "↑", "down": "↓", "left": "←", "right": "→", "backspace": "⌫",
+}
+"""What people read for a key that Textual calls otherwise."""
+
+PRESETS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
+    "vi": {
+        "page_up": ("ctrl+u", "ctrl+b", "pageup"),
+        "page_down": ("ctrl+d", "ctrl+f", "pagedown"),
+        "map_back": ("ctrl+u", "ctrl+b", "pageup"),
+        "map_on": ("ctrl+d", "ctrl+f", "pagedown"),
+        "uncore_previous": ("ctrl+u", "ctrl+b", "pageup"),
+        "uncore_next": ("ctrl+d", "ctrl+f", "pagedown"),
+    },
+    "htop": {
+        "pause": ("Z", "p"),
+        "tag": ("space", "v"),
+        "tag_row": ("space", "x"),
+        "untag": ("U", "V"),
+        "sort_menu": ("f6", "full_stop", "o"),
+        "past_on": ("right_curly_bracket",),
+        "past_far_on": ("ctrl+right",),
+        "past_far_back": ("ctrl+left",),
+        "past_back": ("left_curly_bracket",),
+    },
+}
+"""Sets of keys for hands that are used to another program; keys that are not named stay."""
+
+
+def with_keys(keys: Mapping[str, tuple[str, ...]]) -> tuple[tuple[Action, ...], dict[str, str]]:
+    """The actions with keys of a person's own.
+
+    Args:
+        keys: by the action's id, in Textual's names of keys.
+
+    Returns:
+        `ACTIONS` with these keys, and for each name that cannot be used why: there is no such action, or the key does
+        something else where the action works, and is not given away.
+    """
+    problems = {name: f'no action is called "{name}"; docs/settings.md names them all'
+                for name in keys if all(action.id != name for action in ACTIONS)}
+    found: list[Action] = []
+    for action in ACTIONS:
+        wanted = keys.get(action.id, ())
+        taken = [f'"{key}" is the key of {other.id}: give that another one too' for other in ACTIONS
+                 for key in wanted if other.id != action.id and _meet(action, other)
+                 and key in keys.get(other.id, other.keys)]
+        if taken:
+            problems[action.id] = taken[0]
+        if wanted and not taken:
+            shown = " ".join(_KEY_WORDS.get(key) or (key.upper() if re.fullmatch("f[0-9]+", key) else key)
+                             for key in wanted[:2])
+            found.append(replace(action, keys=wanted, shown=shown))
+        else:
+            found.append(action)
+    return tuple(found), problems
+
+
+def _meet(one: Action, other: Action) -> bool:
+    """Whether there is a screen where both work."""
+    return Where.APP in one.where or Where.APP in other.where or not set(one.where).isdisjoint(other.where)

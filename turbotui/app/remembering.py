@@ -1,0 +1,58 @@
+"""How the dashboard begins with a person's settings, and how the key that remembers writes them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from turbotui.app.actions import ACTIONS, Action
+from turbotui.app.settings import PersonalSettings, remember
+from turbotui.errors import TurbotuiError
+
+if TYPE_CHECKING:
+    from turbotui.app.watch import Watch
+    from turbotui.feature import ScreenSpec
+
+
+def own_actions(settings: PersonalSettings) -> tuple[tuple[Action, ...], Mapping[str, str], tuple[str, ...]]:
+    """The keys that hold with a person's settings.
+
+    Returns:
+        The actions with their keys; keys by the action's id as Textual's keymap takes them; what cannot be used.
+    """
+    if not settings.keys and not settings.preset:
+        return ACTIONS, {}, ()
+    from turbotui.app.own_keys import PRESETS, with_keys  # noqa: PLC0415 - most people have no keys of their own
+
+    problems = []
+    if settings.preset and settings.preset not in PRESETS:
+        why = f'no preset is called "{settings.preset}"; there are {", ".join(PRESETS)}'
+        problems.append(settings.problem("preset", why))
+    actions, unusable = with_keys({**PRESETS.get(settings.preset, {}), **settings.keys})
+    problems += [settings.problem(name, why) for name, why in unusable.items()]
+    keymap = {action.id: ",".join(action.keys) for action, usual in zip(actions, ACTIONS, strict=True)
+              if action.keys != usual.keys}
+    return actions, keymap, tuple(problems)
+
+
+def first_screen(settings: PersonalSettings, screens: tuple[ScreenSpec, ...]) -> tuple[str, str]:
+    """The mode of the screen that settings want first, and why it is not that one; each "" where there is nothing."""
+    if not settings.screen:
+        return "", ""
+    wanted = settings.screen.lower()
+    found = next((spec.id for spec in screens if wanted in (spec.id, spec.word.lower(), spec.number)), "")
+    words = ", ".join(spec.word for spec in screens)
+    return found, "" if found else settings.problem("screen", f'no screen is called "{settings.screen}": {words}')
+
+
+def remember_view(watch: Watch, theme: str, screen: ScreenSpec) -> str:
+    """Write theme, interval, screen and visible columns into the settings; returns what was done, or why not."""
+    columns = tuple(column.id for column in watch.columns)
+    if frozenset(columns) == watch.usual:
+        columns = ()  # the usual ones, whatever another machine has of them
+    try:
+        path = remember(os.environ, theme=theme, interval=float(watch.interval), screen=screen.word, columns=columns)
+    except TurbotuiError as error:
+        return str(error)
+    return f"remembered theme, interval, screen and columns in {path}"
