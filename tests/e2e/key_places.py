@@ -272,7 +272,7 @@ ROOFLINE = Place("6", Where.ROOFLINE, ("sapphire-2s",), (160, 36), r"(?m)^ past:
 
 def _task(row: str) -> str:
     """The cursor on the row so far down: its name, its CPU and what it ran stand below, too."""
-    return (r"CPU%[▲▼].*\n" + rf"(?:.*\n){{{row}}}" + r" +\d+ +\d+ (\S.*?) +│ +(\d+) +[\d.]+ +([\d.]+) "
+    return (r"CPU%[▲▼].*\n" + rf"(?:.*\n){{{row}}}" + r" +\d+ +\d+ (\S.*?) +│ +[A-Za-z] +(\d+) +[\d.]+ +([\d.]+) "
             r"[\s\S]*\n (?:CPU% [\d.]+ % · )?\1 · ran .* · \3 s in all, on (?:CPU (?:\d+, )*\2\b|\d+ CPUs)")
 
 
