@@ -75,7 +75,7 @@ def tree_of(files: dict[str, Content]) -> tuple[ProcHost, Hierarchy]:
 
 def test_version_2_has_everything_in_one_tree() -> None:
     host, tree = tree_of(V2)
-    assert (tree.version, tree.mount, tree.controllers) == (2, "/sys/fs/cgroup", frozenset())
+    assert (tree.version, tree.top, tree.controllers) == (2, "/sys/fs/cgroup", frozenset())
     assert for_pressure(hierarchies(host)) == tree
     assert own_group(host, tree) == SCOPE
     assert list(tree.upwards(SCOPE)) == [SCOPE, SLICE, "/sys/fs/cgroup/user.slice", "/sys/fs/cgroup"]
@@ -94,7 +94,7 @@ def test_use_and_quota_of_version_2() -> None:
 def test_version_1_counts_in_trees_of_its_controllers() -> None:
     host, tree = tree_of(V1)
     trees = hierarchies(host)
-    assert (tree.version, tree.mount) == (1, "/sys/fs/cgroup/cpu,cpuacct")
+    assert (tree.version, tree.top) == (1, "/sys/fs/cgroup/cpu,cpuacct")
     assert for_accounting(trees) == tree
     own = own_group(host, tree)
     assert own == "/sys/fs/cgroup/cpu,cpuacct/job"
@@ -103,7 +103,7 @@ def test_version_1_counts_in_trees_of_its_controllers() -> None:
     unified = for_pressure(trees)
     assert unified is not None
     assert own_group(host, unified) == "/sys/fs/cgroup/unified"
-    assert stalls(host, unified.mount)["cpu.some"] == 5
+    assert stalls(host, unified.top)["cpu.some"] == 5
 
 
 def test_a_container_sees_its_own_group_as_the_mount() -> None:

@@ -182,7 +182,7 @@ def test_requested_idle_states_are_shares_and_counts_of_each_state() -> None:
                for name, text in names.items()}
     columns = {one.id: one for one in idle.cpuidle_columns(signals)}
     assert [name for name in columns if not name.endswith("!")] == [
-        "POLL", "POLL+", "C1-", "C1", "C1+", "C6-", "C6", "POLL%", "C1%", "C6%"]
+        "POLL", "POLL+", "C1-", "C1", "C1+", "C6-", "C6", "POLL%", "C1%", "C6%", "IdleExit%"]
     row = Row({"cpuidle.1.time": 0.5, "cpuidle.1.usage": 40.0, "cpuidle.1.below": 3.0, "cpuidle.1.above": 2.0}, 2.0)
     assert [columns[name].compute(row) for name in ("C1%", "C1", "C1+", "C1-", "C6%")] == [25.0, 40, 3, 2, None]
 
@@ -191,4 +191,4 @@ def test_idle_states_of_one_name_are_told_apart() -> None:
     signals = {f"cpuidle.{state}.name": Signal(f"cpuidle.{state}.name", Scope.SYSTEM, Unit.TEXT, Behavior.CONSTANT,
                                                Reduce.SAME, "", constant="C3") for state in (0, 1)}
     shares = [one.id for one in idle.cpuidle_columns(signals) if one.id.endswith("%")]
-    assert shares == ["C3.0%", "C3.1%"]
+    assert shares == ["C3.0%", "C3.1%", "IdleExit%"]

@@ -19,6 +19,8 @@ TEXT_COMES_IN = {
     "events/libpfm/library.py": "the path of the library in /proc/self/maps",
     "machine/code/isas.py": "the architecture of this process, which is only compared",
     "machine/own_files.py": "opens what it writes",
+    "machine/tasks/wait_times.py": "the namespace of processes of this one, which is only compared",
+    "opening/readings.py": "a glance at files of /proc before the host is loaded, made visible as the host does",
     "features/score/history.py": "names of the files of scores",
     "widgets/profiles.py": "names of the files of profiles, of which only plain ones are shown",
     "app/failures.py": "names of the reports that turbotui itself wrote",

@@ -31,13 +31,13 @@ class Hierarchy:
 
     Attributes:
         version: 1 or 2.
-        mount: the directory where it is mounted.
+        top: the directory where it is mounted.
         root: which of its groups is mounted there, "/" for all of them.
         controllers: of version 1, such as "cpu" and "cpuacct".
     """
 
     version: int
-    mount: str
+    top: str
     root: str = "/"
     controllers: frozenset[str] = frozenset()
 
@@ -45,18 +45,18 @@ class Hierarchy:
         """The directory of a group that is named as /proc/PID/cgroup names it, whether or not it can be seen here."""
         if self.root != "/" and (group == self.root or group.startswith(f"{self.root}/")):
             group = group[len(self.root):]
-        return f"{self.mount}/{group.strip('/')}".rstrip("/")
+        return f"{self.top}/{group.strip('/')}".rstrip("/")
 
     def name(self, directory: str) -> str:
         """The name of a group by its directory: "/" for the one that is mounted."""
-        return directory[len(self.mount):] or "/"
+        return directory[len(self.top):] or "/"
 
     def upwards(self, directory: str) -> Iterator[str]:
         """The directory and those above it, up to the mount."""
-        while directory.startswith(f"{self.mount}/"):
+        while directory.startswith(f"{self.top}/"):
             yield directory
             directory = directory.rpartition("/")[0]
-        yield self.mount
+        yield self.top
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +207,7 @@ def find_groups(host: Host, tree: Hierarchy, most: int = MOST_GROUPS) -> Groups:
     (cgroup-v2.rst, "Avoid Name Collisions"), unless it ends as units of systemd do.
     """
     found: list[str] = []
-    waiting = deque([tree.mount])
+    waiting = deque([tree.top])
     while waiting and len(found) < most:
         directory = waiting.popleft()
         if _has_none_below(host, tree, directory):  # most have none: one file is read instead of 60 names

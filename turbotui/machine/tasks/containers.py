@@ -12,7 +12,6 @@ The kubelet's are described in Kubernetes' documentation of logging, the others 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
@@ -22,7 +21,8 @@ from turbotui.errors import MachineError
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.tasks.group_names import group_name, group_paths
 from turbotui.machine.tasks.processes import processes
-from turbotui.untrusted import one_line, visible_in
+from turbotui.quantities.documents import parse_json
+from turbotui.untrusted import one_line
 
 DOCKER: Final = "/var/lib/docker/containers"
 PODMAN: Final = "/var/lib/containers/storage/overlay-containers/containers.json"
@@ -160,6 +160,6 @@ def _listing(host: Host, path: str) -> tuple[str, ...]:
 
 def _json(host: Host, path: str) -> object:
     try:
-        return visible_in(json.loads(host.read_text(path)))
+        return parse_json(host.read_text(path))
     except (HostError, ValueError):
         return None  # as above
