@@ -23,7 +23,7 @@ def _cell(row: str, column: str = "Busy%") -> str:
 _TABLE = {
     **_MENU, **_GRAPH,
     "columns": Promise("type to search", undo=ESC),
-    "category": Promise(r"frequency: \d+ columns hidden", typed=("f",), undo=("c", "f")),
+    "category": Promise(r"clock: \d+ columns hidden", typed=("f",), undo=("c", "f")),
     "search": Promise(_cell("cpu 62"), typed=("62",), undo=ESC),
     "search_next": Promise(_cell("cpu 56"), first=("/", "cpu5", "Enter"), now=_cell("cpu 5")),
     "filter": Promise(r"filter Busy%>50: \d+ rows", typed=("Busy%>50",), undo=ESC),
@@ -272,7 +272,8 @@ ROOFLINE = Place("6", Where.ROOFLINE, ("sapphire-2s",), (160, 36), r"(?m)^ past:
 
 def _task(row: str) -> str:
     """The cursor on the row so far down: its name, its CPU and what it ran stand below, too."""
-    return (r"CPU%[▲▼].*\n" + rf"(?:.*\n){{{row}}}" + r" +\d+ +\d+ (\S.*?) +│ +[A-Za-z] +(\d+) +[\d.]+ +([\d.]+) "
+    return (r"CPU%[▲▼].*\n" + rf"(?:.*\n){{{row}}}"
+            + r" +\d+ +\d+ (\S.*?) +│ +[A-Za-z] +(?:\S+ +)?(\d+) +[\d.]+ +([\d.]+) "
             r"[\s\S]*\n (?:CPU% [\d.]+ % · )?\1 · ran .* · \3 s in all, on (?:CPU (?:\d+, )*\2\b|\d+ CPUs)")
 
 

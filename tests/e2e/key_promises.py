@@ -83,7 +83,7 @@ class Place:
 
 
 MARKS = {"0": "┌ Load ", "1": r"(?m)^ Package  CPU │|^ +CPU │",
-         "2": r"(?m)^ machine +│", "3": r"(?m)below \S+ .*unknown",
+         "2": r"(?m)^ machine +│", "3": r"(?m)^ \S+ +0 .* unknown",
          "4": r"┌ package 0|nothing holds", "5": r"\d x (uncore|nvidia)|No uncore PMU",
          "6": r"arithmetic intensity|No point can be placed", "7": "watching everything",
          "8": r"(?m)^ program +│ turbotui version",
@@ -119,7 +119,7 @@ EVERYWHERE = {
     "reset": Promise("least, greatest and mean start anew"),
     "tcc": Promise("TCC target in °C", undo=ESC),
     "theme": Promise("theme contrast", undo=("T", "T")),
-    "past_back": Promise(_PAST, first=("Enter", "Enter"), now=r"#([3-9]|\d\d)", undo=("BSpace",)),
+    "past_back": Promise(_PAST, undo=("BSpace",)),
     "past_on": Promise(compared=_later, first=("{",), now=_PAST, undo=("BSpace",)),
     "past_far_back": Promise(_PAST, undo=("BSpace",)),
     "past_far_on": Promise(compared=_later, first=("{",), now=_PAST, gone=_PAST),

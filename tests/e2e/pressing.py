@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,11 @@ _NAMES = {"question_mark": "?", "slash": "/", "backslash": "\\", "greater_than_s
           "pageup": "PPage", "pagedown": "NPage", "ctrl+b": "C-b", "ctrl+f": "C-f", "home": "Home", "end": "End",
           "left_square_bracket": "[", "right_square_bracket": "]", "comma": ",", "full_stop": ".", "at": "@",
           "left_curly_bracket": "{", "right_curly_bracket": "}", "left_parenthesis": "(", "right_parenthesis": ")",
-          "backspace": "BSpace", "ctrl+r": "C-r"}
+          "backspace": "BSpace", "ctrl+r": "C-r", "ctrl+s": "C-s"}
+
+
+_PAST_FRAMES = 4
+"""Frames after which there is a past to step back into."""
 
 
 def named(key: str) -> str:
@@ -140,8 +145,15 @@ class Pressing:
             if self.terminal.until(lambda text: self._is_home(text) and re.search(self.place.ready, text), seconds=1.0):
                 break
             self.terminal.press("Enter")
+        self._make_past()
         self._settle()
         assert re.search(self.place.ready, self._rest), self._rest
+
+    def _make_past(self) -> None:
+        """End intervals one after the other; those that are ended at once are one."""
+        while (seen := sequence(self.terminal.picture)) < _PAST_FRAMES:
+            self.terminal.press("Enter")
+            assert self.terminal.until(partial(_is_later, seen)), self.terminal.picture
 
     def _settle(self) -> None:
         """Wait until every key has been followed: a sentence that one begins is there, and gone again."""
@@ -166,7 +178,8 @@ class Pressing:
         terminal, home = self.terminal, self.place.home
         terminal.press(*promise.first)
         before = terminal.until(lambda text: re.search(promise.now or home, text)
-                                and not promise.kept(text, text, home))
+                                and not promise.kept(text, text, home)
+                                and text == terminal.picture)  # parts of a screen are not written at one instant
         terminal.press(key, *promise.typed)
         return bool(before and terminal.until(lambda text: promise.kept(before, text, home)))
 
@@ -183,6 +196,10 @@ def sequence(picture: str) -> int:
     """Number of the frame on the screen."""
     found = re.search(r"#(\d+)", picture)
     return int(found[1]) if found else 0
+
+
+def _is_later(number: int, picture: str) -> bool:
+    return sequence(picture) > number
 
 
 def press_rows(folder: Path, place: Place) -> None:

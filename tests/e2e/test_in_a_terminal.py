@@ -59,7 +59,7 @@ def test_a_signal_leaves_the_terminal_as_it_was(dashboard: Running, number: sign
 def test_escape_never_quits_and_swallows_no_key_behind_it(dashboard: Running) -> None:
     dashboard.until(rb"#[1-9]")
     dashboard.press(b"\x1b?")
-    dashboard.until(rb"Everywhere")
+    dashboard.until(rb"keys and columns")
     dashboard.press(b"\x1b9")
     dashboard.until(rb"gives.*why")
     assert dashboard.process.poll() is None
