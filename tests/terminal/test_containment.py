@@ -66,7 +66,7 @@ def test_a_window_that_fails_is_closed_with_a_sentence(start: Start, tmp_path: P
     running.press(b"3")
     running.until(rb"package 0")
     running.press(b"?")
-    running.until(rb"Everywhere")
+    running.until(rb"keys and columns")
     running.press(b"q")
     running.until(rb"#\d")
     running.press(b"q")

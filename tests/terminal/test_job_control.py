@@ -68,11 +68,11 @@ def test_ctrl_z_and_fg_again_and_again(shell: Shell) -> None:
 
 def test_ctrl_z_stops_it_under_a_window_too(shell: Shell) -> None:
     shell.press(b"?")
-    shell.until(b"Everywhere")
+    shell.until(b"keys and columns")
     shell.press(b"\x1a")
     shell.until(LEFT + b".*Stopped.*" + PROMPT)
     shell.press(b"fg\r")
-    shell.until(rb"\x1b\[\?1049h.*Everywhere")
+    shell.until(rb"\x1b\[\?1049h.*keys and columns")
     shell.press(b"q")
     shell.until(rb"#\d")
     assert_usual(shell.modes_after_q())
