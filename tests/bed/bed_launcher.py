@@ -85,7 +85,7 @@ def _enter(base: str, door: socket.socket) -> int:
     machine = f"{served}/machine"
     for below in ("proc", "proc/sys/kernel"):
         for name in os.listdir(f"{machine}/{below}"):
-            if name != "sys":
+            if name not in ("self", "sys") and not name.isdecimal():  # these stay the running program's own
                 _bind(f"{machine}/{below}/{name}", f"/{below}/{name}")
     _serve_devices(machine, f"{base}/dev")
     _mount(f"{machine}/sys", "/sys", None, _BIND)

@@ -39,10 +39,9 @@ def test_rows_go_and_come_and_totals_are_of_those_that_are_there(how: str, words
     place(host._root.children, _CPUSET, File(lambda _now: cpuset[0]))
 
     def narrow(running: Running, cpus: Iterable[int]) -> None:
-        if how == "affinity":
-            by_affinity(running, cpus)
-        else:
+        if how == "cpuset":  # the kernel then changes the affinity of every task in it, too (cpusets(7))
             cpuset[0] = f"{format_cpulist(cpus)}\n"
+        by_affinity(running, cpus)
 
     # the page cache would go on showing what a file said when it was read first: as the kernel's, ours has no memory
     fake = FakeMachine(host, plugging=True)

@@ -41,7 +41,8 @@ def answers() -> dict[str, str]:
 def test_a_group_of_a_thread_counts_every_instruction(answers: dict[str, str]) -> None:
     counted = {int(rounds): tries for rounds, tries in json.loads(answers["counts"]).items()}
     (few, short), (many, long) = ((rounds, min(one[2] for one in tries)) for rounds, tries in counted.items())
-    assert long - short == (many - few) * _LOOP
+    # what the interpreter does between two readings may differ by some instructions, and by less than one round
+    assert abs(long - short - (many - few) * _LOOP) < _LOOP
     for tries in counted.values():
         for enabled, running, instructions, cycles in tries:
             assert enabled == running

@@ -73,10 +73,12 @@ def run(arguments: argparse.Namespace) -> int:
 
     settings = read_settings(os.environ)
     arguments.screen = arguments.screen or ("" if settings.screen else _FIRST_SCREEN)
-    if os.environ.get("TERM", "dumb") in _PLAIN:
+    from turbotui.opening.terminal import GROUNDS, OpeningTerminal  # noqa: PLC0415 - as above
+
+    doubtful = arguments.profile is not None or (arguments.theme or "ansi") not in {"ansi", *GROUNDS}
+    if os.environ.get("TERM", "dumb") in _PLAIN or doubtful:  # what may be refused is refused on the person's screen
         return _show(arguments, abilities, settings, None)
     from turbotui.opening.readings import read_glance  # noqa: PLC0415 - as above
-    from turbotui.opening.terminal import OpeningTerminal  # noqa: PLC0415 - as above
     from turbotui.opening.waiting import LeftError, Opening  # noqa: PLC0415 - as above
 
     here = arguments.machine is None and arguments.sysroot == "/"
