@@ -15,6 +15,9 @@ from patience import PATIENCE
 
 DASHBOARD = (sys.executable, "-m", "turbotui", "--machine", "guest", "-i", "0.2")
 
+_INHERITED = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+"""Without the size that pytest-xdist has for its workers, which would come before the terminal's own."""
+
 
 class BarePty:
     """A program in a pseudo-terminal of 100 columns and 30 lines that is held by hand.
@@ -33,7 +36,7 @@ class BarePty:
         leader = [sys.executable, "-c", _TAKE_OVER] if controlling else []
         self.process = subprocess.Popen([*leader, *words], stdin=slave, stdout=slave, stderr=slave,  # noqa: S603 - ourselves
                                         start_new_session=True,
-                                        env={**os.environ, "TERM": "xterm-256color", **(environment or {})})
+                                        env={**_INHERITED, "TERM": "xterm-256color", **(environment or {})})
         self.output = b""
 
     def take(self, seconds: float) -> bytes:
