@@ -105,7 +105,7 @@ def _running(peer: Peer, size: tuple[int, int]) -> Iterator[Terminal]:
 
 
 def _drain(terminals: Sequence[Terminal], seconds: float) -> None:
-    """Take what all of them write, so that none waits for its terminal."""
+    """Read the terminals of all programs, so that no program waits for its terminal."""
     threads = [threading.Thread(target=_drain_one, args=(terminal, seconds)) for terminal in terminals]
     for thread in threads:
         thread.start()

@@ -79,7 +79,7 @@ def command_costs(runs: int) -> dict[str, float]:
 
 
 def starts(runs: int) -> dict[str, Start]:
-    """How soon each program with a screen that is installed here paints, and obeys."""
+    """Milliseconds to the first paint and to the end after `q`, of each installed program with a screen."""
     found: dict[str, list[Start]] = {}
     for _ in range(runs):
         for name, words, picture, differences in SCREENS:

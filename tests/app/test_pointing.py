@@ -1,4 +1,4 @@
-"""Who runs on a CPU, where a task ran, and what a person may do about it."""
+"""The keys `i` and `X`: tasks of a CPU, CPUs of a task, and command lines that a person may run on a task."""
 
 from __future__ import annotations
 

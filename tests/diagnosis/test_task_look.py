@@ -1,4 +1,4 @@
-"""Who has to do with a finding, by the files of /proc: names, control groups, threads."""
+"""Tasks and control groups that a finding names, found by the files of /proc."""
 
 from __future__ import annotations
 

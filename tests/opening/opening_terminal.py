@@ -28,7 +28,7 @@ class Screen:
         os.write(self.master, text)
 
     def until(self, what: bytes) -> bytes:
-        """Take output until it holds this; gives all of it."""
+        """Read output until it contains `what`; returns all output read so far."""
         while what not in self.output:
             ready, _, _ = select.select([self.master], [], [], PATIENCE)
             assert ready, f"{what!r} never came: {self.output[-500:]!r}"

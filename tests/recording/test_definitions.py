@@ -87,7 +87,7 @@ def _with(value: object, path: tuple[str | int, ...], wrong: object) -> object:
 
 
 def _plain(value: object) -> object:
-    """As JSON gives it back: tuples are lists."""
+    """A value as it is after a round trip through JSON, which makes lists of tuples."""
     if isinstance(value, Mapping):
         return {key: _plain(one) for key, one in value.items()}
     return [_plain(one) for one in value] if isinstance(value, list | tuple) else value

@@ -26,7 +26,7 @@ TERMINALS = {
 SEQUENCE = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|[()].|[=>78])")
 STYLE = re.compile(rb"\x1b\[([0-9;]*)m")
 COLOURS = {*range(30, 39), *range(40, 49), *range(90, 98), *range(100, 108)}
-"""Of ECMA-48 8.3.117 and XTerm Control Sequences; 39 and 49 are the terminal's own."""
+"""SGR numbers that set a colour (ECMA-48 8.3.117, XTerm Control Sequences); 39 and 49 are the terminal's own."""
 REVERSE = 7
 
 

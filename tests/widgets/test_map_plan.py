@@ -1,4 +1,4 @@
-"""Where CPUs stand on the map: everyone once, caches and kinds of core apart, packages and nodes named."""
+"""The layout of the map: each CPU once, caches and kinds of core apart, packages and nodes named."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         return False
 
     def drop_cursor(self) -> None:
-        """Take the cursor away, on screens that do without."""
+        """Leave the screen without a cursor, where a screen can be without one; nothing here."""
 
     # Texts
 

@@ -1,4 +1,4 @@
-"""How the dashboard begins with a person's settings, and how the key that remembers writes them."""
+"""Settings in the dashboard: keys and first screen at the start, and what Ctrl+S writes."""
 
 from __future__ import annotations
 
