@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from turbotui.app.actions import ACTIONS
 from turbotui.app.own_keys import PRESETS, with_keys
+from turbotui.app.player import Player
 from turbotui.app.settings import PersonalSettings, parse_settings, read_settings, remember
 from turbotui.errors import TurbotuiError
 
@@ -129,3 +130,15 @@ async def test_theme_and_screen_of_the_settings_are_the_first(tmp_path: Path, mo
         await pilot.pause()
     found = read_settings({"XDG_CONFIG_HOME": str(tmp_path)})
     assert (found.theme, found.screen, found.columns) == ("ansi", "power", ())
+
+
+async def test_the_interval_of_a_recording_is_not_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    async with dashboard(FakeSession()) as (app, pilot):
+        assert app.watched.cursor is not None
+        app.watched.player = Player(app.watched.cursor, 1.0)
+        await pilot.press("ctrl+s")
+        await pilot.pause()
+    found = read_settings({"XDG_CONFIG_HOME": str(tmp_path)})
+    assert found.theme == "calm"
+    assert found.interval is None

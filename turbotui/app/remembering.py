@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from turbotui.app.actions import ACTIONS, Action
 from turbotui.app.settings import PersonalSettings, remember
+from turbotui.app.watched import FarSession
 from turbotui.errors import TurbotuiError
 
 if TYPE_CHECKING:
@@ -51,8 +52,10 @@ def remember_view(watch: Watch, theme: str, screen: ScreenSpec) -> str:
     columns = tuple(column.id for column in watch.columns)
     if frozenset(columns) == watch.usual:
         columns = ()  # the usual ones, whatever another machine has of them
+    own = watch.player is None and not isinstance(watch.session, FarSession)  # else a recording's or collector's
+    interval = {"interval": float(watch.interval)} if own else {}
     try:
-        path = remember(os.environ, theme=theme, interval=float(watch.interval), screen=screen.word, columns=columns)
+        path = remember(os.environ, theme=theme, screen=screen.word, columns=columns, **interval)
     except TurbotuiError as error:
         return str(error)
     return f"remembered theme, interval, screen and columns in {path}"
