@@ -142,3 +142,9 @@ async def test_the_interval_of_a_recording_is_not_remembered(tmp_path: Path, mon
     found = read_settings({"XDG_CONFIG_HOME": str(tmp_path)})
     assert found.theme == "calm"
     assert found.interval is None
+
+
+async def test_a_screen_that_is_not_there_is_told_and_the_usual_one_shown() -> None:
+    async with dashboard(FakeSession(), settings=parse_settings('screen = "nosuch"\n', "s.toml")) as (app, _):
+        assert app.current_mode == "overview"
+        assert 'line 1: no screen is called "nosuch"' in text_of(app, "status")

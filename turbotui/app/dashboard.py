@@ -114,7 +114,7 @@ class TurbotuiApp(FramesApp):
             raise UsageError(f'no theme is called "{theme}"; there are {", ".join(known.name for known in THEMES)}')
         rich = abilities.colours and not abilities.sixteen
         self.actions, self._own_keys, problems = own_actions(settings)
-        wanted, unknown = first_screen(settings, SCREENS)
+        wanted, unknown = first_screen(settings)
         if settings.theme and settings.theme not in self.available_themes:
             problems = (*problems, settings.problem("theme", f'no theme is called "{settings.theme}"'))
         self._problems = tuple(filter(None, (*settings.problems, *problems, unknown)))

@@ -7,13 +7,16 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from turbotui.app.actions import ACTIONS, Action
+from turbotui.app.screen_table import screen_named
 from turbotui.app.settings import PersonalSettings, remember
 from turbotui.app.watched import FarSession
-from turbotui.errors import TurbotuiError
+from turbotui.errors import TurbotuiError, UsageError
 
 if TYPE_CHECKING:
     from turbotui.app.watch import Watch
     from turbotui.feature import ScreenSpec
+
+_USUAL_SCREEN = "overview"
 
 
 def own_actions(settings: PersonalSettings) -> tuple[tuple[Action, ...], Mapping[str, str], tuple[str, ...]]:
@@ -37,14 +40,14 @@ def own_actions(settings: PersonalSettings) -> tuple[tuple[Action, ...], Mapping
     return actions, keymap, tuple(problems)
 
 
-def first_screen(settings: PersonalSettings, screens: tuple[ScreenSpec, ...]) -> tuple[str, str]:
-    """The mode of the screen that settings want first, and why it is not that one; each "" where there is nothing."""
+def first_screen(settings: PersonalSettings) -> tuple[str, str]:
+    """The mode of the screen that settings want first, and what is wrong with it; each "" where there is nothing."""
     if not settings.screen:
         return "", ""
-    wanted = settings.screen.lower()
-    found = next((spec.id for spec in screens if wanted in (spec.id, spec.word.lower(), spec.number)), "")
-    words = ", ".join(spec.word for spec in screens)
-    return found, "" if found else settings.problem("screen", f'no screen is called "{settings.screen}": {words}')
+    try:
+        return screen_named(settings.screen), ""
+    except UsageError as error:
+        return _USUAL_SCREEN, settings.problem("screen", str(error))
 
 
 def remember_view(watch: Watch, theme: str, screen: ScreenSpec) -> str:
