@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from turbotui import recording
 from turbotui.cli import main
 from turbotui.machine.gathered.documents import read_gathered
 from turbotui.machine.gathered.host import GatheredHost, gathered_host
 from turbotui.machine.host import HostKind
 from turbotui.machine.machine import read_machine
 from turbotui.quantities.scope import Scope
-from turbotui.quantities.signals import Signal
+from turbotui.quantities.signals import Behavior, Signal
 from turbotui.sampling.capabilities import probe_sources
 from turbotui.sources import SOURCES
 
@@ -85,3 +86,20 @@ def test_nothing_of_it_tells_whose_it_was(path: Path) -> None:
     telling = ("hostname", "machine-id", "boot_id", "_serial", "uuid")
     assert {machine.files[name] for name in machine.files if name.endswith(telling)} <= {b"scrubbed\n"}
     assert b"root=" not in machine.files.get("/proc/cmdline", b"")
+
+
+@gathered
+def test_the_counters_of_its_recording_only_rise(path: Path) -> None:
+    """A recording that is decoded by other rules than it was written by has readings of no machine."""
+    with recording.read(str(path)) as journal:
+        assert journal.check() == ()
+        frames = [frame for frame in journal.frames() if frame.older is not None]
+    assert frames
+    for frame in frames:
+        signals, begin, end = frame.capabilities.signals, frame.newer.started_ns, frame.newer.started_ns + 10**10
+        assert all(begin <= stamp < end for stamps in frame.newer.stamps.values() for stamp in stamps if stamp)
+        for name, readings in frame.newer.values.items():
+            signal, before = signals[name], frame.older_values(name)
+            if signal.behavior is Behavior.COUNTER and signal.width_bits >= 64 and before is not None:
+                assert all(old <= new for old, new in zip(before, readings, strict=True)
+                           if isinstance(old, int) and isinstance(new, int)), name
