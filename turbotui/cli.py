@@ -138,13 +138,27 @@ def _dispatch(command: Command, words: list[str]) -> int:
     module.add_arguments(parser)
     own, rest = _parted(words) if command.runs else (words, [])
     try:
-        arguments = parser.parse_args(own)
+        arguments = parser.parse_args(_with_values(own))
     except SystemExit:  # --help and --version are printed, and what cannot be written is still to show
         return 0
     if command.runs:
         arguments.command = rest
     status: int = module.run(arguments)
     return status
+
+
+def _with_values(words: list[str]) -> list[str]:
+    """The words with times that begin with a minus (`--from -30m`) joined to their options: `--from=-30m`.
+
+    argparse takes such a word for an option, though no option begins with a digit.
+    """
+    found: list[str] = []
+    for word in words:
+        if len(word) > 1 and word[0] == "-" and word[1].isdecimal() and found and found[-1].startswith("--"):
+            found[-1] = f"{found[-1]}={word}"
+        else:
+            found.append(word)
+    return found
 
 
 def _parted(words: list[str]) -> tuple[list[str], list[str]]:
