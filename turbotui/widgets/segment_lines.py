@@ -47,7 +47,7 @@ class SegmentLines(Widget):
     @property
     def text(self) -> str:
         """The drawn text, without colours."""
-        return "\n".join("".join(text for text, _ in line) for line in self._segments)
+        return "\n".join("".join(text for text, _ in line).rstrip() for line in self._segments)
 
     def show(self, lines: Sequence[Sequence[TextSegment]], hot: Sequence[Hot] = ()) -> None:
         """Show these lines."""

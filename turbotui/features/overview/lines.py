@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from textual import events
-from textual.geometry import Region
 from textual.message import Message
-from textual.strip import Strip
-from textual.widget import Widget
 
 from turbotui.dataclass import dataclass
-from turbotui.widgets.direct import draw_lines
-from turbotui.widgets.painter import TextSegment, merged
+from turbotui.widgets.painter import merged
 from turbotui.widgets.panel import Line, Target
-from turbotui.widgets.role_styles import Palette, role_css
+from turbotui.widgets.segment_lines import SegmentLines
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +59,10 @@ def nearest(places: Sequence[CellPlace], here: CellPlace, across: int, down: int
     return None if best is None else best[1]
 
 
-class OverviewLines(Widget):
-    """Draws lines; one that stays the same is not drawn again."""
+class OverviewLines(SegmentLines):
+    """Lines that are made for the widget's size; clicks are told with their places."""
 
-    DEFAULT_CSS = role_css("OverviewLines") + " OverviewLines { height: 1fr; }"
-
-    can_focus = False
+    DEFAULT_CSS = "OverviewLines { height: 1fr; }"
 
     @dataclass()
     class Clicked(Message):
@@ -81,58 +75,18 @@ class OverviewLines(Widget):
     def __init__(self, resized: Callable[[], None], *, id: str | None = None) -> None:  # noqa: A002 - Textual's word
         super().__init__(id=id)
         self._resized = resized
-        self._palette = Palette(self, final=True)
-        self._segments: list[list[TextSegment]] = []
-        self._strips: dict[int, Strip] = {}
         self.lines: Sequence[Line] = ()
 
-    @property
-    def text(self) -> str:
-        """The drawn text, without colours."""
-        return "\n".join("".join(text for text, _ in line).rstrip() for line in self._segments)
-
-    def show(self, lines: Sequence[Line]) -> None:
+    def show_lines(self, lines: Sequence[Line]) -> None:
         """Show these lines."""
         self.lines = lines
-        old = self._segments
-        self._segments = fresh = [merged([(span.text, span.role) for span in line]) for line in lines]
-        if len(old) != len(fresh):
-            self._strips.clear()
-            self.refresh()
-            return
-        dirty = [y for y, (before, now) in enumerate(zip(old, fresh, strict=True)) if before != now]
-        for y in dirty:
-            self._strips.pop(y, None)
-        if dirty:
-            draw_lines(self, {y: self.render_line(y) for y in dirty})
-
-    def render_line(self, y: int) -> Strip:
-        """One line of the widget."""
-        strip = self._strips.get(y)
-        if strip is None:
-            segments = self._segments[y] if y < len(self._segments) else ()
-            strip = self._strips[y] = self._palette.strip(segments, self.size.width)
-        return strip
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """Some lines of the widget, which has no border and no padding, in colours that are through the filters."""
-        strips = [self.render_line(y) for y in crop.line_range]
-        if crop.x == 0 and crop.right == self.size.width:
-            return strips
-        return [strip.crop(crop.x, crop.right) for strip in strips]
-
-    def notify_style_update(self) -> None:
-        """Forget colours when the theme changes."""
-        super().notify_style_update()
-        self._palette.clear()
-        self._strips.clear()
+        self.show([merged([(span.text, span.role) for span in line]) for line in lines])
 
     def on_resize(self) -> None:
         """Have the lines made for the new size."""
-        self._strips.clear()
-        self._segments = []
+        super().on_resize()  # before they are made: Textual runs the base's handler by itself too, but after this one
         self._resized()
 
-    def on_click(self, event: events.Click) -> None:
+    async def on_click(self, event: events.Click) -> None:
         """Tell the screen."""
         self.post_message(self.Clicked(event.x, event.y, event.chain))

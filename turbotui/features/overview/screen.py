@@ -115,7 +115,7 @@ class OverviewScreen(WatchScreen):
         scene = OverviewScene(frame, watch.history, None if watch.in_past else self._look, self._has_tasks,
                       watch.interval if frame.seconds is None else frame.seconds, watch.levels,
                       self._cursor, self._note())
-        self._lines.show(self._painter.lines(scene, size.width, size.height))
+        self._lines.show_lines(self._painter.lines(scene, size.width, size.height))
 
     def _note(self) -> str:
         """How many sources of numbers cannot be read here; counted once for what probing found."""
