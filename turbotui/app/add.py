@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
-from textual.app import ComposeResult
-from textual.containers import Vertical
+from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from turbotui.app.field_window import FieldWindow
@@ -40,19 +39,18 @@ class AddCounter(FieldWindow):
     AddCounter #said { height: auto; max-height: 6; color: $tui-dim; }
     """
 
+    heading = "add a column"
+    hint = "Tab complete · Enter add · Delete remove · Esc close"
+
     def __init__(self, watch: Watch, changed: Callable[[CounterColumn | None], None]) -> None:
         super().__init__()
         self._watch = watch
         self._changed = changed
 
-    def compose(self) -> ComposeResult:
+    def parts(self) -> Iterable[Widget]:
         """Field, sentence, completions and added counters."""
-        with Vertical(classes="window") as window:
-            window.border_title = "add a column"
-            window.border_subtitle = "Tab complete · Enter add · Delete remove · Esc close"
-            yield Input(placeholder="event, NAME=formula, set:, msr0x, perf/, /sys/, pmt,", select_on_focus=False)
-            yield Static(_INTRODUCTION, id="said", markup=False)
-            yield Listing()
+        field = Input(placeholder="event, NAME=formula, set:, msr0x, perf/, /sys/, pmt,", select_on_focus=False)
+        return field, Static(_INTRODUCTION, id="said", markup=False), Listing()
 
     def fill(self) -> None:
         """List the completions of the text in the field, and the counters that were added."""

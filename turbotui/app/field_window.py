@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from turbotui.app.list_window import ListWindow
 
@@ -21,10 +21,6 @@ class FieldWindow(ListWindow):
     def action_take(self) -> None:
         """Put what is under the cursor of the list into the field."""
         raise NotImplementedError
-
-    def say(self, text: str) -> None:
-        """Show a sentence below the field."""
-        self.query_one("#said", Static).update(text)
 
     def put(self, text: str) -> None:
         """Put a text into the field, to go on typing behind it."""

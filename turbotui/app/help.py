@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 
 from turbotui.app.actions import ACTIONS, Action, Where, actions_of
-from turbotui.app.modal import Window
+from turbotui.app.list_window import MenuWindow
 from turbotui.app.watch import Watch
 from turbotui.widgets.cells import (
     MARK_AMBER,
@@ -73,14 +71,11 @@ def help_items(watch: Watch, screens: tuple[tuple[str, str, str], ...], here: Wh
     return items
 
 
-class Help(Window[None]):
+class Help(MenuWindow[None]):
     """Window with the keys and the columns."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "move(-1)", "up", show=False),
-        Binding("down,j", "move(1)", "down", show=False),
-        Binding("pageup", "move(-20)", "page up", show=False),
-        Binding("pagedown,space", "move(20)", "page down", show=False),
+        Binding("space", "page(1)", "page down", show=False),
         Binding("home", "move(-100000)", "top", show=False),
         Binding("end", "move(100000)", "bottom", show=False),
         Binding("question_mark,f1", "close", "close", show=False),
@@ -90,23 +85,16 @@ class Help(Window[None]):
     Help > .window { height: 90%; max-width: 110; }
     """
 
+    heading = "keys and columns"
+    hint = "↓ PgDn scroll · Esc close"
+    page = 20
+
     def __init__(self, watch: Watch, screens: tuple[tuple[str, str, str], ...], here: Where | None = None) -> None:
         super().__init__()
         self._watch = watch
         self._screens = screens
         self._here = here
 
-    def compose(self) -> ComposeResult:
-        """The text in a window."""
-        with Vertical(classes="window") as window:
-            window.border_title = "keys and columns"
-            window.border_subtitle = "↓ PgDn scroll · Esc close"
-            yield Listing()
-
     def on_mount(self) -> None:
         """Fill the window with keys and columns."""
         self.query_one(Listing).show(help_items(self._watch, self._screens, self._here, actions_of(self.app)))
-
-    def action_move(self, by: int) -> None:
-        """Scroll the text."""
-        self.query_one(Listing).move(by)

@@ -1,16 +1,73 @@
-"""Windows with a line to type into and a list that follows it: letters go to the field, arrows to the list."""
+"""Windows with a list: a menu, and a line to type into with a list that follows it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from turbotui.app.modal import Window
+from turbotui.app.modal import Result, Window
 from turbotui.widgets.listing import Listing
+
+
+class ListingWindow(Window[Result]):
+    """Window with a list in which one moves.
+
+    Attributes:
+        heading, hint: in the window's frame.
+    """
+
+    heading: str = ""
+    hint: str = "Esc close"
+
+    def compose(self) -> ComposeResult:
+        """The parts of the window in their frame."""
+        with Vertical(classes="window") as window:
+            window.border_title = self.heading.replace("[", "\\[")
+            window.border_subtitle = self.hint
+            yield from self.parts()
+
+    def parts(self) -> Iterable[Widget]:
+        """What stands in the frame, from the top down."""
+        return (Listing(),)
+
+    def action_move(self, by: int) -> None:
+        """Move in the list."""
+        self.query_one(Listing).move(by)
+
+
+class MenuWindow(ListingWindow[Result]):
+    """Window with a list from which one line is taken.
+
+    Attributes:
+        page: items that the page keys pass over.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "move(-1)", "up", show=False),
+        Binding("down,j", "move(1)", "down", show=False),
+        Binding("pageup", "page(-1)", "page up", show=False),
+        Binding("pagedown", "page(1)", "page down", show=False),
+        Binding("enter", "choose", "choose"),
+    ]
+
+    page: int = 10
+
+    def action_page(self, by: int) -> None:
+        """Move in the list by pages."""
+        self.action_move(by * self.page)
+
+    def action_choose(self) -> None:
+        """Take the line under the cursor; without lines to take there is nothing to do."""
+
+    def on_listing_chosen(self) -> None:
+        """Take the line that was clicked."""
+        self.action_choose()
 
 
 class SearchField(Input):
@@ -21,11 +78,12 @@ class SearchField(Input):
         return key != "space" and super().check_consume_key(key, character)
 
 
-class ListWindow(Window[None]):
-    """Window with a field and a list that follows what is typed.
+class ListWindow(ListingWindow[None]):
+    """Window with a field and a list that follows what is typed: letters go to the field, arrows to the list.
 
     Attributes:
         first: the key that the list's cursor begins on; "": the first there is.
+        said: selects the widget of the sentences that the window says.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -36,6 +94,7 @@ class ListWindow(Window[None]):
     ]
 
     first: str = ""
+    said: str = "#said"
 
     def fill(self) -> None:
         """Show what the list has for the text in the field."""
@@ -55,9 +114,9 @@ class ListWindow(Window[None]):
         """Fill the list for the text in the field."""
         self.fill()
 
-    def action_move(self, by: int) -> None:
-        """Move in the list."""
-        self.query_one(Listing).move(by)
+    def say(self, text: str) -> None:
+        """Show a sentence: what is meant, what was done, or why typed text is refused."""
+        self.query_one(self.said, Static).update(text)
 
 
 class PickWindow(ListWindow):
@@ -66,7 +125,6 @@ class PickWindow(ListWindow):
     Space or a click shows and hides what is under the cursor; the table changes at once.
 
     Attributes:
-        heading, hint: in the window's frame.
         placeholder: in the empty field.
     """
 
@@ -81,18 +139,15 @@ class PickWindow(ListWindow):
     PickWindow #about { color: $foreground; border-top: solid $tui-rule; padding: 0; }
     """
 
-    heading: str = "columns"
-    hint: str = "type to search · Space show/hide · Esc close"
+    heading = "columns"
+    hint = "type to search · Space show/hide · Esc close"
+    said = "#about"
     placeholder: str = "search"
 
-    def compose(self) -> ComposeResult:
+    def parts(self) -> Iterable[Widget]:
         """Search field, list, what the line under the cursor means."""
-        with Vertical(classes="window") as window:
-            window.border_title = self.heading
-            window.border_subtitle = self.hint
-            yield SearchField(placeholder=self.placeholder, select_on_focus=False)
-            yield Listing()
-            yield Static("", id="about", markup=False)
+        field = SearchField(placeholder=self.placeholder, select_on_focus=False)
+        return field, Listing(), Static("", id="about", markup=False)
 
     def action_show_or_hide(self) -> None:
         """Show or hide what is under the cursor."""
@@ -101,7 +156,3 @@ class PickWindow(ListWindow):
     def on_listing_chosen(self) -> None:
         """Show or hide the clicked line."""
         self.action_show_or_hide()
-
-    def say(self, text: str) -> None:
-        """Show what the line under the cursor means, or why typed text is refused."""
-        self.query_one("#about", Static).update(text)

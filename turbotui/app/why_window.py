@@ -7,11 +7,9 @@ import textwrap
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Final
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 
-from turbotui.app.modal import Window
+from turbotui.app.list_window import MenuWindow
 from turbotui.app.watch import Watch
 from turbotui.app.watched import FarSession
 from turbotui.diagnosis.diagnosis import MachineDiagnosis
@@ -29,25 +27,22 @@ _GUESSED: Final = "~"
 """Before what is only possible, as before estimated cells."""
 
 
-class WhyWindow(Window[str]):
+class WhyWindow(MenuWindow[str]):
     """Gives the key of a screen, None where nobody chose one.
 
     The minute before is judged first, by the frames that are kept of it; then each new frame is. Tasks and control
     groups are looked at while the window is open, beside the keys and the frames.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "move(-1)", "up", show=False),
-        Binding("down,j", "move(1)", "down", show=False),
-        Binding("pageup", "move(-3)", "page up", show=False),
-        Binding("pagedown", "move(3)", "page down", show=False),
-        Binding("enter", "choose", "choose"),
-        Binding("W", "close", "close", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("W", "close", "close", show=False)]
 
     DEFAULT_CSS = """
     WhyWindow > .window { height: 80%; }
     """
+
+    heading = "why is it slow?"
+    hint = "Enter goes to its screen · Esc close"
+    page = 3
 
     def __init__(self, watch: Watch) -> None:
         super().__init__()
@@ -72,13 +67,6 @@ class WhyWindow(Window[str]):
     def text(self) -> str:
         """What the window shows, for tests."""
         return self.query_one(Listing).text
-
-    def compose(self) -> ComposeResult:
-        """Lay out the list of findings."""
-        with Vertical(classes="window") as window:
-            window.border_title = "why is it slow?"
-            window.border_subtitle = "Enter goes to its screen · Esc close"
-            yield Listing()
 
     def on_mount(self) -> None:
         """Judge the minute before, and look at tasks."""
@@ -148,19 +136,11 @@ class WhyWindow(Window[str]):
             items += _wrapped(not_judged, width, "", StyleRole.DIM)
         self.query_one(Listing).show(items)
 
-    def action_move(self, by: int) -> None:
-        """Move from finding to finding."""
-        self.query_one(Listing).move(by)
-
     def action_choose(self) -> None:
         """Go to the screen of the finding under the cursor."""
         key = self.query_one(Listing).key
         found = next((one for one in self._diagnosis.findings() if one.rule.id == key), None)
         self.dismiss(None if found is None else found.rule.screen)
-
-    def on_listing_chosen(self) -> None:
-        """Go to the screen of the finding that was clicked."""
-        self.action_choose()
 
 
 def _looked(looks: Looks | None, make: Callable[[], Looks]) -> tuple[Seen, Looks]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
-from textual.app import ComposeResult
-from textual.containers import Vertical
+from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from turbotui.app.field_window import FieldWindow
@@ -47,21 +46,20 @@ class SpyForm(FieldWindow):
     SpyForm #cost { height: auto; max-height: 3; color: $tui-dim; }
     """
 
+    heading = "spies: event sets by CPU"
+    hint = "Tab take over · Enter set · Delete remove · Esc close"
+
     def __init__(self, watch: Watch, changed: Callable[[], None], row: RowId | None) -> None:
         super().__init__()
         self._watch = watch
         self._changed = changed
         self._row = row
 
-    def compose(self) -> ComposeResult:
-        """Field, sentence, entries and what may follow."""
-        with Vertical(classes="window") as window:
-            window.border_title = "spies: event sets by CPU"
-            window.border_subtitle = "Tab take over · Enter set · Delete remove · Esc close"
-            yield Input(value=f"{self._begin()}: ", placeholder="all: cycles,branches", select_on_focus=False)
-            yield Static(_INTRODUCTION, id="said", markup=False)
-            yield Listing()
-            yield Static("", id="cost", markup=False)
+    def parts(self) -> Iterable[Widget]:
+        """Field, sentence, entries with what may follow, and what spies cost."""
+        field = Input(value=f"{self._begin()}: ", placeholder="all: cycles,branches", select_on_focus=False)
+        said = Static(_INTRODUCTION, id="said", markup=False)
+        return field, said, Listing(), Static("", id="cost", markup=False)
 
     def _begin(self) -> str:
         """The words for the row under the cursor."""

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.widget import Widget
 from textual.widgets import Static
 
-from turbotui.app.modal import Window
+from turbotui.app.list_window import MenuWindow
 from turbotui.features.tasks.act_lines import ActLine
 from turbotui.untrusted import guarded, one_line
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.listing import Item, Listing
 
 
-class ActsWindow(Window[str]):
+class ActsWindow(MenuWindow[str]):
     """Gives the line that was copied, None for none.
 
     Args:
@@ -26,11 +25,7 @@ class ActsWindow(Window[str]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "move(-1)", "up", show=False),
-        Binding("down,j", "move(1)", "down", show=False),
-        Binding("pageup", "move(-10)", "page up", show=False),
-        Binding("pagedown", "move(10)", "page down", show=False),
-        Binding("enter,y,space", "copy", "copy"),
+        Binding("y,space", "choose", "copy"),
         Binding("X", "close", "close", show=False),
     ]
 
@@ -39,18 +34,16 @@ class ActsWindow(Window[str]):
     ActsWindow #about { color: $foreground; border-top: solid $tui-rule; padding: 0; height: 3; }
     """
 
+    hint = "y Enter copy · turbotui runs nothing · Esc close"
+
     def __init__(self, who: str, lines: Sequence[ActLine]) -> None:
         super().__init__()
-        self._who = who
+        self.heading = f"you may run, for {one_line(who)}"
         self._lines = {str(at): line for at, line in enumerate(lines)}
 
-    def compose(self) -> ComposeResult:
+    def parts(self) -> Iterable[Widget]:
         """The lines, and below them what the one under the cursor does."""
-        with Vertical(classes="window") as window:
-            window.border_title = f"you may run, for {one_line(self._who)}".replace("[", "\\[")
-            window.border_subtitle = "y Enter copy · turbotui runs nothing · Esc close"
-            yield Listing()
-            yield Static("", id="about", markup=False)
+        return Listing(), Static("", id="about", markup=False)
 
     def on_mount(self) -> None:
         """Fill the list."""
@@ -68,17 +61,9 @@ class ActsWindow(Window[str]):
         line = self._lines.get(self.query_one(Listing).key)
         self.query_one("#about", Static).update("" if line is None else line.meaning)
 
-    def action_move(self, by: int) -> None:
-        """Move in the list."""
-        self.query_one(Listing).move(by)
-
-    def action_copy(self) -> None:
+    def action_choose(self) -> None:
         """Copy the line under the cursor, and close."""
         line = self._lines.get(self.query_one(Listing).key)
         if line is not None:
             self.app.copy_to_clipboard(line.words)
             self.dismiss(line.words)
-
-    def on_listing_chosen(self) -> None:
-        """Copy the clicked line."""
-        self.action_copy()

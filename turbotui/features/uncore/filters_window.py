@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from turbotui.app.list_window import SearchField
-from turbotui.app.modal import Window
+from turbotui.app.list_window import ListWindow, SearchField
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.events.uncore.fields import Field, fields_of, read_value, settings_said
@@ -37,7 +36,7 @@ class _Choice:
     after: Mapping[str, int]
 
 
-class FilterForm(Window[None]):
+class FilterForm(ListWindow):
     """A switch changes with Space, a number is typed and taken with Enter. What is valid counts at once.
 
     Args:
@@ -48,8 +47,6 @@ class FilterForm(Window[None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "move(-1)", "up", priority=True, show=False),
-        Binding("down", "move(1)", "down", priority=True, show=False),
         Binding("space", "switch", "switch", priority=True),
         Binding("tab", "widen", "this or all", priority=True),
         Binding("delete", "reset", "default", priority=True),
@@ -60,6 +57,8 @@ class FilterForm(Window[None]):
     FilterForm > .window { width: 96; max-width: 100%; height: 80%; }
     FilterForm #said { height: auto; max-height: 5; }
     """
+
+    hint = "Space on/off · value Enter · Delete · Tab this/all · Esc close"
 
     def __init__(self, counters: UncoreCounters, ports: PortMap, units: UncoreUnits, row: Row,
                  changed: Callable[[], None]) -> None:
@@ -75,21 +74,10 @@ class FilterForm(Window[None]):
         self._pmus = self._mine
         self._draft: dict[str, int] = dict(counters.settings(self._mine[0]))
 
-    def compose(self) -> ComposeResult:
+    def parts(self) -> Iterable[Widget]:
         """A field for numbers, what was said of the last change, and the filters."""
-        with Vertical(classes="window") as window:
-            window.border_subtitle = "Space on/off · value Enter · Delete · Tab this/all · Esc close"
-            yield SearchField(placeholder="value", select_on_focus=False)
-            yield Static("", id="said", markup=False)
-            yield Listing()
-
-    def on_mount(self) -> None:
-        """Give the field the focus, and fill the list."""
-        field = self.query_one(Input)
-        field.cursor_blink = False
-        field.focus()
-        self._say("what is not set passes")
-        self._fill()
+        field = SearchField(placeholder="value", select_on_focus=False)
+        return field, Static("what is not set passes", id="said", markup=False), Listing()
 
     def _choices(self, field: Field) -> list[_Choice]:
         """The values that a field offers: each bit of a mask, each device below the root complex."""
@@ -118,7 +106,8 @@ class FilterForm(Window[None]):
             found.append(_Choice(f"src_bdf={address}", here, text, after))
         return found
 
-    def _fill(self) -> None:
+    def fill(self) -> None:
+        """Show the filters with their values, and the devices and bits that a field offers."""
         count = len(self._pmus)
         name = self._pmus[0] if count == 1 else f"all {count} {self._units.kind.title} units"
         self.query_one(".window", Vertical).border_title = f"filters of {name}".replace("[", "\\[")
@@ -161,9 +150,6 @@ class FilterForm(Window[None]):
         """The one under the cursor, or the one that a choice under the cursor is of."""
         return self._fields.get(re.split("[#=]", self.query_one(Listing).key)[0])
 
-    def _say(self, text: str) -> None:
-        self.query_one("#said", Static).update(text)
-
     # Changing
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -177,7 +163,7 @@ class FilterForm(Window[None]):
         try:
             value = read_value(self._units.pmu, field, event.value)
         except UsageError as error:
-            self._say(f"{error}{self._near(event.value) if field.name == 'src_bdf' else ''}")
+            self.say(f"{error}{self._near(event.value) if field.name == 'src_bdf' else ''}")
             return
         draft = {**self._draft, field.name: value}
         if field.name == "src_bdf" and value and "src_bdf_en" in self._fields:
@@ -218,7 +204,7 @@ class FilterForm(Window[None]):
         if choice is not None:
             self._take(choice.after)
         elif not field.is_switch:
-            self._say(f"{field.name} takes a number of {field.width} bits: type it, then Enter")
+            self.say(f"{field.name} takes a number of {field.width} bits: type it, then Enter")
         else:
             self._take({**self._draft, field.name: int(not self._draft.get(field.name))})
 
@@ -244,8 +230,8 @@ class FilterForm(Window[None]):
         try:
             check(self._units.pmu, self._draft)
         except UsageError as error:
-            self._say(f"! {error} Not taken yet: the counters go on as before.")
-            self._fill()
+            self.say(f"! {error} Not taken yet: the counters go on as before.")
+            self.fill()
             return
         words = settings_said(self._units.pmu, self._draft)
         one = len(self._pmus) == 1
@@ -253,17 +239,11 @@ class FilterForm(Window[None]):
         self._counters.set_filters(self._pmus, self._draft)
         self._changed()
         counted = f"{whom} count{'s' if one else ''} {f'only {words}' if words else 'everything'}"
-        self._say(f"{counted}. ! {hint}" if hint else counted)
-        self._fill()
-
-    # Moving
+        self.say(f"{counted}. ! {hint}" if hint else counted)
+        self.fill()
 
     def on_listing_chosen(self) -> None:
         """A click switches too."""
         key = self.query_one(Listing).key
         if key not in self._fields or self._fields[key].is_switch:
             self.action_switch()
-
-    def action_move(self, by: int) -> None:
-        """Move in the list."""
-        self.query_one(Listing).move(by)
