@@ -176,7 +176,10 @@ class Pressing:
     def _shows(self, key: str, promise: Promise) -> bool:
         """Press one key; whether it shows what it promises, and did not before."""
         terminal, home = self.terminal, self.place.home
+        was = terminal.picture
         terminal.press(*promise.first)
+        if promise.first:  # what they show is what the key is compared with
+            terminal.until(lambda text: text != was, _SOON)
         before = terminal.until(lambda text: re.search(promise.now or home, text)
                                 and not promise.kept(text, text, home)
                                 and text == terminal.picture)  # parts of a screen are not written at one instant
