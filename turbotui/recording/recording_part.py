@@ -121,7 +121,8 @@ class RecordingPart:
         size = self.file.size
         if self._last[0] != size:
             found = None
-            for entry in reversed(self.file.index()):
+            begins: list[KeyEntry | int] = [0, *self.file.index()]  # 0: killed before its first index, or all are wrong
+            for entry in reversed(begins):
                 for item in self.items(entry):
                     found = item if isinstance(item, RecordedTick) else found
                 if found is not None:

@@ -1,0 +1,291 @@
+"""Inputs that no writer made, for the reader of recordings: what it raises but a `RecordingError` is a fault.
+
+`python -m bench.fuzz --count 1000000 --seed 1` takes short recordings and changes them, each input in one of four ways:
+bytes of the file; bytes of a payload, under a right checksum; a value of a JSON document in it; bytes of an unpacked
+tick. Each input has a number, from which alone it can be made again (`--only NUMBER`). Address space is bounded, and
+each input may take 20 s of CPU time. A fault is printed once for each place in the program. Exit status: how many such
+there were.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import resource
+import signal
+import struct
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Final
+
+from turbotui import recording
+from turbotui.quantities.scope import SYSTEM_ROW
+from turbotui.recording.codec import HEAD
+from turbotui.recording.compression import pack, stream_compressor, stream_decompressor, unpack
+from turbotui.recording.framing import Damage, Record, RecordingError, RecordKind, RecordParser, framed
+from turbotui.recording.rows import TASKS_STREAM
+from turbotui.recording.stream_reader import RecordedTick, StreamReader
+from turbotui.sampling.carrying import FrameMaker
+
+GOLDEN: Final = Path(__file__).parents[1] / "tests" / "recording" / "golden"
+MEMORY: Final = 1 << 30
+SECONDS: Final = 20
+_TICKS: Final = 4  # of each recording: most faults are in the first
+_ROWS_HEAD: Final = 16
+_TICK_KINDS: Final = (RecordKind.KEY, RecordKind.DELTA)
+_BINARY: Final = (*_TICK_KINDS, RecordKind.INDEX, RecordKind.END)
+_ODD: Final[tuple[object, ...]] = (
+    None, True, -1, 0, 1, 255, 1 << 31, 1 << 62, -(1 << 62), 1e308, -0.5, "", "cpu", "a" * 300, "0x1", [], {}, [[]],
+    [0], {"a": 1}, ["cpu", "x"],
+)
+_ODD_WORDS: Final = (0, 1, 0x7FFF_FFFF, 0xFFFF_FFFF, 1 << 22, 1 << 26)
+
+
+def base(path: Path) -> list[Record]:
+    """The records of a recording up to its fifth tick, and all that are no ticks."""
+    found, ticks = [], 0
+    for record in RecordParser().feed(path.read_bytes()):
+        if not isinstance(record, Record):
+            continue
+        ticks += record.kind in _TICK_KINDS
+        if record.kind not in _TICK_KINDS or ticks <= _TICKS:
+            found.append(record)
+    return found
+
+
+class Inputs:
+    """Changed recordings by their number."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._bases = [base(path) for path in sorted(GOLDEN.glob("*.ttj"))]
+
+    def __getitem__(self, number: int) -> bytes:
+        chance = random.Random(self._seed << 40 | number)
+        records = chance.choice(self._bases)
+        if len(records) > 12 and chance.random() < 0.5:
+            at = chance.randrange(len(records) - 8)
+            records = records[:3] + records[at:at + 8]
+        way = chance.choice((_file_bytes, _payload_bytes, _documents, _documents, _bodies, _bodies))
+        return way(chance, records)
+
+
+def _joined(records: Sequence[Record]) -> bytes:
+    return b"".join(framed(Record(one.kind, one.stream, at, one.payload)) for at, one in enumerate(records))
+
+
+def _changed(chance: random.Random, data: bytes, most: int = 8) -> bytes:
+    """Some bytes of it replaced, left out or put in."""
+    found = bytearray(data)
+    for _ in range(chance.randrange(1, most)):
+        at = chance.randrange(len(found) + 1)
+        if chance.random() < 0.3:
+            size = chance.choice((1, 2, 4, 8))
+            found[at:at + size] = (chance.choice(_ODD_WORDS) & ((1 << 8 * size) - 1)).to_bytes(size, "little")
+        else:
+            found[at:at + chance.randrange(4)] = chance.randbytes(chance.randrange(4))
+    return bytes(found)
+
+
+def _file_bytes(chance: random.Random, records: Sequence[Record]) -> bytes:
+    return _changed(chance, _joined(records), 40)
+
+
+def _payload_bytes(chance: random.Random, records: Sequence[Record]) -> bytes:
+    made = list(records)
+    for _ in range(chance.randrange(1, 3)):
+        at = chance.randrange(len(made))
+        one = made[at]
+        kind = chance.choice(list(RecordKind)) if chance.random() < 0.1 else one.kind
+        stream = chance.choice((0, 1, 2)) if chance.random() < 0.1 else one.stream
+        made[at] = Record(kind, stream, one.sequence, _changed(chance, one.payload))
+    if chance.random() < 0.2:
+        chance.shuffle(made)
+    return _joined(made)
+
+
+def _documents(chance: random.Random, records: Sequence[Record]) -> bytes:
+    """One to three values of JSON documents changed."""
+    made = list(records)
+    places = [at for at, one in enumerate(made) if one.kind not in _BINARY]
+    for _ in range(chance.randrange(1, 4)):
+        if not places:
+            break
+        at = chance.choice(places)
+        one = made[at]
+        head = _ROWS_HEAD if one.stream == TASKS_STREAM else 0
+        document = json.loads(unpack(one.payload[head:]))
+        _change_value(chance, document)
+        payload = one.payload[:head] + pack(json.dumps(document).encode())
+        same = one.payload
+        made = [Record(each.kind, each.stream, each.sequence, payload if each.payload == same else each.payload)
+                for each in made]
+    return _joined(made)
+
+
+def _change_value(chance: random.Random, document: object) -> None:
+    """Replace, remove or copy a value somewhere in a document; the deeper, the likelier."""
+    here = document
+    while True:
+        keys: Sequence[object] = ()
+        if isinstance(here, dict | list):
+            keys = list(here) if isinstance(here, dict) else range(len(here))
+        if not keys:
+            return
+        key = chance.choice(keys)
+        value = here[key]  # type: ignore[index] # a dict or a list
+        if isinstance(value, dict | list) and value and chance.random() < 0.9:
+            here = value
+            continue
+        if chance.random() < 0.2:
+            del here[key]  # type: ignore[attr-defined] # likewise
+        elif chance.random() < 0.2 and isinstance(here, list):
+            here.append(value)
+        else:
+            here[key] = _odd(chance, value)  # type: ignore[index] # likewise
+        return
+
+
+def _odd(chance: random.Random, value: object) -> object:
+    if isinstance(value, int) and chance.random() < 0.5:
+        return value + chance.choice((-1, 1, 1 << 16))
+    if isinstance(value, str) and value and chance.random() < 0.5:
+        return value[:-1] + chance.choice(("", "x", "\x1b", "\ud800"))
+    return chance.choice(_ODD)
+
+
+def _bodies(chance: random.Random, records: Sequence[Record]) -> bytes:
+    """Bytes of unpacked ticks changed, packed again as a whole stream."""
+    made, unpacking, packing = [], stream_decompressor(), stream_compressor()
+    spoil = chance.randrange(_TICKS)
+    ticks = 0
+    for one in records:
+        if one.kind not in _TICK_KINDS:
+            made.append(one)
+            continue
+        if one.kind == RecordKind.KEY:
+            unpacking, packing = stream_decompressor(), stream_compressor()
+        (size,) = struct.unpack_from("<I", one.payload, HEAD.size - 4)
+        try:
+            body = unpacking.decompress(one.payload[HEAD.size:], size)
+        except RecordingError:  # the ticks before it are left out
+            return _file_bytes(chance, records)
+        if ticks == spoil or chance.random() < 0.2:
+            body = _changed(chance, body[:80], 3) + body[80:] if chance.random() < 0.6 else _changed(chance, body)
+        ticks += 1
+        head = one.payload[:HEAD.size - 4] + struct.pack("<I", len(body))
+        made.append(Record(one.kind, one.stream, one.sequence, head + packing.compress((body,))))
+    return _joined(made)
+
+
+def read_all(data: bytes, number: int) -> None:
+    """Everything that a reader may ask of a file; one in eight goes through a file, the others as a stream."""
+    if number % 8 == 0:
+        _read_file(data)
+        return
+    reader, parser, maker = StreamReader(), RecordParser(), FrameMaker()
+    for record in _pieces(parser, data):
+        for item in reader.take(record):
+            if isinstance(item, RecordedTick):
+                frame = maker.frame(item.snapshot, item.capabilities)
+                for name in frame.newer.values:
+                    frame.deltas(name)
+                    frame.rates(name)
+                    frame.levels(name)
+    list(reader.rest())
+
+
+def _pieces(parser: RecordParser, data: bytes) -> Iterator[Record | Damage]:
+    yield from parser.feed(data[:len(data) // 2])
+    yield from parser.feed(data[len(data) // 2:])
+    torn = parser.finish()
+    if torn is not None:
+        yield torn
+
+
+def _read_file(data: bytes) -> None:
+    memory = os.memfd_create("fuzz", os.MFD_CLOEXEC)
+    try:
+        os.write(memory, data)
+        with recording.read(f"/proc/self/fd/{memory}") as journal:
+            journal.check()
+            journal.events()
+            journal.gaps()
+            journal.clocks()
+            journal.definitions()
+            str(journal.machine.host.name)
+            catalog = journal.catalog
+            middle = (journal.first_ns + journal.last_ns) // 2
+            journal.frame_at(middle)
+            for rows in journal.rows(TASKS_STREAM, journal.first_ns - 1, journal.last_ns + 1):
+                str(rows.said.value)[:10]
+            for frame in journal.frames():
+                for column in catalog.columns[:40]:
+                    frame.cell(column, SYSTEM_ROW)
+                    frame.why(column, SYSTEM_ROW)
+    finally:
+        os.close(memory)
+
+
+def _too_long(_number: int, _frame: FrameType | None) -> None:
+    raise TimeoutError(f"more than {SECONDS} s of CPU time")
+
+
+def run(count: int, inputs: Callable[[int], bytes], first: int = 0) -> dict[str, tuple[int, str]]:
+    """Read so many inputs.
+
+    Returns:
+        By the place in the program at which something was raised that is no `RecordingError`: the first input that
+        did it, and the traceback.
+    """
+    found: dict[str, tuple[int, str]] = {}
+    began = time.monotonic()
+    for number in range(first, first + count):
+        data = inputs(number)
+        signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
+        try:
+            read_all(data, number)
+        except RecordingError:
+            pass
+        except Exception as error:  # noqa: BLE001 - whichever it is
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            key = f"{type(error).__name__} at {place.filename}:{place.lineno}"
+            if key not in found:
+                found[key] = number, traceback.format_exc()
+                print(f"input {number}: {key}\n{traceback.format_exc()}", flush=True)
+        finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        if number % 20_000 == 19_999:
+            used = resource.getrusage(resource.RUSAGE_SELF)
+            print(f"{number + 1 - first:,} inputs, {time.monotonic() - began:.0f} s, {used.ru_maxrss / 1024:.0f} MB at "
+                  f"most, {len(found)} faults", flush=True)
+    return found
+
+
+def main() -> int:
+    """Run and print."""
+    parser = argparse.ArgumentParser(prog="python -m bench.fuzz", description=__doc__)
+    parser.add_argument("--count", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", type=int, help="this input alone, with what it raises")
+    arguments = parser.parse_args()
+    signal.signal(signal.SIGVTALRM, _too_long)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    inputs = Inputs(arguments.seed)
+    if arguments.only is not None:
+        read_all(inputs[arguments.only], arguments.only)
+        return 0
+    found = run(arguments.count, inputs.__getitem__)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"{arguments.count:,} inputs: {len(found)} faults, {peak:.0f} MB at most")
+    return min(len(found), 100)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

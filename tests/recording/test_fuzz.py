@@ -1,0 +1,46 @@
+"""Recordings that no writer made are read, or refused with a sentence. bench/fuzz.py makes a million of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from made_frames import NOON, frames, machine, topology_of_cpus
+
+from bench.fuzz import Inputs, read_all, run
+from turbotui import recording
+from turbotui.recording.framing import Record, RecordingError, RecordKind, RecordParser
+from turbotui.recording.recorder import Recorder
+
+COUNT = 400
+TOPOLOGY = topology_of_cpus(range(2))
+
+
+def test_no_input_makes_the_reader_fall() -> None:
+    assert run(COUNT, Inputs(seed=5).__getitem__) == {}
+
+
+def test_inputs_are_of_both_sorts_and_made_again_from_their_number() -> None:
+    """Those that are refused at once, and those that are read in part."""
+    inputs, refused = Inputs(seed=5), 0
+    for number in range(60):
+        assert inputs[number] == Inputs(seed=5)[number]
+        try:
+            read_all(inputs[number], 8 * number)
+        except RecordingError:
+            refused += 1
+    assert 0 < refused < 60
+
+
+def test_a_recording_without_an_index_is_read(tmp_path: Path) -> None:
+    """As it is when its writer was killed behind the first key tick."""
+    recorder = Recorder(str(tmp_path / "a.ttj"), machine(TOPOLOGY), sync_seconds=0.0)
+    for frame in frames(3, TOPOLOGY):
+        recorder.take(frame)
+    recorder.close()
+    whole = (tmp_path / "a.ttj").read_bytes()
+    records = [one for one in RecordParser().feed(whole) if isinstance(one, Record)]
+    index = next(one for one in records if one.kind == RecordKind.INDEX)
+    (tmp_path / "b.ttj").write_bytes(whole[:index.offset])
+    with recording.read(str(tmp_path / "b.ttj")) as journal:
+        assert [frame.seq for frame in journal.frames()] == [0]
+        assert journal.first_ns == journal.last_ns == NOON
