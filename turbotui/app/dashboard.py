@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -19,10 +18,6 @@ from textual.message import Message
 from textual.screen import Screen
 
 from turbotui.app.actions import Where, bindings_for
-from turbotui.app.base import WatchScreen
-from turbotui.app.containment import Containment
-from turbotui.app.failed import FailedScreen
-from turbotui.app.frames import FramesApp
 from turbotui.app.help import Help
 from turbotui.app.key_gate import KeyGate
 from turbotui.app.live_past import LivePast
@@ -31,28 +26,25 @@ from turbotui.app.palette import palette_commands
 from turbotui.app.past import TimeCursor
 from turbotui.app.player import Player
 from turbotui.app.remembering import first_screen, own_actions, remember_view
-from turbotui.app.saved import absent_of
-from turbotui.app.screen_table import SCREENS, build_screen, screen_named
+from turbotui.app.screen_table import SCREENS, screen_named
+from turbotui.app.screens_app import ScreensApp
 from turbotui.app.settings import NO_SETTINGS, PersonalSettings
 from turbotui.app.tcc import tcc_prompt
 from turbotui.app.themes import SIXTEEN, THEMES, TUI_DEFAULTS
 from turbotui.app.watch import Watch
 from turbotui.app.watched import FarSession, WatchedSession
-from turbotui.errors import InternalError, TerminalError, TurbotuiError, UsageError
+from turbotui.errors import InternalError, TerminalError, UsageError
 from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import CounterColumn
-from turbotui.quantities.scope import RowId
 from turbotui.repertoire import Abilities, Repertoire
 from turbotui.sampling.frame import Frame
 from turbotui.terminal.driver import Continued, TerminalDriver, TerminalLost
-from turbotui.widgets.profiles import Profile, Profiles
+from turbotui.widgets.profiles import Profile
 
 _QUIET = 1.5  # seconds without a key after which the next one is not near
 _MOST_KEYS = 50
 _TROUBLE_SECONDS = 0.5  # after which a connection is looked at
 _ANY_TERMINAL = Abilities()
-_FAILED = "failed "
-"""Begins the mode that tells of a failed screen."""
 
 
 class _Asked(Message, bubble=False):
@@ -63,7 +55,7 @@ class _Asked(Message, bubble=False):
         self.what = what
 
 
-class TurbotuiApp(FramesApp):
+class TurbotuiApp(ScreensApp):
     """The dashboard of one machine.
 
     `run()` returns the exit status; the terminal is restored by Textual whatever happens.
@@ -107,14 +99,14 @@ class TurbotuiApp(FramesApp):
                  profile: tuple[str, Profile] | None = None, player: Player | None = None,
                  settings: PersonalSettings = NO_SETTINGS,
                  on_shown: Callable[[], None] | None = None, on_rest: Callable[[], None] | None = None) -> None:
-        super().__init__(Watch(session, columns, player), TerminalDriver)
+        wanted, unknown = first_screen(settings)
+        super().__init__(Watch(session, columns, player), TerminalDriver, screen_named(screen or wanted))
         for known in THEMES:
             self.register_theme(known)
         if theme is not None and theme not in self.available_themes:
             raise UsageError(f'no theme is called "{theme}"; there are {", ".join(known.name for known in THEMES)}')
         rich = abilities.colours and not abilities.sixteen
         self.actions, self._own_keys, problems = own_actions(settings)
-        wanted, unknown = first_screen(settings)
         if settings.theme and settings.theme not in self.available_themes:
             problems = (*problems, settings.problem("theme", f'no theme is called "{settings.theme}"'))
         self._problems = tuple(filter(None, (*settings.problems, *problems, unknown)))
@@ -124,7 +116,6 @@ class TurbotuiApp(FramesApp):
         if not abilities.colours:
             self._filters.append(NoColor())
         self.repertoire = None if abilities.encoding is None else Repertoire(abilities.encoding)
-        self._first_screen = screen_named(screen or wanted)
         self.failure: BaseException | None = None
         self.terminal_lost = ""
         self._trouble = ""
@@ -142,9 +133,6 @@ class TurbotuiApp(FramesApp):
         self._last_key = 0.0
         self._asked_early: list[str] = []
         self._keys = KeyGate(self, super().on_event)
-        self.containment = Containment(self, self._show_failed)
-        for spec in SCREENS:
-            self.add_mode(spec.id, partial(build_screen, spec, self.watched))
 
     @property
     def _banded(self) -> bool:
@@ -153,11 +141,6 @@ class TurbotuiApp(FramesApp):
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Default values of turbotui's style variables, for themes without them."""
         return TUI_DEFAULTS
-
-    @property
-    def screen_table(self) -> tuple[tuple[str, str, str], ...]:
-        """Mode, key and name of every screen, for footer and help."""
-        return tuple((spec.id, spec.number, spec.word) for spec in SCREENS)
 
     # Start and end
 
@@ -333,44 +316,6 @@ class TurbotuiApp(FramesApp):
         if spec is not None:
             self.action_show_screen(spec.id)
 
-    def action_show_screen(self, name: str) -> None:
-        """Show a screen by its name."""
-        left = self.current_mode
-        self.switch_mode(name)
-        if left.startswith(_FAILED):
-            self.remove_mode(left)
-        self.call_after_refresh(self._resumed)
-
-    def show_row(self, name: str, row: RowId | None) -> None:
-        """Show a screen by its name, with the cursor on a row."""
-        self.action_show_screen(name)
-        base = self._base
-        if base is not None and row is not None:
-            base.point_at(row)
-
-    def _show_failed(self, screen: WatchScreen, sentence: str) -> None:
-        """Have a screen made anew when it is shown the next time; if it is shown now, say why it is not."""
-        spec = next(spec for spec in SCREENS if spec.number == screen.number)
-        if spec.id == self.current_mode:
-            told = f"{_FAILED}{spec.id}"
-            self.add_mode(told, partial(FailedScreen, self.watched, spec.number, spec.word, sentence))
-            self.switch_mode(told)
-            self.call_after_refresh(self._resumed)
-        self.remove_mode(spec.id)
-        self.add_mode(spec.id, partial(build_screen, spec, self.watched))
-
-    def _resumed(self) -> None:
-        base = self._base
-        if base is not None and base.composed:  # a screen that is not yet draws what there is when it is
-            base.show_columns()
-            base.show_frame()
-            self.read_wanted()
-
-    def action_next_screen(self, by: int) -> None:
-        """Show the next or previous screen."""
-        here = next(at for at, spec in enumerate(SCREENS) if self._base is None or spec.number == self._base.number)
-        self.action_show_screen(SCREENS[(here + by) % len(SCREENS)].id)
-
     def action_end_interval(self) -> None:
         """End the interval now, or open what the cursor of the screen is on."""
         if self._base is None or not self._base.open_chosen():
@@ -399,41 +344,6 @@ class TurbotuiApp(FramesApp):
         """Ask for the temperature that readouts count down from."""
         if self._base is not None:
             self.push_screen(*tcc_prompt(self.watched, self._base))
-
-    def action_use_profile(self, name: str) -> None:
-        """Show a saved view."""
-        try:
-            self._use_profile(name, Profiles(os.environ).load(name))
-        except TurbotuiError as error:
-            if self._base is not None:
-                self._base.notice(str(error))
-
-    def _use_profile(self, name: str, profile: Profile) -> None:
-        self.watched.take(profile)
-        if profile.theme in self.available_themes:
-            self.theme = profile.theme
-        absent = absent_of(profile, self.watched)
-        said = f"profile {name}" + (f"; not on this machine: {', '.join(absent)}" if absent else "")
-        self.action_show_screen(profile.screen if profile.screen in self._known_modes else self._first_screen)
-        self.call_after_refresh(self._say, said)
-
-    @property
-    def _known_modes(self) -> frozenset[str]:
-        return frozenset(spec.id for spec in SCREENS)
-
-    def action_next_theme(self) -> None:
-        """Change to the next theme."""
-        names = [theme.name for theme in THEMES]
-        at = names.index(self.theme) if self.theme in names else -1
-        self.theme = names[(at + 1) % len(names)]
-        if self._base is not None:
-            self._base.notice(f"theme {self.theme}")
-
-    def action_close(self) -> None:
-        """Return from what `i` showed, or take away the cursor of the screen; Esc never quits."""
-        if self._base is not None:
-            self._base.drop_cursor()
-            self._base.go_back()
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The palette: every action that works on this screen, every screen, every profile."""

@@ -1,0 +1,118 @@
+"""The part of the application that has screens: each a mode, and made anew when it failed; and saved views."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+
+from textual.driver import Driver
+
+from turbotui.app.base import WatchScreen
+from turbotui.app.containment import Containment
+from turbotui.app.failed import FailedScreen
+from turbotui.app.frames import FramesApp
+from turbotui.app.saved import absent_of
+from turbotui.app.screen_table import SCREENS, build_screen
+from turbotui.app.themes import THEMES
+from turbotui.app.watch import Watch
+from turbotui.errors import TurbotuiError
+from turbotui.quantities.scope import RowId
+from turbotui.widgets.profiles import Profile, Profiles
+
+_FAILED = "failed "
+"""Begins the mode that tells of a failed screen."""
+
+
+class ScreensApp(FramesApp):
+    """Shows one screen at a time, by key, name or saved view.
+
+    Args:
+        watched: what every screen shares.
+        driver_class: of the terminal.
+        first_screen: mode of the screen to begin with.
+    """
+
+    def __init__(self, watched: Watch, driver_class: type[Driver], first_screen: str) -> None:
+        super().__init__(watched, driver_class)
+        self._first_screen = first_screen
+        self.containment = Containment(self, self._show_failed)
+        for spec in SCREENS:
+            self.add_mode(spec.id, partial(build_screen, spec, watched))
+
+    @property
+    def screen_table(self) -> tuple[tuple[str, str, str], ...]:
+        """Mode, key and name of every screen, for footer and help."""
+        return tuple((spec.id, spec.number, spec.word) for spec in SCREENS)
+
+    def action_show_screen(self, name: str) -> None:
+        """Show a screen by its name."""
+        left = self.current_mode
+        self.switch_mode(name)
+        if left.startswith(_FAILED):
+            self.remove_mode(left)
+        self.call_after_refresh(self._resumed)
+
+    def show_row(self, name: str, row: RowId | None) -> None:
+        """Show a screen by its name, with the cursor on a row."""
+        self.action_show_screen(name)
+        base = self._base
+        if base is not None and row is not None:
+            base.point_at(row)
+
+    def _show_failed(self, screen: WatchScreen, sentence: str) -> None:
+        """Have a screen made anew when it is shown the next time; if it is shown now, say why it is not."""
+        spec = next(spec for spec in SCREENS if spec.number == screen.number)
+        if spec.id == self.current_mode:
+            told = f"{_FAILED}{spec.id}"
+            self.add_mode(told, partial(FailedScreen, self.watched, spec.number, spec.word, sentence))
+            self.switch_mode(told)
+            self.call_after_refresh(self._resumed)
+        self.remove_mode(spec.id)
+        self.add_mode(spec.id, partial(build_screen, spec, self.watched))
+
+    def _resumed(self) -> None:
+        base = self._base
+        if base is not None and base.composed:  # a screen that is not yet draws what there is when it is
+            base.show_columns()
+            base.show_frame()
+            self.read_wanted()
+
+    def action_next_screen(self, by: int) -> None:
+        """Show the next or previous screen."""
+        here = next(at for at, spec in enumerate(SCREENS) if self._base is None or spec.number == self._base.number)
+        self.action_show_screen(SCREENS[(here + by) % len(SCREENS)].id)
+
+    def action_use_profile(self, name: str) -> None:
+        """Show a saved view."""
+        try:
+            self._use_profile(name, Profiles(os.environ).load(name))
+        except TurbotuiError as error:
+            if self._base is not None:
+                self._base.notice(str(error))
+
+    def _use_profile(self, name: str, profile: Profile) -> None:
+        self.watched.take(profile)
+        if profile.theme in self.available_themes:
+            self.theme = profile.theme
+        absent = absent_of(profile, self.watched)
+        said = f"profile {name}" + (f"; not on this machine: {', '.join(absent)}" if absent else "")
+        self.action_show_screen(profile.screen if profile.screen in self._known_modes else self._first_screen)
+        self.call_after_refresh(self._say, said)
+
+    @property
+    def _known_modes(self) -> frozenset[str]:
+        return frozenset(spec.id for spec in SCREENS)
+
+    def action_next_theme(self) -> None:
+        """Change to the next theme."""
+        names = [theme.name for theme in THEMES]
+        at = names.index(self.theme) if self.theme in names else -1
+        self.theme = names[(at + 1) % len(names)]
+        if self._base is not None:
+            self._base.notice(f"theme {self.theme}")
+
+    def action_close(self) -> None:
+        """Return from what `i` showed, or take away the cursor of the screen; Esc never quits."""
+        if self._base is not None:
+            self._base.drop_cursor()
+            self._base.go_back()
