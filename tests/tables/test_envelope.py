@@ -31,6 +31,7 @@ VERBS: dict[str, tuple[str, ...]] = {
     "sets": ("events", "sets", *MACHINE),
     "spied_intervals": ("spy", "-i", "0.05", "-n", "1", "--joined", "--machine", "laptop-old"),
     "gathered": ("gather", "--list", "--seconds", "1", *MACHINE),
+    "groups": ("groups", "-i", "0.1", "-n", "1", *MACHINE),
     "findings": ("why", "-i", "0.2", "-n", "1", "--machine", "laptop"),
     "nvidia_scf_pmu": ("uncore", "-i", "0.05", "-n", "1", "--machine", "grace-2s"),
 }

@@ -7,6 +7,7 @@ who made them wrote; they come visible out of the host.
 
 from __future__ import annotations
 
+import errno
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
@@ -215,8 +216,10 @@ def find_groups(host: Host, tree: Hierarchy, most: int = MOST_GROUPS) -> Groups:
             continue
         try:
             names = host.list_dir(directory)
-        except HostError:  # it is gone, or it is a file
-            continue
+        except HostError as error:
+            if error.errno == errno.EACCES:  # it is there, and what is in it is another user's
+                found.append(directory)
+            continue  # else it is gone, or it is a file
         found.append(directory)
         waiting.extend(f"{directory}/{name}" for name in names if not _FILE.match(name))
     return Groups(tree, tuple(found), not waiting)

@@ -27,7 +27,7 @@ _UNITS: Mapping[str, tuple[str, float]] = {
     "ms/s": ("ratio", 1e-3), "ns": ("seconds", 1e-9), "GHz": ("hertz", 1e9), "GB/s": ("bytes_per_second", 1e9),
     "cycles": ("cycles", 1.0), "1/cycle": ("per_cycle", 1.0), "GFLOP/s": ("flop_per_second", 1e9),
     "GFLOP/J": ("flop_per_joule", 1e9), "flop/byte": ("flop_per_byte", 1.0), "flop/cycle": ("flop_per_cycle", 1.0),
-    "byte/cycle": ("bytes_per_cycle", 1.0),
+    "byte/cycle": ("bytes_per_cycle", 1.0), "MB": ("bytes", 1e6), "MB/s": ("bytes_per_second", 1e6),
 }  # fmt: skip
 # what a title says of its unit, which the name says at its end
 _SAID = {"%": ("%",), "MHz": ("_MHz", "MHz"), "W": ("Watt",), "J": ("_J",), "°C": ("Tmp",), "/s": ("/s",),

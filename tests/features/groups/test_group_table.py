@@ -1,0 +1,90 @@
+"""The table of groups: what its cells are made of, and why some of them have no value."""
+
+from __future__ import annotations
+
+import pytest
+
+from turbotui.features.groups.columns import COLUMNS, needed
+from turbotui.features.groups.files import QUANTITIES
+from turbotui.features.groups.model import CGROUP, Group, GroupRow
+from turbotui.features.groups.tables import group_table, sum_held_against_package
+from turbotui.quantities.tables import Cell, RowTable
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.energy import Energy
+
+ENERGY = Energy({0: 30.0, 1: 10.0}, {}, {}, 2.0)
+NONE = Energy({}, {}, {}, why=Unavailable(Reason.NO_DRIVER, "no meter"))
+
+
+def row(path: str, cpu: float | None = 1e6, **more: float) -> GroupRow:
+    counted = {} if cpu is None else {"cpu_usec": cpu}
+    increases = {**counted, **{name: value for name, value in more.items() if name in ("periods", "throttled")}}
+    values = {name: value for name, value in more.items() if name not in increases}
+    file = dict.fromkeys((*increases, *values), "cpu.stat")
+    return GroupRow(Group(CGROUP, path, path.rpartition("/")[2] or path), increases, values, {"Δt cpu.stat": 2.0},
+                    dict.fromkeys(increases, "Δt cpu.stat"), {}, file)
+
+
+def cell(table: RowTable[GroupRow], name: str, at: int = -1) -> Cell:
+    column = next(column for column in table.columns if column.id == name)
+    return table.cell(column, table.rows[at])
+
+
+def test_rates_quota_and_throttling() -> None:
+    found = group_table([row("/"), row("/a", quota_usec=50_000, period_usec=100_000, periods=20, throttled=5,
+                                       memory_bytes=30e6, memory_max=40e6)], NONE, 1)
+    assert cell(found, "CPU%").value == pytest.approx(50.0)
+    assert cell(found, "Quota").value == 0.5
+    assert cell(found, "Quota%").value == pytest.approx(100.0)
+    assert cell(found, "Throttled%").value == 25.0
+    assert (cell(found, "Mem").value, cell(found, "Mem%").value) == (30.0, 75.0)
+
+
+def test_watts_are_an_estimate_that_adds_up_to_the_packages() -> None:
+    found = group_table([row("/", 4e6), row("/a", 1e6), row("/b", 2e6), row("/a/in", 1e6)], ENERGY, 2)
+    assert [cell(found, "Watt", at).value for at in range(4)] == pytest.approx([20.0, 5.0, 10.0, 5.0])
+    assert cell(found, "Watt", 1).estimated
+    assert not cell(found, "CPU%", 1).estimated
+    assert "15.00 W of the packages' 20.00 W" in sum_held_against_package(found, ENERGY, 2)
+
+
+def test_no_watts_without_every_package_s_energy() -> None:
+    found = group_table([row("/", 4e6), row("/a")], ENERGY, 3)
+    assert cell(found, "Watt").value is None
+    assert cell(found, "Watt").why is not None
+    assert not sum_held_against_package(found, ENERGY, 3)
+    why = cell(group_table([row("/"), row("/a")], NONE, 1), "Watt").why
+    assert why is not None
+    assert why.detail == "no meter"
+
+
+def test_each_unknown_cell_has_its_reason() -> None:
+    idle = row("/a", quota_usec=1.0, period_usec=1.0, periods=0, throttled=0)
+    found = group_table([row("/"), idle, row("/elsewhere", None)], NONE, 1)
+    throttled, run_delay, elsewhere = (cell(found, "Throttled%", 1), cell(found, "RunDelay%", 1), cell(found, "CPU%"))
+    assert throttled.why is not None
+    assert "any period" in throttled.why.detail
+    assert run_delay.why is not None
+    assert "version 2 counts no run delay" in run_delay.why.detail
+    assert elsewhere.why is not None
+    assert "not in the tree" in elsewhere.why.detail
+    for one in found.rows:
+        for column in found.columns:
+            made = found.cell(column, one)
+            assert (made.value is None) == (made.why is not None), column.id
+
+
+def test_every_formula_is_written_down() -> None:
+    found = group_table([row("/", 4e6), row("/a", quota_usec=1.0, period_usec=2.0)], ENERGY, 2)
+    column = next(column for column in COLUMNS if column.id == "CPU%")
+    evidence = found.evidence(column, found.rows[1])
+    assert evidence.arithmetic[0] == "= cpu_usec / Δt cpu.stat x 1e-6 x 100"
+    assert any("+1,000,000 in 2.000 s" in line for lines in evidence.readings for line in lines)
+    watt = next(column for column in COLUMNS if column.id == "Watt")
+    assert "packages' joules" in found.evidence(watt, found.rows[1]).arithmetic[0]
+
+
+def test_columns_need_what_files_give() -> None:
+    assert needed(COLUMNS) - {"joules"} <= QUANTITIES
+    assert len({column.id for column in COLUMNS}) == len(COLUMNS)
+    assert all(column.help and column.document for column in COLUMNS if column.needs)

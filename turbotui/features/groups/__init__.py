@@ -1,0 +1,14 @@
+"""What containers, jobs and services use: control groups and resctrl groups, read again and again."""
+
+from turbotui.feature import Command, Feature
+
+FEATURE = Feature(
+    "groups",
+    commands=(
+        Command(
+            "groups",
+            "turbotui.features.groups.verb",
+            "what each container, job or service uses: control groups, and resctrl groups",
+        ),
+    ),
+)

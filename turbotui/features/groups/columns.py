@@ -1,0 +1,199 @@
+"""Columns of control groups: each names the quantities that it is made of, and only their files are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final, TypeAlias
+
+from turbotui.features.groups.files import Quantity
+from turbotui.features.groups.model import GroupRow
+from turbotui.quantities.columns import PERCENT, Column, Scale, Thresholds, Value
+
+GroupColumn: TypeAlias = Column[GroupRow]
+
+_V2: Final = "kernel Documentation/admin-guide/cgroup-v2.rst"
+_PSI: Final = "kernel Documentation/accounting/psi.rst"
+_QUOTA: Final = "kernel Documentation/scheduler/sched-bwc.rst"
+_MICRO: Final = 1e-6
+_MEGABYTE: Final = 1e6
+ENERGY: Final = "joules"
+"""The need of columns that rest on the packages' energy."""
+JOULES, MINE, ALL = "packages' joules", "own work", "all work"
+"""The packages' energy of the interval, the group's work, and the whole machine's: what energy is shared by."""
+
+
+def _share(quantity: Quantity) -> Callable[[GroupRow], Value]:
+    """Microseconds of a second, in percent."""
+    def compute(row: GroupRow) -> Value:
+        rate = row.rate(quantity)
+        return None if rate is None else rate * _MICRO * 100.0
+
+    return compute
+
+
+def _part(part: Quantity, whole: Quantity) -> Callable[[GroupRow], Value]:
+    """Increase of one counter in percent of that of another."""
+    def compute(row: GroupRow) -> Value:
+        mine, all_of_it = row.increases.get(part), row.increases.get(whole)
+        return None if mine is None or not all_of_it else mine / all_of_it * 100.0
+
+    return compute
+
+
+def _gauge(quantity: Quantity, divisor: float = 1.0) -> Callable[[GroupRow], Value]:
+    def compute(row: GroupRow) -> Value:
+        value = row.values.get(quantity)
+        return None if value is None else value / divisor if divisor != 1.0 else value
+
+    return compute
+
+
+def _rate(quantity: Quantity, divisor: float = 1.0) -> Callable[[GroupRow], Value]:
+    def compute(row: GroupRow) -> Value:
+        rate = row.rate(quantity)
+        return None if rate is None else rate / divisor if divisor != 1.0 else rate
+
+    return compute
+
+
+def _allowed(row: GroupRow) -> Value:
+    quota, period = row.values.get("quota_usec"), row.values.get("period_usec")
+    return None if quota is None or not period else quota / period
+
+
+def _of_quota(row: GroupRow) -> Value:
+    used, allowed = row.rate("cpu_usec"), _allowed(row)
+    return None if used is None or not isinstance(allowed, int | float) or not allowed else (
+        used * _MICRO / allowed * 100.0)
+
+
+def _of_limit(row: GroupRow) -> Value:
+    used, limit = row.values.get("memory_bytes"), row.values.get("memory_max")
+    return None if used is None or not limit else used / limit * 100.0
+
+
+def _watts(row: GroupRow) -> Value:
+    joules, mine, all_of_it = (row.increases.get(name) for name in (JOULES, MINE, ALL))
+    seconds = row.spans.get(f"Δt {JOULES}")
+    return None if joules is None or mine is None or not all_of_it or not seconds else (
+        joules / seconds * (mine / all_of_it))
+
+
+def _idle_quota(row: GroupRow) -> str:
+    if row.increases.get("periods") == 0.0:
+        return "the group did not want to run in any period of a quota in this interval, or has none"
+    return ""
+
+
+def _name(row: GroupRow) -> Value:
+    return row.group.name
+
+
+def _path(row: GroupRow) -> Value:
+    return row.group.path
+
+
+def _column(title: str, unit: str, needs: tuple[Quantity, ...], compute: Callable[[GroupRow], Value], help_text: str, *,
+            document: str = _V2, decimals: int = 1, width: int = 6, shown: bool = False, priority: int = 5,
+            thresholds: Thresholds | None = None, scale: Scale | None = None,
+            doubt: Callable[[GroupRow], str] | None = None) -> GroupColumn:
+    return Column(title, unit, decimals, needs, compute, help=help_text, document=document, width=width,
+                  priority=priority, default=shown, thresholds=thresholds, scale=scale, doubt=doubt)
+
+
+def _pressure(title: str, what: str, line: str, help_text: str, *, shown: bool = False,
+              thresholds: Thresholds | None = None) -> GroupColumn:
+    quantity = f"stalled_{what}_{line}_usec"
+    return _column(title, "%", (quantity,), _share(quantity), help_text, document=_PSI, shown=shown, priority=3,
+                   thresholds=thresholds, scale=PERCENT)
+
+
+def _bytes(title: str, quantity: Quantity, help_text: str, *, shown: bool = False, priority: int = 6) -> GroupColumn:
+    return _column(title, "MB", (quantity,), _gauge(quantity, _MEGABYTE), help_text, width=8, shown=shown,
+                   priority=priority)
+
+
+GROUP: Final[GroupColumn] = Column(
+    "Group", "", -1, (), _name, width=20, priority=0,
+    help="The container, pod, job, unit or control group; its path is below the table.")
+PATH: Final[GroupColumn] = Column(
+    "Path", "", -1, (), _path, width=30, priority=9, default=False, identity=True,
+    help="The path of the group from the root of its tree on, as /proc/PID/cgroup has it.")
+
+COLUMNS: Final[tuple[GroupColumn, ...]] = (
+    PATH,
+    GROUP,
+    _column("CPU%", "%", ("cpu_usec",), _share("cpu_usec"),
+            "CPU time that the tasks of the group, and of the groups in it, used: 100 % is one CPU.", width=7,
+            shown=True, priority=0),
+    _column("User%", "%", ("user_usec",), _share("user_usec"), "The part of it in programs.", width=7),
+    _column("Sys%", "%", ("system_usec",), _share("system_usec"), "The part of it in the kernel.", width=7),
+    _pressure("PSIcpu%", "cpu", "some",
+              "Share of time in which at least one task of the group wanted to run and could not: no CPU was free, or "
+              "the quota was used up.", shown=True, thresholds=Thresholds(25.0, 60.0)),
+    _pressure("PSIcpuFull%", "cpu", "full",
+              "Share of time in which tasks of the group wanted to run and not one of them could."),
+    _column("RunDelay%", "%", ("waited_usec",), _share("waited_usec"),
+            "Time that tasks of the group waited for a CPU, 100 % for one task that waited all the time. Version 1 "
+            "counts it while the kernel keeps schedstats; version 2 does not: PSIcpu% is its word for it.",
+            document="kernel Documentation/admin-guide/cgroup-v1", width=7),
+    _column("Quota", "CPUs", ("quota_usec", "period_usec"), _allowed, "CPUs that the group may use at most.",
+            decimals=2, shown=True, priority=4),
+    _column("Quota%", "%", ("cpu_usec", "quota_usec", "period_usec"), _of_quota,
+            "CPU time that the group used, of what its quota allows.", shown=True, priority=2,
+            thresholds=Thresholds(80.0, 95.0), scale=PERCENT),
+    _column("Throttled%", "%", ("throttled", "periods"), _part("throttled", "periods"),
+            "Share of the quota's periods (mostly 100 ms) in which the group had used up its CPU time and stood still.",
+            document=_QUOTA, shown=True, priority=1, thresholds=Thresholds(5.0, 25.0), scale=PERCENT,
+            doubt=_idle_quota),
+    _column("ThrotTime%", "%", ("throttled_usec",), _share("throttled_usec"),
+            "Time for which CPUs of the group stood still for its quota, 100 % for one CPU all the time.",
+            document=_QUOTA),
+    _pressure("PSImem%", "memory", "some",
+              "Share of time in which at least one task of the group waited for memory.", shown=True,
+              thresholds=Thresholds(5.0, 20.0)),
+    _pressure("PSImemFull%", "memory", "full",
+              "Share of time in which all tasks of the group that had work waited for memory.",
+              thresholds=Thresholds(2.0, 10.0)),
+    _pressure("PSIio%", "io", "some", "Share of time in which at least one task of the group waited for storage.",
+              shown=True, thresholds=Thresholds(25.0, 60.0)),
+    _pressure("PSIioFull%", "io", "full",
+              "Share of time in which all tasks of the group that had work waited for storage.",
+              thresholds=Thresholds(10.0, 40.0)),
+    _pressure("PSIirqFull%", "irq", "full",
+              "Share of time in which interrupts kept the tasks of the group from running."),
+    _column("Mem", "MB", ("memory_bytes",), _gauge("memory_bytes", _MEGABYTE),
+            "Memory that is charged to the group and the groups in it, page cache included.", decimals=0, width=7,
+            shown=True, priority=2),
+    _column("Mem%", "%", ("memory_bytes", "memory_max"), _of_limit, "The same in percent of the group's limit.",
+            shown=True, priority=4, thresholds=Thresholds(90.0, 98.0), scale=PERCENT),
+    _bytes("MemPeak", "memory_peak", "The most memory that the group had since it was made."),
+    _bytes("MemHigh", "memory_high", "From here on the group is slowed down and its memory reclaimed (version 1: its "
+                                     "soft limit)."),
+    _bytes("MemMax", "memory_max", "The group's limit: what cannot be reclaimed beyond it is ended by the kernel."),
+    _bytes("Anon", "anon_bytes", "Memory of the programs themselves: heaps and stacks."),
+    _bytes("File", "file_bytes", "Page cache, tmpfs among it."),
+    _bytes("Swap", "swap_bytes", "What of the group's memory lies in swap space."),
+    _column("OOM", "", ("oom_kills",), lambda row: row.increases.get("oom_kills"),
+            "Processes of the group that the kernel ended in the interval for want of memory.", decimals=0, width=4,
+            thresholds=Thresholds(1.0, 1.0)),
+    _column("Read", "MB/s", ("read_bytes",), _rate("read_bytes", _MEGABYTE), "Bytes read from block devices.",
+            width=7, shown=True, priority=6),
+    _column("Write", "MB/s", ("written_bytes",), _rate("written_bytes", _MEGABYTE), "Bytes written to block devices.",
+            width=7, shown=True, priority=6),
+    _column("Read/s", "/s", ("reads",), _rate("reads"), "Requests to read.", decimals=0),
+    _column("Write/s", "/s", ("writes",), _rate("writes"), "Requests to write.", decimals=0),
+    _column("Pids", "", ("pids",), _gauge("pids"), "Processes and threads in the group and the groups in it.",
+            decimals=0, shown=True, priority=6),
+    _column("PidsMax", "", ("pids_max",), _gauge("pids_max"), "How many there may be.", decimals=0),
+    _column("Watt", "W", (ENERGY, "cpu_usec"), _watts,
+            "The packages' power, shared by CPU time: an estimate, which takes work that burns more per second for "
+            "what other work burns, and shares out idle power too.", decimals=2, shown=True, priority=4,
+            document="docs/specs/groups.md 1.4"),
+)
+"""In print order."""
+
+
+def needed(columns: Iterable[GroupColumn]) -> frozenset[Quantity]:
+    """The quantities of some columns."""
+    return frozenset(need for column in columns for need in column.needs)

@@ -1,0 +1,212 @@
+"""What the kernel says of a control group, file by file: which quantities each file gives, in both versions.
+
+Documents: kernel Documentation/admin-guide/cgroup-v2.rst, and for version 1 Documentation/admin-guide/cgroup-v1 and
+Documentation/scheduler/sched-bwc.rst; docs/specs/groups.md 1.1, 1.2 has the facts in our words.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Final, TypeAlias
+
+from turbotui.dataclass import dataclass
+from turbotui.quantities.unavailable import Reason, Unavailable
+
+Quantity: TypeAlias = str
+"""A counter or gauge of a group, by the word of its formula: "cpu_usec"."""
+Values: TypeAlias = Mapping[Quantity, "int | float | Unavailable"]
+"""What a file said; a quantity that the file says to be without limit has that as its reason."""
+
+UNIFIED: Final = ""
+"""The controller that stands for the tree of version 2."""
+NO_QUOTA: Final = Unavailable(Reason.NOT_SET, "the group has no quota of CPU time")
+_NO_LIMIT: Final = Unavailable(Reason.NOT_SET, "the group has no such limit")
+_UNLIMITED: Final = 1 << 60
+"""Version 1 writes the largest number of whole pages for no limit."""
+_TICK: Final = 1_000_000 // os.sysconf("SC_CLK_TCK")
+"""Microseconds of a tick of cpuacct.stat (USER_HZ)."""
+
+COUNTERS: Final = frozenset({
+    "cpu_usec", "user_usec", "system_usec", "periods", "throttled", "throttled_usec", "waited_usec", "oom_kills",
+    "read_bytes", "written_bytes", "reads", "writes",
+    *(f"stalled_{what}_{line}_usec" for what in ("cpu", "memory", "io", "irq") for line in ("some", "full")),
+})
+"""Quantities of which the increase matters; all others are gauges."""
+OCCUPANCY: Final = "llc_occupancy"
+"""The one gauge among the events of resctrl, whose quantities have their domain in front: "L3 00 llc_occupancy"."""
+
+
+def is_counter(quantity: Quantity) -> bool:
+    """Whether the increase of a quantity matters."""
+    domain, _, event = quantity.rpartition(" ")
+    return event != OCCUPANCY if domain else event in COUNTERS
+
+
+@dataclass(frozen=True, slots=True)
+class GroupFile:
+    """A file in the directory of a group.
+
+    Attributes:
+        id: names the file in readings and explanations, uniquely.
+        name: in the directory.
+        controller: of version 1, in whose tree the file is; `UNIFIED` for version 2.
+        gives: quantities.
+        parse: reads the content; ValueError or IndexError where the content is something else.
+    """
+
+    id: str
+    name: str
+    controller: str
+    gives: tuple[Quantity, ...]
+    parse: Callable[[bytes], Values]
+
+
+def _keyed(**names: str) -> Callable[[bytes], Values]:
+    """Lines of a name and a number; `names` has our word by the kernel's."""
+    wanted = {name.encode(): ours for name, ours in names.items()}
+
+    def parse(content: bytes) -> Values:
+        words = content.split()
+        found = dict(zip(words[::2], words[1::2], strict=False))
+        return {ours: int(found[name]) for name, ours in wanted.items() if name in found}
+
+    return parse
+
+
+def _one(ours: str, factor: float = 1) -> Callable[[bytes], Values]:
+    """A file with one number."""
+    return lambda content: {ours: int(content) * factor}
+
+
+def _limit(ours: str) -> Callable[[bytes], Values]:
+    """A file with a limit, or with what stands for none."""
+    def parse(content: bytes) -> Values:
+        limit = None if content.strip() == b"max" else int(content)
+        return {ours: _NO_LIMIT if limit is None or limit >= _UNLIMITED else limit}
+
+    return parse
+
+
+def _quota(content: bytes) -> Values:
+    """cpu.max: microseconds in each period, or "max"."""
+    quota, period = content.split()
+    return {"quota_usec": NO_QUOTA if quota == b"max" else int(quota), "period_usec": int(period)}
+
+
+def _old_quota(content: bytes) -> Values:
+    quota = int(content)
+    return {"quota_usec": NO_QUOTA if quota < 0 else quota}
+
+
+def _old_times(content: bytes) -> Values:
+    """cpuacct.stat: ticks in programs and in the kernel."""
+    words = content.split()
+    found = dict(zip(words[::2], words[1::2], strict=False))
+    return {"user_usec": int(found[b"user"]) * _TICK, "system_usec": int(found[b"system"]) * _TICK}
+
+
+def _old_throttling(content: bytes) -> Values:
+    """cpu.stat of version 1 has its times in ns; wait_sum is there only while the kernel keeps schedstats."""
+    words = content.split()
+    found = dict(zip(words[::2], words[1::2], strict=False))
+    values: dict[str, int | float | Unavailable] = {
+        "periods": int(found[b"nr_periods"]), "throttled": int(found[b"nr_throttled"]),
+        "throttled_usec": int(found[b"throttled_time"]) / 1_000}
+    if b"wait_sum" in found:
+        values["waited_usec"] = int(found[b"wait_sum"]) / 1_000
+    return values
+
+
+def _pressure(what: str) -> Callable[[bytes], Values]:
+    """A pressure file: the microseconds behind "total=" of each line."""
+    def parse(content: bytes) -> Values:
+        lines = (line.split() for line in content.splitlines())
+        return {f"stalled_{what}_{words[0].decode('ascii')}_usec": int(words[-1].partition(b"total=")[2])
+                for words in lines}
+
+    return parse
+
+
+_TRAFFIC: Final = {b"rbytes": "read_bytes", b"wbytes": "written_bytes", b"rios": "reads", b"wios": "writes"}
+_OLD_TRAFFIC: Final = {b"Read": "read_bytes", b"Write": "written_bytes"}
+
+
+def _traffic(content: bytes) -> Values:
+    """io.stat: a line for each device, whose numbers are added up."""
+    values = dict.fromkeys(_TRAFFIC.values(), 0)
+    for word in content.split():
+        name, equals, number = word.partition(b"=")
+        if equals and name in _TRAFFIC:
+            values[_TRAFFIC[name]] += int(number)
+    return values
+
+
+def _old_traffic(content: bytes) -> Values:
+    """blkio.throttle.io_service_bytes: a line for each device and direction, and their total."""
+    values = dict.fromkeys(_OLD_TRAFFIC.values(), 0)
+    for line in content.splitlines():
+        words = line.split()
+        if len(words) == 3 and words[1] in _OLD_TRAFFIC:
+            values[_OLD_TRAFFIC[words[1]]] += int(words[2])
+    return values
+
+
+def _stalls(what: str) -> GroupFile:
+    name = f"{what}.pressure"
+    lines = ("full",) if what == "irq" else ("some", "full")
+    return GroupFile(name, name, UNIFIED, tuple(f"stalled_{what}_{line}_usec" for line in lines), _pressure(what))
+
+
+_THROTTLING: Final = ("periods", "throttled", "throttled_usec")
+FILES: Final[tuple[GroupFile, ...]] = (
+    GroupFile("cpuacct.usage", "cpuacct.usage", "cpuacct", ("cpu_usec",), _one("cpu_usec", 1e-3)),
+    GroupFile("cpuacct.stat", "cpuacct.stat", "cpuacct", ("user_usec", "system_usec"), _old_times),
+    GroupFile("v1 cpu.stat", "cpu.stat", "cpu", (*_THROTTLING, "waited_usec"), _old_throttling),
+    GroupFile("cpu.cfs_quota_us", "cpu.cfs_quota_us", "cpu", ("quota_usec",), _old_quota),
+    GroupFile("cpu.cfs_period_us", "cpu.cfs_period_us", "cpu", ("period_usec",), _one("period_usec")),
+    GroupFile("memory.usage_in_bytes", "memory.usage_in_bytes", "memory", ("memory_bytes",), _one("memory_bytes")),
+    GroupFile("memory.max_usage_in_bytes", "memory.max_usage_in_bytes", "memory", ("memory_peak",),
+              _one("memory_peak")),
+    GroupFile("memory.soft_limit_in_bytes", "memory.soft_limit_in_bytes", "memory", ("memory_high",),
+              _limit("memory_high")),
+    GroupFile("memory.limit_in_bytes", "memory.limit_in_bytes", "memory", ("memory_max",), _limit("memory_max")),
+    GroupFile("v1 memory.stat", "memory.stat", "memory", ("anon_bytes", "file_bytes", "swap_bytes"),
+              _keyed(total_rss="anon_bytes", total_cache="file_bytes", total_swap="swap_bytes")),
+    GroupFile("memory.oom_control", "memory.oom_control", "memory", ("oom_kills",), _keyed(oom_kill="oom_kills")),
+    GroupFile("v1 pids.current", "pids.current", "pids", ("pids",), _one("pids")),
+    GroupFile("v1 pids.max", "pids.max", "pids", ("pids_max",), _limit("pids_max")),
+    GroupFile("blkio.throttle.io_service_bytes", "blkio.throttle.io_service_bytes", "blkio",
+              ("read_bytes", "written_bytes"), _old_traffic),
+    GroupFile("cpu.stat", "cpu.stat", UNIFIED, ("cpu_usec", "user_usec", "system_usec", *_THROTTLING),
+              _keyed(usage_usec="cpu_usec", user_usec="user_usec", system_usec="system_usec", nr_periods="periods",
+                     nr_throttled="throttled", throttled_usec="throttled_usec")),
+    GroupFile("cpu.max", "cpu.max", UNIFIED, ("quota_usec", "period_usec"), _quota),
+    *(_stalls(what) for what in ("cpu", "memory", "io", "irq")),
+    GroupFile("memory.current", "memory.current", UNIFIED, ("memory_bytes",), _one("memory_bytes")),
+    GroupFile("memory.peak", "memory.peak", UNIFIED, ("memory_peak",), _one("memory_peak")),
+    GroupFile("memory.high", "memory.high", UNIFIED, ("memory_high",), _limit("memory_high")),
+    GroupFile("memory.max", "memory.max", UNIFIED, ("memory_max",), _limit("memory_max")),
+    GroupFile("memory.stat", "memory.stat", UNIFIED, ("anon_bytes", "file_bytes"),
+              _keyed(anon="anon_bytes", file="file_bytes")),
+    GroupFile("memory.swap.current", "memory.swap.current", UNIFIED, ("swap_bytes",), _one("swap_bytes")),
+    GroupFile("memory.events", "memory.events", UNIFIED, ("oom_kills",), _keyed(oom_kill="oom_kills")),
+    GroupFile("pids.current", "pids.current", UNIFIED, ("pids",), _one("pids")),
+    GroupFile("pids.max", "pids.max", UNIFIED, ("pids_max",), _limit("pids_max")),
+    GroupFile("io.stat", "io.stat", UNIFIED, ("read_bytes", "written_bytes", "reads", "writes"), _traffic),
+)
+"""Those of version 1 first: where a controller is mounted as version 1, version 2 has no file of it."""
+
+QUANTITIES: Final = frozenset(quantity for file in FILES for quantity in file.gives)
+"""Everything that can be read of a group."""
+
+
+def files_for(wanted: frozenset[Quantity], controllers: frozenset[str]) -> tuple[GroupFile, ...]:
+    """The files that give these quantities of a group that is in the trees of these controllers, each quantity once."""
+    found: dict[str, GroupFile] = {}
+    left = set(wanted)
+    for file in FILES:
+        if file.controller in controllers and not left.isdisjoint(file.gives):
+            found[file.id] = file
+            left.difference_update(file.gives)
+    return tuple(found.values())

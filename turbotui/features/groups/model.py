@@ -1,0 +1,185 @@
+"""Groups of tasks, what was read of each at a moment, and what each did between two moments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from typing import Final, NamedTuple
+
+from turbotui.dataclass import dataclass
+from turbotui.features.groups.files import Quantity, Values, is_counter
+from turbotui.quantities.unavailable import Reason, Unavailable
+
+CGROUP: Final = "cgroup"
+CONTROL: Final = "control"
+MONITOR: Final = "monitor"
+DOMAIN: Final = "domain"
+"""Kinds of rows: a control group; a CTRL_MON and a MON group of resctrl; one domain of such a group."""
+WHOLE: Final = "/"
+"""The path of the group that all others are in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group.
+
+    Attributes:
+        kind: one of the words above.
+        path: from the root of its tree on, "/system.slice/db.service".
+        name: what it is for people, "docker 4f1b2a9c0d3e", "db.service".
+        domain: of a row that is a part of a resctrl group: "L3 00"; else "".
+    """
+
+    kind: str
+    path: str
+    name: str
+    domain: str = ""
+
+    @property
+    def key(self) -> str:
+        """Names the row in every interval."""
+        return f"{self.path}\0{self.domain}" if self.domain else self.path
+
+    @property
+    def parent(self) -> str | None:
+        """The key of the group that it is in; None for the outermost one."""
+        if self.domain:
+            return self.path
+        return None if self.path == WHOLE else self.path.rpartition("/")[0] or WHOLE
+
+
+class FileReading(NamedTuple):
+    """What a file said.
+
+    Attributes:
+        values: by quantity; the same object as before where the file said the same.
+        at_ns: monotonic clock when it was read.
+    """
+
+    values: Values
+    at_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSample:
+    """What was read of a group.
+
+    Attributes:
+        group: which one.
+        serial: another one where a group was removed and made again with the same name.
+        readings: by the file's id.
+        absent: why a file could not be read, by its id.
+        gives: the file of each quantity.
+    """
+
+    group: Group
+    serial: int
+    readings: Mapping[str, FileReading]
+    absent: Mapping[str, Unavailable]
+    gives: Mapping[Quantity, str]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMoment:
+    """Every group at one moment.
+
+    Attributes:
+        wall_ns, at_ns: wall clock and monotonic clock when reading began.
+        samples: by the key of the group, outer groups before those in them.
+        complete: whether there are no more groups than these.
+    """
+
+    wall_ns: int
+    at_ns: int
+    samples: Mapping[str, GroupSample]
+    complete: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRow:
+    """What a group did in an interval: what columns are computed from.
+
+    Attributes:
+        group: which one.
+        increases: of counters; one that began anew, or was unknown at one end, is not among them.
+        values: gauges at the end.
+        spans: seconds between the two readings, by "Δt FILE".
+        span_of: the key in `spans` of each counter.
+        absent: why a quantity is unknown.
+        files: where each quantity was read, for explanations.
+        domains: of a resctrl group: the domains whose quantities, "L3 00 llc_occupancy", are its own.
+        estimated: quantities that are estimates.
+    """
+
+    group: Group
+    increases: Mapping[Quantity, float] = field(default_factory=dict)
+    values: Mapping[Quantity, float] = field(default_factory=dict)
+    spans: Mapping[str, float] = field(default_factory=dict)
+    span_of: Mapping[Quantity, str] = field(default_factory=dict)
+    absent: Mapping[Quantity, Unavailable] = field(default_factory=dict)
+    files: Mapping[Quantity, str] = field(default_factory=dict)
+    domains: tuple[str, ...] = ()
+    estimated: frozenset[Quantity] = frozenset()
+
+    def rate(self, quantity: Quantity) -> float | None:
+        """Increase per second; None where it is unknown."""
+        count, span = self.increases.get(quantity), self.spans.get(self.span_of.get(quantity, ""))
+        return None if count is None or span is None else count / span
+
+    def why(self, quantity: Quantity) -> Unavailable | None:
+        """Why a quantity is unknown; None where it is known, and where nobody asked for it."""
+        return self.absent.get(quantity)
+
+
+FIRST: Final = Unavailable(Reason.FIRST_TICK, "the group has been read once")
+MADE_ANEW: Final = Unavailable(Reason.FIRST_TICK, "the group was removed and made again: it has been read once since")
+_NOT_TWICE: Final = Unavailable(Reason.FIRST_TICK, "at the beginning of the interval there was no value")
+_NOT_GIVEN: Final = Unavailable(Reason.NO_DRIVER, "the file is there and does not say it; the kernel may be older, or "
+                                                  "counts it for inner groups only")
+
+
+def _went_back(file: str) -> Unavailable:
+    return Unavailable(Reason.WENT_BACK, f"{file} says less than before: it began anew, or a device is gone")
+
+
+def row_of(older: GroupSample | None, newer: GroupSample) -> GroupRow:
+    """What a group did between two readings.
+
+    A counter has an increase where both readings know it and it did not go back.
+
+    Args:
+        older: of the same group at the beginning; None where it was not there.
+        newer: at the end.
+    """
+    increases: dict[Quantity, float] = {}
+    values: dict[Quantity, float] = {}
+    spans: dict[str, float] = {}
+    span_of: dict[Quantity, str] = {}
+    absent: dict[Quantity, Unavailable] = {}
+    first = FIRST if older is None else MADE_ANEW if older.serial != newer.serial else None
+    for quantity, file in newer.gives.items():
+        reading = newer.readings.get(file)
+        value = newer.absent.get(file, _NOT_GIVEN) if reading is None else reading.values.get(quantity, _NOT_GIVEN)
+        if isinstance(value, Unavailable):
+            absent[quantity] = value
+            continue
+        if not is_counter(quantity):
+            values[quantity] = value
+            continue
+        before = None if older is None or first is not None else older.readings.get(file)
+        then = None if before is None else before.values.get(quantity)
+        if then is None or isinstance(then, Unavailable) or before is None or reading is None:
+            absent[quantity] = first or _NOT_TWICE
+        elif value < then or reading.at_ns <= before.at_ns:
+            absent[quantity] = _went_back(file)
+        else:
+            increases[quantity] = value - then
+            span = span_of[quantity] = f"Δt {file}"
+            spans[span] = (reading.at_ns - before.at_ns) * 1e-9
+    return GroupRow(newer.group, increases, values, spans, span_of, absent, newer.gives)
+
+
+def rows_between(older: GroupMoment | None, newer: GroupMoment) -> Sequence[GroupRow]:
+    """What every group did between two moments, in the order of the newer one."""
+    before: Mapping[str, GroupSample] = {} if older is None else older.samples
+    return [row_of(before.get(key), sample) for key, sample in newer.samples.items()]

@@ -1,0 +1,133 @@
+"""Files that are read again and again: kept open, as many as there is room for, and parsed only when they changed."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.features.groups.files import Values
+from turbotui.features.groups.model import FileReading
+from turbotui.machine.host import Host, HostError
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.untrusted import one_line
+
+_PIECE: Final = 4096
+"""Bytes of one read: most files are shorter."""
+_LARGEST: Final = 1 << 22
+_GONE: Final = frozenset({errno.ENODEV, errno.ENOENT, errno.ESTALE})
+"""What the kernel answers of a group that was removed, by a file that is open, by a path, and over a network."""
+_REFUSED: Final = {errno.EACCES: "only its owner and root may read it", errno.EPERM: "this user may not read it"}
+_SHARE: Final = 2
+"""The part of the descriptors there are that files of groups may take: one in two."""
+
+
+class GoneError(Exception):
+    """The group of a file is not there any more."""
+
+
+@dataclass(slots=True)
+class _Kept:
+    descriptor: int
+    content: bytes = b""
+    values: Values | None = None
+
+
+class OpenFiles:
+    """Reads files by their paths; one that could not be opened is not tried again before `retry`.
+
+    Args:
+        host: the machine.
+    """
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._kept: dict[str, _Kept] = {}
+        self._refused: dict[str, Unavailable] = {}
+        self._room = host.privileges().descriptors[0] // _SHARE
+
+    def __len__(self) -> int:
+        """How many files are open."""
+        return len(self._kept)
+
+    def read(self, path: str, parse: Callable[[bytes], Values]) -> FileReading | Unavailable:
+        """What a file says now, or why it cannot be read.
+
+        Args:
+            path: of the file.
+            parse: reads its content; asked again only when the content is another one.
+
+        Raises:
+            GoneError: it was open, and is not there any more.
+        """
+        refused = self._refused.get(path)
+        if refused is not None:
+            return refused
+        kept = self._kept.get(path)
+        was_open = kept is not None
+        if kept is None:
+            try:
+                kept = self._kept[path] = _Kept(self._host.open_file(path))
+            except HostError as error:
+                return self._refused.setdefault(path, _why(path, error))
+        try:
+            return self._reading(path, kept, parse)
+        except HostError as error:
+            self.forget(path)
+            if error.errno in _GONE:
+                raise GoneError(path) from error
+            return self._refused.setdefault(path, _why(path, error))
+        finally:
+            if not was_open and len(self._kept) > self._room:
+                self.forget(path)
+
+    def retry(self) -> None:
+        """Try files again that could not be opened or read."""
+        self._refused.clear()
+
+    def forget(self, path: str) -> None:
+        """Close a file, if it is open."""
+        kept = self._kept.pop(path, None)
+        if kept is not None:
+            self._host.close(kept.descriptor)
+
+    def close(self) -> None:
+        """Close every file."""
+        for path in tuple(self._kept):
+            self.forget(path)
+
+    def _reading(self, path: str, kept: _Kept, parse: Callable[[bytes], Values]) -> FileReading | Unavailable:
+        at_ns = self._host.now_ns()
+        content = self._content(kept.descriptor)
+        if kept.values is None or content != kept.content:
+            try:
+                kept.values = parse(content)
+            except (ValueError, IndexError, KeyError):
+                shown = one_line(content[:40].decode("utf-8", "backslashreplace"))
+                return Unavailable(Reason.FAILED, f"{path} says {shown!r}, which is no such value")
+            kept.content = content
+        return FileReading(kept.values, at_ns)
+
+    def _content(self, descriptor: int) -> bytes:
+        content = self._host.read_at(descriptor, _PIECE)
+        if len(content) < _PIECE:
+            return content
+        parts = [content]
+        offset = len(content)
+        while offset < _LARGEST and (part := self._host.read_at(descriptor, _PIECE, offset)):
+            parts.append(part)
+            offset += len(part)
+        return b"".join(parts)
+
+
+def _why(path: str, error: HostError) -> Unavailable:
+    if error.errno in _GONE:
+        return Unavailable(Reason.NO_DRIVER, f"there is no {path}")
+    if error.errno in _REFUSED:
+        return Unavailable(Reason.NOT_PERMITTED, f"{path}: {_REFUSED[error.errno]}", "sudo")
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        return Unavailable(Reason.NO_DESCRIPTORS, f"{path}: no descriptor is left", "ulimit -n 65536")
+    if error.errno == errno.EOPNOTSUPP:  # pressure files of a kernel with psi=0
+        return Unavailable(Reason.NOT_SET, f"{path}: the kernel counts no pressure", "the kernel parameter psi=1")
+    return Unavailable(Reason.FAILED, f"{path}: {error}")

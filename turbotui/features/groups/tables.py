@@ -1,0 +1,114 @@
+"""The table of control groups: values with their marks, the reason of what is unknown, and what a cell rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from turbotui.features.groups.columns import ALL, COLUMNS, ENERGY, JOULES, MINE, GroupColumn
+from turbotui.features.groups.model import CGROUP, WHOLE, GroupRow
+from turbotui.quantities.columns import Value
+from turbotui.quantities.tables import Cell, CellEvidence, RowTable
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.energy import Energy
+
+GROUPS: Final = "groups"
+"""The name of the table."""
+_WORK: Final = "cpu_usec"
+"""What energy is shared by."""
+NO_ENERGY: Final = Unavailable(Reason.NOT_READ, "the packages' energy was not read beside the groups")
+_ELSEWHERE: Final = Unavailable(
+    Reason.NO_DRIVER, "the group is not in the tree of the controller that counts it (hybrid or version 1)")
+_IS_WHOLE: Final = Unavailable(Reason.NOT_SET, "the kernel counts it for groups within the outermost one only")
+_NO_NUMBER: Final = Unavailable(Reason.OUT_OF_RANGE, "nothing to divide by was counted in this interval")
+_NO_RUN_DELAY: Final = Unavailable(
+    Reason.NO_DRIVER, "version 2 counts no run delay of a group, and version 1 only where kernel.sched_schedstats is 1",
+    "PSIcpu% says for which share of the time a task of the group waited for a CPU; turbotui tasks --waits who")
+
+
+def group_table(rows: Iterable[GroupRow], energy: Energy, packages: int,
+                columns: Sequence[GroupColumn] = COLUMNS) -> RowTable[GroupRow]:
+    """The table of an interval.
+
+    Args:
+        rows: of every group, the outermost one among them.
+        energy: of the same interval.
+        packages: how many the machine has.
+        columns: of the table.
+    """
+    rows = tuple(rows)
+    joules, whole = energy.total(packages), next((row for row in rows if row.group.path == WHOLE), None)
+    everything = None if whole is None else whole.increases.get(_WORK)
+    why = energy.reason(joules)
+    if joules is not None and everything is not None and energy.span > 0:
+        rows = tuple(_with_energy(row, joules, everything, energy.span) for row in rows)
+    return RowTable(GROUPS, CGROUP, tuple(columns), rows, lambda column, row, value: judged(column, row, value, why),
+                    basis)
+
+
+def _with_energy(row: GroupRow, joules: float, everything: float, seconds: float) -> GroupRow:
+    mine = row.increases.get(_WORK)
+    if mine is None:
+        return row
+    return replace(row, increases={**row.increases, JOULES: joules, MINE: mine, ALL: everything},
+                   spans={**row.spans, f"Δt {JOULES}": seconds}, estimated=row.estimated | {ENERGY})
+
+
+def judged(column: GroupColumn, row: GroupRow, value: Value, energy: Unavailable | None) -> Cell:
+    """A value with its marks, or the reason why there is none."""
+    if value is not None:
+        return Cell(value, estimated=not row.estimated.isdisjoint(column.needs))
+    return Cell(None, _why(column, row, energy))
+
+
+def _why(column: GroupColumn, row: GroupRow, energy: Unavailable | None) -> Unavailable:
+    if ENERGY in column.needs and row.why(_WORK) is None:
+        return energy or NO_ENERGY
+    if "waited_usec" in column.needs and "waited_usec" not in row.files:
+        return _NO_RUN_DELAY
+    for need in column.needs:
+        why = row.why(need)
+        if why is not None:
+            return _IS_WHOLE if row.group.path == WHOLE and why.reason is Reason.NO_DRIVER else why
+    if any(need not in row.files for need in column.needs if need != ENERGY):
+        return _ELSEWHERE
+    said = "" if column.doubt is None else column.doubt(row)
+    return Unavailable(Reason.OUT_OF_RANGE, said) if said else _NO_NUMBER
+
+
+def basis(column: GroupColumn, row: GroupRow) -> CellEvidence:
+    """The files and increases behind a cell."""
+    readings: list[tuple[str, ...]] = []
+    for need in column.needs:
+        file = row.files.get(need)
+        if file is None:
+            continue
+        if need in row.increases:
+            span = row.spans.get(row.span_of.get(need, ""), 0.0)
+            readings.append((f"{need} of {file}: +{row.increases[need]:,.0f} in {span:.3f} s",))
+        elif need in row.values:
+            readings.append((f"{need} of {file}: {row.values[need]:,.0f}",))
+    if ENERGY in column.needs and JOULES in row.increases:
+        readings.append((f"energy of all packages: {row.increases[JOULES]:,.2f} J",
+                         f"CPU time: {row.increases[MINE]:,.0f} of the machine's {row.increases[ALL]:,.0f} us"))
+    remarks = (f"group {row.group.path}",)
+    return CellEvidence(readings=tuple(readings), remarks=remarks)
+
+
+def sum_held_against_package(table: RowTable[GroupRow], energy: Energy, packages: int) -> str:
+    """The estimates of the outermost groups added up, held against the packages' joules; "" where there are none.
+
+    What lacks ran in no group but the outermost one: threads of the kernel, mostly.
+    """
+    joules = energy.total(packages)
+    watt = next((column for column in table.columns if column.id == "Watt"), None)
+    if joules is None or watt is None or energy.span <= 0:
+        return ""
+    outer = [row for row in table.rows if row.group.parent == WHOLE]
+    found = [value for value in table.values(watt, outer) if isinstance(value, int | float)]
+    if not found:
+        return ""
+    whole = joules / energy.span
+    return (f"Watt is an estimate by CPU time: the outermost groups together {sum(found):.2f} W of the packages' "
+            f"{whole:.2f} W; the rest ran in no group")

@@ -1,0 +1,210 @@
+"""`turbotui groups`: what each container, job or service uses, by its control group."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from turbotui.commands.arguments import add_machine_arguments
+from turbotui.commands.formats import add_format_arguments, make_writer, print_lines, text_lines
+from turbotui.commands.watching import open_host, parse_interval
+from turbotui.errors import UsageError
+from turbotui.features.groups.columns import COLUMNS, GROUP, PATH, GroupColumn, needed
+from turbotui.features.groups.engine import GroupInterval, watch_groups
+from turbotui.features.groups.model import WHOLE, GroupRow
+from turbotui.features.groups.tables import group_table, sum_held_against_package
+from turbotui.machine.machine import Machine, read_machine
+from turbotui.quantities.columns import Value
+from turbotui.quantities.filters import FilterError, parse_filter
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.tables import RowTable
+from turbotui.tables.envelope import Envelope
+
+_INTERVAL: Final = "1"
+_BUSIEST: Final = "CPU%"
+_STEP, _DEEPEST = "· ", 12
+"""How far to the right names stand in text, for each group that theirs is in, and how often at most."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_machine_arguments(parser)
+    parser.add_argument("-i", "--interval", metavar="SECONDS", help="a table for every interval, not only once")
+    parser.add_argument("-n", "--intervals", metavar="N", type=int, help="end after so many (default interval: 1 s)")
+    parser.add_argument("-s", "--show", metavar="NAMES", default="",
+                        help="these columns, comma separated (all: every column; csv, json and openmetrics have all)")
+    parser.add_argument("--filter", metavar="TEXT", default="",
+                        help='only groups that pass: words, or comparisons such as "Throttled%%>5 or docker"')
+    parser.add_argument("--sort", metavar="COLUMN", default="",
+                        help="the greatest of this column first, instead of the tree's order")
+    parser.add_argument("--top", metavar="N", type=int, help=f"the first N rows only, by {_BUSIEST} unless --sort")
+    add_format_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print tables until the intervals are over, or SIGINT comes.
+
+    Raises:
+        UsageError: options that cannot be meant.
+        MachineError: there are no control groups here.
+    """
+    if arguments.intervals is not None and arguments.intervals < 1:
+        raise UsageError(f"-n {arguments.intervals}: at least one interval")
+    if arguments.top is not None and arguments.top < 1:
+        raise UsageError(f"--top {arguments.top}: at least one row")
+    seconds = parse_interval(arguments.interval or _INTERVAL)
+    once = arguments.interval is None and arguments.intervals is None
+    intervals = 1 if once else arguments.intervals
+    machine = read_machine(open_host(arguments))
+    columns = _columns(arguments)
+    writer = make_writer(arguments, intervals, marks=True)
+    wanted = needed((*columns, *_choosing(arguments)))
+    packages = len(machine.topology.instances(Scope.PACKAGE))
+    try:
+        with closing(watch_groups(machine, seconds, intervals, wanted)) as watched:
+            for interval in watched:
+                whole = group_table(interval.rows, interval.energy, packages, columns)
+                envelope, table = _envelope(machine, interval, whole), _chosen(arguments, whole)
+                if writer is None:
+                    print_lines(_text(arguments, envelope, table))
+                else:
+                    writer.write(envelope, (table,))
+    except KeyboardInterrupt:
+        pass  # that is how a person ends it
+    finally:
+        if writer is not None:
+            writer.end()
+    return 0
+
+
+def _columns(arguments: argparse.Namespace) -> tuple[GroupColumn, ...]:
+    """The columns that a command line means.
+
+    Raises:
+        UsageError: there is no such column.
+    """
+    if arguments.show == "all" or (not arguments.show and arguments.format != "text"):
+        return COLUMNS
+    if not arguments.show:
+        return tuple(column for column in COLUMNS if column.default)
+    chosen = [_column(name) for name in arguments.show.split(",") if name.strip()]
+    first = [GROUP] if arguments.format == "text" else [PATH, GROUP]
+    return tuple(dict.fromkeys((*first, *chosen)))
+
+
+def _column(name: str) -> GroupColumn:
+    """The column of a name, in any case.
+
+    Raises:
+        UsageError: there is none.
+    """
+    found = _named(name.strip())
+    if found is None:
+        raise UsageError(f"there is no column {name.strip()!r} of groups; there are "
+                         f"{', '.join(column.id for column in COLUMNS)}")
+    return found
+
+
+def _sorting_column(arguments: argparse.Namespace) -> GroupColumn | None:
+    """The column to sort by; None for the tree's order.
+
+    Raises:
+        UsageError: there is no such column.
+    """
+    by = arguments.sort or (_BUSIEST if arguments.top else "")
+    return _column(by) if by else None
+
+
+def _choosing(arguments: argparse.Namespace) -> tuple[GroupColumn, ...]:
+    """The columns that rows are chosen by: those that a filter compares are any of them.
+
+    Raises:
+        UsageError: the filter is none, or there is no such column.
+    """
+    by = _sorting_column(arguments)
+    if not arguments.filter:
+        return () if by is None else (by,)
+    try:
+        parse_filter(arguments.filter, _named)
+    except FilterError as error:
+        raise UsageError(f"--filter: {error}") from error
+    return COLUMNS
+
+
+def _named(name: str) -> GroupColumn | None:
+    return next((column for column in COLUMNS if column.id.lower() == name.lower()), None)
+
+
+def _chosen(arguments: argparse.Namespace, table: RowTable[GroupRow]) -> RowTable[GroupRow]:
+    """The rows that a command line means, in its order."""
+    rows = list(table.rows)
+    if arguments.filter:
+        passing = parse_filter(arguments.filter, _named)
+        rows = [row for row in rows
+                if passing.passes(f"{row.group.path} {row.group.name}".lower(), partial(_value, row))]
+    by = _sorting_column(arguments)
+    if by is not None:
+        rows.sort(key=lambda row: _falling(by.compute(row)))
+    return replace(table, rows=tuple(rows[: arguments.top]))
+
+
+def _value(row: GroupRow, column: GroupColumn) -> Value:
+    return column.compute(row)
+
+
+def _falling(value: Value) -> tuple[bool, float, str]:
+    """The order of a column from the top down: what is unknown last."""
+    if isinstance(value, int | float):
+        return (False, -value, "")
+    return (value is None, 0.0, str(value))
+
+
+def _envelope(machine: Machine, interval: GroupInterval, table: RowTable[GroupRow]) -> Envelope:
+    notes = [] if interval.complete else [f"there are more control groups than the {len(interval.rows):,} listed"]
+    said = sum_held_against_package(table, interval.energy, len(machine.topology.instances(Scope.PACKAGE)))
+    return Envelope(machine.host.name, machine.host.kind, interval.wall_ns, interval.seconds,
+                    notes=(*notes, *([said] if said else [])))
+
+
+def _text(arguments: argparse.Namespace, envelope: Envelope, table: RowTable[GroupRow]) -> Iterator[str]:
+    """The table without columns of which nothing is known, and below it why."""
+    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    parts = [table.name, envelope.time, f"{envelope.seconds or 0.0:.3f} s", *filter(None, [envelope.label])]
+    yield f"# {', '.join(parts)}"
+    known = tuple(column for column in table.columns if any(value is not None for value in
+                                                            table.values(column, table.rows)))
+    shown = known if _sorting_column(arguments) is not None or arguments.filter else tuple(map(_indented, known))
+    if table.rows:
+        yield from text_lines(envelope, replace(table, columns=shown), room=room)
+    else:
+        yield "# no group passes"
+    yield from (f"# {note}" for note in envelope.notes)
+    missing = [column for column in table.columns if column not in known] if table.rows else []
+    for reason, names in _by_reason(table, missing).items():
+        yield f"# no {', '.join(names)}: {reason}"
+    yield ""
+
+
+def _by_reason(table: RowTable[GroupRow], columns: Sequence[GroupColumn]) -> Mapping[str, list[str]]:
+    """Columns by why no row has a value: what is said of the last one, for the outermost group is a special case."""
+    found: dict[str, list[str]] = {}
+    for column in columns:
+        why = table.cell(column, table.rows[-1]).why
+        found.setdefault("" if why is None else why.sentence(), []).append(column.id)
+    return found
+
+
+def _indented(column: GroupColumn) -> GroupColumn:
+    """The column of names, each as far to the right as its group is deep in the tree."""
+    return replace(column, compute=_indented_name) if column.id == GROUP.id else column
+
+
+def _indented_name(row: GroupRow) -> Value:
+    depth = 0 if row.group.path == WHOLE else row.group.path.count("/")
+    return _STEP * min(depth, _DEEPEST) + row.group.name
