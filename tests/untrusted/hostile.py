@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from turbotui.machine.host import Host, HostError
-from turbotui.simulated.host import simulated_host
+from turbotui.simulated import simulated_host
 
 HOSTILE = "\x1b[2J\x1b]0;owned\x07\x9b31m\u202e\u200b\u2028\x85\x7f\r\tT\nN"
 HOSTILE_BYTES = HOSTILE.encode() + b"\xff\xfe"

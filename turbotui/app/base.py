@@ -12,6 +12,7 @@ from textual.widget import Widget
 
 from turbotui.app import scales
 from turbotui.app.actions import Where, actions_of
+from turbotui.app.tcc import tcc_flag
 from turbotui.app.time_line import TimeLine
 from turbotui.app.watch import Watch
 from turbotui.app.watched import FarSession
@@ -328,7 +329,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         if isinstance(watch.session, FarSession):
             states += watch.session.remarks
         recorder = "" if watch.recorder is None else watch.recorder.flag
-        found = [recorder, *states, watch.late_flag(), watch.tcc_flag(), watch.spy_flag()]
+        found = [recorder, *states, watch.late_flag(), tcc_flag(watch.session), watch.spy_flag()]
         return [flag for flag in found if flag]
 
     # Events

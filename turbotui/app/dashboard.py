@@ -342,8 +342,13 @@ class TurbotuiApp(ScreensApp):
 
     def action_tcc(self) -> None:
         """Ask for the temperature that readouts count down from."""
-        if self._base is not None:
-            self.push_screen(*tcc_prompt(self.watched, self._base))
+        base = self._base
+        if base is not None:
+            def told(sentence: str) -> None:
+                base.notice(sentence)
+                base.show_columns()
+
+            self.push_screen(*tcc_prompt(self.session, told))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The palette: every action that works on this screen, every screen, every profile."""

@@ -1,18 +1,22 @@
-"""The prompt for the temperature that the processor's readouts count down from (turbostat's --TCC)."""
+"""The temperature that the processor's readouts count down from (turbostat's --TCC), as a person tells it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from turbotui.app.base import WatchScreen
 from turbotui.app.prompt import Prompt
-from turbotui.app.watch import Watch
+from turbotui.app.watched import WatchedSession
 from turbotui.errors import UsageError
 from turbotui.quantities.units import parse_celsius
 
 
-def tcc_prompt(watch: Watch, base: WatchScreen) -> tuple[Prompt, Callable[[str | None], None]]:
-    """The prompt over a screen, and what is done with its answer."""
+def tcc_prompt(session: WatchedSession, told: Callable[[str], None]) -> tuple[Prompt, Callable[[str | None], None]]:
+    """The prompt for the temperature, and the function that takes its answer.
+
+    Args:
+        session: whose temperatures count down.
+        told: called with the sentence about what is so from then on.
+    """
     def typed(text: str) -> str:
         try:
             if text.strip():
@@ -25,11 +29,39 @@ def tcc_prompt(watch: Watch, base: WatchScreen) -> tuple[Prompt, Callable[[str |
         if text is None:
             return
         try:
-            base.notice(watch.tell_tcc(text))
+            sentence = _tell_tcc(session, text)
         except UsageError as error:
-            base.notice(str(error))
-        base.show_columns()
+            sentence = str(error)
+        told(sentence)
 
-    now = watch.session.machine.tcc
+    now = session.machine.tcc
     word = "TCC target in °C, empty for the machine's own"
     return Prompt(word, "" if now is None else f"{now}", typed), done
+
+
+def tcc_flag(session: WatchedSession) -> str:
+    """The state that must not be overlooked: temperatures are computed with a target that a person told."""
+    degrees = session.machine.tcc
+    if degrees is None:
+        return ""
+    return f"TCC {degrees} °C BY HAND" if _counts_down(session) else f"TCC {degrees} °C NOT USED"
+
+
+def _tell_tcc(session: WatchedSession, text: str) -> str:
+    """Have temperatures count down from whole °C, or, for an empty text, from what the machine says; a sentence of it.
+
+    Raises:
+        UsageError: it is no temperature.
+    """
+    degrees = parse_celsius(text) if text.strip() else None
+    session.tell_tcc(degrees)
+    if degrees is None:
+        return "temperatures count down from the target that the machine tells"
+    if not _counts_down(session):
+        return "no temperature here counts down from a target: sensors tell degrees themselves, and TCC is not used"
+    return f"temperatures count down from {degrees} °C, as you told"
+
+
+def _counts_down(session: WatchedSession) -> bool:
+    signals = session.capabilities.signals
+    return any(signals[name].scale < 0 for name in ("temp.core", "temp.pkg") if name in signals)

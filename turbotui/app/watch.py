@@ -17,7 +17,6 @@ from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.spies import SpyPlan
 from turbotui.quantities.unavailable import Unavailable
-from turbotui.quantities.units import parse_celsius
 from turbotui.sampling.answers import SHARED
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import FrameTime, History, frame_time
@@ -347,39 +346,6 @@ class Watch:
         if (column, row) not in self.kept:
             # The oldest are forgotten: nobody looks at more than a screenful of cells.
             self.kept = (*self.kept[-63:], (column, row))
-
-    # Temperature target
-
-    def tell_tcc(self, text: str) -> str:
-        """Have temperatures count down from another target.
-
-        Args:
-            text: whole °C; empty: as the machine says.
-
-        Returns:
-            A sentence about what is so from now on.
-
-        Raises:
-            UsageError: it is no temperature.
-        """
-        degrees = parse_celsius(text) if text.strip() else None
-        self.session.tell_tcc(degrees)
-        if degrees is None:
-            return "temperatures count down from the target that the machine tells"
-        if not self._counts_down():
-            return "no temperature here counts down from a target: sensors tell degrees themselves, and TCC is not used"
-        return f"temperatures count down from {degrees} °C, as you told"
-
-    def tcc_flag(self) -> str:
-        """The state that must not be overlooked: temperatures are computed with a target that a person told."""
-        degrees = self.session.machine.tcc
-        if degrees is None:
-            return ""
-        return f"TCC {degrees} °C BY HAND" if self._counts_down() else f"TCC {degrees} °C NOT USED"
-
-    def _counts_down(self) -> bool:
-        signals = self.session.capabilities.signals
-        return any(signals[name].scale < 0 for name in ("temp.core", "temp.pkg") if name in signals)
 
     def late_flag(self) -> str:
         """That numbers are old because CPUs did not answer in time, and what helps."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import errno
 import itertools
 import stat
@@ -11,18 +10,14 @@ from dataclasses import field, replace
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.errors import UsageError
 from turbotui.machine.host import CAP_SYS_ADMIN, CAP_SYS_RAWIO, HostError, HostKind, PerfAttr, Privileges
 from turbotui.machine.tasks.sets import TaskSampling
-from turbotui.simulated.applications import APPLICATIONS, running
-from turbotui.simulated.causes import with_causes
-from turbotui.simulated.clock import RealClock, SimulatedClock
+from turbotui.simulated.clock import SimulatedClock
 from turbotui.simulated.filesystem import machine_tree
 from turbotui.simulated.model import Model
 from turbotui.simulated.perf import OpenEvent, PerfEvents
 from turbotui.simulated.pmus import machine_pmus
 from turbotui.simulated.registers import encoded, register_map
-from turbotui.simulated.shape_table import SHAPES
 from turbotui.simulated.shapes import MachineShape
 from turbotui.simulated.strain import Strain
 from turbotui.simulated.tasks import SimulatedTasks
@@ -97,10 +92,14 @@ class SimulatedHost:
         """False: there are no CPUs to visit."""
         return False
 
+    def _refuse(self, what: str | tuple[str, int, int], said: str) -> None:
+        """Raise the error that `fail` asked for, if it did."""
+        number = self._failures.get(what)
+        if number:
+            raise HostError(number, said)
+
     def _file(self, path: str) -> File:
-        failure = self._failures.get(path)
-        if failure:
-            raise HostError(failure, path)
+        self._refuse(path, path)
         node = find(self._root, path)
         if isinstance(node, Folder):
             raise HostError(errno.EISDIR, path)
@@ -140,9 +139,7 @@ class SimulatedHost:
             HostError: ENOENT, ENOTDIR, or what `fail` asked for.
         """
         with self._model.lock:
-            failure = self._failures.get(path)
-            if failure:
-                raise HostError(failure, path)
+            self._refuse(path, path)
             node = find(self._root, path)
             if isinstance(node, File):
                 raise HostError(errno.ENOTDIR, path)
@@ -184,9 +181,7 @@ class SimulatedHost:
             if not isinstance(opened, OpenFile):
                 raise HostError(errno.EBADF, f"descriptor {descriptor}")
             if self._failures:
-                failure = self._failures.get(opened.path)
-                if failure:
-                    raise HostError(failure, opened.path)
+                self._refuse(opened.path, opened.path)
             content = self._content(opened.file, opened.path)
             if isinstance(opened.file, Device):
                 return opened.file.answer(offset)[:size]
@@ -202,9 +197,7 @@ class SimulatedHost:
         """
         what = f"/dev/cpu/{cpu}/msr"
         with self._model.lock:
-            failure = self._failures.get(what)
-            if failure:
-                raise HostError(failure, what)
+            self._refuse(what, what)
             if not self._registers or not 0 <= cpu < len(self._model.online):
                 raise HostError(errno.ENOENT, what)
             rights = self._rights.privileges
@@ -219,9 +212,7 @@ class SimulatedHost:
     def _read_register(self, cpu: int, size: int, address: int) -> bytes:
         what = f"MSR {address:#x} of CPU {cpu}"
         if self._failures:
-            failure = self._failures.get(("msr", cpu, address))
-            if failure:
-                raise HostError(failure, what)
+            self._refuse(("msr", cpu, address), what)
         if size != 8:
             raise HostError(errno.EINVAL, what)
         now = self._model.now()
@@ -239,9 +230,8 @@ class SimulatedHost:
             HostError: as perf_event_open(2).
         """
         with self._model.lock:
-            failure = self._failures.get(("perf", attr.type, attr.config))
-            if failure:
-                raise HostError(failure, f"perf_event_open(type={attr.type}, config={attr.config:#x})")
+            what = f"perf_event_open(type={attr.type}, config={attr.config:#x})"
+            self._refuse(("perf", attr.type, attr.config), what)
             leader = None
             if group != -1:
                 opened = self._open.get(group)
@@ -377,30 +367,3 @@ class SimulatedHost:
                 self._failures.pop(what, None)
             else:
                 self._failures[what] = number
-
-
-def simulated_host(name: str, clock: SimulatedClock | None = None, seed: int = 1) -> SimulatedHost:
-    """A simulated machine by name.
-
-    Args:
-        name: a key of `SHAPES`, or one with an application on every CPU: "laptop-old+calculix" (`APPLICATIONS`), or
-            with causes of slowness: "guest+steal+memory" (`causes.CAUSES`).
-        clock: what the machine's time follows; the monotonic clock by default.
-        seed: of the load; equal seeds and equal clocks give equal machines.
-
-    Raises:
-        UsageError: there is no such machine; the message lists those there are, most alike first.
-    """
-    machine, *words = name.split("+")
-    shape = SHAPES.get(machine)
-    if shape is None:
-        alike = difflib.get_close_matches(machine, SHAPES, n=len(SHAPES), cutoff=0.0)
-        raise UsageError(f"there is no simulated machine {machine!r}; there are {', '.join(alike)}")
-    strain = Strain()
-    if len(words) == 1 and words[0] in APPLICATIONS:
-        shape = running(shape, words[0])
-    elif words:
-        shape, strain = with_causes(shape, words)
-    host = SimulatedHost(shape, clock or RealClock(), seed)
-    host.strain_by(strain)
-    return host
