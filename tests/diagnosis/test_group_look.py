@@ -38,3 +38,10 @@ def test_one_look_tells_nothing() -> None:
     assert not look.looked
     look.look()
     assert look.throttled is None
+
+
+def test_the_innermost_group_that_waits_most_is_named_for_each_resource() -> None:
+    found = looked(Strain(memory_some=0.4, memory_full=0.1)).pressed
+    assert found["memory"].name == "/user.slice/user-1000.slice/session-2.scope"
+    assert found["memory"].percent == pytest.approx(40.0, abs=1.0)
+    assert "io" not in looked(Strain()).pressed

@@ -1,22 +1,32 @@
-"""A look at every control group: which one's CPU quota was used up between two looks."""
+"""A look at every control group: which one's CPU quota was used up between two looks, and whose tasks waited."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
-from turbotui.diagnosis.rules import ThrottledGroup
-from turbotui.machine.cgroups import GroupUse, find_groups, for_cpu_time, hierarchies, read_groups
+from turbotui.diagnosis.rules import PressedGroup, ThrottledGroup
+from turbotui.machine.cgroups import GroupUse, find_groups, for_cpu_time, for_pressure, hierarchies, read_groups, stalls
 from turbotui.machine.host import Host
 from turbotui.untrusted import one_line
 
+_MOST_PRESSURES: Final = 256  # groups whose pressure is read, nearest to the root first: three files of each
+_RESOURCES: Final = ("cpu", "memory", "io")
+_LEAST: Final = 1.0  # percent of the time
+_AS_MUCH: Final = 0.9  # of the greatest share: the innermost of such groups is told
+_MICRO: Final = 1e-6
+
 
 class GroupLook:
-    """Looks at the control groups of a host that have a quota; those that come later are not seen."""
+    """Looks at the control groups of a host that have a quota or wait; those that come later are not seen."""
 
     def __init__(self, host: Host) -> None:
-        tree = for_cpu_time(hierarchies(host))
+        trees = hierarchies(host)
+        tree, waits = for_cpu_time(trees), for_pressure(trees)
         self._host = host
         self._groups = None if tree is None else find_groups(host, tree)
+        self._waits = None if waits is None else find_groups(host, waits, _MOST_PRESSURES)
+        self._stalled: tuple[Mapping[str, Mapping[str, int]], Mapping[str, Mapping[str, int]]] = {}, {}
         self._before: Mapping[str, GroupUse] = {}
         self._now: Mapping[str, GroupUse] = {}
         self._seconds = 0.0
@@ -32,8 +42,32 @@ class GroupLook:
         if self._groups is not None:
             found = {use.name: use for use in read_groups(self._host, self._groups, pressure=False)}
             self._before, self._now = self._now, found
-            now = self._host.now_ns() * 1e-9
-            self._seconds, self._at = now - self._at, now
+        if self._waits is not None:
+            tree, places = self._waits.hierarchy, self._waits.directories[1:]  # the mount itself is the machine
+            self._stalled = self._stalled[1], {tree.name(place): stalls(self._host, place) for place in places}
+        now = self._host.now_ns() * 1e-9
+        self._seconds, self._at = now - self._at, now
+
+    @property
+    def pressed(self) -> Mapping[str, PressedGroup]:
+        """By resource the group that waited most for it between the looks; the innermost of those that did as much."""
+        found = {}
+        for resource in _RESOURCES:
+            shares = self._shares(f"{resource}.some")
+            most = max(shares.values(), default=0.0)
+            if most >= _LEAST:
+                name = max((one for one in shares if shares[one] >= _AS_MUCH * most), key=lambda one: one.count("/"))
+                found[resource] = PressedGroup(one_line(name), min(100.0, shares[name]))
+        return found
+
+    def _shares(self, line: str) -> Mapping[str, float]:
+        """Percent of the time between the looks in which tasks of each group waited."""
+        before, now = self._stalled
+        return {
+            name: 100.0 * _MICRO * (stalled[line] - before[name][line]) / self._seconds
+            for name, stalled in now.items()
+            if line in stalled and line in before.get(name, {}) and self._seconds
+        }
 
     @property
     def throttled(self) -> ThrottledGroup | None:

@@ -1,4 +1,4 @@
-"""What is looked at where somebody asks why, beside the counters of frames: tasks and control groups."""
+"""What is looked at where somebody asks why, beside the counters of frames: tasks, control groups and settings."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from turbotui.diagnosis.findings import Finding
 from turbotui.diagnosis.group_look import GroupLook
+from turbotui.diagnosis.placement_look import placement
 from turbotui.diagnosis.rules import Seen
 from turbotui.diagnosis.task_look import TaskLook
 from turbotui.machine.host import Host
@@ -15,6 +16,7 @@ class Looks:
     """Looks at the tasks and control groups of a host, several times: what is told lies between the last two."""
 
     def __init__(self, host: Host) -> None:
+        self._host = host
         self._tasks = TaskLook(host)
         self._groups = GroupLook(host)
 
@@ -22,7 +24,10 @@ class Looks:
         """Look at everything, and say what rules are to know of it."""
         self._tasks.look()
         self._groups.look()
-        return Seen(self._tasks.busiest, self._groups.looked, self._groups.throttled)
+        return Seen(
+            self._tasks.busiest, self._groups.looked, self._groups.throttled, self._groups.pressed,
+            placement(self._host),
+        )  # fmt: skip
 
     def name(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
         """Findings with those who have to do with them."""

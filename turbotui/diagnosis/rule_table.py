@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from turbotui.diagnosis import clock_rules, spread_rules, time_rules, waiting_rules
+from turbotui.diagnosis import clock_rules, spread_rules, time_rules, vector_rules, waiting_rules
 from turbotui.diagnosis.rules import SlownessRule
 
 RULES: Final[tuple[SlownessRule, ...]] = (
@@ -16,5 +16,6 @@ RULES: Final[tuple[SlownessRule, ...]] = (
     spread_rules.ONE_GROUP,
     spread_rules.SLOW_CORES,
     *clock_rules.RULES,
+    vector_rules.VECTORS,
 )
 """In the order in which findings of the same weight stand."""

@@ -43,6 +43,7 @@ class Whose(Enum):
     WAIT = "waits for a CPU"
     IO = "waits for input and output"
     FAULTS = "major page faults"
+    VECTORS = "use of AVX-512"
     NOBODY = "not a task's doing"
 
 
@@ -143,18 +144,45 @@ class ThrottledGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class PressedGroup:
+    """A control group whose tasks waited.
+
+    Attributes:
+        name: below the mount, as it may reach a terminal.
+        percent: of the time in which some of its tasks waited for a resource.
+    """
+
+    name: str
+    percent: float
+
+    @property
+    def said(self) -> str:
+        """The group and how much it waited."""
+        return f"{self.name} (waits {self.percent:.0f} % of the time)"
+
+
+@dataclass(frozen=True, slots=True)
 class Seen:
-    """What looks at tasks and control groups found: they cost too much to be taken at every tick.
+    """What looks at tasks, control groups and settings found: they cost too much to be taken at every tick.
 
     Attributes:
         busiest: name of the thread that has the most CPU time, and its share of one CPU; None where nobody looked.
         groups: whether control groups were looked at.
         throttled: the one that stood still most; None where none did.
+        pressed: by resource ("cpu", "memory", "io") the innermost group that waited most for it.
+        placement: what says why the kernel chose the cores that it chose; "" for nothing.
     """
 
     busiest: tuple[str, float] | None = None
     groups: bool = False
     throttled: ThrottledGroup | None = None
+    pressed: Mapping[str, PressedGroup] = field(default_factory=dict, hash=False)
+    placement: str = ""
+
+    def waiting(self, resource: str) -> tuple[str, ...]:
+        """The group that waited most for a resource, in words; none where none did."""
+        group = self.pressed.get(resource)
+        return () if group is None else (group.said,)
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,8 @@ def _slow_cores(moment: JudgedFrame) -> Observed | NoFinding:
     return Observed(
         slower * share,
         f"{len(working)} efficiency core{'s' * (len(working) != 1)} work{'s' * (len(working) == 1)}{clocks} while the "
-        f"performance cores are {sum(fast) / len(fast):.0f} % busy",
+        f"performance cores are {sum(fast) / len(fast):.0f} % busy"
+        + (f"; {moment.seen.placement}" if moment.seen.placement else ""),
         Certainty.LIKELY, max(slow, key=lambda row: slow[row]),
     )  # fmt: skip
 
@@ -119,6 +120,7 @@ ONE_GROUP: Final = SlownessRule(
 )  # fmt: skip
 SLOW_CORES: Final = SlownessRule(
     "slow-cores", "efficiency cores chosen while performance cores idle", (("Busy%", "Load%"), ("Type",)), _slow_cores,
-    "kinds of core", "1", "taskset -pc PID shows whether it is bound there; cpupower frequency-info shows the "
-    "preference; a uclamp.min or a lower nice value asks for faster cores", Whose.CPU, wants=("TopMHz",),
+    "kinds of core", "1", "taskset -pc PID shows whether it is bound there; sysctl kernel.sched_itmt_enabled and "
+    "cpupower frequency-info show the preference; uclamp.min or a lower nice value asks for faster cores", Whose.CPU,
+    wants=("TopMHz",),
 )  # fmt: skip

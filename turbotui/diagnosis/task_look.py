@@ -15,6 +15,7 @@ from turbotui.untrusted import one_line
 
 _TICK: Final = 0.01  # seconds: USER_HZ is 100 (proc_pid_stat(5))
 _NAMED: Final = 3  # of those who have to do with a finding
+_ASKED: Final = 10  # of the busiest, for what is in a file of each process
 _LEAST: Final = 0.05  # of a CPU: less is nobody's doing
 _LEAST_FAULTS: Final = 1.0  # a second
 
@@ -110,7 +111,10 @@ class TaskLook:
             return finding
         least = {Whose.FAULTS: _LEAST_FAULTS, Whose.IO: 0.0}.get(whose, _LEAST)
         ranked = sorted(self._uses, key=lambda use: -use.part(whose))
-        most = [use for use in ranked if use.part(whose) > least][:_NAMED]
+        most = [use for use in ranked if use.part(whose) > least]
+        if whose is Whose.VECTORS:
+            most = [use for use in most[:_ASKED] if self._used_vectors(use.pids[0])] or most
+        most = most[:_NAMED]
         named = tuple(use.said(whose, self._unit(use.pids[0])) for use in most)
         return replace(finding, who=(*finding.who, *named))
 
@@ -127,6 +131,17 @@ class TaskLook:
                 yield pid, _counts(text)
             except (HostError, ValueError, IndexError):
                 continue  # it has ended meanwhile
+
+    def _used_vectors(self, pid: int) -> bool:
+        """Whether the kernel has ever met AVX-512 state of a process's main thread (proc.rst, arch_status).
+
+        It does of all that use strings of glibc, too: so this only rules tasks out.
+        """
+        try:
+            text = self._host.read_text(f"/proc/{pid}/arch_status")
+        except HostError:
+            return False
+        return any(line.startswith("AVX512_elapsed_ms:") and not line.endswith("-1") for line in text.splitlines())
 
     def _unit(self, pid: int) -> str:
         """The last part of a process's control group: a service, a scope, a container; "" for a slice of such."""

@@ -82,7 +82,8 @@ def _memory(frame: JudgedFrame) -> Observed | NoFinding:
         facts.append(f"{available:.0f} % of memory is available")
     if killed:
         facts.append(f"the kernel killed {killed:.0f} for want of it")
-    return Observed(max(0.02, (some + full) / 200.0), "; ".join(facts), Certainty.CERTAIN)
+    return Observed(max(0.02, (some + full) / 200.0), "; ".join(facts), Certainty.CERTAIN,
+                    who=frame.seen.waiting("memory"))
 
 
 def _swapping(frame: JudgedFrame) -> Observed | NoFinding:
@@ -111,7 +112,7 @@ def _storage(frame: JudgedFrame) -> Observed | NoFinding:
         facts.append(f"{blocked:,.0f} wait at this instant")
     if waits:
         facts.append(f"iowait is {waits:.1f} %")
-    return Observed((some + full) / 200.0, "; ".join(facts), Certainty.CERTAIN)
+    return Observed((some + full) / 200.0, "; ".join(facts), Certainty.CERTAIN, who=frame.seen.waiting("io"))
 
 
 def _by_iowait(frame: JudgedFrame) -> Observed | NoFinding:

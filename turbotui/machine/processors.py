@@ -36,6 +36,7 @@ class Processor:
         metrics, metrics_e, metrics_lp: how floating-point operations are counted, on E and LP cores.
         sheet, sheet_e, sheet_lp: design limits of the cores, likewise.
         amx: whether the cores have matrix tiles.
+        licences: whether the cores count their power licences (CORE_POWER.LVL0_TURBO_LICENSE to LVL2).
     """
 
     key: str
@@ -57,6 +58,7 @@ class Processor:
     sheet_e: str = ""
     sheet_lp: str = ""
     amx: bool = False
+    licences: bool = False
 
 
 @functools.cache

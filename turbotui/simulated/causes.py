@@ -86,6 +86,17 @@ def _below_base(shape: MachineShape) -> MachineShape:
     return replace(shape, cap=0.6 * min(kind.base_mhz / kind.max_mhz for kind in shape.core_types))
 
 
+def _wide(shape: MachineShape) -> MachineShape:
+    """Cores stay 15 % below what all together can reach, and neither a file nor a limit says so."""
+    reached = min(kind.bins[-1][1] / kind.max_mhz for kind in shape.core_types)
+    return replace(shape, cap=0.85 * reached, power=_roomy(shape.power))
+
+
+def _has_wide_vectors(shape: MachineShape) -> bool:
+    """Whether its cores have vectors of 512 bits, and limits whose bits would say what else holds them."""
+    return _says_limits(shape) and "avx512f" in shape.flags.split()
+
+
 def _deepest(kind: CoreType) -> IdleState:
     return max(kind.idle, key=lambda state: state.latency_us)
 
@@ -150,6 +161,8 @@ CAUSES: Final[Mapping[str, SimulatedCause]] = MappingProxyType({
         SimulatedCause("governor", "all CPUs busy at the highest clock that cpufreq allows, 60 % of what there is",
                        Busy.ALL, clock=True, change=lambda shape: replace(shape, cap=0.6, cap_told=True),
                        where=lambda shape: bool(shape.driver)),
+        SimulatedCause("vectors", "dense AVX-512 code on all CPUs, for which turbo is 15 % lower", Busy.ALL,
+                       work=COMPUTE, clock=True, change=_wide, where=_has_wide_vectors),
         SimulatedCause("below-base", "all CPUs busy far below the base clock, and nothing says why", Busy.ALL,
                        clock=True, change=_below_base,
                        where=lambda shape: bool(shape.driver) and shape.epp != "balance_power"),

@@ -21,6 +21,7 @@ from turbotui.sources.own_cgroup import OwnCgroup
 from turbotui.sources.perf_cstate import PerfCstate
 from turbotui.sources.perf_hardware import PerfHardware
 from turbotui.sources.perf_l2 import PerfL2
+from turbotui.sources.perf_licence import PerfLicence
 from turbotui.sources.perf_msr import PerfMsr
 from turbotui.sources.perf_power import PerfPower
 from turbotui.sources.perf_software import PerfSoftware
@@ -48,6 +49,7 @@ SOURCES: tuple[Source, ...] = (
     PerfSoftware(),
     PerfHardware(),
     PerfL2(),
+    PerfLicence(),
     PerfRoofline(),
     PlatformConstants(),
     Apic(),

@@ -33,6 +33,7 @@ _BEFORE_CPUIDLE = (
     *clock.COLUMNS,
     *topology.COLUMNS,
     *frequency.COLUMNS,
+    *limits.LICENCE_COLUMNS,
     *frequency.CACHE_COLUMNS[:2],
     *interrupts.COLUMNS,
     *frequency.CACHE_COLUMNS[2:],

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from turbotui.dataclass import dataclass
-from turbotui.quantities.columns import Category, CounterColumn, Inputs, Value
+from turbotui.quantities.columns import PERCENT, Category, CounterColumn, Inputs, Value
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
 
@@ -120,6 +120,35 @@ def _column(title: str, scope: Scope, layouts: tuple[_Layout, ...], formula: str
 
 
 _WHOLE = (_PACKAGE, *_LAYOUTS)
+_LICENCES = ("licence.0", "licence.1", "licence.2")
+
+
+def _licence(level: int) -> Callable[[Inputs], Value]:
+    def compute(row: Inputs) -> Value:
+        none, first, second = (row.delta(name) for name in _LICENCES)
+        if none is None or first is None or second is None:
+            return None
+        cycles = none + first + second
+        return 100 * (first, second)[level - 1] / cycles if cycles else None
+
+    return compute
+
+
+def _licence_column(level: int, what: str) -> CounterColumn:
+    return CounterColumn(
+        id=f"Lic{level}%", category=Category.FREQUENCY, scope=Scope.CPU, unit="%", decimals=2, needs=_LICENCES,
+        compute=_licence(level),
+        help=f"Share of the cycles in which the core had its power licence of level {level}, {what}: turbo is lower "
+        "then than without dense vectors, for as long as they are executed and a little longer.",
+        document="Intel perfmon, CORE_POWER.LVL0_TURBO_LICENSE to LVL2", width=6, priority=7, default=False, extra=True,
+        scale=PERCENT,
+    )  # fmt: skip
+
+
+LICENCE_COLUMNS = (
+    _licence_column(1, "for dense AVX2 and light AVX-512"),
+    _licence_column(2, "for dense AVX-512"),
+)
 
 CORE_COLUMNS = (
     _column("CoreLimit", Scope.CORE, (_CORE,), "state bits of MSR 0x19C",

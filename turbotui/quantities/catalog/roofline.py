@@ -16,6 +16,8 @@ from turbotui.quantities.speeds import Speed, row_speed
 _DOCUMENT = "Antao et al., cache-aware roofline model; events by microarchitecture: turbotui.quantities.metric_table"
 _SIZING = Sizing()
 _ENERGY = "energy.pkg"
+_WIDE = ("avx512", "amx")
+"""How keys of events of 512-bit vectors and of matrix tiles begin."""
 
 
 def _column(title: str, unit: str, decimals: int, needs: tuple[SignalId, ...], *, formula: str, says: str,
@@ -42,6 +44,9 @@ COLUMNS = (
     _column("AI", "flop/byte", 4, (NO_BYTES,), formula="Δ(floating-point operations) / Δ(bytes loaded and stored)",
             says="Arithmetic intensity as the core sees it: GFLOP/s over CoreGB/s. The horizontal axis of the "
             "roofline."),
+    _column("V512/s", "/s", 0, (NO_FLOPS,), formula="Δ(512-bit floating-point and AMX instructions) / interval",
+            says="Floating-point instructions of 512 bits, and operations of AMX where the core counts them, a second: "
+            "dense ones take turbo from the core. Those on integers are not counted."),
     _column("GFLOPS/W", "GFLOP/s/W", 3, (NO_FLOPS, _ENERGY), scope=Scope.PACKAGE,
             formula="Δ(floating-point operations) / Δenergy.pkg / 1e9",
             says="Energy efficiency: GFLOP/s for each watt of the package, which is GFLOP for each joule."),
@@ -59,12 +64,28 @@ def roofline_columns(signals: Mapping[SignalId, Signal]) -> tuple[CounterColumn,
     if not definitions:
         return COLUMNS
     sized = tuple(definition for definition in definitions if _all(_byte_signals(definition, signals), signals))
-    flops, bytes_, intensity, efficiency = COLUMNS
+    flops, bytes_, intensity, wide, efficiency = COLUMNS
     columns = [_counted(flops, definitions, _giga_flops, signals, with_bytes=False)]
     for column, compute in ((bytes_, _giga_bytes), (intensity, _intensity)):
         columns.append(_counted(column, sized, compute, signals, with_bytes=True) if sized else column)
+    columns.append(_wide(wide, definitions, signals))
     made = _counted(efficiency, definitions, _efficiency, signals, with_bytes=False)
     return (*columns, replace(made, needs=(*made.needs, _ENERGY)))
+
+
+def _wide(column: CounterColumn, definitions: Sequence[MetricDefinition],
+          signals: Mapping[SignalId, Signal]) -> CounterColumn:
+    """Instructions of 512 bits, by the events of those definitions that have some."""
+    names = tuple(name for definition in definitions for key, name in definition.signals
+                  if key.startswith(_WIDE) and name in signals)
+    if not names:
+        return column
+
+    def cell(row: Inputs) -> Value:
+        rates = [rate for rate in map(row.rate, names) if rate is not None]
+        return sum(rates) if rates else None
+
+    return replace(column, needs=names[:1], wants=names[1:], compute=cell)
 
 
 def measured_definitions(signals: Mapping[SignalId, Signal]) -> tuple[MetricDefinition, ...]:

@@ -1,0 +1,40 @@
+"""What the kernel shows of why it chose the cores it chose: its preference for fast ones, and the firmware's hint.
+
+The table of Intel's thread director (HFI) is shown in no file, only sent to listeners of netlink; what can be read is
+whether the scheduler goes by core priorities at all, and the kind of work that firmware takes the load for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from turbotui.machine.host import Host, HostError
+
+_PRIORITIES: Final = (
+    "/proc/sys/kernel/sched_itmt_enabled",  # kernel arch/x86/kernel/itmt.c, until 6.13
+    "/sys/kernel/debug/x86/sched_itmt_enabled",  # the same, later
+)
+_HINT: Final = "/sys/bus/pci/devices/0000:00:04.0/workload_hint/workload_type_index"
+"""Kernel Documentation/driver-api/thermal/intel_dptf.rst; ENODATA where nobody has switched the hints on."""
+_SAVING: Final[Mapping[str, str]] = {"0": "idle", "1": "battery life"}
+"""intel_dptf.rst, of Meteor Lake; other numbers are not taken for any of these."""
+
+
+def placement(host: Host) -> str:
+    """What says why cores were chosen, in words; "" where nothing does."""
+    found = []
+    if next((text for path in _PRIORITIES if (text := _text(host, path))), "") in ("0", "N"):
+        found.append("the scheduler is told not to prefer fast cores (sched_itmt_enabled is off)")
+    index = _text(host, _HINT)
+    if index in _SAVING:
+        found.append(f"firmware takes the work for {_SAVING[index]} (workload_type_index {index})")
+    return "; ".join(found)
+
+
+def _text(host: Host, path: str) -> str:
+    """The content of a file; "" where it cannot be read."""
+    try:
+        return host.read_text(path).strip()
+    except HostError:
+        return ""

@@ -1,0 +1,78 @@
+"""perf raw events of the power licences: at which of three turbo schedules each core ran.
+
+Server cores from Skylake to Ice Lake, and client cores of Ice Lake, Tiger Lake and Rocket Lake, ask for more power
+before they execute dense vectors, and have a lower turbo schedule for each of two levels. Later cores have events of
+similar names (CORE_POWER.LICENSE_1 to _3) whose meaning Intel's tables do not say, so nothing is concluded of them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from turbotui.machine.host import PerfAttr
+from turbotui.machine.machine import Machine
+from turbotui.machine.perf_errors import circumstances
+from turbotui.machine.platforms import processor_of
+from turbotui.machine.pmus import read_pmu
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.quantities.units import Unit
+from turbotui.sources.perf_group import GroupEvent, Times
+from turbotui.sources.perf_hardware import time_signals
+from turbotui.sources.perf_source import Findings, Offer, OfferGroup, PerfSource, try_offers
+
+_GROUP: Final = "licence"
+_TIMES: Final = Times(f"perf.hw.{_GROUP}.enabled", f"perf.hw.{_GROUP}.running")
+_CONFIGS: Final = {"licence.0": 0x0728, "licence.1": 0x1828, "licence.2": 0x2028}
+_PMU: Final = "cpu"
+_DOCUMENT: Final = "Intel perfmon event files of skylakex to rocketlake, CORE_POWER.LVL0_TURBO_LICENSE to LVL2 (0x28)"
+
+
+class PerfLicence(PerfSource):
+    """perf's raw events of the power licences."""
+
+    id = "perf-licence"
+    title = "perf power licences"
+    gives = "cycles at each turbo schedule for vectors"
+
+    def _find(self, machine: Machine) -> Findings:
+        row = processor_of(machine.model)
+        if row is None or not row.licences:
+            why = Unavailable(
+                Reason.UNKNOWN_MODEL if row is None else Reason.NO_HARDWARE,
+                "events of power licences (CORE_POWER, 0x28) are known of Intel's servers from Skylake to Ice Lake "
+                "and of clients from Ice Lake to Rocket Lake",
+            )  # fmt: skip
+            return Findings((), dict.fromkeys((*_CONFIGS, _TIMES.enabled, _TIMES.running), why))
+        pmu = read_pmu(machine.host, _PMU)
+        if pmu is None:
+            reason = Reason.VIRTUALISED if machine.model.hypervisor else Reason.NO_HARDWARE
+            why = Unavailable(reason, "perf cpu/event=0x28/: the cores' counters are not there")
+            return Findings((), dict.fromkeys((*_CONFIGS, _TIMES.enabled, _TIMES.running), why))
+        offers = [
+            Offer(GroupEvent(name, PerfAttr(pmu.type, config), f"perf {_PMU}/config={config:#x}/"))
+            for name, config in _CONFIGS.items()
+        ]
+        usable, refused = try_offers(machine, offers, circumstances(machine))
+        signals: dict[SignalId, Signal | Unavailable] = dict(refused)
+        signals |= {offer.event.signal: _signal(offer.event) for offer in usable}
+        if usable:
+            signals |= time_signals(_GROUP, _TIMES)
+        else:
+            signals |= dict.fromkeys((_TIMES.enabled, _TIMES.running), next(iter(refused.values())))
+        return Findings((OfferGroup(usable, _TIMES),) if usable else (), signals)
+
+
+def _signal(event: GroupEvent) -> Signal:
+    return Signal(
+        id=event.signal,
+        scope=Scope.CPU,
+        unit=Unit.CYCLE,
+        behavior=Behavior.COUNTER,
+        reduce=Reduce.SUM,
+        origin=event.title,
+        document=_DOCUMENT,
+        enabled=_TIMES.enabled,
+        running=_TIMES.running,
+    )
