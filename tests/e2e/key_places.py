@@ -23,6 +23,7 @@ def _cell(row: str, column: str = "Busy%") -> str:
 _TABLE = {
     **_MENU, **_GRAPH,
     "columns": Promise("type to search", undo=ESC),
+    "arrange": Promise("← → move", undo=ESC),
     "category": Promise(r"clock: \d+ columns hidden", typed=("f",), undo=("c", "f")),
     "search": Promise(_cell("cpu 62"), typed=("62",), undo=ESC),
     "search_next": Promise(_cell("cpu 56"), first=("/", "cpu5", "Enter"), now=_cell("cpu 5")),
@@ -123,6 +124,7 @@ UNCORE = Place("5", Where.UNCORE, ("grace-2s", "--cpu", "0-3,72-75"), (160, 40),
     **there_and_back("uncore_left", "uncore_right", "(?m)^ gmem wr bandwidth GB/s · "),
     **there_and_back("column_left", "column_right", "(?m)^ gmem wr bandwidth GB/s · "),
     "columns": Promise("columns of SCF", undo=ESC),
+    "arrange": Promise("← → move", undo=ESC),
     "explain": Promise(r"cmem wr bandwidth GB/s · nvidia_scf_pmu_0 · pkg 0 · [\d.]+ GB/s ─", undo=ESC),
     "search": Promise(_unit("pcie"), typed=("pcie",), undo=ESC),
     "search_next": Promise(_unit("pcie", 1), first=("/", "pcie", "Enter"), now=_unit("pcie")),
@@ -228,6 +230,7 @@ _BUSIEST = ("t",) * 5  # around through all levels
 ROOFLINE = Place("6", Where.ROOFLINE, ("sapphire-2s",), (160, 36), r"(?m)^ past: of the point under the cursor", {
     **_MENU, **_GRAPH,
     "columns": Promise("type to search", undo=ESC),
+    "arrange": Promise("← → move", undo=ESC),
     "search": Promise("nothing matches nowhere", typed=("nowhere",), undo=ESC),
     "search_next": Promise(compared=another_row, first=("/", "core", "Enter"), now=_ROW, undo=_BUSIEST),
     "filter": Promise(r"filter AI>0: \d+ rows", typed=("AI>0",), undo=ESC),
@@ -293,6 +296,7 @@ _BOTTOM = _task("7,9")
 TASKS = Place("7", Where.TASKS, _MANY, (160, 18), r"watching everything · .* threads ran [\s\S]*" + _task("0"), {
     **_MENU, **_GRAPH,
     "columns": Promise("type to search", undo=ESC),
+    "arrange": Promise("← → move", undo=ESC),
     "search": Promise(r"(?m)^ .*streaming · ran", typed=("streaming",), undo=ESC),
     "search_next": Promise(compared=_next_streaming, first=("/", "streaming", "Enter"), now=r"(?m)^ .*streaming · ran"),
     "filter": Promise(r"filter streaming: \d+ rows", typed=("streaming",), undo=ESC),
@@ -341,6 +345,7 @@ _PROGRAM = r"(?m)^ program +│ turbotui version"
 INFO = Place("8", Where.INFO, _SAPPHIRE, (160, 24), _PROGRAM + r"[\s\S]*^ from turbotui", {
     **_MENU,
     "columns": Promise("type to search", undo=ESC),
+    "arrange": Promise("← → move", undo=ESC),
     "search": Promise("(?m)^ from CPUID", typed=("cpuid",), undo=ESC),
     "search_next": Promise(gone="(?m)^ from CPUID.0x15", first=("/", "cpuid(0x", "Enter"), now="(?m)^ from CPUID.0x15"),
     "filter": Promise(r"filter cmdline: 1 rows", typed=("cmdline",), undo=ESC),
@@ -361,6 +366,7 @@ DOCTOR = Place("9", Where.DOCTOR, _SAPPHIRE, (160, 18), (
     r"(?m)^ source +│ state[\s\S]*─\n machine +sapphire-2s\n[\s\S]*^ \d+ ready ·"), {
     **_MENU,
     "columns": Promise("type to search", undo=ESC),
+    "arrange": Promise("← → move", undo=ESC),
     "search": Promise(r"─\n perf msr:", typed=("msr",), undo=ESC),
     "search_next": Promise(gone=r"─\n perf msr:", first=("/", "msr", "Enter"), now=r"─\n perf msr:"),
     "filter": Promise(r"filter partial: \d+ rows", typed=("partial",), undo=ESC),

@@ -88,6 +88,9 @@ ACTIONS: tuple[Action, ...] = (
         _ROW_TABLES,
         rank=0,
     ),
+    Action("arrange", "arrange", ("m",), "m",
+           "Move the column under the cursor, or change its width; the mouse drags titles and their right borders.", "",
+           _ROW_TABLES),
     Action("category", "category", ("c",), "c", "Then a letter: show or hide a category of columns.", "", _TABLE),
     Action(
         "search", "search", ("slash", "f3"), "/ F3", "Find a row as you type: a CPU, a core, a name.", "find",

@@ -111,6 +111,8 @@ class TurbotuiApp(ScreensApp):
             problems = (*problems, settings.problem("theme", f'no theme is called "{settings.theme}"'))
         self._problems = tuple(filter(None, (*settings.problems, *problems, unknown)))
         remembered = settings.theme if rich and settings.theme in self.available_themes else ""
+        self.watched.arrangements = dict(settings.tables)
+        self.watched.remembered = frozenset(settings.tables)
         self.theme = theme or remembered or (THEMES[0] if rich else SIXTEEN).name
         self.no_color = self.no_color or not abilities.colours
         if not abilities.colours:

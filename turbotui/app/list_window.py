@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -11,8 +11,13 @@ from textual.containers import Vertical
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from turbotui.app.arranging import Arranges
 from turbotui.app.modal import Result, Window
 from turbotui.widgets.listing import Listing
+
+ARRANGING: Final = ("less_than_sign", "greater_than_sign", "left_square_bracket", "right_square_bracket",
+                    "equals_sign")
+"""Keys of a list of columns that move them and change their widths: no name of a column has these characters."""
 
 
 class ListingWindow(Window[Result]):
@@ -71,11 +76,17 @@ class MenuWindow(ListingWindow[Result]):
 
 
 class SearchField(Input):
-    """A field that leaves the space key to the list: no name of a column has one."""
+    """A field that leaves the space key to the list: no name of a column has one.
+
+    Attributes:
+        left: further keys that the list has.
+    """
+
+    left: tuple[str, ...] = ()
 
     def check_consume_key(self, key: str, character: str | None = None) -> bool:
-        """Take every printable key but space."""
-        return key != "space" and super().check_consume_key(key, character)
+        """Take every printable key but those of the list."""
+        return key not in ("space", *self.left) and super().check_consume_key(key, character)
 
 
 class ListWindow(ListingWindow[None]):
@@ -130,6 +141,11 @@ class PickWindow(ListWindow):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "show_or_hide", "show or hide", priority=True),
+        Binding("less_than_sign", "move_column(-1)", "to the left", priority=True),
+        Binding("greater_than_sign", "move_column(1)", "to the right", priority=True),
+        Binding("left_square_bracket", "size_column(-1)", "narrower", priority=True),
+        Binding("right_square_bracket", "size_column(1)", "wider", priority=True),
+        Binding("equals_sign", "size_column(0)", "natural width", priority=True),
         Binding("f2,f10", "close", "close", priority=True, show=False),
     ]
 
@@ -144,14 +160,36 @@ class PickWindow(ListWindow):
     said = "#about"
     placeholder: str = "search"
 
+    def __init__(self, arranges: Arranges | None) -> None:
+        super().__init__()
+        self._arranges = arranges
+        if arranges is not None:
+            self.hint = "type to search · Space show · < > move · [ ] = width · Esc"
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
+        """Leave the keys of order and width to the field where the list is of no table's columns."""
+        del parameters
+        return self._arranges is not None or action not in {"move_column", "size_column"}
+
     def parts(self) -> Iterable[Widget]:
         """Search field, list, what the line under the cursor means."""
         field = SearchField(placeholder=self.placeholder, select_on_focus=False)
+        field.left = () if self._arranges is None else ARRANGING
         return field, Listing(), Static("", id="about", markup=False)
 
     def action_show_or_hide(self) -> None:
         """Show or hide what is under the cursor."""
         raise NotImplementedError
+
+    def action_move_column(self, by: int) -> None:
+        """Have the column under the cursor change places in the table behind."""
+        if self._arranges is not None:
+            self.say(self._arranges.move_column(self.query_one(Listing).key, by))
+
+    def action_size_column(self, by: int) -> None:
+        """Make the column under the cursor wider or narrower in the table behind."""
+        if self._arranges is not None:
+            self.say(self._arranges.size_column(self.query_one(Listing).key, by))
 
     def on_listing_chosen(self) -> None:
         """Show or hide the clicked line."""

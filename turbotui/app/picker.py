@@ -8,6 +8,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
+from turbotui.app.arranging import Arranges
 from turbotui.app.list_window import PickWindow
 from turbotui.app.watch import Watch
 from turbotui.errors import UsageError
@@ -30,8 +31,8 @@ class Picker(PickWindow):
     Picker #about { height: 9; }
     """
 
-    def __init__(self, watch: Watch, changed: Callable[[], None], current: str) -> None:
-        super().__init__()
+    def __init__(self, watch: Watch, changed: Callable[[], None], current: str, arranges: Arranges) -> None:
+        super().__init__(arranges)
         self._watch = watch
         self._changed = changed
         self.first = current

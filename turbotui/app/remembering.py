@@ -11,6 +11,7 @@ from turbotui.app.screen_table import screen_named
 from turbotui.app.settings import PersonalSettings, remember
 from turbotui.app.watched import FarSession
 from turbotui.errors import TurbotuiError, UsageError
+from turbotui.widgets.arrangement import USUAL
 
 if TYPE_CHECKING:
     from turbotui.app.watch import Watch
@@ -57,8 +58,10 @@ def remember_view(watch: Watch, theme: str, screen: ScreenSpec) -> str:
         columns = ()  # the usual ones, whatever another machine has of them
     own = watch.player is None and not isinstance(watch.session, FarSession)  # else a recording's or collector's
     interval = {"interval": float(watch.interval)} if own else {}
+    changed = {name: watch.arrangements.get(name, USUAL) for name in (*watch.arrangements, *watch.remembered)}
     try:
-        path = remember(os.environ, theme=theme, screen=screen.word, columns=columns, **interval)
+        path = remember(os.environ, changed, theme=theme, screen=screen.word, columns=columns, **interval)
     except TurbotuiError as error:
         return str(error)
+    watch.remembered = frozenset(changed)
     return f"remembered theme, interval, screen and columns in {path}"

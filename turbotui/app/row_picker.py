@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Protocol
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
+from turbotui.app.arranging import Arranges
 from turbotui.app.list_window import PickWindow
 from turbotui.quantities.columns import Column
 from turbotui.quantities.unavailable import Unavailable
@@ -45,8 +46,8 @@ class RowPicker(PickWindow):
     RowPicker #about { height: 6; }
     """
 
-    def __init__(self, table: Choosing, current: str) -> None:
-        super().__init__()
+    def __init__(self, table: Choosing, current: str, arranges: Arranges | None = None) -> None:
+        super().__init__(arranges)
         self._choosing = table
         self.first = current
 

@@ -10,10 +10,11 @@ from turbotui.app.one_cell import OneCell
 from turbotui.app.row_picker import RowPicker
 from turbotui.app.table_keys import TableKeys
 from turbotui.app.watch import Watch
-from turbotui.quantities.columns import Column, ColumnId, R
+from turbotui.quantities.columns import Column, R
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import FrameTime, HistoryRing, frame_time
+from turbotui.widgets.arrangement import USUAL
 from turbotui.widgets.content import Content
 from turbotui.widgets.row_content import RowContent, RowPainter, RowView
 from turbotui.widgets.row_history import RowHistory
@@ -39,7 +40,6 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
         self._pasts: dict[str, RowHistory] = {}
-        self._chosen: dict[tuple[str, ColumnId], bool] = {}
         self._marked: Frame | None = None
 
     def new_table(self) -> RowWidget[R]:
@@ -68,10 +68,11 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
 
     def fill(self, table: RowWidget[R], content: RowContent[R]) -> None:
         """Show newer content in a table, with the columns that it has and a person wants."""
-        name, columns = content.whole.name, content.whole.columns
-        columns = tuple(one for one in columns if self._chosen.get((name, one.id), one.default))
-        if columns != table.view.columns:
-            table.show_view(replace(table.view, columns=columns), self.watch_state.interval)
+        arrangement = self.watch_state.arrangements.get(content.whole.name, USUAL)
+        columns = tuple(one for one in content.whole.columns if arrangement.is_shown(one.id, usually=one.default))
+        if columns != table.view.columns or arrangement != table.view.arrangement:
+            view = replace(table.view, columns=columns, arrangement=arrangement)
+            table.show_view(view, self.watch_state.interval)
         table.show_content(content)
         past, frame = self.past(content), self.watch_state.frame
         past.push(content, *table.drawn)
@@ -81,6 +82,16 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
     def past(self, content: RowContent[R]) -> RowHistory:
         """What the cells of the table of that name were."""
         return self._pasts.setdefault(content.whole.name, RowHistory())
+
+    @property
+    def table_name(self) -> str:
+        """See `ArrangedTable.table_name`."""
+        content = self._table.content
+        return "" if content is None else content.whole.name
+
+    def show_view(self, view: RowView[R]) -> None:
+        """See `TableKeys.show_view`."""
+        super().show_view(replace(view, arrangement=self.arrangement))
 
     @property
     def tables(self) -> Sequence[RowWidget[R]]:
@@ -137,13 +148,13 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
         """Show or hide a column."""
         content = self._table.content
         if content is not None:
-            self._chosen[content.whole.name, column.id] = not self.is_shown(column)
+            self.show_arrangement(self.arrangement.shown(column.id, shown=not self.is_shown(column)))
             self.show_content(content)
 
     def action_columns(self) -> None:
         """Open the picker."""
         cell = self._table.selected
-        self.app.push_screen(RowPicker(self, cell[0].id if cell else ""))
+        self.app.push_screen(RowPicker(self, cell[0].id if cell else "", self))
 
 
 class RowCell(OneCell, Generic[R]):

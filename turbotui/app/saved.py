@@ -40,6 +40,8 @@ def profile_of(watch: Watch, view: CounterView, screen: str, theme: str) -> Prof
         filter=view.filter.text,
         interval=watch.interval,
         theme=theme,
+        order=view.arrangement.order,
+        widths=view.arrangement.widths,
     )
 
 

@@ -8,24 +8,25 @@ holds.
 from __future__ import annotations
 
 import os
-import re
 import reprlib
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import field, fields, replace
 from typing import Any, Final
 
+from turbotui.app.settings_text import line_of, with_table, with_values
 from turbotui.dataclass import dataclass
 from turbotui.errors import TurbotuiError
 from turbotui.machine.given_files import GivenFileError, read_given
 from turbotui.machine.own_files import config_folder, replace_file
 from turbotui.quantities.documents import DocumentError, parse_toml
-from turbotui.quantities.rows import WrongKindError, number, text, texts
+from turbotui.quantities.rows import RowError, WrongKindError, make_row, number, text, texts
 from turbotui.sampling.limits import SHORTEST_INTERVAL
-from turbotui.untrusted import toml_text
+from turbotui.widgets.arrangement import USUAL, ColumnArrangement, widths
 
 _HEAD: Final = "# turbotui settings: written by the key Ctrl+S, and by hand (docs/settings.md)\n"
 _KEYS: Final = "keys"
 _PRESET: Final = "preset"
+_TABLES: Final = "tables"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class PersonalSettings:
         columns: names of the columns of CPUs that are visible.
         keys: keys of actions, by the action's id, in Textual's names of keys.
         preset: name of a set of keys, under those of `keys`.
+        tables: order, widths and choice of columns, by the table's name.
         problems: sentences about what is wrong in the file, each with its line; that part of the file is not used.
         where: the file.
         written: its text.
@@ -50,15 +52,14 @@ class PersonalSettings:
     columns: tuple[str, ...] = ()
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     preset: str = ""
+    tables: Mapping[str, ColumnArrangement] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     where: str = ""
     written: str = field(default="", repr=False)
 
-    def problem(self, name: str, why: str) -> str:
-        """A sentence about what is wrong with a name, with its line in the file."""
-        begins = re.compile(rf"""\s*\[*\s*["']?{re.escape(name)}["']?\s*[.=\]]""")
-        line = next((at for at, line in enumerate(self.written.splitlines(), 1) if begins.match(line)), 1)
-        return f"{self.where}, line {line}: {why}"
+    def problem(self, name: str, why: str, within: Sequence[str] = (), which: int = 0) -> str:
+        """A sentence about what is wrong with a name, with its line in the file; see `line_of`."""
+        return f"{self.where}, line {line_of(self.written, name, within, which)}: {why}"
 
 
 NO_SETTINGS: Final = PersonalSettings()
@@ -111,12 +112,12 @@ def parse_settings(written: str, where: str) -> PersonalSettings:
     problems: list[str] = []
     file = PersonalSettings(where=where, written=written)
     for name, value in data.items():
-        if name not in VALUES and name != _KEYS:
-            why = f"there is no setting {reprlib.repr(name)}; there are {', '.join(VALUES)} and [{_KEYS}]"
+        if name not in VALUES and name not in _READERS:
+            why = f"there is no setting {reprlib.repr(name)}; there are {', '.join((*VALUES, *_READERS))}"
             problems.append(file.problem(name, why))
             continue
         try:
-            found |= _read_keys(file, value, problems) if name == _KEYS else {name: VALUES[name][0](value)}
+            found |= _READERS[name](file, value, problems) if name in _READERS else {name: VALUES[name][0](value)}
         except WrongKindError as kind:
             problems.append(file.problem(name, f"{name} has to be {kind}"))
     return replace(file, problems=tuple(problems), **found)
@@ -139,11 +140,42 @@ def _read_keys(file: PersonalSettings, table: object, problems: list[str]) -> di
     return {"preset": "".join(keys.pop(_PRESET, ())), "keys": keys}
 
 
-def remember(environment: Mapping[str, str], **values: str | float | tuple[str, ...]) -> str:
+def _read_tables(file: PersonalSettings, table: object, problems: list[str]) -> dict[str, Any]:
+    """`tables` of the tables of columns; what is wrong with one of them is added to the problems.
+
+    Raises:
+        WrongKindError: it is no table of tables.
+    """
+    if not isinstance(table, Mapping) or not all(isinstance(columns, Mapping) for columns in table.values()):
+        raise WrongKindError("tables, as [tables.cpus]")
+    found: dict[str, ColumnArrangement] = {}
+    for name, columns in table.items():
+        arrangement = USUAL
+        for key, value in columns.items():
+            try:
+                one = make_row(ColumnArrangement, {key: value}, order=texts, show=texts, hide=texts, widths=widths)
+                arrangement = replace(arrangement, **{key: getattr(one, key)})
+            except RowError as error:
+                problems.append(file.problem(key, str(error), (_TABLES, name)))
+        found[name] = arrangement
+    return {"tables": found}
+
+
+_READERS: Final[Mapping[str, Callable[[PersonalSettings, object, list[str]], dict[str, Any]]]] = {
+    _KEYS: _read_keys,
+    _TABLES: _read_tables,
+}
+"""What reads the tables of the file."""
+
+
+def remember(environment: Mapping[str, str], tables: Mapping[str, ColumnArrangement] | None = None,
+             **values: str | float | tuple[str, ...]) -> str:
     """Write values into a person's settings; comments, tables and other values stay as they are.
 
     Args:
         environment: of the process.
+        tables: columns of tables as a person has them, by the table's name; what they say is written, and what they
+            do not say taken away.
         values: by the names of `VALUES`.
 
     Returns:
@@ -159,13 +191,17 @@ def remember(environment: Mapping[str, str], **values: str | float | tuple[str, 
         if not error.missing:
             raise TurbotuiError(f"the settings {path} cannot be read: {error.why}") from error
         before = _HEAD
+    changed = {name: {field.name: getattr(one, field.name) or None for field in fields(one)}
+               for name, one in (tables or {}).items()}
     try:
         was = parse_toml(before)
-        after = _with_values(before, values)
-        holds = {name: value for name, value in parse_toml(after).items() if name not in values}
+        after = with_values(before, values)
+        for name, columns in changed.items():
+            after = with_table(after, (_TABLES, name), columns)
+        found = parse_toml(after)
     except DocumentError as error:
         raise TurbotuiError(f"the settings {path} are left alone: {error}") from error
-    if holds != {name: value for name, value in was.items() if name not in values}:
+    if _others(found, values, changed) != _others(was, values, changed):
         raise TurbotuiError(f"the settings {path} are left alone: {', '.join(values)} cannot be changed there by a key")
     try:
         replace_file(path, after)
@@ -175,31 +211,14 @@ def remember(environment: Mapping[str, str], **values: str | float | tuple[str, 
     return path
 
 
-def _with_values(written: str, values: Mapping[str, str | float | tuple[str, ...]]) -> str:
-    """The text of a file with these values in place of those it has, the new ones before its first table."""
-    lines = written.splitlines()
-    tables = next((at for at, line in enumerate(lines) if line.lstrip().startswith("[")), len(lines))
-    head, rest = list(_without(lines[:tables], frozenset(values))), lines[tables:]
-    while head and not head[-1].strip():
-        head.pop()
-    new = [f"{name} = {_toml(value)}" for name, value in values.items()]
-    return "\n".join([*head, *new, *([""] if rest else []), *rest, ""])
-
-
-def _without(lines: list[str], names: frozenset[str]) -> Iterator[str]:
-    """The lines that are no part of these values, which may be lists over several lines."""
-    open_brackets = 0
-    for line in lines:
-        if open_brackets == 0:
-            name = line.partition("=")[0].strip().strip("\"'")
-            if name not in names:
-                yield line
-                continue
-        outside = re.sub(r'"(?:\\.|[^"\\])*"|\'[^\']*\'|#.*', "", line)
-        open_brackets = max(0, open_brackets + outside.count("[") - outside.count("]"))
-
-
-def _toml(value: str | float | tuple[str, ...]) -> str:
-    if isinstance(value, tuple):
-        return f"[{', '.join(toml_text(item) for item in value)}]"
-    return toml_text(value) if isinstance(value, str) else repr(value)
+def _others(data: Mapping[str, object], values: Collection[str], tables: Collection[str]) -> dict[str, object]:
+    """What a file says beside these values and the columns of these tables."""
+    found = {name: value for name, value in data.items() if name not in values and name != _TABLES}
+    of_tables = data.get(_TABLES)
+    if isinstance(of_tables, Mapping):
+        known = {field.name for field in fields(ColumnArrangement)}
+        found |= {f"{_TABLES}.{name}": {key: value for key, value in columns.items() if key not in known}
+                  if name in tables and isinstance(columns, Mapping) else columns
+                  for name, columns in of_tables.items()}
+        found = {name: value for name, value in found.items() if value != {}}
+    return found

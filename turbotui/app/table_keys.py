@@ -9,7 +9,7 @@ from typing import ClassVar, Generic
 
 from textual.widget import Widget
 
-from turbotui.app.base import WatchScreen
+from turbotui.app.arranging import ArrangedTable
 from turbotui.app.explain import Explain
 from turbotui.app.filter_prompt import filter_prompt
 from turbotui.app.graph import Graph
@@ -30,7 +30,7 @@ from turbotui.widgets.table_view import TableView
 from turbotui.widgets.table_widget import TableWidget
 
 
-class TableKeys(WatchScreen, Generic[F, C, K]):
+class TableKeys(ArrangedTable[F, C, K], Generic[F, C, K]):
     """A screen with a table, shown as its `TableView` says; whoever changes that makes a new one.
 
     Attributes:
@@ -81,11 +81,6 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
         """The line that says so when differences are shown, and the table."""
         yield SegmentLines(base=StyleRole.CELL, id="compared")
         yield self._table
-
-    @property
-    def table(self) -> TableWidget[F, C, K]:
-        """The table, for tests and the modals."""
-        return self._table
 
     def enter(self, table: TableWidget[F, C, K]) -> None:
         """Have the keys act on a table."""

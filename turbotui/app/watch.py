@@ -24,6 +24,7 @@ from turbotui.sampling.limits import SHORTEST_INTERVAL
 from turbotui.sampling.selection import default_columns, why_absent
 from turbotui.sources.source import Source
 from turbotui.untrusted import one_line
+from turbotui.widgets.arrangement import ColumnArrangement
 from turbotui.widgets.cells import MARK_OLD
 from turbotui.widgets.frame_levels import FrameLevels
 from turbotui.widgets.profiles import Profile
@@ -50,6 +51,8 @@ class Watch:
     Attributes:
         kept: cells that somebody looked into: read, and with a long history.
         charted: cells with a long history for charts, as long as they are read.
+        arrangements: order and widths of columns where a person changed them, by the table's name.
+        remembered: names of the tables whose columns the settings have.
     """
 
     def __init__(self, session: WatchedSession, columns: Sequence[CounterColumn] | None = None,
@@ -59,6 +62,8 @@ class Watch:
         self._wanted_visible: frozenset[ColumnId] = frozenset()
         self.live_history = self.history = History()
         self.levels = FrameLevels(session.catalog.get)
+        self.arrangements: dict[str, ColumnArrangement] = {}
+        self.remembered: frozenset[str] = frozenset()
         self.times: deque[FrameTime] = deque(maxlen=LONG)
         self.player = player
         self.recorder: LiveRecorder | None = None
@@ -273,6 +278,7 @@ class Watch:
         for text in profile.added:
             self.add(text)
         self.profile = profile
+        self.arrangements[profile.screen] = ColumnArrangement(profile.order, profile.widths)
         found = [self.find(name) for name in profile.columns]
         self._visible = {column.id for column in found if column is not None}
         seconds = max(SHORTEST_INTERVAL, profile.interval)

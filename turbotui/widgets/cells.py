@@ -10,6 +10,8 @@ from turbotui.quantities.columns import Column, CounterColumn, Value
 from turbotui.quantities.scope import Scope
 
 UNKNOWN = "—"
+TOO_WIDE = "#"
+"""Fills a cell whose number does not fit."""
 MARK_AMBER = "▲"
 MARK_RED = "!"
 MARK_ESTIMATED = "~"
@@ -84,12 +86,17 @@ class Slot:
     @property
     def group(self) -> object:
         """The column's group; a rule stands between columns of two groups."""
-        return self.column.category if isinstance(self.column, CounterColumn) else None
+        return group_of(self.column)
 
     @property
     def outer(self) -> int:
         """Characters of the value with the mark before it."""
         return self.width + 1
+
+
+def group_of(column: Column[Any]) -> object:
+    """The category of a column of the catalog; None of any other one."""
+    return column.category if isinstance(column, CounterColumn) else None
 
 
 def slot_for(column: Column[Any], *, stacked: bool = False) -> Slot:
@@ -122,15 +129,30 @@ def number(value: float, decimals: int, width: int) -> str:
     return text
 
 
+def cut(text: str, width: int) -> str:
+    """A text at most this wide: what is cut ends in an ellipsis."""
+    return text if len(text) <= width else f"{text[: max(0, width - 1)]}…"[:width]
+
+
+def narrowed(text: str, value: float, column: Column[Any], width: int) -> str:
+    """What stands for a number in a column that a person made narrower than it is: never another number.
+
+    Decimals may go, and thousands be said by a letter; what is still too wide, or would read as zero and is not, is
+    hatched.
+    """
+    if width >= column.width or (len(text) <= width and (not value or any(digit in "123456789" for digit in text))):
+        return text
+    return TOO_WIDE * width
+
+
 def cell_text(column: Column[Any], value: Value, width: int) -> str:
     """A cell at its column's width: numbers to the right, texts to the left, unknown as a dash."""
     if value is None:
         return UNKNOWN.rjust(width) if column.decimals >= 0 else UNKNOWN.ljust(width)
     if isinstance(value, str):
-        return value[:width].ljust(width)
-    if column.hexadecimal:
-        return f"{int(value):x}".rjust(width)
-    return number(value, max(0, column.decimals), width).rjust(width)
+        return cut(value, width).ljust(width)
+    text = f"{int(value):x}" if column.hexadecimal else number(value, max(0, column.decimals), width)
+    return narrowed(text, 0 if column.hexadecimal else value, column, width).rjust(width)
 
 
 def said(column: Column[Any], value: Value) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from turbotui.quantities.columns import Column, Value
 from turbotui.sampling.frame import Frame
-from turbotui.widgets.cells import UNKNOWN, number, said
+from turbotui.widgets.cells import TOO_WIDE, UNKNOWN, cut, narrowed, number, said
 
 SAME = "±0"
 
@@ -24,12 +24,16 @@ def difference(column: Column[Any], now: Value, then: Value) -> Value:
 def difference_text(column: Column[Any], value: Value, width: int) -> str:
     """A difference at its column's width: "+12.30", "-4", "±0"; unknown as a dash."""
     if isinstance(value, str):
-        return value[:width].ljust(width)
+        return cut(value, width).ljust(width)
     if value is None:
         return UNKNOWN.rjust(width)
-    text = number(abs(value), max(0, column.decimals), width - 1)
+    decimals = max(0, column.decimals)
+    text = number(abs(value), decimals, width - 1)
     if not any(sign in "123456789" for sign in text):
-        return SAME.rjust(width)
+        is_same = width > column.width or not round(value, decimals)
+        return SAME.rjust(width) if is_same else TOO_WIDE * width
+    if narrowed(text, value, column, width - 1) != text:
+        return TOO_WIDE * width
     return f"{'-' if value < 0 else '+'}{text}".rjust(width)
 
 

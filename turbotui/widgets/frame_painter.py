@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
-from typing import Any
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.topology import Topology
-from turbotui.quantities.columns import Column, ColumnId, CounterColumn, Value
+from turbotui.quantities.columns import ColumnId, CounterColumn, Value
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
@@ -20,16 +19,20 @@ from turbotui.widgets.cells import (
     MARK_ESTIMATED,
     MARK_OLD,
     MARK_PARTIAL,
+    TOO_WIDE,
     UNKNOWN,
     Slot,
     StyleRole,
     alarm,
     cell_text,
+    cut,
 )
 from turbotui.widgets.comparison import difference, difference_text
 from turbotui.widgets.content import Line
 from turbotui.widgets.frame_levels import FrameLevels
 from turbotui.widgets.frame_rows import FrameContent
+from turbotui.widgets.geometry import Geometry
+from turbotui.widgets.headings import Heading
 from turbotui.widgets.painter import FOLDED, OPEN, Painter, TextSegment, alarmed, fast_numbers, marked, merged, nice_top
 from turbotui.widgets.slots import HISTORY
 from turbotui.widgets.spark import spark
@@ -67,9 +70,10 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
         """See `Painter.columns`."""
         return [slot.column for slot in self.moving if not slot.spark] if self.tree else super().columns
 
-    def identity_at(self, x: int) -> Column[Any] | None:
-        """See `Painter.identity_at`."""
-        return None if self.tree else super().identity_at(x)
+    def headings(self, geometry: Geometry) -> list[Heading]:
+        """See `Painter.headings`: the label of a tree is none."""
+        found = super().headings(geometry)
+        return found[len(self.fixed) :] if self.tree else found
 
     def head(self, segments: list[TextSegment]) -> None:
         """See `Painter.head`."""
@@ -110,7 +114,10 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
             value = frame.cell(slot.column, row)
             # Decimal, as in sysfs and in the tree, also where turbostat prints hexadecimal ids.
             text = UNKNOWN if value is None else str(value)
-            text = text.ljust(slot.width) if slot.column.decimals < 0 else text.rjust(slot.width)
+            if slot.column.decimals < 0:
+                text = cut(text, slot.width).ljust(slot.width)
+            else:
+                text = text.rjust(slot.width) if len(text) <= slot.width else TOO_WIDE * slot.width
             own = _first(frame, slot.column, row)
             segments.append(("•" if tagged and slot is self.fixed[0] else " ", StyleRole.TAGGED))
             segments.append((text, StyleRole.PLAIN if own else StyleRole.DIM))

@@ -10,9 +10,10 @@ from typing import Any, Generic, TypeAlias
 from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import Column, Value
 from turbotui.quantities.tables import C, K
-from turbotui.widgets.cells import ALARM_MARKS, Slot, StyleRole
+from turbotui.widgets.cells import ALARM_MARKS, Slot, StyleRole, cut
 from turbotui.widgets.content import F, Line
 from turbotui.widgets.geometry import MORE_LEFT, MORE_RIGHT, RULE, Geometry, arrange
+from turbotui.widgets.headings import Heading
 from turbotui.widgets.table_view import TableView
 
 TextSegment: TypeAlias = tuple[str, StyleRole]
@@ -60,15 +61,14 @@ class Painter(ABC, Generic[F, C, K]):
         """All columns from left to right, drawn or not."""
         return [slot.column for slot in (*self.fixed, *self.moving) if not slot.spark]
 
-    def identity_at(self, x: int) -> Column[Any] | None:
-        """The identity column at a character."""
+    def headings(self, geometry: Geometry) -> list[Heading]:
+        """The titles that are drawn, from left to right."""
+        found: list[Heading] = []
         at = 0
         for slot in self.fixed:
-            if at <= x < at + slot.outer:
-                found: Column[Any] = slot.column
-                return found
+            found.append(Heading(slot, at))
             at += slot.outer
-        return None
+        return [*found, *(Heading(slot, start) for slot, start in zip(geometry.slots, geometry.starts, strict=True))]
 
     def geometry(self) -> Geometry:
         """Positions of the slots at the current offset."""
@@ -102,8 +102,9 @@ class Painter(ABC, Generic[F, C, K]):
 
     def _title(self, segments: list[TextSegment], slot: Slot) -> None:
         is_sorted = self.view.sort is not None and slot.column.id == self.view.sort.id and not slot.spark
-        text = slot.title.ljust(slot.width) if slot.spark or slot.column.decimals < 0 else slot.title.rjust(slot.width)
-        segments.append((f" {text[: slot.width]}", StyleRole.SORTED if is_sorted else StyleRole.TITLE))
+        text = cut(slot.title, slot.width)
+        text = text.ljust(slot.width) if slot.spark or slot.column.decimals < 0 else text.rjust(slot.width)
+        segments.append((f" {text}", StyleRole.SORTED if is_sorted else StyleRole.TITLE))
 
     def _finish(self, segments: list[TextSegment], geometry: Geometry) -> None:
         used = sum(len(text) for text, _ in segments)

@@ -9,7 +9,7 @@ import os
 import re
 import reprlib
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import field, fields
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -19,6 +19,7 @@ from turbotui.machine.own_files import config_folder, replace_file
 from turbotui.quantities.documents import DocumentError, parse_toml
 from turbotui.quantities.rows import RowError, WrongKindError, make_row, number
 from turbotui.untrusted import toml_text
+from turbotui.widgets.arrangement import widths
 
 FORMAT: Final = 1
 _HEAD: Final = "# turbotui profile: saved with the key s, shown by `turbotui --profile NAME`"
@@ -39,6 +40,8 @@ class Profile:
         filter: as typed.
         interval: seconds.
         theme: its name.
+        order: names of columns from left to right, where a person changed that.
+        widths: of columns, in characters, by name, where a person changed them.
     """
 
     screen: str
@@ -50,6 +53,8 @@ class Profile:
     filter: str
     interval: float
     theme: str
+    order: tuple[str, ...] = ()
+    widths: Mapping[str, int] = field(default_factory=dict)
 
 
 class ProfileError(UsageError):
@@ -58,7 +63,7 @@ class ProfileError(UsageError):
 
 def toml_of(profile: Profile) -> str:
     """The file of a profile."""
-    values = (f"{field.name} = {_toml(getattr(profile, field.name))}" for field in fields(profile))
+    values = (f"{one.name} = {_toml(getattr(profile, one.name))}" for one in fields(profile))
     return "\n".join([_HEAD, f"format = {FORMAT}", *values, ""])
 
 
@@ -67,6 +72,8 @@ def _toml(value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, tuple):
         return f"[{', '.join(_toml(item) for item in value)}]"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{toml_text(str(name))} = {number}' for name, number in value.items())}}}"
     if isinstance(value, float):
         return repr(value)
     return toml_text(str(value))
@@ -91,7 +98,7 @@ def parse_profile(text: str, where: str) -> Profile:
                            f"reads {FORMAT}: save it again with the key s")
     values = {name: value for name, value in data.items() if name != "format"}
     try:
-        return make_row(Profile, values, interval=_seconds)
+        return make_row(Profile, values, interval=_seconds, widths=widths)
     except RowError as error:
         raise ProfileError(f"the profile {where} is damaged: {error}; save it again with the key s") from error
 

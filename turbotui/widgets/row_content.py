@@ -151,9 +151,7 @@ class RowPainter(Painter[RowContent[R], Column[R], Hashable], Generic[R]):
         cell = content.cell(column, row)
         if cell.value is None:
             return " " + cell_text(column, None, slot.width), StyleRole.DIM
-        if isinstance(cell.value, str) and len(cell.value) > slot.width:
-            text = f"{cell.value[: slot.width - 1]}…"
-        elif self.view.mark is None:
+        if self.view.mark is None:
             text = cell_text(column, cell.value, slot.width)
         else:
             then = self.view.mark.value(column, row)

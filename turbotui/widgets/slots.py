@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from turbotui.quantities.columns import Category, Column
 from turbotui.quantities.tables import C, K
-from turbotui.widgets.cells import Slot, slot_for
+from turbotui.widgets.cells import Slot, cut, group_of, slot_for
 from turbotui.widgets.table_view import TableView
 
 HISTORY = 60
@@ -22,6 +22,11 @@ _FINENESS = ("CPU", "Type", "Core", "Package", "Node", "L3", "Die", "Module")
 def _slot(view: TableView[C, K], column: C, *, stacked: bool = False) -> Slot:
     """The slot of a column; the sorted one has room for its mark, which else would touch the title beside it."""
     slot = slot_for(column, stacked=stacked)
+    own = view.arrangement.widths.get(column.id)
+    if own is not None:
+        is_sorted = view.sort is not None and view.sort.id == column.id
+        mark = (SORTED_DOWN if view.reverse else SORTED_UP) if is_sorted else ""
+        return Slot(column, own, cut(slot.title, own - len(mark)) + mark)
     if view.mark is not None and not column.identity:  # a difference has a sign before it
         slot = Slot(column, max(slot.width, column.width + 1), slot.title)
     if view.sort is None or view.sort.id != column.id:
@@ -32,12 +37,17 @@ def _slot(view: TableView[C, K], column: C, *, stacked: bool = False) -> Slot:
 
 def _identity_slots(view: TableView[C, K], room: int, rank: Callable[[Column[Any]], int]) -> tuple[Slot, ...]:
     """The ids that there is room for, one of them in any case."""
-    slots = [_slot(view, column) for column in view.columns if column.identity]
+    slots = [_slot(view, column) for column in _arranged(view, view.columns) if column.identity]
     kept: list[Slot] = []
     for slot in sorted(slots, key=lambda slot: rank(slot.column)):
         if not kept or sum(other.outer for other in kept) + slot.outer <= room:
             kept.append(slot)
     return tuple(slot for slot in slots if slot in kept)
+
+
+def _arranged(view: TableView[C, K], columns: Sequence[C]) -> Sequence[C]:
+    """Columns, which come in their usual order, as a person wants them to stand."""
+    return view.arrangement.ordered({column.id: column for column in columns}) if view.arrangement.order else columns
 
 
 def _fineness(column: Column[Any]) -> int:
@@ -53,22 +63,22 @@ def row_slots(view: TableView[C, K], width: int, *,
         width: of the line.
         stacked: titles stand in several lines, as `Column.heading` has them.
     """
-    moving = tuple(_slot(view, column, stacked=stacked) for column in view.columns if not column.identity)
+    columns = _arranged(view, view.columns)
+    moving = tuple(_slot(view, column, stacked=stacked) for column in columns if not column.identity)
     return _identity_slots(view, width // 2, lambda column: column.priority), moving
 
 
 def slots_of(view: TableView[C, K], seconds: float, width: int) -> tuple[tuple[Slot, ...], tuple[Slot, ...]]:
     """Identity slots, in not more than a good sixth of the line, and the others with the sparks between them."""
     moving: list[Slot] = []
-    for column in view.columns:
-        if column.identity:
-            continue
+    categories: list[object] = list(Category)
+    usual = sorted((column for column in view.columns if not column.identity),
+                   key=lambda column: categories.index(group_of(column)))
+    for column in _arranged(view, usual):
         moving.append(_slot(view, column))
         size = view.sparks.get(column.id, 0)
         if size:
             moving.append(Slot(column, size, _span(HISTORY * seconds), spark=True))
-    categories: list[object] = list(Category)
-    moving.sort(key=lambda slot: categories.index(slot.group))
     return _identity_slots(view, max(10, width * 3 // 16), _fineness), tuple(moving)
 
 

@@ -44,3 +44,22 @@ class CellOpened(Message, namespace=_WIDGET):
     """A cell was clicked twice."""
 
     table: TableWidget[Any, Any, Any]
+
+
+@dataclass()
+class ColumnDragged(Message, namespace=_WIDGET):
+    """The title of a column was dragged onto another one, and let go there if it was dropped."""
+
+    table: TableWidget[Any, Any, Any]
+    column: Column[Any]
+    to: Column[Any]
+    dropped: bool
+
+
+@dataclass()
+class WidthDragged(Message, namespace=_WIDGET):
+    """The right border of a column was dragged so that it has this width; None: clicked twice."""
+
+    table: TableWidget[Any, Any, Any]
+    column: Column[Any]
+    width: int | None

@@ -12,6 +12,7 @@ from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.filters import Filter
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.tables import C, K
+from turbotui.widgets.arrangement import USUAL, ColumnArrangement
 from turbotui.widgets.content import Content
 
 
@@ -48,6 +49,7 @@ class TableView(Generic[C, K]):
         sparks: columns with a picture of their history beside them, and its width.
         tops: value of a full block per spark column; a column without one scales to its peak.
         mark: the moment that numbers are compared with; None: values are shown.
+        arrangement: order and widths of columns where a person changed them.
     """
 
     columns: tuple[C, ...] = ()
@@ -64,6 +66,7 @@ class TableView(Generic[C, K]):
     sparks: Mapping[ColumnId, int] = field(default_factory=dict)
     tops: Mapping[ColumnId, float] = field(default_factory=dict)
     mark: Content[C, K] | None = None
+    arrangement: ColumnArrangement = USUAL
 
     @property
     def pinned(self) -> tuple[K, ...]:

@@ -16,13 +16,13 @@ from turbotui.widgets.content import F, Line
 from turbotui.widgets.direct import draw_lines
 from turbotui.widgets.geometry import Geometry
 from turbotui.widgets.row_list import RowList
-from turbotui.widgets.styled_scroll import StyledScroll
 from turbotui.widgets.table_canvas import Paint, TableCanvas
-from turbotui.widgets.table_messages import CellOpened, FoldClicked, Moved, TitleClicked
+from turbotui.widgets.table_messages import CellOpened, FoldClicked, Moved
 from turbotui.widgets.table_view import Follow, TableView
+from turbotui.widgets.title_mouse import TitleMouse
 
 
-class TableWidget(StyledScroll, Generic[F, C, K]):
+class TableWidget(TitleMouse, Generic[F, C, K]):
     """Rows by columns, with a cursor on one cell and some rows pinned on top.
 
     Cursor, tags and folds are kept by the rows' keys; a row that goes takes its own with it. Where the height is
@@ -381,12 +381,10 @@ class TableWidget(StyledScroll, Generic[F, C, K]):
 
     def on_click(self, event: events.Click) -> None:
         """Post what was clicked (a title, a group's mark), or move the cursor; a second click opens the cell."""
-        slot = self._geometry.at(event.x)
         if event.y < self._heads:
-            column = self._slots[slot].column if slot is not None else self._canvas.painter.identity_at(event.x)
-            if column is not None:
-                self.post_message(TitleClicked(self, column))
+            self.title_clicked(event)
             return
+        slot = self._geometry.at(event.x)
         line = self._line_at(event.y)
         if line is None:
             return

@@ -102,7 +102,7 @@ class TableScreen(TableBase):
     def action_columns(self) -> None:
         """Open the picker."""
         cell = self._table.selected
-        self.app.push_screen(Picker(self.watch_state, self.show_columns, cell[0].id if cell else ""))
+        self.app.push_screen(Picker(self.watch_state, self.show_columns, cell[0].id if cell else "", self))
 
     def action_joules(self) -> None:
         """Swap columns of watts for those of joules, or back."""

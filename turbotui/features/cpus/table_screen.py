@@ -54,6 +54,11 @@ class TableBase(TableKeys[FrameContent, CounterColumn, RowId]):
         return TableView(columns=self.watch_state.columns, top=(SYSTEM_ROW,), sums=(TAGS_ROW,),
                          targets=self._targets())
 
+    @property
+    def table_name(self) -> str:
+        """See `ArrangedTable.table_name`."""
+        return self.mode
+
     def find_column(self, name: str) -> CounterColumn | None:
         """See `TableKeys.find_column`."""
         return self.watch_state.find(name)
@@ -147,7 +152,7 @@ class TableBase(TableKeys[FrameContent, CounterColumn, RowId]):
                 view = view_of(watch.profile, watch, view, grouped=self.grouped)
         mark = None if watch.mark is None else FrameContent(watch.mark)
         view = replace(view, columns=watch.columns, sparks=scales.sparks(watch, self.size.width),
-                       tops=scales.tops(watch), mark=mark)
+                       tops=scales.tops(watch), mark=mark, arrangement=self.arrangement)
         super().show_view(view)
         watch.want(view.needed)
 

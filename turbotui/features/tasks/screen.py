@@ -79,10 +79,10 @@ class TasksScreen(WatchingScreen):
         del seconds
         if self._tree_shown and not self._lanes_shown:
             fixed, moving = tree_slots(view, width)
-            return TreePainter(view, fixed, with_room(fixed, moving, width), width)
+            return TreePainter(view, fixed, with_room(fixed, moving, width, view.arrangement.widths), width)
         if not self._lanes_shown:
             fixed, moving = row_slots(view, width)
-            return RowPainter(view, fixed, with_room(fixed, moving, width), width)
+            return RowPainter(view, fixed, with_room(fixed, moving, width, view.arrangement.widths), width)
         places, cell = self.lane_places()
         return LanePainter(view, *row_slots(view, width), width, window=self.view.window, places=places, cell=cell)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -17,11 +17,13 @@ from turbotui.features.tasks.tables import TaskRow
 from turbotui.features.tasks.task_past import PastTasks
 from turbotui.features.tasks.task_table import TASKS, judge_task, says_something
 from turbotui.machine.topology import Topology
+from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.tables import RowTable
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.widgets.cells import Slot, StyleRole
 from turbotui.widgets.content import Line
 from turbotui.widgets.geometry import RULE, Geometry, arrange
+from turbotui.widgets.headings import Heading
 from turbotui.widgets.painter import FOLDED, OPEN, TextSegment
 from turbotui.widgets.row_content import Naming, RowContent, RowPainter, RowView
 from turbotui.widgets.row_list import RowList
@@ -168,7 +170,9 @@ def tree_slots(view: RowView[TaskInputs], width: int) -> tuple[tuple[Slot, ...],
     """Slots with room for names that stand to the right."""
     fixed, moving = row_slots(view, width)
     wide = max(_NAMES[0], min(_NAMES[1], width // 4))
-    return tuple(Slot(one.column, wide, one.title) if one.column.id == NAME else one for one in fixed), moving
+    own = NAME in view.arrangement.widths
+    return tuple(Slot(one.column, wide, one.title) if one.column.id == NAME and not own else one
+                 for one in fixed), moving
 
 
 @dataclass(kw_only=True)
@@ -190,6 +194,11 @@ class LanePainter(RowPainter[TaskInputs]):
         del geometry
         return lane_head(self.window, self.places, self.cell)
 
+    def headings(self, geometry: Geometry) -> list[Heading]:
+        """See `Painter.headings`: the time scale has none."""
+        del geometry
+        return []
+
     def lines(self, content: RowContent[TaskInputs], lines: Sequence[Line[Hashable]], geometry: Geometry,
               chosen: tuple[Hashable, int] | None) -> list[list[TextSegment]]:
         """See `Painter.lines`."""
@@ -202,15 +211,17 @@ class LanePainter(RowPainter[TaskInputs]):
         ]
 
 
-def with_room(fixed: Sequence[Slot], moving: Sequence[Slot], width: int) -> tuple[Slot, ...]:
+def with_room(fixed: Sequence[Slot], moving: Sequence[Slot], width: int,
+              own: Mapping[ColumnId, int]) -> tuple[Slot, ...]:
     """Slots of which the last one, if it is that of the arguments, takes the room that the drawn ones leave.
 
     Args:
         fixed: slots of columns that say which row it is.
         moving: the others.
         width: of the line.
+        own: widths that a person gave, by name.
     """
-    if not moving or moving[-1].column.id != ARGUMENTS:
+    if not moving or moving[-1].column.id != ARGUMENTS or ARGUMENTS in own:
         return tuple(moving)
     edge = sum(slot.outer for slot in fixed) + len(RULE)
     geometry = arrange(moving, edge, width)

@@ -9,7 +9,7 @@ from typing import Any, Final
 from turbotui.features.uncore.kinds import Row
 from turbotui.features.uncore.tables import PLACE, UncoreTable
 from turbotui.quantities.columns import Column
-from turbotui.widgets.cells import Slot, StyleRole
+from turbotui.widgets.cells import Slot, StyleRole, cut
 from turbotui.widgets.content import Line, ordered
 from turbotui.widgets.geometry import RULE, Geometry
 from turbotui.widgets.painter import FOLDED, OPEN, TextSegment
@@ -81,7 +81,7 @@ class UnitPainter(RowPainter[Row]):
 
     def headers(self, geometry: Geometry) -> list[list[TextSegment]]:
         """See `Painter.headers`."""
-        second = ["".join(slot.column.heading[1:]).rjust(slot.width) for slot in geometry.slots]
+        second = [cut("".join(slot.column.heading[1:]), slot.width).rjust(slot.width) for slot in geometry.slots]
         if not any(map(str.strip, second)):
             return super().headers(geometry)
         below = [(f" {text}", StyleRole.DIM) for text in second]
@@ -95,7 +95,8 @@ class UnitPainter(RowPainter[Row]):
         mark = " " if line.open is None else OPEN if line.open else FOLDED
         label = row.label + (FILTERED if whole.counters.filters_said(whole.units, row) else "")
         tag = "•" if line.row in self.view.tags else " "
-        return [(tag, StyleRole.TAGGED), (mark, StyleRole.DIM), (f" {label}".ljust(self.label_width - 2),
+        room = self.label_width - 2
+        return [(tag, StyleRole.TAGGED), (mark, StyleRole.DIM), (cut(f" {label}", room).ljust(room),
                                                                  StyleRole.SUMMARY if row.is_sum else StyleRole.PLAIN)]
 
     def segment(self, content: RowContent[Row], row: Hashable, slot: Slot) -> TextSegment:
@@ -116,7 +117,7 @@ def unit_painter(view: RowView[Row], width: int) -> UnitPainter:
     room = width - sum(slot.outer for slot in taken) - len(RULE) - 2
     slots: list[Slot] = []
     for slot in moving:
-        if slot.column.decimals < 0:
+        if slot.column.decimals < 0 and slot.column.id not in view.arrangement.widths:
             slot = replace(slot, width=min(slot.width, max(room, _NARROWEST, len(slot.title))))  # noqa: PLW2901
             room -= slot.outer
         slots.append(slot)

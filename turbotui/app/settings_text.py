@@ -1,0 +1,101 @@
+"""The text of a person's settings: where something stands in it, and values put into it with all else left alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, TypeAlias
+
+from turbotui.untrusted import toml_text
+
+Written: TypeAlias = "str | float | tuple[str, ...] | Mapping[str, int] | None"
+"""A value as it is written; None: it is taken away."""
+
+_HEADER: Final = re.compile(r"\s*\[\[?(?P<path>(?:\"(?:\\.|[^\"\\])*\"|'[^']*'|[^\]\"'#])+)\]\]?\s*(?:#.*)?\Z")
+_PART: Final = re.compile(r"\"(?P<basic>(?:\\.|[^\"\\])*)\"|'(?P<literal>[^']*)'|(?P<bare>[A-Za-z0-9_-]+)")
+
+
+def table_of(line: str) -> tuple[str, ...] | None:
+    """The path of the table that a line begins, as `[tables.cpus]` does; None for any other line."""
+    header = _HEADER.match(line)
+    if header is None:
+        return None
+    return tuple(next(part for part in match.groups() if part is not None) for match in _PART.finditer(header["path"]))
+
+
+def line_of(written: str, name: str, within: Sequence[str] = (), which: int = 0) -> int:
+    """The number of the line in which a name is given its value, or its table begins; 1 where it cannot be found.
+
+    Args:
+        written: TOML.
+        name: as it stands there.
+        within: path of the table in which it stands; of none: wherever it is first.
+        which: of several tables with this path, from 0 on.
+    """
+    begins = re.compile(rf"""\s*\[*\s*["']?{re.escape(name)}["']?\s*[.=\]]""")
+    inside, seen, header = not within, -1, 1
+    for at, line in enumerate(written.splitlines(), 1):
+        path = table_of(line)
+        if within and path is not None:
+            seen += path == tuple(within)
+            inside = path == tuple(within) and seen == which
+            header = at if inside else header
+        elif inside and begins.match(line):
+            return at
+    return header
+
+
+def with_values(written: str, values: Mapping[str, Written]) -> str:
+    """The text with these values in place of those it has, the new ones before its first table."""
+    lines = written.splitlines()
+    tables = next((at for at, line in enumerate(lines) if line.lstrip().startswith("[")), len(lines))
+    head, rest = list(_without(lines[:tables], frozenset(values))), lines[tables:]
+    while head and not head[-1].strip():
+        head.pop()
+    return "\n".join([*head, *_lines(values), *([""] if rest else []), *rest, ""])
+
+
+def with_table(written: str, path: Sequence[str], values: Mapping[str, Written]) -> str:
+    """The text with these values in a table, which is made at the end where it is not there yet."""
+    lines = written.splitlines()
+    begins = next((at for at, line in enumerate(lines) if table_of(line) == tuple(path)), None)
+    if begins is None:
+        new = _lines(values)
+        header = f"[{'.'.join(_key(part) for part in path)}]"
+        return "\n".join([*lines, *(["", header, *new] if new else []), ""])
+    ends = next((at for at, line in enumerate(lines) if at > begins and table_of(line) is not None), len(lines))
+    kept = list(_without(lines[begins + 1 : ends], frozenset(values)))
+    blanks = 0
+    while kept and not kept[-1].strip():
+        kept.pop()
+        blanks += 1
+    return "\n".join([*lines[: begins + 1], *kept, *_lines(values), *[""] * blanks, *lines[ends:], ""])
+
+
+def _lines(values: Mapping[str, Written]) -> list[str]:
+    return [f"{name} = {_toml(value)}" for name, value in values.items() if value is not None]
+
+
+def _without(lines: Sequence[str], names: frozenset[str]) -> Iterator[str]:
+    """The lines that are no part of these values, which may be lists over several lines."""
+    open_brackets = 0
+    for line in lines:
+        if open_brackets == 0:
+            name = line.partition("=")[0].strip().strip("\"'")
+            if name not in names:
+                yield line
+                continue
+        outside = re.sub(r'"(?:\\.|[^"\\])*"|\'[^\']*\'|#.*', "", line)
+        open_brackets = max(0, open_brackets + outside.count("[") - outside.count("]"))
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch("[A-Za-z0-9_-]+", name) else toml_text(name)
+
+
+def _toml(value: str | float | tuple[str, ...] | Mapping[str, int]) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(toml_text(item) for item in value)}]"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{_key(name)} = {number}' for name, number in value.items())}}}"
+    return toml_text(value) if isinstance(value, str) else repr(value)

@@ -1,0 +1,61 @@
+"""Titles of columns under the mouse: which one, and which right border. Nothing here knows Textual."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from turbotui.dataclass import dataclass
+from turbotui.widgets.cells import Slot
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """The title of a slot, where it stands.
+
+    Attributes:
+        slot: whose title.
+        start: the character of the mark before it.
+    """
+
+    slot: Slot
+    start: int
+
+    @property
+    def end(self) -> int:
+        """The character behind the title: what the mouse takes hold of to change the width."""
+        return self.start + self.slot.outer
+
+
+def heading_at(headings: Sequence[Heading], x: int) -> Heading | None:
+    """The title under a character."""
+    return next((one for one in headings if one.start <= x < one.end), None)
+
+
+def border_at(headings: Sequence[Heading], x: int) -> Heading | None:
+    """The title whose right border is under a character: from its end to the blank before the next title."""
+    for at, one in enumerate(headings):
+        following = headings[at + 1].start if at + 1 < len(headings) else one.end
+        if one.end <= x <= following and not one.slot.spark:
+            return one
+    return None
+
+
+@dataclass()
+class Drag:
+    """What the mouse took hold of on the titles.
+
+    Attributes:
+        heading: whose title or border.
+        is_border: whether it is the border.
+        pressed: the character at which the button went down.
+        is_moved: whether the mouse has moved since then.
+    """
+
+    heading: Heading
+    is_border: bool
+    pressed: int
+    is_moved: bool = False
+
+    def width(self, x: int) -> int:
+        """The column's width with its border at a character."""
+        return self.heading.slot.width + x - self.pressed
