@@ -2,7 +2,8 @@
 
 The data are synthetic: 256 CPUs with 43 counters, 40 % of them busy, with noise in every one, which is more than a real
 machine has. The entropy of that noise is printed beside what it takes on disk.
-`python -m bench.recording --day DIR` writes a day in accelerated time, which takes some minutes.
+`python -m bench.recording --day DIR` writes a day in accelerated time, which takes some minutes; `--keep DIR` writes a
+day and an hour as `turbotui record --keep 24h` does, and tells the most that lay on the disk.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ from turbotui.recording.recorded_host import RecordedHost
 from turbotui.recording.recorded_source import RecordedSource
 from turbotui.recording.recorder import Recorder
 from turbotui.recording.ring import PastRing
-from turbotui.recording.tiers import FULL, TEN_SECONDS, Tier
+from turbotui.recording.rotation import Retention, RotatingRecorder
+from turbotui.recording.tiers import FULL, MINUTE, TEN_SECONDS, Tier
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.carrying import FrameMaker
 from turbotui.sampling.frame import Frame
@@ -261,9 +263,22 @@ def write_day(folder: str, hours: float = 24.0) -> str:
     return path
 
 
+def keep_day(folder: str, hours: float = 25.0) -> tuple[str, int]:
+    """As `record --keep 24h` does it, in accelerated time; the path, and the most bytes that all files had."""
+    path, most = str(Path(folder) / "kept.ttj"), 0
+    machine, frames = synthetic_frames(round(hours * 3600))
+    recorder = RotatingRecorder(path, machine, Retention(86_400.0))
+    for number, frame in enumerate(frames):
+        recorder.take(frame)
+        if number % 60 == 0:
+            most = max(most, recorder.size)
+    recorder.close()
+    return path, most
+
+
 def print_recording(ticks: int) -> None:
     """Print what recording costs."""
-    for tier, count in ((FULL, ticks), (TEN_SECONDS, ticks // 2)):
+    for tier, count in ((FULL, ticks), (TEN_SECONDS, ticks // 2), (MINUTE, ticks // 2)):
         cost = recording_cost(tier, count)
         print(f"  {tier.name:<34} {cost.milliseconds:8.2f} ms a tick   {cost.bytes_a_value:.2f} bytes a value "
               f"(entropy {entropy(tier):.2f})   "
@@ -282,12 +297,17 @@ def main() -> int:
     """Run and print."""
     parser = argparse.ArgumentParser(prog="python -m bench.recording", description=__doc__)
     parser.add_argument("--day", metavar="DIR", help="write a day of 1 Hz there, and jump into it")
+    parser.add_argument("--keep", metavar="DIR", help="write a day and an hour there, and keep a day in tiers")
     parser.add_argument("--ring", type=int, metavar="TICKS", help="fill the ring with so many ticks")
     parser.add_argument("--ticks", type=int, default=600)
     arguments = parser.parse_args()
     if arguments.day:
         path = write_day(arguments.day)
         print(f"a day: {Path(path).stat().st_size / 1e6:.0f} MB; open and jump, then jump: "
+              "{:.1f} ms, {:.1f} ms".format(*jump_milliseconds(path)))
+    elif arguments.keep:
+        path, most = keep_day(arguments.keep)
+        print(f"a day in tiers: {most / 1e6:.0f} MB at most; open and jump, then jump: "
               "{:.1f} ms, {:.1f} ms".format(*jump_milliseconds(path)))
     elif arguments.ring:
         print("the ring: {:.1f} MB, {:.2f} ms a tick, {:.1f} ms a jump".format(*ring_megabytes(arguments.ring)))

@@ -142,14 +142,25 @@ def test_what_is_old_is_kept_at_lower_resolution_and_removed_at_last(tmp_path: P
         tiers = {one.seconds for one in journal.covered()}
         age = (journal.last_ns - journal.first_ns) / 1e9
     assert tiers == {0.0, 10.0}
-    assert 240.0 <= age <= 240.0 * (1 + 1 / 3)
+    assert 240.0 <= age <= 240.0 * (1 + 1 / 6)
     fine = [frame for frame in found if last - frame.newer.wall_ns <= 58e9]
     assert len(fine) == 30
     assert all(frame.seconds == 2.0 for frame in fine)
     coarse = [frame for frame in found if last - frame.newer.wall_ns > 90e9]
     assert {frame.seconds for frame in coarse if frame.older is not None} == {10.0}
     assert len({frame.newer.wall_ns for frame in found}) == len(found)
-    assert largest <= 20
+    assert largest <= 2 * 13 + 1
+
+
+@pytest.mark.parametrize(("retention", "spans"), [
+    (Retention(86_400.0), {"full": 1800.0, "10s": 28_800.0, "60s": 86_400.0}),
+    (Retention(7200.0), {"full": 1800.0, "10s": 7200.0}),
+    (Retention(600.0), {"full": 600.0}),
+    (Retention(86_400.0, 43_200.0), {"full": 43_200.0, "60s": 86_400.0}),
+    (Retention(3600.0, 7200.0), {"full": 3600.0}),
+])
+def test_tiers_are_kept_until_a_coarser_one_takes_over(retention: Retention, spans: dict[str, float]) -> None:
+    assert {tier.name: seconds for tier, seconds in retention.tiers()} == spans
 
 
 def test_no_more_is_kept_than_was_said(tmp_path: Path) -> None:

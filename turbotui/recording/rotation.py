@@ -1,4 +1,4 @@
-"""Recordings that are bounded in time and size: every tick of the last hour, less of what is older, nothing beyond.
+"""Recordings bounded in time and size: every tick of the last half hour, less of what is older, nothing beyond.
 
 All resolutions are written from the beginning, each to files of its own, so that growing old costs nothing but the
 removal of a file.
@@ -22,8 +22,11 @@ from turbotui.recording.rows import IntervalRows
 from turbotui.recording.tiers import FULL, MINUTE, TEN_SECONDS, Tier
 from turbotui.sampling.frame import Frame
 
-DAY: Final = 86_400.0
-_PARTS: Final = 6  # of the time for which a tier is kept: so much more than asked for is there at most
+FULL_SECONDS: Final = 1_800.0
+TEN_SECONDS_FOR: Final = 28_800.0
+"""For how long every tick, and one in 10 s, are kept: a day of 256 CPUs with 43 counters in 130 MB (docs/costs.md)."""
+
+_PARTS: Final = 12  # of the time for which a tier is kept: one more than asked for is there at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,20 +35,20 @@ class Retention:
 
     Attributes:
         seconds: nothing is kept longer.
-        full_seconds: every tick is kept for so long, then one in 10 s for a day, then one in 60 s.
+        full_seconds: every tick is kept for so long, then one in 10 s for eight hours, then one in 60 s.
         most_bytes: of all files together; the oldest of the finest resolution goes first. 0: no limit.
     """
 
     seconds: float = float("inf")
-    full_seconds: float = 3600.0
+    full_seconds: float = FULL_SECONDS
     most_bytes: int = 0
 
     def tiers(self) -> Iterator[tuple[Tier, float]]:
         """The tiers that are written, and for how many seconds each is kept."""
         yield FULL, min(self.full_seconds, self.seconds)
-        if self.seconds > self.full_seconds:
-            yield TEN_SECONDS, min(DAY, self.seconds)
-        if self.seconds > DAY:
+        if self.full_seconds < min(TEN_SECONDS_FOR, self.seconds):
+            yield TEN_SECONDS, min(TEN_SECONDS_FOR, self.seconds)
+        if self.seconds > max(TEN_SECONDS_FOR, self.full_seconds):
             yield MINUTE, self.seconds
 
 

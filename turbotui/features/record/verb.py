@@ -30,9 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         "(threads, processes and commands, by watching whole CPUs)")
     parser.add_argument("-n", "--intervals", metavar="N", type=int, help="end after so many intervals")
     parser.add_argument("--keep", metavar="TIME", help="keep no more than the last 24h, 7d ...: every reading of the "
-                        "last hour, then one in 10 s for a day, then one in 60 s, in files beside FILE")
-    parser.add_argument("--full", metavar="TIME", default="1h",
-                        help="with --keep or --max-size: keep every reading for so long (default 1h)")
+                        "last half hour, then one in 10 s for eight hours, then one in 60 s, in files beside FILE")
+    parser.add_argument("--full", metavar="TIME", default="30m",
+                        help="with --keep or --max-size: keep every reading for so long (default 30m)")
     parser.add_argument("--max-size", metavar="SIZE", help="keep no more than 500M, 2G ... in all these files")
 
 
