@@ -60,10 +60,16 @@ class EncodedTick:
 
 
 class SnapshotEncoder:
-    """Encodes snapshots in their order, as many of them as a tier has."""
+    """Encodes snapshots in their order, as many of them as a tier has.
 
-    def __init__(self, tier: Tier = FULL) -> None:
+    Args:
+        tier: which snapshots, and how exactly.
+        key_every: ticks from one key tick to the next.
+    """
+
+    def __init__(self, tier: Tier = FULL, key_every: int = KEY_EVERY) -> None:
         self.tier = tier
+        self._key_every = key_every
         self._layout: CpuTableLayout | None = None
         self._encoder: TickEncoder | None = None
         self._number = int.from_bytes(os.urandom(4), "little")  # layouts of two sessions are not mistaken
@@ -86,7 +92,7 @@ class SnapshotEncoder:
             self._number = (self._number + 1) & 0xFFFF_FFFF
             encoder = self._encoder = TickEncoder(self._number, layout.work, self.tier.significant)
             self._since_key = 0
-        key = self._since_key % KEY_EVERY == 0
+        key = self._since_key % self._key_every == 0
         self._since_key += 1
         return EncodedTick(snapshot, layout, self._number, key, encoder.encode(layout.tick(snapshot), key=key))
 
