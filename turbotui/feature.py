@@ -37,6 +37,7 @@ class ScreenSpec:
         word: the screen's name in tabs, help and palette.
         module: the module of the screen's class.
         name: the class, made with the `Watch` of the dashboard.
+        keys: name of the place whose keys work there, in lower case; "" where it is the id.
     """
 
     id: str
@@ -44,6 +45,7 @@ class ScreenSpec:
     word: str
     module: str
     name: str
+    keys: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,4 +92,4 @@ async def test_a_command_line_is_copied_and_none_is_run() -> None:
         assert "nice 10" in str(window.query_one("#about", Static).content)
         await found.press("down", "y")
         assert found.app.clipboard.startswith("chrt -i -p 0 ")
-        assert "copied" in text_of(found.app, "status")
+        assert "Copied" in text_of(found.app, "status")

@@ -450,7 +450,7 @@ async def test_columns_are_chosen_and_rows_copied() -> None:
         assert " IPC" not in found.titles
         await found.press("C", *"migrations", "space", "escape")
         assert " Migrations" in found.titles
-        await found.press("home", "y")
+        await found.press("home", "Y")
         titles, row = found.app.clipboard.splitlines()
         assert "Migrations" in titles.split(",")
         assert "IPC" not in titles.split(",")

@@ -265,7 +265,7 @@ async def test_a_tagged_unit_stands_on_top_of_its_table_and_is_copied() -> None:
         table = table_of(screen, "nvidia_pcie_pmu")
         assert table.render_line(2).text.startswith("•  pkg 0 rc 4")
         assert table.size.height == 2 + 1 + 14
-        await press(pilot, "y")
+        await press(pilot, "Y")
         _titles, row = pilot.app.clipboard.splitlines()[-2:]
         assert "nvidia_pcie_pmu_0_rc_4" in row
         await press(pilot, "V")

@@ -37,7 +37,7 @@ _TABLE = {
     "point": Promise("only what ran on CPU 0", undo=ESC),
     "untag": Promise(gone="Σ 1", first=("v",), now="Σ 1"),
     "mark": Promise("cells are DIFFERENCES", undo=("b",)),
-    "copy": Promise("copied 1 row as CSV", undo=("Home",)),
+    "copy_rows": Promise("Copied.*: 1 row as CSV", undo=("Home",)),
     "follow": Promise("follow off", undo=("F", "F", "F", "F")),
 }
 
@@ -132,7 +132,7 @@ UNCORE = Place("5", Where.UNCORE, ("grace-2s", "--cpu", "0-3,72-75"), (160, 40),
     "tag_row": Promise(r"(?m)^•  pkg 0", undo=("V",)),
     "untag": Promise(gone=r"(?m)^•  pkg 0", first=("x",), now=r"(?m)^•  pkg 0"),
     "mark": Promise("cells are DIFFERENCES", undo=("b",)),
-    "copy": Promise("copied 1 row as CSV", undo=("Home",)),
+    "copy_rows": Promise("Copied.*: 1 row as CSV", undo=("Home",)),
     "filters": Promise("filters of nvidia_", first=("PPage", "NPage"), now="pcie", undo=ESC),
     "sort_next": Promise("place▲", undo=("<",)),
     "sort_previous": Promise(gone="place▲", first=(">",), now="place▲"),
@@ -241,13 +241,13 @@ ROOFLINE = Place("6", Where.ROOFLINE, ("sapphire-2s",), (160, 36), r"(?m)^ past:
     "tag_row": Promise("(?m)^•package", undo=("V",)),
     "untag": Promise(gone="(?m)^•package", first=("x",), now="(?m)^•package"),
     "mark": Promise("cells are DIFFERENCES", undo=("b",)),
-    "copy": Promise("copied 1 row as CSV"),
+    "copy_rows": Promise("Copied.*: 1 row as CSV"),
     "page_down": Promise(compared=another_row, undo=_BUSIEST),
     "page_up": Promise(compared=another_row, first=("End",), now=_ROW, undo=_BUSIEST),
     "last": Promise(compared=another_row, undo=_BUSIEST),
     "first": Promise(compared=another_row, first=("End",), now=_ROW, undo=_BUSIEST),
     "roof_rows": Promise("points: packages", undo=("t", "t", "t", "t")),
-    "roof_trail": Promise("(?m)^ past: of all points", undo=("P", "P")),
+    "roof_trail": Promise("(?m)^ past: of all points", undo=("v", "v")),
     "roof_width": Promise("bytes of an access: width of the precisions", undo=("w", "w", "w", "w", "w")),
     "roof_roofs": Promise("roofs: theory", undo=("R",)),
     "roof_nearer": Promise(compared=nearer, typed=("]", "]"), undo=("A",)),
@@ -267,7 +267,7 @@ ROOFLINE = Place("6", Where.ROOFLINE, ("sapphire-2s",), (160, 36), r"(?m)^ past:
     "roof_pan_down": Promise(compared=higher, undo=("A",)),
     "roof_svg": Promise(r"(?m)^ saved \S+\.svg"),
     "roof_csv": Promise(r"(?m)^ saved \S+\.csv"),
-}, calm=("P", "P", "P"), ready=r"DRAM [\d.]+ [\s\S]* AI +~?0\.[12][\s\S]*◉[\s\S]* outside the axes")
+}, calm=("v", "v", "v"), ready=r"DRAM [\d.]+ [\s\S]* AI +~?0\.[12][\s\S]*◉[\s\S]* outside the axes")
 """A machine on which something of every kind is going on at any time, so that points are far apart."""
 
 # Tasks
@@ -307,7 +307,7 @@ TASKS = Place("7", Where.TASKS, _MANY, (160, 18), r"watching everything · .* th
     "tag_row": Promise(r"(?m)^• +\d+ +\d+ ", undo=("V",)),
     "untag": Promise(gone=r"(?m)^• +\d+ +\d+ ", first=("x",), now=r"(?m)^• +\d+ +\d+ "),
     "mark": Promise("cells are DIFFERENCES", undo=("b",)),
-    "copy": Promise("copied 1 row as CSV", undo=("Home",)),
+    "copy_rows": Promise("Copied.*: 1 row as CSV", undo=("Home",)),
     "acts": Promise(r"turbotui runs nothing", undo=ESC),
     "point": Promise(r"ran there: Esc returns", undo=ESC),
     "watch": Promise("(?m)^ watch all .*Enter: watch$", undo=ESC),
@@ -356,7 +356,7 @@ INFO = Place("8", Where.INFO, _SAPPHIRE, (160, 24), _PROGRAM + r"[\s\S]*^ from t
     "explain": Promise("text · program 1 · turbotui version", undo=ESC),
     "tag_row": Promise("(?m)^•program", undo=("V",)),
     "untag": Promise(gone="(?m)^•program", first=("x",), now="(?m)^•program"),
-    "copy": Promise("copied 1 row as CSV", undo=("Home",)),
+    "copy_rows": Promise("Copied.*: 1 row as CSV", undo=("Home",)),
     **moves("(?m)^ from /proc/cmdline", _LAST),
     "page_up": Promise(gone=_LAST, first=("End",), now=_LAST),
     "page_down": Promise(gone=_PROGRAM),
@@ -377,7 +377,7 @@ DOCTOR = Place("9", Where.DOCTOR, _SAPPHIRE, (160, 18), (
     "explain": Promise("ready, partial or absent", undo=ESC),
     "tag_row": Promise("(?m)^•the machine", undo=("V",)),
     "untag": Promise(gone="(?m)^•the machine", first=("x",), now="(?m)^•the machine"),
-    "copy": Promise("copied 1 row as CSV", undo=("Home",)),
+    "copy_rows": Promise("Copied.*: 1 row as CSV", undo=("Home",)),
     **moves(r"─\n clock before:", r"─\n clock after:"),
     **there_and_back("page_up", "page_down", r"─\n virtual machine +no\n", "NPage", "PPage"),
 }, calm=("PPage", "Home"))

@@ -60,6 +60,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         super().__init__()
         self.watch_state = watch
         self._notice = ""
+        self._is_quiet = False
         self._is_composed = False
         self._banner: SegmentLines | None = None
         self._keys_fit = -1  # the width that the footer was drawn for
@@ -300,9 +301,15 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
     def _key(shown: str) -> str:
         return shown.split(" ", maxsplit=1)[0]
 
-    def notice(self, text: str) -> None:
-        """A sentence on the status line until the next key or frame that has something else to say."""
+    def notice(self, text: str, *, quiet: bool = False) -> None:
+        """A sentence on the status line until the next key or frame that has something else to say.
+
+        Args:
+            text: the sentence.
+            quiet: dim, as what is read out there.
+        """
         self._notice = text
+        self._is_quiet = quiet
         self.show_status()
 
     def show_status(self) -> None:
@@ -314,12 +321,16 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         right = "  ".join(flags) + " " if flags else ""
         width = self.size.width
         room = width - len(right) - 1
-        role = StyleRole.KEY if self._notice else StyleRole.DIM
+        role = StyleRole.KEY if self._notice and not self._is_quiet else StyleRole.DIM
         text = left if len(left) <= room else left[: max(0, room - 1)] + "…"
         self.query_one("#status", SegmentLines).show([[(text.ljust(room + 1), role), (right, StyleRole.AMBER)]])
 
     def readout(self) -> str:
         """Text of the status line while no notice is shown."""
+        return ""
+
+    def copied(self) -> str:
+        """What `y` copies: the cell under the cursor with its column, row and unit; "" for nothing."""
         return ""
 
     def flags(self) -> list[str]:

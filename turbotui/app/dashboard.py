@@ -18,6 +18,7 @@ from textual.message import Message
 from textual.screen import Screen
 
 from turbotui.app.actions import Where, bindings_for
+from turbotui.app.hands import HandsApp
 from turbotui.app.help import Help
 from turbotui.app.key_gate import KeyGate
 from turbotui.app.live_past import LivePast
@@ -27,7 +28,6 @@ from turbotui.app.past import TimeCursor
 from turbotui.app.player import Player
 from turbotui.app.remembering import first_screen, own_actions, remember_view
 from turbotui.app.screen_table import SCREENS, screen_named
-from turbotui.app.screens_app import ScreensApp
 from turbotui.app.settings import NO_SETTINGS, PersonalSettings
 from turbotui.app.tcc import tcc_prompt
 from turbotui.app.themes import SIXTEEN, THEMES, TUI_DEFAULTS
@@ -55,7 +55,7 @@ class _Asked(Message, bubble=False):
         self.what = what
 
 
-class TurbotuiApp(ScreensApp):
+class TurbotuiApp(HandsApp):
     """The dashboard of one machine.
 
     `run()` returns the exit status; the terminal is restored by Textual whatever happens.

@@ -18,7 +18,7 @@ class Explain(TextWindow):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("g", "graph", "graph")]
-    KEYS = "g graph · Esc close"
+    KEYS = "g graph · y copy · Esc close"
 
     def __init__(self, cell: OneCell) -> None:
         super().__init__(lambda width: (cell.title, cell.lines(width)))

@@ -91,6 +91,10 @@ class Graph(Window[None]):
             window.border_subtitle = self._keys()
             yield GraphLines(id="curve")
 
+    def copied(self) -> str:
+        """See `Window.copied`: the cells, with their newest values."""
+        return "\n".join(cell.title for cell in self._asked)
+
     def on_mount(self) -> None:
         """Show the curve."""
         if isinstance(self.app, FramesApp):

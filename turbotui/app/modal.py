@@ -20,6 +20,8 @@ class Window(ModalScreen[Result]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "close", "close", priority=True),
         Binding("q,f10", "close", "close", show=False),
+        Binding("y", "app.copy", "copy", show=False),
+        Binding("P", "app.save_screen", "save", show=False),
     ]
 
     DEFAULT_CSS = """
@@ -39,6 +41,10 @@ class Window(ModalScreen[Result]):
     def wanted(self) -> Sequence[CounterColumn]:
         """Columns that have to be read while the window is open, beside those of the screen below."""
         return ()
+
+    def copied(self) -> str:
+        """What `y` copies: text, its first line a title where it has more; "" for nothing."""
+        return ""
 
     def show_frame(self) -> None:
         """A newer frame is there."""

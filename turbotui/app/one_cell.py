@@ -123,6 +123,14 @@ class OneCell(ABC):
         raise NotImplementedError(f"no cell of {column.id} is beside that of {self.column.id}")
 
 
+def cell_said(frame: Frame, column: CounterColumn, row: RowId) -> str:
+    """A cell of a frame in words: column, row, and value with its unit, or why there is none."""
+    value = frame.cell(column, row)
+    why = frame.why(column, row) if value is None else None
+    words = said(column, value) if why is None else f"unknown: {why.sentence()}"
+    return f"{column.id} · {row_name(frame.topology, row)} · {words}"
+
+
 class FrameCell(OneCell):
     """A cell of the counter table. It is kept from now on."""
 

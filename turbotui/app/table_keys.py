@@ -10,6 +10,7 @@ from typing import ClassVar, Generic
 from textual.widget import Widget
 
 from turbotui.app.arranging import ArrangedTable
+from turbotui.app.copying import copy_text
 from turbotui.app.explain import Explain
 from turbotui.app.filter_prompt import filter_prompt
 from turbotui.app.graph import Graph
@@ -105,13 +106,22 @@ class TableKeys(ArrangedTable[F, C, K], Generic[F, C, K]):
         column, row = cell
         if row in self._table.view.sums:
             return f"{column.id} · sum of {len(self._table.view.tags)} tagged · {column.help}"
-        name, value = content.name(column, row), content.value(column, row)
+        words = self._cell_said(column, row)
+        return words if content.value(column, row) is None else f"{words} · {column.hint}"
+
+    def _cell_said(self, column: C, row: K) -> str:
+        """Column, row, and value with its unit, or why there is none."""
+        content, view = self._table.content, self._table.view
+        if content is None:
+            return column.id
+        name = f"sum of {len(view.tags)} tagged" if row in view.sums else content.name(column, row)
+        value = content.value(column, row)
         if value is None:
             why = content.why(column, row)
             return f"{column.id} · {name} · {why.sentence() if why else 'unknown'}"
-        mark = self._table.view.mark
+        mark = None if row in view.sums else view.mark
         words = said(column, value) if mark is None else difference_said(column, value, mark.value(column, row))
-        return f"{column.id} · {name} · {words} · {column.hint}"
+        return f"{column.id} · {name} · {words}"
 
     def flags(self) -> list[str]:
         """The filter, with how many rows it leaves."""
@@ -218,18 +228,21 @@ class TableKeys(ArrangedTable[F, C, K], Generic[F, C, K]):
         self.show_mark()
         self.notice("cells are differences from this moment on; b ends it" if begin else "values again")
 
-    def action_copy(self) -> None:
+    def copied(self) -> str:
+        """See `WatchScreen.copied`."""
+        return "" if self._table.selected is None else self._cell_said(*self._table.selected)
+
+    def action_copy_rows(self) -> None:
         """Copy the tagged rows, or the one under the cursor, to the clipboard as comma-separated values."""
         table, row = self._table, self._table.current
         rows = table.view.tags or (() if row is None else (row,))
         content = table.content
         if content is None or not rows:
-            self.notice("there is no row to copy")
+            self.notice("There is no row to copy")
             return
         host = self.watch_state.session.machine.host
-        self.app.copy_to_clipboard(csv_text(envelope_now(host), content.table(table.columns_in_order, rows)))
-        many = "s" if len(rows) != 1 else ""
-        self.notice(f"copied {len(rows)} row{many} as CSV, where the terminal lets programs copy (OSC 52)")
+        text = csv_text(envelope_now(host), content.table(table.columns_in_order, rows))
+        self.notice(copy_text(self.app, text, f"{len(rows)} row{'s' if len(rows) != 1 else ''} as CSV"))
 
     # Search and filter
 

@@ -13,6 +13,9 @@ from textual.widgets import Static
 from turbotui.app.modal import Window
 from turbotui.untrusted import guarded
 
+_COPIED = 100
+"""Characters of a line that is copied."""
+
 
 class TextWindow(Window[None]):
     """Window with a text that is made anew for every frame.
@@ -22,7 +25,7 @@ class TextWindow(Window[None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("e", "close", "close", show=False)]
-    KEYS: ClassVar[str] = "Esc close"
+    KEYS: ClassVar[str] = "y copy · Esc close"
     """What the frame says of keys."""
 
     def __init__(self, tell: Callable[[int], tuple[str, list[str]]]) -> None:
@@ -35,6 +38,11 @@ class TextWindow(Window[None]):
             window.border_subtitle = self.KEYS
             yield Static("", id="text", markup=False)
             yield Static("", id="readings", markup=False)
+
+    def copied(self) -> str:
+        """See `Window.copied`: all of the text."""
+        title, lines = self.tell(_COPIED)
+        return guarded("\n".join([title, "", *lines]))
 
     def on_mount(self) -> None:
         """Show the text."""

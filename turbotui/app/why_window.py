@@ -23,6 +23,8 @@ from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.listing import Item, Listing
 
 _INDENT: Final = "   "
+_COPIED: Final = 1_000
+"""Characters of a line that is copied: no sentence is broken."""
 _GUESSED: Final = "~"
 """Before what is only possible, as before estimated cells."""
 
@@ -41,7 +43,7 @@ class WhyWindow(MenuWindow[str]):
     """
 
     heading = "why is it slow?"
-    hint = "Enter goes to its screen · Esc close"
+    hint = "Enter goes to its screen · y copy · Esc close"
     page = 3
 
     def __init__(self, watch: Watch) -> None:
@@ -67,6 +69,15 @@ class WhyWindow(MenuWindow[str]):
     def text(self) -> str:
         """What the window shows, for tests."""
         return self.query_one(Listing).text
+
+    def copied(self) -> str:
+        """See `Window.copied`: the finding under the cursor; without one why there is none."""
+        key = self.query_one(Listing).key
+        found = next((one for one in self._found() if one.rule.id == key), None)
+        if found is None:
+            return self._diagnosis.quiet()
+        lines = ("".join(text for text, _ in item.segments).strip() for item in _finding_items(found, _COPIED))
+        return "\n".join(line for line in lines if line)
 
     def on_mount(self) -> None:
         """Judge the minute before, and look at tasks."""
@@ -124,9 +135,7 @@ class WhyWindow(MenuWindow[str]):
     def _show(self) -> None:
         width = max(20, self.query_one(Listing).size.width - 1)
         diagnosis = self._diagnosis
-        findings = diagnosis.findings()
-        if self._looks is not None:
-            findings = self._looks.name(findings)
+        findings = self._found()
         items = [item for finding in findings for item in _finding_items(finding, width)]
         if not findings:
             items += _wrapped(diagnosis.quiet(), width, "", StyleRole.SUMMARY)
@@ -135,6 +144,11 @@ class WhyWindow(MenuWindow[str]):
         if not_judged:
             items += _wrapped(not_judged, width, "", StyleRole.DIM)
         self.query_one(Listing).show(items)
+
+    def _found(self) -> Sequence[Finding]:
+        """The findings, the worst first, with who is responsible."""
+        findings = self._diagnosis.findings()
+        return findings if self._looks is None else self._looks.name(findings)
 
     def action_choose(self) -> None:
         """Go to the screen of the finding under the cursor."""

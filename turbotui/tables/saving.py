@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import BinaryIO
 
 from turbotui.errors import TurbotuiError
@@ -47,9 +47,27 @@ def write_numbered(folder: str, stem: str, suffix: str, text: str) -> str:
     Raises:
         TurbotuiError: it cannot be written.
     """
+    return f"{write_alike(folder, stem, {suffix: text})}.{suffix}"
+
+
+def write_alike(folder: str, stem: str, texts: Mapping[str, str]) -> str:
+    """Write files that differ in their suffixes alone: STEM, or STEM-2 and so on where one of them is taken.
+
+    Args:
+        folder: where.
+        stem: of their names.
+        texts: by their suffixes.
+
+    Returns:
+        The path without a suffix.
+
+    Raises:
+        TurbotuiError: one cannot be written; those before it are there.
+    """
     for number in range(1, 1000):
-        path = os.path.join(folder, f"{stem}{'' if number == 1 else f'-{number}'}.{suffix}")
-        if not os.path.lexists(path):
-            write_new(path, text)
+        path = os.path.join(folder, f"{stem}{'' if number == 1 else f'-{number}'}")
+        if not any(os.path.lexists(f"{path}.{suffix}") for suffix in texts):
+            for suffix, text in texts.items():
+                write_new(f"{path}.{suffix}", text)
             return path
     raise TurbotuiError(f"{folder} holds 999 files called {stem}: move them away")

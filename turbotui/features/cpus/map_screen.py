@@ -12,7 +12,7 @@ from turbotui.app.actions import Where, bindings_for
 from turbotui.app.base import WatchScreen
 from turbotui.app.explain import Explain
 from turbotui.app.graph import Graph
-from turbotui.app.one_cell import FrameCell
+from turbotui.app.one_cell import FrameCell, cell_said
 from turbotui.app.sort_menu import SortMenu
 from turbotui.app.watch import Watch
 from turbotui.quantities.columns import CounterColumn
@@ -91,6 +91,12 @@ class MapScreen(WatchScreen):
         shown = [self._column, *(column for column in self._choices() if column is not self._column)]
         words += [f"{column.id} {said(column, frame.cell(column, row))}" for column in shown if column is not None]
         return " · ".join(words)
+
+    def copied(self) -> str:
+        """See `WatchScreen.copied`: what gives the CPU its colour."""
+        frame, cpu = self.watch_state.frame, self._map.cpu
+        return "" if frame is None or cpu is None or self._column is None else cell_said(frame, self._column,
+                                                                                         cpu_row(cpu))
 
     def on_heat_map_moved(self) -> None:
         """Read out the CPU under the cursor."""

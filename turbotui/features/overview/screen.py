@@ -18,7 +18,7 @@ from turbotui.features.overview.cpu_numbers import cpu_numbers
 from turbotui.features.overview.lines import CellPlace, OverviewLines, nearest, places_of
 from turbotui.features.overview.painter import OverviewPainter, OverviewScene
 from turbotui.features.overview.top_tasks import ProcessLook, look
-from turbotui.features.overview.verdict import Judge
+from turbotui.features.overview.verdict import Judge, OverviewVerdict
 from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
@@ -31,6 +31,10 @@ from turbotui.widgets.panel import Target
 
 _CHARTED = 32
 """CPUs up to which each has its load over time, for a chart of its own."""
+
+
+_COPIED = 1_000
+"""Characters of a verdict that is copied: all of it."""
 
 
 class OverviewScreen(WatchScreen):
@@ -129,14 +133,18 @@ class OverviewScreen(WatchScreen):
 
     def second_line(self, width: int) -> list[TextSegment]:
         """The verdict, in the place of the gauges, which are charts here."""
-        frame = self.watch_state.frame
-        past = frame is not None and self.watch_state.in_past
-        found = self._judge.verdict_of(frame) if past and frame is not None else self._judge.verdict()
+        found = self._verdict()
         key = f"  {found.key} " if found.key else ""
         room = width - len(key)
         text = f" {MARK_AMBER if found.wrong else ' '} {found.fitted(max(0, room - 3))}"
         role = StyleRole.AMBER if found.wrong else StyleRole.DIM
         return [(text.ljust(room), role), (key, StyleRole.KEY)]
+
+    def _verdict(self) -> OverviewVerdict:
+        """Of now, or of the moment of the past that is shown."""
+        frame = self.watch_state.frame
+        past = frame is not None and self.watch_state.in_past
+        return self._judge.verdict_of(frame) if past and frame is not None else self._judge.verdict()
 
     # The cell under the cursor
 
@@ -152,6 +160,15 @@ class OverviewScreen(WatchScreen):
         why = frame.why(column, row) if value is None else None
         words = column.hint if why is None else why.sentence()
         return f"{column.id} · {row_name(frame.topology, row)} · {said(column, value)} · {words}"
+
+    def copied(self) -> str:
+        """See `WatchScreen.copied`: the verdict where there is no cursor."""
+        from turbotui.app.one_cell import cell_said  # noqa: PLC0415 - the first screen loads what it draws
+
+        frame = self.watch_state.frame
+        if frame is None:
+            return ""
+        return self._verdict().fitted(_COPIED) if self._cursor is None else cell_said(frame, *self._cursor)
 
     def _places(self) -> list[CellPlace]:
         """All cells that are drawn, the marks of the map among them."""

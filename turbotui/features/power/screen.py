@@ -12,7 +12,7 @@ from turbotui.app.actions import Where, bindings_for
 from turbotui.app.base import WatchScreen
 from turbotui.app.explain import Explain
 from turbotui.app.graph import Graph
-from turbotui.app.one_cell import FrameCell
+from turbotui.app.one_cell import FrameCell, cell_said
 from turbotui.app.watch import Watch
 from turbotui.diagnosis import limits
 from turbotui.diagnosis.limit_history import LimitHistory, LimitVerdict
@@ -145,6 +145,11 @@ class PowerScreen(WatchScreen):
         why = frame.why(column, row) if value is None else None
         words = column.help if why is None else why.sentence()
         return f"{column.id}  {row_name(frame.topology, row)}  {said(column, value)}  {words}"
+
+    def copied(self) -> str:
+        """See `WatchScreen.copied`."""
+        frame, target = self.watch_state.frame, self._grid.target
+        return "" if frame is None or target is None else cell_said(frame, *target)
 
     # Actions
 

@@ -62,8 +62,7 @@ class ActsWindow(MenuWindow[str]):
         self.query_one("#about", Static).update("" if line is None else line.meaning)
 
     def action_choose(self) -> None:
-        """Copy the line under the cursor, and close."""
+        """Close with the line under the cursor, which is copied then."""
         line = self._lines.get(self.query_one(Listing).key)
         if line is not None:
-            self.app.copy_to_clipboard(line.words)
             self.dismiss(line.words)

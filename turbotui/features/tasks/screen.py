@@ -10,6 +10,7 @@ from textual import events
 from textual.widget import Widget
 
 from turbotui.app.actions import Where, bindings_for
+from turbotui.app.copying import copy_text
 from turbotui.app.prompt import Prompt
 from turbotui.app.text_window import TextWindow
 from turbotui.errors import UsageError
@@ -321,7 +322,7 @@ class TasksScreen(WatchingScreen):
 
         def copied(words: str | None) -> None:
             if words is not None:
-                self.notice(f"copied, where the terminal lets programs copy (OSC 52): {words}")
+                self.notice(copy_text(self.app, words, words))
 
         self.app.push_screen(ActsWindow(_said(inputs), lines), copied)
 

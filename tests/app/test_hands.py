@@ -1,0 +1,239 @@
+"""Keys that every screen has: save what is shown, copy what the cursor is on; what is said of keys that do nothing."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from driving import dashboard, text_of
+from fakes import FakeSession
+from textual.widgets import Input
+
+from turbotui.app.actions import ACTIONS, Where
+from turbotui.app.base import WatchScreen
+from turbotui.app.copying import Clipboard, clipboard_of
+from turbotui.app.screen_table import SCREENS, where_keys_of
+from turbotui.feature import ScreenSpec
+from turbotui.machine.host import HostKind
+from turbotui.repertoire import Abilities
+
+_SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, in which pictures are saved."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def saved(folder: Path, suffix: str) -> list[Path]:
+    """The files of a kind that were saved."""
+    return sorted(folder.glob(f"*.{suffix}"))
+
+
+def drawing_of(folder: Path) -> ET.Element:
+    """The drawing that was saved."""
+    return ET.parse(saved(folder, "svg")[0]).getroot()  # noqa: S314 - turbotui wrote it
+
+
+def lines_of(folder: Path) -> list[str]:
+    """The text that was saved."""
+    return saved(folder, "txt")[0].read_text().splitlines()
+
+
+@pytest.mark.parametrize("spec", SCREENS, ids=lambda spec: spec.id)
+def test_a_screen_s_place_in_the_table_of_keys_is_that_of_its_class(spec: ScreenSpec) -> None:
+    screen: type[WatchScreen] = getattr(importlib.import_module(spec.module), spec.name)
+    assert where_keys_of(spec) is screen.where
+
+
+@pytest.mark.parametrize("spec", SCREENS, ids=lambda spec: spec.id)
+async def test_what_is_shown_is_saved_as_two_files(here: Path, spec: ScreenSpec) -> None:
+    async with dashboard(FakeSession(kind=HostKind.SIMULATED)) as (app, pilot):
+        await pilot.press(spec.number)
+        await pilot.pause()
+        await pilot.press("P")
+        await pilot.pause()
+        said = text_of(app, "status")
+        (drawing,), (text,) = saved(here, "svg"), saved(here, "txt")
+        assert drawing.stem == text.stem
+        assert re.fullmatch(rf"turbotui-{spec.id}-\d{{8}}-\d{{6}}", drawing.stem)
+        assert said.startswith(f" Saved {drawing.name} and .txt in /")
+        lines = lines_of(here)
+        assert len(lines) == app.size.height
+        assert "SIMULATED machine" in lines[0]
+        assert lines[-1].strip() == text_of(app, "keys").strip()
+        letters = "".join(node.text or "" for node in drawing_of(here).iter(f"{_SVG}text"))
+        assert "SIMULATED" in letters
+        assert "http" not in drawing.read_text().replace("http://www.w3.org/2000/svg", "")
+
+
+async def test_a_drawing_has_the_colours_of_the_theme_and_each_character_in_its_cell(here: Path) -> None:
+    async with dashboard(FakeSession(), theme="contrast") as (_app, pilot):
+        await pilot.press("P")
+        await pilot.pause()
+    root = drawing_of(here)
+    assert {"#000000"} == {node.get("fill") for node in root.iter(f"{_SVG}rect") if node.get("width") == "100%"}
+    colours = {node.get("fill") for node in root.iter(f"{_SVG}text")}
+    assert "#00d7ff" in colours
+    busy = next(node for node in root.iter(f"{_SVG}text") if (node.text or "").startswith("Busy%"))
+    text = lines_of(here)
+    y = next(y for y, line in enumerate(text) if "Busy%" in line)
+    assert float(busy.get("y", "0")) // 17 == y
+    assert float(busy.get("textLength", "0")) == pytest.approx(8.4 * len(busy.text or ""), abs=0.1)
+
+
+async def test_a_window_is_saved_with_the_screen_below_it(here: Path) -> None:
+    async with dashboard(FakeSession()) as (app, pilot):
+        await pilot.press("e")
+        await pilot.pause()
+        await pilot.press("P")
+        await pilot.pause()
+        assert "Saved turbotui-cpus-" in text_of(app, "status")
+    lines = lines_of(here)
+    assert any("g graph · y copy · Esc close" in line for line in lines)
+    assert lines[-1].strip().startswith("? help")
+
+
+async def test_a_terminal_of_ascii_alone_is_saved_as_it_shows_it(here: Path) -> None:
+    async with dashboard(FakeSession(), abilities=Abilities(encoding="ascii")) as (_app, pilot):
+        await pilot.press("P")
+        await pilot.pause()
+    assert "".join(lines_of(here)).isascii()
+
+
+async def test_files_of_one_second_do_not_overwrite_each_other(here: Path) -> None:
+    async with dashboard(FakeSession()) as (_app, pilot):
+        for _ in range(3):
+            await pilot.press("P")
+            await pilot.pause()
+    names = {path.stem for path in saved(here, "svg")}
+    assert len(names) == 3
+    assert names == {path.stem for path in saved(here, "txt")}
+
+
+async def test_a_folder_that_cannot_be_written_is_named_with_what_to_do(here: Path) -> None:
+    gone = here / "gone"
+    gone.mkdir()
+    os.chdir(gone)
+    async with dashboard(FakeSession(), size=(200, 36)) as (app, pilot):
+        here.joinpath("gone").rename(here / "away")
+        here.joinpath("away").rmdir()
+        await pilot.press("P")
+        await pilot.pause()
+        said = text_of(app, "status")
+    assert said.startswith(" Not saved: ")
+    assert "start turbotui" in said
+
+
+# Copying
+
+
+@pytest.mark.parametrize("spec", SCREENS, ids=lambda spec: spec.id)
+async def test_the_cell_under_the_cursor_is_copied_with_its_row_unit_and_machine(spec: ScreenSpec) -> None:
+    async with dashboard(FakeSession(kind=HostKind.SIMULATED), size=(160, 45)) as (app, pilot):
+        await pilot.press(spec.number)
+        await pilot.pause()
+        await pilot.press("down", "y")
+        await pilot.pause()
+        if not app.clipboard:
+            assert "Nothing is under the cursor to copy" in text_of(app, "status")
+            assert spec.id in {"uncore", "roofline", "tasks"}  # the scripted machine has none of these
+            return
+        assert app.clipboard.endswith(f"(SIMULATED machine {app.session.machine.host.name})")
+        column, row, value = app.clipboard.rpartition(" (SIMULATED")[0].split(" · ")[:3]
+        assert column
+        assert row
+        assert value
+        assert f"{column} · {row}" in text_of(app, "status")
+
+
+async def test_what_is_copied_from_the_past_says_when_that_was() -> None:
+    async with dashboard(FakeSession(), ticks=4) as (app, pilot):
+        await pilot.press("comma", "y")
+        await pilot.pause()
+        assert re.search(r" PAST: \d\d:\d\d:\d\d\)$", app.clipboard)
+
+
+async def test_an_explanation_is_copied_whole() -> None:
+    async with dashboard(FakeSession(), size=(80, 24)) as (app, pilot):
+        await pilot.press("down", "e")
+        await pilot.pause()
+        await pilot.press("y")
+        await pilot.pause()
+        lines = app.clipboard.splitlines()
+        assert lines[0].startswith("Busy% · cpu ")
+        assert any("Δmperf" in line for line in lines)
+        assert f"and {len(lines) - 1} more lines" in text_of(app, "status") or "…" in text_of(app, "status")
+
+
+@pytest.mark.parametrize(("environment", "expected"), [
+    ({"TERM": "xterm-256color"}, Clipboard.MAY),
+    ({"TERM": "tmux-256color", "TMUX": "/run/tmux,1,0", "KITTY_WINDOW_ID": "1"}, Clipboard.TMUX),
+    ({"TERM": "xterm-kitty"}, Clipboard.TAKES),
+    ({"TERM": "xterm-256color", "WT_SESSION": "x"}, Clipboard.TAKES),
+    ({"TERM": "linux"}, Clipboard.NEVER),
+    ({"TERM": "screen", "STY": "1.pts-0"}, Clipboard.NEVER),
+    ({"TERM": "xterm", "TMUX": ""}, Clipboard.MAY),
+    ({}, Clipboard.MAY),
+])
+def test_a_terminal_that_may_not_copy_is_told_from_one_that_does(environment: dict[str, str],
+                                                                 expected: Clipboard) -> None:
+    assert clipboard_of(environment) is expected
+
+
+# Keys that do nothing
+
+
+async def test_a_key_of_another_screen_says_where_it_works() -> None:
+    async with dashboard(FakeSession(), screen="map") as (app, pilot):
+        await pilot.press("f")
+        await pilot.pause()
+        assert text_of(app, "status").startswith(" f works on uncore (5), and does nothing here")
+        await pilot.press("c")
+        await pilot.pause()
+        assert text_of(app, "status").startswith(" c works on CPUs (1) and topology (2), and does nothing here")
+
+
+async def test_the_keys_of_every_other_screen_are_told_by_the_table_of_actions() -> None:
+    async with dashboard(FakeSession(), screen="map") as (app, pilot):
+        mine = {key for action in ACTIONS if {Where.APP, Where.MAP} & set(action.where) for key in action.keys}
+        others = {key: action for action in ACTIONS for key in action.keys if key not in mine}
+        assert len(others) > 10
+        for key, action in others.items():
+            await pilot.press(key)
+            await pilot.pause()
+            said = text_of(app, "status")
+            spec = next(spec for spec in SCREENS if where_keys_of(spec) in action.where)
+            assert " works on " in said, key
+            assert f"{spec.word} ({spec.number})" in said or "more, and does nothing" in said, key
+
+
+async def test_a_key_that_is_bound_nowhere_names_the_help_once() -> None:
+    async with dashboard(FakeSession(), screen="map") as (app, pilot):
+        await pilot.press("Z")
+        await pilot.pause()
+        assert text_of(app, "status").startswith(" This key does nothing: ? lists the keys")
+        await pilot.press("left", "Z")
+        await pilot.pause()
+        assert "? lists the keys" not in text_of(app, "status")
+
+
+async def test_letters_typed_into_a_field_are_no_such_keys() -> None:
+    async with dashboard(FakeSession()) as (app, pilot):
+        await pilot.press("slash", *"Zf")
+        await pilot.pause()
+        assert app.screen.query_one(Input).value == "Zf"
+        assert "does nothing" not in text_of(app, "status")
+
+
+async def test_a_key_that_does_nothing_in_a_window_says_nothing() -> None:
+    async with dashboard(FakeSession()) as (app, pilot):
+        await pilot.press("e", "Z", "f")
+        await pilot.pause()
+        assert "does nothing" not in text_of(app, "status")

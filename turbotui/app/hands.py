@@ -1,0 +1,135 @@
+"""Keys that every screen has for what is shown: save it, copy it; and what is said of a key that does nothing here."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from typing import Final
+
+from textual._context import visible_screen_stack
+from textual.screen import Screen
+
+from turbotui.app.actions import Where, actions_of
+from turbotui.app.base import WatchScreen
+from turbotui.app.copying import copy_text
+from turbotui.app.modal import Window
+from turbotui.app.screen_table import SCREENS, where_keys_of
+from turbotui.app.screens_app import ScreensApp
+from turbotui.errors import TurbotuiError
+from turbotui.machine.host import HostKind
+from turbotui.quantities.moments import time_of_day
+from turbotui.repertoire import Repertoire
+from turbotui.tables.saving import write_alike
+from turbotui.untrusted import guarded
+
+_SCREENS_TOLD: Final = 4
+
+
+class HandsApp(ScreensApp):
+    """Saves and copies what is shown, and says where a key works.
+
+    Attributes:
+        repertoire: what stands in for characters that the terminal lacks; None for nothing.
+    """
+
+    repertoire: Repertoire | None = None
+    _is_help_told = False
+
+    def action_save_screen(self) -> None:
+        """Save what is shown as a drawing and as text, into the current folder."""
+        self._say(self._saved())
+
+    def _saved(self) -> str:
+        base = self._base
+        name = next((spec.id for spec in SCREENS if base is not None and spec.number == base.number), "screen")
+        stem = f"turbotui-{name}-{time.strftime('%Y%m%d-%H%M%S')}"
+        drawing, text = self.pictures(stem)
+        try:
+            folder = os.getcwd()
+            path = write_alike(folder, stem, {"svg": drawing, "txt": text})
+        except OSError as error:
+            return f"Not saved: the current folder is gone ({error.strerror}): start turbotui in another one"
+        except TurbotuiError as error:
+            return f"Not saved: {error}, and start turbotui there"
+        return f"Saved {os.path.basename(path)}.svg and .txt in {guarded(folder)}"
+
+    def pictures(self, title: str) -> tuple[str, str]:
+        """What the terminal shows, windows and all, as a drawing (SVG) and as text.
+
+        Args:
+            title: of the drawing.
+        """
+        from turbotui.widgets.drawn_screen import drawn_screen  # noqa: PLC0415 - few save a picture
+
+        visible_screen_stack.set(self._background_screens)  # what a window lies over
+        shown: Screen[object] = self.screen
+        table: Mapping[int, str] = {} if self.repertoire is None else self.repertoire
+        lines = [[segment._replace(text=segment.text.translate(table)) for segment in strip if not segment.control]
+                 for strip in shown._compositor.render_strips()]  # noqa: SLF001 - as Textual's own screenshot does
+        texts = ["".join(segment.text for segment in line).rstrip() for line in lines]
+        ground = self.screen_stack[0].styles.background.rich_color.get_truecolor(self.ansi_theme, foreground=False)
+        drawing = drawn_screen(lines, self.size.width, self.ansi_theme, ground.hex, title)
+        return drawing, "\n".join([*texts, ""])
+
+    # Copying
+
+    def action_copy(self) -> None:
+        """Copy what the cursor of the screen is on, or what the window over it says."""
+        shown = self.screen
+        if not isinstance(shown, WatchScreen | Window):
+            return
+        text = shown.copied()
+        if not text:
+            self._say("Nothing is under the cursor to copy: the arrows choose a number")
+            return
+        first, *others = text.splitlines()
+        more = f" … and {len(others)} more line{'s' if len(others) > 1 else ''}" if others else ""
+        self._say(copy_text(self, f"{first}{self._origin()}{text[len(first):]}", f"{first}{more}"))
+
+    def _origin(self) -> str:
+        """That numbers are of no machine that is here, or of the past; "" where they are of now and here."""
+        watch = self.watched
+        host = watch.session.machine.host
+        machine = "" if host.kind is HostKind.REAL else f"{host.kind.value} machine {host.name}"
+        past = f"PAST: {time_of_day(watch.frame.newer.wall_ns)}" if watch.in_past and watch.frame is not None else ""
+        words = ", ".join(word for word in (machine, past) if word)
+        return f" ({words})" if words else ""
+
+    # Keys that do nothing
+
+    async def _check_bindings(self, key: str, priority: bool = False) -> bool:
+        """Run what a key is bound to, and say where it would do something if it does nothing here."""
+        found = await super()._check_bindings(key, priority)
+        base = self._base
+        if not found and not priority and base is not None and self.screen is base:
+            base.notice(self._where_it_works(key, base.where), quiet=True)
+        return found
+
+    def _where_it_works(self, key: str, here: Where) -> str:
+        """A sentence about a key that is bound to nothing on a screen; "" where nothing is to be said again."""
+        others = [action for action in actions_of(self) if key in action.keys and here not in action.where]
+        places = {where for action in others for where in action.where}
+        if places:
+            screens = [f"{spec.word} ({spec.number})" for spec in SCREENS if where_keys_of(spec) in places]
+            shown = _shown(others[0].keys, others[0].shown, key)
+            return f"{shown} works on {_listed(screens)}, and does nothing here"
+        if self._is_help_told:
+            return ""
+        self._is_help_told = True
+        return "This key does nothing: ? lists the keys"
+
+
+def _shown(keys: tuple[str, ...], shown: str, key: str) -> str:
+    """A key as people read it: where an action shows several, the one that was pressed."""
+    words = shown.split(" ")
+    at = keys.index(key)
+    return words[at] if len(words) == len(keys) else words[0]
+
+
+def _listed(words: list[str]) -> str:
+    """The words as one says them: "a", "a and b", "a, b and c"; more than a few are counted."""
+    more = len(words) - _SCREENS_TOLD
+    if more > 0:
+        words = [*words[:_SCREENS_TOLD], f"{more} more"]
+    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]
