@@ -142,3 +142,48 @@ def test_an_entry_stays_an_estimate_when_one_is_put_into_it() -> None:
     other.guessed = True
     one.swallow(other, 1)
     assert one.guessed
+
+
+def test_what_is_read_after_the_end_of_an_interval_is_the_next_one_s() -> None:
+    aggregate = aggregator()
+    assert aggregate.time is not None
+    aggregate.time.base(ROOT, 0)
+    feed(aggregate, sample(ROOT, ROOT, 50_000, (1, 50_000)))
+    stat(aggregate, ROOT, 62_000, 62_000)  # read 12,000 ns after the records were taken
+    aggregate.cut(50_000)
+    assert row(aggregate, ROOT).cpu_ns == 50_000
+    marks = aggregate.marks()
+    assert task_rows(aggregate, Grouping.THREAD, marks) == []  # the same interval in another light is the same
+    aggregate.go_on()
+    stat(aggregate, ROOT, 99_000, 99_000)
+    aggregate.cut(50_000)
+    assert [one.cpu_ns for one in task_rows(aggregate, Grouping.THREAD, marks)] == [49_000]  # nothing is lost, or twice
+
+
+def test_of_whole_cpus_the_task_clock_is_cut_and_idle_time_is_not() -> None:
+    aggregate = SampleAggregator(TaskSampling(Mode.CPUS, When.SWITCHES, FORMAT, ()), {})
+    feed_plain(aggregate, sample(ROOT, ROOT, 60_000, (1, 60_000)), sample(0, 0, 160_000, (2, 160_000)))
+    aggregate.cut(50_000)
+    assert row(aggregate, ROOT).cpu_ns == 50_000
+    assert aggregate.apart()["idle"][aggregate.names.index("run")] == 100_000
+    aggregate.go_on()
+    assert row(aggregate, ROOT).cpu_ns == 60_000
+
+
+def feed_plain(aggregate: SampleAggregator, *records: bytes) -> None:
+    aggregate.feed([Taken(0, tuple(Decoder(FORMAT, 2).records(b"".join(records))))])
+
+
+def test_what_a_thread_that_is_put_together_with_others_had_beyond_its_interval_is_theirs() -> None:
+    aggregate = aggregator(ended_kept=1)
+    for number in range(5):
+        tid, time = CHILD + number, 10_000_000_000 * (number + 1)
+        feed(aggregate, fork(ROOT, ROOT, tid, ROOT, time), sample(ROOT, tid, time + 900, (1, 400)),
+             ended(ROOT, tid, time + 950), ran=Ran({tid: 500}, {}, CPUS, time + 5_000_000_000))
+    aggregate.cut(300)
+    place = aggregate.names.index("cpu-time")
+    assert aggregate.sums()[place] == 5 * 300
+    aggregate.tidy()
+    assert aggregate.together > 0
+    aggregate.go_on()
+    assert aggregate.sums()[place] == 5 * 500

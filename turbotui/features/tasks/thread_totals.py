@@ -97,6 +97,7 @@ class ThreadTotals:
         base: its CPU time by schedstat when its counters were opened; None where that is not known.
         read_ns: up to when its CPU time is known by its schedstat.
         guessed: whether a part of its CPU time is known by perf's task clock only.
+        held: ns of CPU time that were read after the end of the interval, for the next one.
     """
 
     serial: int
@@ -119,6 +120,7 @@ class ThreadTotals:
     base: int | None = None
     read_ns: int = 0
     guessed: bool = False
+    held: int = 0
     _marked: Mark | None = None
 
     @property
@@ -167,6 +169,7 @@ class ThreadTotals:
         self.cut = self.is_incomplete(run) or other.is_incomplete(run)
         self.totals = [mine + more for mine, more in zip(self.totals, other.totals, strict=True)]
         self.guessed |= other.guessed
+        self.held += other.held
         self.enabled += other.enabled
         self.samples += other.samples
         self.places |= other.places

@@ -89,6 +89,7 @@ class TotalsTable:
         self._enabled: dict[tuple[int, int], int] = {}
         self._unseen: set[tuple[int, int]] = set()
         self._known: dict[int, str] = {}
+        self._cut: list[ThreadTotals] = []
         self._gone: deque[int] = deque()
         self._twice: set[int] = set()
         self._roots = roots
@@ -180,6 +181,35 @@ class TotalsTable:
         self._early.clear()
         return {one.serial: one.mark() for one in self.entries()}
 
+    def cut(self, span: int) -> None:
+        """Hold back the CPU time beyond what a thread can have had in an interval, until `go_on`.
+
+        Records are taken, and schedstat is read, a thread at a time and after the instant at which the interval is said
+        to end; what a thread ran meanwhile is the next interval's.
+
+        Args:
+            span: ns from the last marks to the end of the interval.
+        """
+        place = self._run if self.time is None else self.time.place
+        for entry in self.entries():
+            if entry.tid in IN_NO_ROW:
+                continue
+            early = self._early.get(entry.serial)
+            begun = entry.told(place) + (0 if early is None else early[place])
+            surplus = entry.totals[place] - begun - span * entry.threads
+            if surplus > 0:
+                entry.held += surplus
+                entry.totals[place] -= surplus
+                self._cut.append(entry)
+
+    def go_on(self) -> None:
+        """Book what was held back at the end of an interval."""
+        place = self._run if self.time is None else self.time.place
+        for entry in self._cut:
+            entry.totals[place] += entry.held
+            entry.held = 0
+        self._cut.clear()
+
     def early(self) -> Mapping[int, Sequence[int]]:
         """Counts booked since `marks` of what happened before the interval began, by serial number."""
         return self._early
@@ -250,6 +280,8 @@ class TotalsTable:
             self._together[name] = entry
             return entry
         owner.swallow(entry, self._run)
+        if entry.held:
+            self._cut.append(owner)
         moved[entry.serial] = owner.serial
         early = self._early.pop(entry.serial, None)
         if early is not None:

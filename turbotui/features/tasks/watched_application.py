@@ -83,6 +83,7 @@ class Watched:
 
     def book(self, reader: SampleReader, aggregator: SampleAggregator, ran: Ran | None) -> None:
         """Book what one sample reader has, and put ended threads together where there are very many."""
+        aggregator.go_on()
         if aggregator.time is not None:
             aggregator.time.cover(ran)
         for batch in reader.take():
@@ -98,8 +99,13 @@ class Watched:
         self.marks = tuple(moved_marks(marks, gone) for marks, gone in zip(self.marks, moved, strict=True))
         self.before = tuple(moved_marks(marks, gone) for marks, gone in zip(self.before, moved, strict=True))
 
+    def end(self) -> None:
+        """End the interval with the records that were taken last, before its rows are made."""
+        if len(self.aggregators) == 1:  # counts of multiplexed sets are brought to each other's, not to time
+            self.aggregators[0].cut(self.taken_ns - self.marked_ns)
+
     def begin(self) -> None:
-        """End the interval with the samples taken last, and begin the next one."""
+        """Begin the next interval where this one ended."""
         self.tidy()
         self.before, self.before_ns = self.marks, self.marked_ns
         self.marks, self.marked_ns = self.aggregate.marks(), self.taken_ns

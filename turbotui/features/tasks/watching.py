@@ -195,6 +195,8 @@ class Watching:
         self._name_nameless(one)
         if not again:
             self._read_times(one, whole=True)
+        if not again and not whole:
+            one.end()
         since, since_ns = (one.before, one.before_ns) if again else (one.since, one.marked_ns)
         before = None if whole or again else one.before
         rows = one.aggregate.rows(by, None if whole else since, one.application.name, before)
