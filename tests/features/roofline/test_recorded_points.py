@@ -12,6 +12,7 @@ from turbotui import recording
 from turbotui.cli import main
 from turbotui.features.roofline.engine import place_recorded
 from turbotui.features.roofline.live import read_points
+from turbotui.features.roofline.traffic import MemoryTraffic
 from turbotui.quantities.catalog.roofline import measured_definitions
 from turbotui.quantities.roofline import Sizing, WidthModel
 from turbotui.quantities.scope import SYSTEM_ROW
@@ -65,3 +66,22 @@ def test_a_recording_without_its_events_says_how_to_have_them(
     assert main(["roofline", "--replay", path, "-c", "0"]) == 2
     assert "leave --cpu" in capsys.readouterr().err
     assert main(["roofline", "--machine", "sapphire-2s", "--to", "last"]) == 2
+
+
+@pytest.mark.parametrize("tables", [(), ("--tables", "uncore")], ids=["its own", "among all"])
+def test_the_memory_s_traffic_is_recorded_with_its_columns(
+    tmp_path: Path, tables: tuple[str, ...], capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = str(tmp_path / "m.ttj")
+    words = ("--machine", "sapphire-2s", "-i", "0.1", "-n", "2", "-e", "roofline", *tables)
+    assert main(["record", file, *words]) == 0
+    assert main(["roofline", "--replay", file, "--json"]) == 0
+    found = jsontables.table(capsys.readouterr().out, "working")
+    assert [row["values"]["memory"] for row in found["rows"]] == [pytest.approx(38.0, rel=0.3)]  # as it is live
+    with recording.read(file) as journal:
+        machine = journal.machine
+        there, bare = MemoryTraffic(machine, journal.definitions()), MemoryTraffic(machine, ())
+        for frame in journal.frames():
+            assert len(there.read(frame)) == (0 if frame.older is None else 2)
+            assert bare.read(frame) == {}
+    assert (there.sources(), bare.document) == ((), "")

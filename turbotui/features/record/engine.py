@@ -10,6 +10,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.features.info.model import configuration
+from turbotui.features.roofline.traffic import MemoryTraffic, memory_metrics
 from turbotui.features.tasks.applications import EVERYTHING
 from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot, TaskWatcher
 from turbotui.features.uncore.absence import why_none
@@ -64,11 +65,19 @@ def kept_answers(machine: Machine) -> KeptAnswers:
     return kept_of(host.gathered(""))
 
 
+def read_memory(session: Session) -> None:
+    """Have a session read what the memory moves beside its columns, where that can be counted: for the roofline."""
+    traffic = MemoryTraffic(session.machine)
+    session.read_also(traffic.sources(), traffic.signals())
+
+
 def read_uncore(session: Session) -> str:
     """Have a session read the uncore counters beside its columns; says why there are none, "" where there are."""
     counters = UncoreCounters(session.machine)
     if not counters.kinds:
         return f"no uncore counters are recorded: {why_none(session.machine).sentence()}"
+    for units, metric in memory_metrics(counters)[:1]:
+        counters.show(units, (*counters.shown(units), metric))
     session.read_also(counters.sources(), counters.signals())
     return ""
 

@@ -9,7 +9,7 @@ import sys
 from turbotui.commands.arguments import add_watching_arguments
 from turbotui.commands.watching import label, open_session
 from turbotui.errors import UsageError
-from turbotui.features.record.engine import TABLES, Recorded, open_recorder, read_uncore, record
+from turbotui.features.record.engine import TABLES, Recorded, open_recorder, read_memory, read_uncore, record
 from turbotui.machine.signal_guard import guarded_signals
 from turbotui.quantities.moments import parse_duration, time_of_day
 from turbotui.recording.rotation import Retention
@@ -50,7 +50,11 @@ def run(arguments: argparse.Namespace) -> int:
     retention = _retention(arguments)
     tables = _tables(arguments.tables)
     session, columns = open_session(arguments)
-    notes = list(filter(None, [read_uncore(session)])) if "uncore" in tables else []
+    notes: list[str] = []
+    if "uncore" in tables:
+        notes += filter(None, [read_uncore(session)])
+    elif any("roofline" in column.groups for column in columns):
+        read_memory(session)
     recorder = open_recorder(arguments.file, session.machine, retention, arguments.command)
     machine = label(session.machine.host) or session.machine.host.name
     for note in notes:

@@ -152,14 +152,16 @@ def count_machine(machine: Machine, interval: float = 1.0, intervals: int = 10, 
 
 
 def place_recorded(machine: Machine, frames: Iterable[Frame], capabilities: Capabilities, catalog: Catalog, *,
-                   by: Scope | None = None, sizing: Sizing = BY_MIX, theory: bool = False) -> Result:
-    """Place recorded intervals; the memory's own traffic is left out, as its counters belong to no point here.
+                   traffic: MemoryTraffic | None = None, by: Scope | None = None, sizing: Sizing = BY_MIX,
+                   theory: bool = False) -> Result:
+    """Place recorded intervals.
 
     Args:
         machine: the recorded one.
         frames: of the recording.
         capabilities: of the recording.
         catalog: its columns.
+        traffic: of the memory, as far as it was recorded; None: it is left out.
         by: see `count_machine`.
         sizing: likewise.
         theory: likewise.
@@ -170,7 +172,7 @@ def place_recorded(machine: Machine, frames: Iterable[Frame], capabilities: Capa
     definitions = measured_definitions(capabilities.signals)
     if not definitions:
         raise MachineError(f"nothing to place on the roofline: {capabilities.why_missing(NO_FLOPS).sentence()}")
-    found = _placed(machine, frames, capabilities, catalog, traffic=None, by=by, sizing=sizing, theory=theory)
+    found = _placed(machine, frames, capabilities, catalog, traffic=traffic, by=by, sizing=sizing, theory=theory)
     if not found.points:
         raise MachineError("nothing to place on the roofline: its events were not recorded in that time "
                            "(turbotui record -e roofline records them)")

@@ -17,6 +17,7 @@ from turbotui.app.graph import Graph
 from turbotui.app.row_table import RowTableScreen
 from turbotui.app.text_window import TextWindow
 from turbotui.app.watch import Watch
+from turbotui.app.watched import PlayedSession
 from turbotui.errors import TurbotuiError
 from turbotui.features.roofline.export import svg_text
 from turbotui.features.roofline.point_table import point_table
@@ -74,7 +75,8 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         super().__init__(watch)
         self._plot = RoofPlot(id="roofs")
         self._definitions = measured_definitions(watch.session.capabilities.signals)
-        self._view = RoofView(watch.session.machine, self._definitions, os.environ)
+        recorded = watch.session.definitions if isinstance(watch.session, PlayedSession) else None
+        self._view = RoofView(watch.session.machine, self._definitions, os.environ, recorded)
         self._watts: deque[float] = deque(maxlen=KEPT)
         self._speed: deque[float] = deque(maxlen=KEPT)
         self._efficiency: deque[float] = deque(maxlen=KEPT)

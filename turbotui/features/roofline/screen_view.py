@@ -21,6 +21,7 @@ from turbotui.features.roofline.traffic import MemoryTraffic
 from turbotui.features.roofline.verdicts import LevelRoofs, core_weights, roofs_for
 from turbotui.features.tasks.report import Report
 from turbotui.machine.machine import Machine
+from turbotui.quantities.definition import Definition
 from turbotui.quantities.metric_definitions import MetricDefinition
 from turbotui.quantities.roofline import Sizing, WidthModel
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
@@ -67,7 +68,8 @@ class RoofView:
     """
 
     def __init__(
-        self, machine: Machine, definitions: Sequence[MetricDefinition], environment: Mapping[str, str]
+        self, machine: Machine, definitions: Sequence[MetricDefinition], environment: Mapping[str, str],
+        recorded: Sequence[Definition] | None = None,
     ) -> None:
         self._machine = machine
         self._definitions = definitions
@@ -94,7 +96,7 @@ class RoofView:
         self._began: int | None = None
         self.frame: Frame | None = None
         self._estimated = False
-        self.traffic = MemoryTraffic(machine)
+        self.traffic = MemoryTraffic(machine, recorded)
         self._weights = core_weights(machine)
         self._at_work: AtWork | None = None
 

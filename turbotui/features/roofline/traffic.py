@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from turbotui.events.uncore.discovery import UNKNOWN
 from turbotui.features.uncore.counters import UncoreCounters
 from turbotui.features.uncore.kinds import Row, UncoreUnits, can_count
+from turbotui.features.uncore.recorded import RecordedCounters
 from turbotui.machine.machine import Machine
+from turbotui.quantities.definition import Definition
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.uncore.memory_traffic import TRAFFIC
@@ -16,25 +18,29 @@ from turbotui.sampling.frame import Frame
 from turbotui.sources.uncore import UncoreSource
 
 
+def memory_metrics(counters: UncoreCounters) -> Sequence[tuple[UncoreUnits, Metric]]:
+    """How the memory's traffic can be counted here, the best way first."""
+    return [(units, metric) for metric in TRAFFIC for units in counters.kinds
+            if units.kind.id == metric.pmu and all(can_count(units.pmu, name) for name in metric.needs)]
+
+
 class MemoryTraffic:
-    """The counters of a machine's memory controllers, read beside a session's columns.
+    """The counters of a machine's memory controllers, read beside a session's columns, or recorded.
 
     Args:
         machine: real, simulated or recorded.
+        recorded: of a recording, what was counted beside the catalog at any time of it; None: counters are read now.
     """
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, recorded: Iterable[Definition] | None = None) -> None:
         self._topology = machine.topology
-        self._counters = UncoreCounters(machine)
-        chosen = next(((units, metric) for metric in TRAFFIC for units in self._counters.kinds
-                       if units.kind.id == metric.pmu and all(can_count(units.pmu, name) for name in metric.needs)),
-                      None)
-        self._units: UncoreUnits | None = None if chosen is None else chosen[0]
-        self._metric: Metric | None = None if chosen is None else chosen[1]
-        self._counters.keep(() if chosen is None else chosen[:1])
-        if chosen is not None:
-            units, metric = chosen
-            self._counters.show(units, (metric,))
+        self._counters = UncoreCounters(machine) if recorded is None else RecordedCounters(machine, recorded)
+        found = memory_metrics(self._counters)
+        self._choices = found[:1] if recorded is None else found
+        self._counters.keep([units for units, _metric in self._choices])
+        if recorded is None:
+            for units, metric in self._choices:
+                self._counters.show(units, (metric,))
 
     def sources(self) -> Sequence[UncoreSource]:
         """The sources that are read beside the columns'."""
@@ -47,19 +53,22 @@ class MemoryTraffic:
     @property
     def document(self) -> str:
         """Where the traffic is from: "uncore_imc: (cas_count_read + cas_count_write) / dt"; "" where nobody counts."""
-        return "" if self._metric is None else f"{self._metric.pmu}: {self._metric.formula}"
+        return "; ".join(f"{metric.pmu}: {metric.formula}" for _units, metric in self._choices[:1])
 
     def read(self, frame: Frame) -> Mapping[RowId, float]:
         """Bytes per second of the interval by package row; a package that is not known in full is not there."""
-        if self._units is None or self._metric is None or frame.older is None:
+        if frame.older is None:
             return {}
+        self._counters.follow(frame)
+        return next(filter(None, (self._read(frame, units, metric) for units, metric in self._choices)), {})
+
+    def _read(self, frame: Frame, counted: UncoreUnits, metric: Metric) -> Mapping[RowId, float]:
         found: dict[RowId, float] = {}
         for instance in frame.topology.instances(Scope.PACKAGE):
-            units = tuple(unit for unit in self._units.units if unit.package in (instance.label, UNKNOWN))
+            units = tuple(unit for unit in counted.units if unit.package in (instance.label, UNKNOWN))
             if not units or (units[0].package == UNKNOWN and len(frame.topology.instances(Scope.PACKAGE)) > 1):
                 continue
-            reading = self._counters.reading(frame, self._units, Row("", "", units, instance.label), self._metric)
+            reading = self._counters.reading(frame, counted, Row("", "", units, instance.label), metric)
             if reading.value is not None and not reading.partial:
                 found[instance.row] = reading.value * 1e9
         return found
-

@@ -27,6 +27,7 @@ from turbotui.features.roofline.point_table import point_table
 from turbotui.features.roofline.result import Result
 from turbotui.features.roofline.result_tables import TABLES, result_tables
 from turbotui.features.roofline.text import plot_of, report_lines
+from turbotui.features.roofline.traffic import MemoryTraffic
 from turbotui.machine.cpulist import parse_cpu_set
 from turbotui.machine.host import Host, HostKind
 from turbotui.machine.machine import read_machine
@@ -108,8 +109,10 @@ def _replayed(arguments: argparse.Namespace, journal: Journal, sizing: Sizing) -
     if arguments.command or arguments.cpu is not None:
         raise UsageError("--replay places what was recorded: leave --cpu and the command out")
     frames = itertools.islice(replayed_frames(arguments, journal), arguments.intervals)
-    return place_recorded(journal.machine, frames, journal.capabilities, journal.catalog, by=_BY[arguments.by],
-                          sizing=sizing, theory=arguments.theory)
+    machine = journal.machine
+    return place_recorded(machine, frames, journal.capabilities, journal.catalog, by=_BY[arguments.by],
+                          traffic=MemoryTraffic(machine, journal.definitions()), sizing=sizing,
+                          theory=arguments.theory)
 
 
 def _show(arguments: argparse.Namespace, result: Result, wall_ns: int) -> int:

@@ -104,6 +104,10 @@ def read_recording(journal: Journal, intervals: int, begin: str = "", end: str =
     if not (begin or end) and len(clocks) > intervals:
         start_ns = clocks[-intervals]
     diagnosis = MachineDiagnosis(journal.catalog, kept=max(intervals, len(clocks)))
+    machine = journal.machine
+    memory = MemoryTraffic(machine, journal.definitions())
+    if memory.document:
+        diagnosis.memory = functools.partial(_memory_share, memory, dram_of(machine))
     wall_ns, watched = last, 0.0
     for frame in journal.frames(start_ns, end_ns):
         diagnosis.push(frame)
