@@ -6,7 +6,7 @@ import pytest
 from judged_frames import MadeFrame, made
 
 from turbotui.diagnosis.rule_table import RULES
-from turbotui.diagnosis.rules import Certainty, NoFinding, Observed, Seen, ThrottledGroup
+from turbotui.diagnosis.rules import Certainty, NoFinding, Observed, PressedGroup, Seen, ThrottledGroup
 from turbotui.quantities.catalog import STATIC_COLUMNS
 
 BY_ID = {rule.id: rule for rule in RULES}
@@ -90,6 +90,14 @@ def test_memory_that_is_short_and_swap_that_is_read_back() -> None:
     back = found("swapping", made(whole={"SwapIn/s": 4000.0, "SwapOut/s": 3000.0}))
     assert back.lost == pytest.approx(0.4)
     assert BY_ID["swapping"].judge(made(whole={"SwapIn/s": 3.0, "SwapOut/s": 900.0})) is NoFinding.CLEAR
+
+
+def test_memory_that_is_short_while_much_is_left_is_a_group_s_limit() -> None:
+    seen = Seen(pressed={"memory": PressedGroup("/db.service", 40.0)})
+    short = found("memory", made(whole={"PSImem%": 15.0, "PSImemFull%": 10.0, "MemAvail%": 95.0}, seen=seen))
+    assert short.sentence.endswith("95 % of memory is available, so what is short is a control group's limit")
+    assert "MemoryMax" in short.remedy
+    assert short.who == ("/db.service (waits 40 % of the time)",)
 
 
 def test_a_storm_of_interrupts_names_the_cpu_and_the_kind() -> None:

@@ -116,3 +116,26 @@ def test_a_machine_without_processes_names_nobody() -> None:
     look.look()
     assert look.busiest is None
     assert look.name(finding(Whose.CPU)).who == ()
+
+
+def test_a_storm_is_told_of_those_that_wake_most_and_else_of_the_busiest() -> None:
+    look = LookedAt()
+    for seconds in (0.0, 1.0, 2.0):
+        look.process(10, "busy", ran=seconds)
+        look.process(11, "ticker", ran=seconds * 0.3, unit="tick.service")
+        look.made.files["/proc/11/status"] = (
+            f"Name:\tticker\nvoluntary_ctxt_switches:\t{round(20_000 * seconds)}\nnonvoluntary_ctxt_switches:\t7\n")
+        look.look_at(100.0 + seconds)
+        if seconds == 1.0:
+            assert look.name(finding(Whose.WAKES)).who[0] == "busy 10 (100 % CPU)"  # one look at sleeps tells nothing
+    assert look.name(finding(Whose.WAKES)).who == ("ticker 11 (tick.service, wakes 20,000 times/s, 30 % CPU)",)
+
+
+def test_of_groups_of_version_1_that_of_the_cause_is_told() -> None:
+    look = LookedAt()
+    for seconds in (0.0, 1.0):
+        look.process(10, "hog", ran=seconds, faults=round(100 * seconds))
+        look.made.files["/proc/10/cgroup"] = "4:memory:/small\n3:cpu,cpuacct:/slow\n1:name=systemd:/user.slice\n0::/\n"
+        look.look_at(100.0 + seconds)
+    assert look.name(finding(Whose.FAULTS)).who == ("hog 10 (small, 100 major faults/s)",)
+    assert look.name(finding(Whose.CPU)).who == ("hog 10 (slow, 100 % CPU)",)

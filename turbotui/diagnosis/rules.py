@@ -44,6 +44,7 @@ class Whose(Enum):
     IO = "waits for input and output"
     FAULTS = "major page faults"
     VECTORS = "use of AVX-512"
+    WAKES = "wake-ups"
     NOBODY = "not a task's doing"
 
 

@@ -18,6 +18,15 @@ _NAMED: Final = 3  # of those who have to do with a finding
 _ASKED: Final = 10  # of the busiest, for what is in a file of each process
 _LEAST: Final = 0.05  # of a CPU: less is nobody's doing
 _LEAST_FAULTS: Final = 1.0  # a second
+_LEAST_WAKES: Final = 1000.0  # a second
+_COUNTED: Final = 24  # processes, the busiest, whose sleeps are read: another file of each
+_SLEEPS: Final = "voluntary_ctxt_switches:"
+
+
+_CONTROLLERS: Final[Mapping[Whose, tuple[str, ...]]] = {
+    Whose.FAULTS: ("memory", "cpu"), Whose.IO: ("blkio", "memory", "cpu"),
+}  # fmt: skip
+"""Of control groups of version 1, by what a cause is about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +58,7 @@ class TaskUse:
         ran: CPUs' worth of time, 1 for a whole CPU.
         faults: major page faults a second.
         waited: of them that waited for storage at the second look, and seconds of such waits a second.
+        wakes: times a second that their main threads went to sleep by themselves; 0 of those that nobody asked.
     """
 
     name: str
@@ -56,10 +66,11 @@ class TaskUse:
     ran: float
     faults: float
     waited: float
+    wakes: float = 0.0
 
     def part(self, whose: Whose) -> float:
         """How much of a cause is theirs."""
-        return self.faults if whose is Whose.FAULTS else self.waited if whose is Whose.IO else self.ran
+        return {Whose.FAULTS: self.faults, Whose.IO: self.waited, Whose.WAKES: self.wakes}.get(whose, self.ran)
 
     def said(self, whose: Whose, unit: str) -> str:
         """Name, number of processes, and what they used."""
@@ -67,6 +78,7 @@ class TaskUse:
         which = f" {self.pids[0]}" if len(self.pids) == 1 else ""
         amount = {
             Whose.FAULTS: f"{self.faults:,.0f} major faults/s", Whose.IO: "waits for storage",
+            Whose.WAKES: f"wakes {self.wakes:,.0f} times/s, {100 * self.ran:,.0f} % CPU",
         }.get(whose, f"{100 * self.ran:,.0f} % CPU")  # fmt: skip
         return f"{many}{self.name}{which} ({f'{unit}, ' if unit else ''}{amount})"
 
@@ -81,13 +93,14 @@ class TaskLook:
         self._threads: tuple[int, Mapping[int, _Counts]] = (0, {})
         self._uses: tuple[TaskUse, ...] = ()
         self._single: tuple[str, float] | None = None
+        self._sleeps: Mapping[int, int] = {}
 
     def look(self) -> None:
         """Read the counts of every process, and of the threads of the busiest one."""
         now, found = self._host.now_ns() * 1e-9, dict(self._read(self._pids("/proc"), "/proc"))
         seconds = now - self._at
         if self._before and seconds > 0:
-            self._uses = _uses(self._before, found, seconds)
+            self._uses = self._with_wakes(_uses(self._before, found, seconds), seconds)
         busiest = max(self._uses, key=lambda use: use.ran, default=None)
         self._single = None
         if busiest is not None and busiest.ran >= _LEAST:
@@ -109,13 +122,15 @@ class TaskLook:
         whose = finding.rule.whose
         if whose is Whose.NOBODY:
             return finding
-        least = {Whose.FAULTS: _LEAST_FAULTS, Whose.IO: 0.0}.get(whose, _LEAST)
+        if whose is Whose.WAKES and all(use.wakes <= _LEAST_WAKES for use in self._uses):
+            whose = Whose.CPU  # interrupts that wake nobody whose sleeps were counted
+        least = {Whose.FAULTS: _LEAST_FAULTS, Whose.IO: 0.0, Whose.WAKES: _LEAST_WAKES}.get(whose, _LEAST)
         ranked = sorted(self._uses, key=lambda use: -use.part(whose))
         most = [use for use in ranked if use.part(whose) > least]
         if whose is Whose.VECTORS:
             most = [use for use in most[:_ASKED] if self._used_vectors(use.pids[0])] or most
         most = most[:_NAMED]
-        named = tuple(use.said(whose, self._unit(use.pids[0])) for use in most)
+        named = tuple(use.said(whose, self._unit(use.pids[0], whose)) for use in most)
         return replace(finding, who=(*finding.who, *named))
 
     def _pids(self, folder: str) -> Iterable[int]:
@@ -143,13 +158,34 @@ class TaskLook:
             return False
         return any(line.startswith("AVX512_elapsed_ms:") and not line.endswith("-1") for line in text.splitlines())
 
-    def _unit(self, pid: int) -> str:
-        """The last part of a process's control group: a service, a scope, a container; "" for a slice of such."""
+    def _with_wakes(self, uses: tuple[TaskUse, ...], seconds: float) -> tuple[TaskUse, ...]:
+        """The uses with how often their busiest processes slept and were woken, once there are two looks at them."""
+        before, now = self._sleeps, {}
+        busiest = sorted((use for use in uses if use.ran > 0), key=lambda use: -use.ran)
+        for pid in [pid for use in busiest for pid in use.pids][:_COUNTED]:
+            try:
+                text = self._host.read_text(f"/proc/{pid}/status")
+            except HostError:
+                continue  # it has ended meanwhile
+            line = next((line for line in text.splitlines() if line.startswith(_SLEEPS)), "")
+            if line:
+                now[pid] = int(line.removeprefix(_SLEEPS))
+        self._sleeps = now
+        slept = {pid: count - before[pid] for pid, count in now.items() if pid in before}
+        return tuple(replace(use, wakes=sum(slept.get(pid, 0) for pid in use.pids) / seconds) for use in uses)
+
+    def _unit(self, pid: int, whose: Whose) -> str:
+        """The last part of a process's control group: a service, a scope, a container; "" for a slice of such.
+
+        Where a process has one of version 1 too, that is told whose controller has to do with the cause.
+        """
         try:
             lines = self._host.read_text(f"/proc/{pid}/cgroup").splitlines()
         except HostError:
             return ""
-        path = next((line[3:] for line in lines if line.startswith("0::")), "")
+        paths = {name: path for _, names, path in (line.split(":", 2) for line in lines) for name in names.split(",")}
+        controllers = ("", *_CONTROLLERS.get(whose, ("cpu",)), "name=systemd")
+        path = next((paths[name] for name in controllers if paths.get(name, "/") != "/"), "")
         last = path.rstrip("/").rpartition("/")[2]
         return "" if last.endswith(".slice") else one_line(last)[:40]
 

@@ -91,7 +91,7 @@ STEAL: Final = SlownessRule(
 )  # fmt: skip
 INTERRUPTS: Final = SlownessRule(
     "interrupts", "a storm of interrupts", (("IRQ/s",),), _interrupts, "/proc/interrupts", "1",
-    "watch -d cat /proc/interrupts names the line; of timers, strace -c -f -p PID shows who arms them", Whose.CPU,
+    "watch -d cat /proc/interrupts names the line; of timers, strace -c -f -p PID shows who arms them", Whose.WAKES,
     wants=tuple(_KINDS),
 )  # fmt: skip
 SOFTIRQS: Final = SlownessRule(

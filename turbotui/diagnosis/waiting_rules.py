@@ -13,6 +13,11 @@ _CPU_PRESSURE: Final = 15.0
 _QUOTA: Final = 5.0  # percent of the periods
 _QUOTA_SHARE: Final = 0.5  # of a period is lost in which the quota was used up, where nothing says how much
 _MEMORY: Final = 5.0  # percent of the time
+_MUCH_LEFT: Final = 20.0  # percent of memory: with so much of it nobody waits for the machine's
+_GROUP_MEMORY: Final = (
+    "cat memory.max memory.high memory.events of the group (memory.limit_in_bytes, memory.failcnt of version 1) show "
+    "its limit; systemctl set-property UNIT MemoryMax=SIZE MemoryHigh=SIZE gives it more"
+)
 _STORAGE: Final = 12.0
 _SWAPPED_IN: Final = 100.0  # pages a second
 _SWAP_SECONDS: Final = 100e-6  # to read a page back from a fast disk
@@ -78,12 +83,14 @@ def _memory(frame: JudgedFrame) -> Observed | NoFinding:
     full = whole or 0.0
     facts = [f"Tasks wait for memory {some:.0f} % of the time, all of them at once {full:.0f} %"]
     available = frame.number("MemAvail%")
+    of_group = available is not None and available >= _MUCH_LEFT and not killed
     if available is not None:
-        facts.append(f"{available:.0f} % of memory is available")
+        facts.append(f"{available:.0f} % of memory is available"
+                     + (", so what is short is a control group's limit" if of_group else ""))
     if killed:
         facts.append(f"the kernel killed {killed:.0f} for want of it")
     return Observed(max(0.02, (some + full) / 200.0), "; ".join(facts), Certainty.CERTAIN,
-                    who=frame.seen.waiting("memory"))
+                    remedy=_GROUP_MEMORY if of_group else "", who=frame.seen.waiting("memory"))
 
 
 def _swapping(frame: JudgedFrame) -> Observed | NoFinding:
@@ -109,7 +116,7 @@ def _storage(frame: JudgedFrame) -> Observed | NoFinding:
     facts = [f"Tasks wait for storage {some:.0f} % of the time, all of them at once {full:.0f} %"]
     blocked = frame.number("Blocked")
     if blocked:
-        facts.append(f"{blocked:,.0f} wait at this instant")
+        facts.append(f"{blocked:,.0f} {'waits' if blocked == 1 else 'wait'} at this instant")
     if waits:
         facts.append(f"iowait is {waits:.1f} %")
     return Observed((some + full) / 200.0, "; ".join(facts), Certainty.CERTAIN, who=frame.seen.waiting("io"))
@@ -154,7 +161,7 @@ OVERLOAD: Final = SlownessRule(
 QUOTA: Final = SlownessRule(
     "quota", "a CPU quota that is used up", (("Throttled%",),), _quota, "control groups (cpu.stat)", "7",
     "systemctl set-property UNIT CPUQuota= (or the container's limit) gives it more; cat cpu.max and cpu.stat of the "
-    "group show limit and counts", Whose.NOBODY, ("Quota",),
+    "group (version 1: cpu.cfs_quota_us) show limit and counts", Whose.NOBODY, ("Quota",),
 )  # fmt: skip
 MEMORY: Final = SlownessRule(
     "memory", "waits for memory", (("PSImem%",),), _memory, "/proc/pressure", "7",
