@@ -112,6 +112,7 @@ def _neighbours(number: str) -> dict[str, Promise]:
 EVERYWHERE = {
     "help": Promise(_HELP, undo=ESC),
     "why": Promise("why is it slow", undo=ESC),
+    "alerts": Promise("No alert is in your settings", undo=ESC),
     "pause": Promise("PAUSED", undo=("p",)),
     "end_interval": Promise(compared=_later),
     "longer": Promise("interval 60 s", first=("-",), now="interval 30 s"),

@@ -203,6 +203,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("window_longer", "window(1)", ("right_square_bracket",), "]", "A longer timeline.", "", _TASKS),
     Action("window_shorter", "window(-1)", ("left_square_bracket",), "[", "A shorter timeline.", "", _TASKS),
     Action("why", "why", ("W",), "W", "Why it is slow: what is in the way, the worst first, who, and what to do."),
+    Action("alerts", "alerts", ("exclamation_mark",), "!",
+           "Alerts of your settings: which go on, which were, what is watched for."),
     Action(
         "pause", "pause", ("space", "p"), "space p", "Pause the picture, or go on; measuring goes on.", "pause", rank=2
     ),

@@ -50,6 +50,8 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
     WatchScreen #time { display: none; }
     WatchScreen.-past #time { display: block; }
     WatchScreen #summary { height: 2; }
+    WatchScreen #alert { display: none; }
+    WatchScreen.-alert #alert { display: block; }
     WatchScreen #tiny { display: none; height: 1fr; }
     WatchScreen.-tiny #tiny { display: block; }
     WatchScreen.-tiny .body, WatchScreen.-tiny #summary, WatchScreen.-tiny #status, WatchScreen.-tiny #keys,
@@ -77,6 +79,8 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
             yield self._banner
         yield TimeLine(id="time")
         yield SegmentLines(id="summary")
+        if self.watch_state.alerts is not None:
+            yield SegmentLines(id="alert")
         for widget in self.body():
             widget.add_class("body")
             yield widget
@@ -178,9 +182,18 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         )
         lines = [place_line(place, width), self.second_line(width)]
         self.query_one("#summary", SegmentLines).show(lines)
+        self.show_alerts()
         if width != self._keys_fit:  # which keys there are follows from the class of the screen
             self._keys_fit = width
             self.show_keys()
+
+    def show_alerts(self) -> None:
+        """Draw the line about alerts, which is there while one goes on."""
+        alerts = self.watch_state.alerts
+        if alerts is not None and self.composed:
+            line = alerts.line(self.size.width)
+            self.set_class(bool(line), "-alert")
+            self.query_one("#alert", SegmentLines).show([line])
 
     def second_line(self, width: int) -> list[TextSegment]:
         """The line below the machine's: gauges of the whole of it."""

@@ -113,6 +113,11 @@ class TurbotuiApp(HandsApp):
         remembered = settings.theme if rich and settings.theme in self.available_themes else ""
         self.watched.arrangements = dict(settings.tables)
         self.watched.remembered = frozenset(settings.tables)
+        if settings.alerts:
+            from turbotui.app.alerting import make_alerts  # noqa: PLC0415 - most people have none
+
+            self.watched.alerts, wrong = make_alerts(settings, session, self.watched.why_absent)
+            self._problems = (*self._problems, *wrong)
         self.theme = theme or remembered or (THEMES[0] if rich else SIXTEEN).name
         self.no_color = self.no_color or not abilities.colours
         if not abilities.colours:
@@ -193,6 +198,8 @@ class TurbotuiApp(HandsApp):
         self.session.stop()
         if self.watched.recorder is not None:
             self.watched.recorder.stop()
+        if self.watched.alerts is not None:
+            self.watched.alerts.close()
 
     def request(self, what: str) -> None:
         """Ask for something from another thread or a signal handler: "quit", "end_interval"."""
@@ -304,6 +311,12 @@ class TurbotuiApp(HandsApp):
         base = self._base
         spec = next((spec for spec in SCREENS if base is not None and spec.number == base.number), SCREENS[0])
         self._say(remember_view(self.watched, self.theme, spec))
+
+    def action_alerts(self) -> None:
+        """List alerts: those that go on, those that were, what is watched for."""
+        from turbotui.app.alerts_window import alerts_window  # noqa: PLC0415 - the first frame does without
+
+        self.push_screen(alerts_window(self.watched))
 
     def action_why(self) -> None:
         """Say what is in the way of the machine's work."""

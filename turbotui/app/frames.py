@@ -25,12 +25,15 @@ from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
 from turbotui.terminal.handover import Handover
 
-if TYPE_CHECKING:  # most people record nothing
+if TYPE_CHECKING:  # most people record nothing, and have no alerts
+    from turbotui.app.alerting import Alerting
     from turbotui.machine.machine import Machine
     from turbotui.recording.recorder import FrameRecorder
 
 _FILL_AFTER = 0.1
 """Seconds without a key after which the sparks of a moment are drawn: those of each moment on the way nobody sees."""
+_MOST_MARKS = 500
+"""Marks on the time bar: alerts may begin and end for days."""
 _PART = 0.02
 """Seconds of a search between which keys are heard."""
 
@@ -102,6 +105,8 @@ class FramesApp(App[int]):
             watch.record(frame, dict.fromkeys(name for screen in (base, *left) for name in screen.sparks), groups)
         for screen in (() if base is None else (base, *left)):
             screen.take(frame)
+        if watch.alerts is not None:
+            self._alert(watch.alerts, frame)
         if watch.held:
             self._pending = frame
             if base is not None and watch.cursor is not None:
@@ -115,6 +120,20 @@ class FramesApp(App[int]):
             for screen in (() if base is None else (base, *left)):
                 watch.record_shown(frame, *screen.shown)
         self._rested()
+
+    def _alert(self, alerts: Alerting, frame: Frame) -> None:
+        """Tell of the alerts that begin and end with the newest frame, whatever moment is shown."""
+        watch = self.watched
+        marks, rings = alerts.take(frame)
+        if watch.cursor is not None:
+            watch.cursor.marks = (*watch.cursor.marks, *marks)[-_MOST_MARKS:]
+        if watch.recorder is not None:
+            for mark in marks:
+                watch.recorder.mark(mark.text)
+        if rings:
+            self.bell()
+        if watch.held and self._base is not None:
+            self._base.show_alerts()
 
     def _rested(self) -> None:
         """Hook for work between two frames that would keep a key waiting."""
@@ -210,10 +229,11 @@ class FramesApp(App[int]):
         if cursor is not None:
             index = cursor.index
             time_ns = cursor.timeline.times[index]
-            cursor.marks = (*cursor.marks, PastEvent(time_ns, f"mark {len(cursor.marks) + 1}"))
-            self._say(f"mark {len(cursor.marks)}: ( and ) lead back to it")
+            mark = PastEvent(time_ns, f"mark {1 + sum(one.text.startswith('mark ') for one in cursor.marks)}")
+            cursor.marks = (*cursor.marks, mark)
+            self._say(f"{mark.text}: ( and ) lead back to it")
             if self.watched.recorder is not None and cursor.at is None:
-                self.watched.recorder.mark(f"mark {len(cursor.marks)}")
+                self.watched.recorder.mark(mark.text)
             if self._base is not None:
                 self._base.show_time()
 
@@ -323,6 +343,10 @@ class FramesApp(App[int]):
             return
         else:
             before, watch.frame = watch.frame, frame
+            player = watch.player
+            if player is not None and watch.alerts is not None and watch.alerts.replay(frame, played=played) and (
+                    player.playing and player.speed <= 1):
+                self.bell()
             if watch.history is watch.live_history:
                 watch.history, self._is_filled = History(), False
             if not _follows(frame, before):

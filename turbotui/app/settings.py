@@ -11,7 +11,7 @@ import os
 import reprlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field, fields, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from turbotui.app.settings_text import line_of, with_table, with_values
 from turbotui.dataclass import dataclass
@@ -23,10 +23,15 @@ from turbotui.quantities.rows import RowError, WrongKindError, make_row, number,
 from turbotui.sampling.limits import SHORTEST_INTERVAL
 from turbotui.widgets.arrangement import USUAL, ColumnArrangement, widths
 
+if TYPE_CHECKING:
+    from turbotui.quantities.alerts import AlertWish
+
 _HEAD: Final = "# turbotui settings: written by the key Ctrl+S, and by hand (docs/settings.md)\n"
 _KEYS: Final = "keys"
 _PRESET: Final = "preset"
 _TABLES: Final = "tables"
+_ALERT: Final = "alert"
+MOST_ALERTS: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,7 @@ class PersonalSettings:
         keys: keys of actions, by the action's id, in Textual's names of keys.
         preset: name of a set of keys, under those of `keys`.
         tables: order, widths and choice of columns, by the table's name.
+        alerts: what to tell of, each with the number of its table in the file, from 0 on.
         problems: sentences about what is wrong in the file, each with its line; that part of the file is not used.
         where: the file.
         written: its text.
@@ -53,6 +59,7 @@ class PersonalSettings:
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     preset: str = ""
     tables: Mapping[str, ColumnArrangement] = field(default_factory=dict)
+    alerts: tuple[tuple[int, AlertWish], ...] = ()
     problems: tuple[str, ...] = ()
     where: str = ""
     written: str = field(default="", repr=False)
@@ -161,9 +168,31 @@ def _read_tables(file: PersonalSettings, table: object, problems: list[str]) -> 
     return {"tables": found}
 
 
+def _read_alerts(file: PersonalSettings, value: object, problems: list[str]) -> dict[str, Any]:
+    """`alerts` of the tables of alerts; what is wrong with one of them is added to the problems.
+
+    Raises:
+        WrongKindError: they are no tables.
+    """
+    if not isinstance(value, list) or not all(isinstance(one, Mapping) for one in value):
+        raise WrongKindError("tables, each written [[alert]]")
+    from turbotui.quantities.alerts import read_wish  # noqa: PLC0415 - most people have no alerts
+
+    found: list[tuple[int, AlertWish]] = []
+    for at, one in enumerate(value[:MOST_ALERTS]):
+        try:
+            found.append((at, read_wish(one)))
+        except RowError as error:
+            problems.append(file.problem(error.key, str(error), (_ALERT,), at))
+    if len(value) > MOST_ALERTS:
+        problems.append(file.problem(_ALERT, f"only the first {MOST_ALERTS} alerts are used"))
+    return {"alerts": tuple(found)}
+
+
 _READERS: Final[Mapping[str, Callable[[PersonalSettings, object, list[str]], dict[str, Any]]]] = {
     _KEYS: _read_keys,
     _TABLES: _read_tables,
+    _ALERT: _read_alerts,
 }
 """What reads the tables of the file."""
 

@@ -30,6 +30,7 @@ from turbotui.widgets.frame_levels import FrameLevels
 from turbotui.widgets.profiles import Profile
 
 if TYPE_CHECKING:  # most people record nothing
+    from turbotui.app.alerting import Alerting
     from turbotui.app.live_recorder import LiveRecorder
 
 STEPS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0)
@@ -53,6 +54,7 @@ class Watch:
         charted: cells with a long history for charts, as long as they are read.
         arrangements: order and widths of columns where a person changed them, by the table's name.
         remembered: names of the tables whose columns the settings have.
+        alerts: what the person wants to be told of; None for nothing.
     """
 
     def __init__(self, session: WatchedSession, columns: Sequence[CounterColumn] | None = None,
@@ -64,6 +66,7 @@ class Watch:
         self.levels = FrameLevels(session.catalog.get)
         self.arrangements: dict[str, ColumnArrangement] = {}
         self.remembered: frozenset[str] = frozenset()
+        self.alerts: Alerting | None = None
         self.times: deque[FrameTime] = deque(maxlen=LONG)
         self.player = player
         self.recorder: LiveRecorder | None = None
@@ -296,7 +299,8 @@ class Watch:
         """Read these columns, and those of the summary, from the next tick on; see `lingering` for those of before."""
         hidden = self._wanted_visible - self._visible
         self._wanted_visible = frozenset(self._visible)
-        self._lingering.want((*columns, *self.headline, *(column for column, _ in self.kept)), hidden)
+        alerted = () if self.alerts is None else self.alerts.columns
+        self._lingering.want((*columns, *self.headline, *alerted, *(column for column, _ in self.kept)), hidden)
 
     def read_also(self, owner: object, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
         """Read these signals of these sources beside columns for the screen that shows them."""

@@ -36,7 +36,7 @@ def data_folder(environment: Mapping[str, str]) -> str:
 
 
 def state_folder(environment: Mapping[str, str]) -> str:
-    """Where reports of failures are: $XDG_STATE_HOME/turbotui, ~/.local/state by default."""
+    """Where reports of failures and the log of alerts are: $XDG_STATE_HOME/turbotui, ~/.local/state by default."""
     return _place(environment, "XDG_STATE_HOME", ".local", "state")
 
 
@@ -128,6 +128,23 @@ def append_lines(path: str, lines: bytes) -> None:
             except OSError:
                 os.ftruncate(descriptor, length)
                 raise
+
+
+def append_bounded(path: str, lines: bytes, most: int) -> None:
+    """Add whole lines to a file that is kept below a size: what would make it larger begins a new one.
+
+    Args:
+        path: of the file; the one before it has `.1` behind its name, and there is no third.
+        lines: whole ones.
+        most: bytes of a file.
+
+    Raises:
+        OSError: they cannot be written.
+    """
+    with as_invoking_user(os.environ), contextlib.suppress(FileNotFoundError):
+        if os.lstat(path).st_size + len(lines) > most:
+            os.replace(path, f"{path}.1")
+    append_lines(path, lines)
 
 
 @contextlib.contextmanager

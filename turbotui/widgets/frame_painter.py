@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
+from typing import TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.topology import Topology
@@ -33,10 +34,24 @@ from turbotui.widgets.frame_levels import FrameLevels
 from turbotui.widgets.frame_rows import FrameContent
 from turbotui.widgets.geometry import Geometry
 from turbotui.widgets.headings import Heading
-from turbotui.widgets.painter import FOLDED, OPEN, Painter, TextSegment, alarmed, fast_numbers, marked, merged, nice_top
+from turbotui.widgets.painter import (
+    FOLDED,
+    OPEN,
+    Painter,
+    TextSegment,
+    alarmed,
+    alerted,
+    fast_numbers,
+    marked,
+    merged,
+    nice_top,
+)
 from turbotui.widgets.slots import HISTORY
 from turbotui.widgets.spark import spark
 from turbotui.widgets.table_view import TAGS_ROW
+
+Alerted: TypeAlias = Mapping[ColumnId, Mapping[RowId, StyleRole]]
+"""Roles of cells that alerts are about, by column and row."""
 
 
 @dataclass(kw_only=True)
@@ -46,10 +61,13 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
     Attributes:
         history: for sparks.
         levels: of cells and sparks.
+        alerted: gives the roles of cells that alerts are about; None where there are no alerts.
     """
 
     history: History
     levels: FrameLevels
+    alerted: Callable[[], Alerted] | None = None
+    _alerted: Alerted = field(default_factory=dict)
     _may_be_scaled: dict[ColumnId, bool] = field(default_factory=dict)
     _standings: dict[tuple[Scope, RowId], StyleRole | None] = field(default_factory=dict)
     _identities: dict[RowId, list[TextSegment]] = field(default_factory=dict)
@@ -84,6 +102,8 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
 
     def begin(self, content: FrameContent) -> None:
         """See `Painter.begin`: forget what was known of the rows of another topology."""
+        if self.alerted is not None:
+            self._alerted = self.alerted()
         topology = content.frame.topology
         if topology is not self._topology:
             self._topology = topology
@@ -150,6 +170,15 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
 
     def column(self, content: FrameContent, rows: Sequence[RowId], slot: Slot) -> list[TextSegment]:
         """See `Painter.column`."""
+        segments = self._column(content, rows, slot)
+        roles = self._alerted.get(slot.column.id)
+        if roles is None or slot.spark:
+            return segments
+        owners = (content.frame.home(slot.column, row) or row for row in rows)
+        return [segment if role is None else alerted(segment, role)
+                for segment, role in zip(segments, map(roles.get, owners), strict=True)]
+
+    def _column(self, content: FrameContent, rows: Sequence[RowId], slot: Slot) -> list[TextSegment]:
         frame = content.frame
         if slot.spark:
             return self._sparks(frame, rows, slot)

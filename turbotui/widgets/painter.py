@@ -173,6 +173,14 @@ def alarmed(text: str, role: StyleRole, standing: StyleRole) -> TextSegment:
     return marked(ALARM_MARKS[role], text), role if standing is StyleRole.PLAIN else StyleRole.DIM
 
 
+def alerted(segment: TextSegment, role: StyleRole) -> TextSegment:
+    """A cell that an alert is about; one past a worse threshold stays as it is, and one without a value."""
+    text, before = segment
+    if not text.strip() or before is StyleRole.RED:
+        return segment
+    return (text, role) if before is StyleRole.AMBER or text[0] != " " else (marked(ALARM_MARKS[role], text[1:]), role)
+
+
 def marked(mark: str, text: str) -> str:
     """A cell's text with its mark directly before the number."""
     blank = len(text) - len(text.lstrip()) if mark != " " else 0

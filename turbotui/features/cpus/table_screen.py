@@ -45,7 +45,7 @@ class TableBase(TableKeys[FrameContent, CounterColumn, RowId]):
 
         def paint(view: CounterView, seconds: float, width: int) -> FramePainter:
             return FramePainter(view, *slots_of(view, seconds, width), width, history=watch.history,
-                                levels=watch.levels)
+                                levels=watch.levels, alerted=None if watch.alerts is None else watch.alerts.cells)
 
         return TableWidget(self.first_view(), FrameRows(), paint, seconds=watch.interval, id="table")
 

@@ -1,0 +1,213 @@
+"""Alerts in the dashboard: told by colour, a line, the bell, a mark on the time bar and a log."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from typing import Final
+
+from turbotui.app.past import PastEvent
+from turbotui.app.settings import PersonalSettings
+from turbotui.app.watched import WatchedSession
+from turbotui.errors import UsageError
+from turbotui.machine.host import HostKind
+from turbotui.machine.own_files import append_bounded, state_folder
+from turbotui.quantities.alerts import LEVELS, AlertRule, parse_alert
+from turbotui.quantities.columns import ColumnId, CounterColumn
+from turbotui.quantities.scope import RowId
+from turbotui.quantities.unavailable import Unavailable
+from turbotui.sampling.alerting import Alert, AlertWatch
+from turbotui.sampling.frame import Frame
+from turbotui.tables.row_names import row_name
+from turbotui.untrusted import one_line
+from turbotui.widgets.cells import StyleRole, said
+from turbotui.widgets.painter import TextSegment
+from turbotui.widgets.rows import row_words
+
+MOST_LOGGED: Final = 1 << 20
+"""Bytes of the log, and of the one before it."""
+_ROLES: Final[Mapping[str, StyleRole]] = dict(zip(LEVELS, (StyleRole.AMBER, StyleRole.RED), strict=True))
+_NAMED: Final = 3
+"""Rows that a sentence names."""
+
+
+def make_alerts(settings: PersonalSettings, session: WatchedSession,
+                why_absent: Callable[[CounterColumn], Unavailable | None]) -> tuple[Alerting | None, tuple[str, ...]]:
+    """What a person wants to be told of on this machine; None where that is nothing.
+
+    Args:
+        settings: the wishes.
+        session: what is watched.
+        why_absent: why a column cannot be had; None where it can.
+
+    Returns:
+        The alerts, and sentences about those that cannot be understood, each with its line.
+    """
+    rules: list[AlertRule] = []
+    absent: list[str] = []
+    problems: list[str] = []
+    names = {column.id.lower(): column for column in session.catalog.columns}
+    for at, wish in settings.alerts:
+        try:
+            rule = parse_alert(wish, lambda name: names.get(name.lower()))
+        except UsageError as error:
+            problems.append(settings.problem("when", f"when: {error}", ("alert",), at))
+            continue
+        missing = [(column, why) for column in rule.filter.columns if (why := why_absent(column)) is not None]
+        absent += [f"{wish.when}: {column.id} is not here: {why.sentence()}" for column, why in missing[:1]]
+        rules += [] if missing else [rule]
+    host = session.machine.host
+    return (Alerting(rules, absent, host.kind, host.name) if rules or absent else None), tuple(problems)
+
+
+class Alerting:
+    """The alerts of one machine. Lives on the user interface's thread; the log is written on another one.
+
+    Args:
+        rules: what is watched for.
+        absent: sentences about alerts whose columns this machine lacks.
+        kind, host: of the machine.
+
+    Attributes:
+        trouble: why the log cannot be written; "" where it can, or nothing was to be written yet.
+    """
+
+    def __init__(self, rules: Sequence[AlertRule], absent: Sequence[str], kind: HostKind, host: str) -> None:
+        self.watch = AlertWatch(rules, row_words)
+        self.rules, self.absent = tuple(rules), tuple(absent)
+        self.trouble = ""
+        self._frame: Frame | None = None
+        self._kind, self._host = kind, host
+        self._path = os.path.join(state_folder(os.environ), "alerts.log")
+        self._writer: ThreadPoolExecutor | None = None
+
+    @property
+    def columns(self) -> Sequence[CounterColumn]:
+        """What has to be read."""
+        return self.watch.columns
+
+    def take(self, frame: Frame) -> tuple[tuple[PastEvent, ...], bool]:
+        """Look at an interval of a machine that is watched, and write what begins and ends into the log.
+
+        Returns:
+            Marks for the time bar, and whether the bell is to ring.
+        """
+        self._frame = frame
+        begun, ended = self.watch.take(frame)
+        lines = [self.log_line(frame, alert) for alert in (*ended, *begun) if alert.rule.wish.log]
+        if lines:
+            self._log("".join(lines))
+        marks = tuple(PastEvent(alert.begun_ns, f"alert {alert.rule.wish.when}: {_rows_said(frame, alert.rows)}")
+                      for alert in begun)
+        return marks, any(alert.rule.wish.bell for alert in begun)
+
+    def replay(self, frame: Frame, *, played: bool) -> bool:
+        """Look at a moment of a recording, which writes no log.
+
+        Args:
+            frame: the moment.
+            played: it follows the one before, whatever was left out at a high speed; else somebody moved to it, and
+                only what holds without a duration can be told.
+
+        Returns:
+            Whether an alert with a bell begins.
+        """
+        if not played:
+            self.watch.forget()
+        self._frame = frame
+        begun, _ = self.watch.take(frame, joined=played)
+        return any(alert.rule.wish.bell for alert in begun)
+
+    # The log
+
+    def _log(self, lines: str) -> None:
+        if self._writer is None:  # a disk may keep the writer waiting, and must not keep the screen
+            self._writer = ThreadPoolExecutor(1, "alerts")
+        self._writer.submit(self._write, lines.encode("utf-8", "replace"))
+
+    def _write(self, lines: bytes) -> None:
+        try:
+            append_bounded(self._path, lines, MOST_LOGGED)
+        except OSError as error:
+            self.trouble = f"the log {self._path} cannot be written: {error.strerror}"
+        else:
+            self.trouble = ""
+
+    def close(self) -> None:
+        """Wait for the log."""
+        if self._writer is not None:
+            self._writer.shutdown()
+
+    def log_line(self, frame: Frame, alert: Alert) -> str:
+        """The line of the log for an alert that begins, or has ended: time, machine, what, which rows, how much."""
+        at = _time(alert.begun_ns if alert.ended_ns is None else alert.ended_ns)
+        what = "begins" if alert.ended_ns is None else "ends"
+        return one_line(f"{at} {self._kind.value} {self._host} {what} {sentence(frame, alert)}") + "\n"
+
+    # On the screen
+
+    def line(self, width: int) -> list[TextSegment]:
+        """The line about the alerts that go on; empty for none."""
+        active, frame = self.watch.active, self._frame
+        if frame is None or not active:
+            return []
+        word = "ALERT" if self._kind is HostKind.REAL else f"{self._kind.value} ALERT"
+        first = max(active, key=lambda alert: LEVELS.index(alert.rule.wish.level))
+        more = f" · {len(active) - 1} more" if len(active) > 1 else ""
+        tail = f"{more} · ! lists them "
+        text = f" {word} {sentence(frame, first)}"
+        room = width - len(tail)
+        text = text if len(text) <= room else f"{text[: max(0, room - 1)]}…"
+        return [((text + tail)[:width].ljust(width), _ROLES[first.rule.wish.level])]
+
+    def cells(self) -> Mapping[ColumnId, Mapping[RowId, StyleRole]]:
+        """Roles of the cells that alerts are about, by column and row."""
+        found: dict[ColumnId, dict[RowId, StyleRole]] = {}
+        for alert in sorted(self.watch.active, key=lambda one: LEVELS.index(one.rule.wish.level)):
+            for column in alert.rule.filter.columns:
+                found.setdefault(column.id, {}).update(dict.fromkeys(alert.rows, _ROLES[alert.rule.wish.level]))
+        return found
+
+    def told(self) -> list[str]:
+        """What the window lists: what goes on, what was, what is watched for, what cannot be."""
+        lines: list[str] = []
+        frame = self._frame
+        if frame is not None:
+            lines += ["NOW", *[f"  {sentence(frame, alert)}" for alert in self.watch.active], ""]
+            past = [f"  {_time(alert.ended_ns or 0)} {sentence(frame, alert)}" for alert in reversed(self.watch.ended)]
+            lines += ["BEFORE", *past, ""] if past else []
+        if not self.watch.active and frame is not None:
+            lines[1:1] = ["  no alert goes on"]
+        lines += ["WATCHED FOR", *[f"  {rule.wish.when}  (each {rule.scope.value}"
+                                   f"{', no bell' if not rule.wish.bell else ''}"
+                                   f"{', no log' if not rule.wish.log else ''})" for rule in self.rules]]
+        lines += [f"  {one}" for one in self.absent]
+        lines += ["", self.trouble or (f"The beginning and end of each go to {self._path}."
+                                       if self._kind is not HostKind.RECORDED
+                                       else "Of a recording nothing is written to the log.")]
+        return lines
+
+
+def sentence(frame: Frame, alert: Alert) -> str:
+    """An alert in words: "PkgTmp>95 for 10s: package 0, 97 °C, for 34 s"."""
+    rule = alert.rule
+    kind = "least" if rule.least else "greatest"
+    value = "" if alert.extreme is None else f"{kind} {rule.column.id} {said(rule.column, alert.extreme)}"
+    if value and alert.most > 1:
+        value += f" on {row_name(frame.topology, alert.extreme_row)}"
+    until = alert.ended_ns or frame.newer.wall_ns
+    lasted = f"{'ended after' if alert.ended_ns else 'for'} {max(0.0, (until - alert.since_ns) / 1e9):,.0f} s"
+    rows = _rows_said(frame, alert.rows) if alert.ended_ns is None else f"{alert.most} rows" if alert.most > 1 else (
+        row_name(frame.topology, alert.extreme_row))
+    return ", ".join(part for part in (f"{rule.wish.when}: {rows}", value, lasted) if part)
+
+
+def _rows_said(frame: Frame, rows: Sequence[RowId]) -> str:
+    named = ", ".join(row_name(frame.topology, row) for row in rows[:_NAMED])
+    return f"{named} and {len(rows) - _NAMED} more" if len(rows) > _NAMED else named
+
+
+def _time(wall_ns: int) -> str:
+    return f"{datetime.fromtimestamp(wall_ns / 1e9, UTC):%Y-%m-%dT%H:%M:%SZ}"

@@ -1,0 +1,120 @@
+"""Alerts as people write them: a condition on columns, and for how long it has to hold.
+
+    PkgTmp>95 for 10s    Busy%>99 and Bzy_MHz<2000 for 1m    Load1>64
+
+The condition is a filter of rows (`quantities.filters`); the rows are those of the finest column that it names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.errors import UsageError
+from turbotui.quantities.columns import CounterColumn
+from turbotui.quantities.filters import Comparison, Condition, Filter, FilterError, JoinedConditions, parse_filter
+from turbotui.quantities.moments import parse_duration
+from turbotui.quantities.rows import WrongKindError, make_row
+from turbotui.quantities.scope import Scope
+
+_FOR: Final = re.compile(r"(?P<condition>.*\S)\s+for\s+(?P<duration>[^\s'\"]+)\s*\Z", re.DOTALL)
+_LEAST: Final = ("<", "<=")
+LEVELS: Final = ("high", "critical")
+
+
+@dataclass(frozen=True, slots=True)
+class AlertWish:
+    """An alert as it stands in a person's settings.
+
+    Attributes:
+        when: condition and duration.
+        level: how it is coloured: one of `LEVELS`.
+        bell: whether the terminal's bell rings when it begins.
+        log: whether its beginning and end are written to the log.
+        rows: word of the level whose rows are looked at; "" for that of the finest column.
+    """
+
+    when: str
+    level: str = LEVELS[1]
+    bell: bool = True
+    log: bool = True
+    rows: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AlertRule:
+    """An alert that can be watched for.
+
+    Attributes:
+        wish: as it was written.
+        filter: the condition.
+        seconds: for how long it has to hold.
+        scope: whose rows are looked at.
+        column: whose greatest value is kept, or the least one where the condition is that it is small.
+        least: whether it is the least.
+    """
+
+    wish: AlertWish
+    filter: Filter[CounterColumn]
+    seconds: float
+    scope: Scope
+    column: CounterColumn
+    least: bool
+
+
+def read_wish(values: Mapping[str, object]) -> AlertWish:
+    """An alert from its table in a file.
+
+    Raises:
+        RowError: a key is unknown, missing or of the wrong kind.
+    """
+    return make_row(AlertWish, values, level=_one_of(*LEVELS), rows=_one_of(*(scope.value for scope in Scope)))
+
+
+def _one_of(*words: str) -> Callable[[object], str]:
+    def read(value: object) -> str:
+        if not isinstance(value, str) or value not in words:
+            raise WrongKindError(f"one of {', '.join(words)}")
+        return value
+
+    return read
+
+
+def parse_alert(wish: AlertWish, find: Callable[[str], CounterColumn | None]) -> AlertRule:
+    """What a wish asks for.
+
+    Args:
+        wish: as it was written.
+        find: a column by its name in any case.
+
+    Raises:
+        UsageError: it cannot be understood, or compares nothing.
+    """
+    timed = _FOR.match(wish.when)
+    condition, seconds = wish.when, 0.0
+    if timed is not None:
+        condition, seconds = timed["condition"], parse_duration(timed["duration"])
+    try:
+        parsed = parse_filter(condition, find)
+    except FilterError as error:
+        raise UsageError(str(error)) from error
+    first = _first(parsed.condition)
+    if first is None or not parsed.columns:
+        raise UsageError("it compares no column with anything: write PkgTmp>95 for 10s")
+    scopes = [Scope.SYSTEM if column.whole_only else column.scope for column in parsed.columns]
+    scope = Scope(wish.rows) if wish.rows else min(scopes, key=lambda one: one.rank)
+    column = next(iter(first.columns.values()), parsed.columns[0])
+    return AlertRule(wish, replace(parsed, text=condition), seconds, scope, column, first.sign in _LEAST)
+
+
+def _first(condition: Condition[CounterColumn]) -> Comparison[CounterColumn] | None:
+    """The first comparison with a column."""
+    match condition:
+        case JoinedConditions(parts):
+            return next((found for part in parts if (found := _first(part)) is not None), None)
+        case Comparison() if condition.columns:
+            return condition
+    return None
