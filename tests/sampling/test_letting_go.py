@@ -47,9 +47,9 @@ go.set()
 """
 
 _LARGE = """
-import ctypes
+import ctypes, sys
 from turbotui.machine.allocator import spare_memory
-assert spare_memory()
+assert spare_memory(int(sys.argv[1]))
 libc = ctypes.CDLL(None)
 libc.malloc.restype = ctypes.c_void_p
 class Info(ctypes.Structure):
@@ -58,7 +58,7 @@ libc.mallinfo2.restype = Info
 libc.free(ctypes.c_void_p(libc.malloc(10_000_000)))  # raises the limit for large blocks, unless it was set
 before = libc.mallinfo2().word3
 for _ in range(200):
-    libc.malloc(100_000)  # the first ones may find room that is there
+    libc.malloc(int(sys.argv[2]))  # the first ones may find room that is there
 print(libc.mallinfo2().word3 - before > 100)
 """
 
@@ -141,8 +141,10 @@ def test_threads_share_one_arena() -> None:
 
 
 @pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallinfo2"), reason="this C library is not glibc 2.33 or later")
-def test_large_blocks_are_the_kernels_whatever_was_freed_before() -> None:
-    assert _python(_LARGE) == "True\n"
+@pytest.mark.parametrize(("cpus", "size", "kernels"), [(2, 100_000, True), (1024, 213_000, False),
+                                                       (1024, 1_500_000, True)])
+def test_large_blocks_are_the_kernels_whatever_was_freed_before(cpus: int, size: int, *, kernels: bool) -> None:
+    assert _python(_LARGE, str(cpus), str(size)) == f"{kernels}\n"
 
 
 def test_a_c_library_without_the_setting_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

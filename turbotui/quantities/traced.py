@@ -8,9 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from enum import Enum
-from typing import Self, TypeAlias
+from typing import Self, TypeAlias, cast
 
 from turbotui.dataclass import dataclass
+from turbotui.quantities.bulk import BulkNumbers
 from turbotui.quantities.signals import SignalId
 
 
@@ -206,4 +207,5 @@ def at_least(least: float, value: float) -> float:
     """The greater of a bound and a value: `max`, which remembers both where the value does."""
     if isinstance(value, Traced):
         return Traced(max(least, float(value)), TracedOperation("max", (Number(least), value.term)))
-    return max(least, value)
+    many: object = value
+    return cast("float", many.at_least(least)) if isinstance(many, BulkNumbers) else max(least, value)

@@ -6,18 +6,62 @@ call of the interpreter's own loops is done so, and item by item only where one 
 
 from __future__ import annotations
 
+import functools
+import sys
+from array import array
 from collections.abc import Callable, Sequence
 from operator import le, sub, truediv
-from typing import TypeAlias, cast
+from typing import Final, TypeAlias, TypeVar, cast
 
 from turbotui.quantities.signals import STEP_BACK, Raw, Reduce
+
+W = TypeVar("W", bound=Raw)
 
 Numbers: TypeAlias = Sequence[float | None]
 """One number per instance, None where unknown."""
 
+_PACKED: Final = 64
+"""Readings from which on a column of words is an array: eight bytes each, side by side, in place of objects."""
+
+
+def packed(column: Sequence[W]) -> Sequence[W]:
+    """A long column of words as an array; one that is short, or has more in it than words, as it is."""
+    if len(column) < _PACKED:
+        return column
+    try:
+        return cast("Sequence[W]", array("Q", cast("Sequence[int]", column)))  # others are refused
+    except (TypeError, OverflowError):
+        return column
+
+
+@functools.lru_cache(maxsize=16)
+def _top_bits(count: int) -> int:
+    return int.from_bytes(array("Q", [1 << 63]).tobytes() * count, sys.byteorder)
+
+
+def grown(older: Sequence[Raw], newer: Sequence[Raw]) -> list[int] | None:
+    """The increases of packed counters, none of which went back, all subtracted as one long integer.
+
+    Returns:
+        None where one by one has to be looked at: one went back, or they are not packed.
+    """
+    if not (isinstance(older, array) and isinstance(newer, array)) or len(older) != len(newer):
+        return None
+    top = _top_bits(len(newer))
+    before, after = (int.from_bytes(words.tobytes(), sys.byteorder) for words in (older, newer))
+    if (before | after) & top:
+        return None
+    lanes = (after | top) - before  # with its top bit no lane borrows from the next; those that went back lose it
+    if lanes & top != top:
+        return None
+    return array("Q", (lanes ^ top).to_bytes(8 * len(newer), sys.byteorder)).tolist()
+
 
 def seconds(older: Sequence[int | None], newer: Sequence[int]) -> Numbers:
     """Seconds from stamp to stamp; None where one is missing."""
+    spans = grown(older, newer)
+    if spans is not None and 0 not in spans and 0 not in older:
+        return [span * 1e-9 for span in spans]
     return [(b - a) * 1e-9 if a and b and b > a else None for a, b in zip(older, newer, strict=True)]
 
 
@@ -37,26 +81,21 @@ def risen(older: Sequence[Raw], newer: Sequence[Raw]) -> bool:
 def increases(older: Sequence[Raw], newer: Sequence[Raw], scale: float) -> Numbers:
     """Increase of 64-bit counters; None where one is missing or went back."""
     return [
-        grown * scale if isinstance(a, int) and isinstance(b, int) and 0 <= (grown := b - a) < STEP_BACK else None
+        rise * scale if isinstance(a, int) and isinstance(b, int) and 0 <= (rise := b - a) < STEP_BACK else None
         for a, b in zip(older, newer, strict=True)
     ]
 
 
-def risen_increases(older: Sequence[Raw], newer: Sequence[Raw], factor: float | None) -> Numbers:
-    """Increase of 64-bit counters that are known to have `risen`; without a factor they stay integers."""
-    plain = map(sub, cast("Sequence[int]", newer), cast("Sequence[int]", older))
-    return list(plain) if factor is None else [item * factor for item in plain]
+def rises(older: Sequence[Raw], newer: Sequence[Raw]) -> list[int] | None:
+    """The increases of 64-bit counters that have all `risen`, as raw counts; None if one has not, or is unknown."""
+    plain = grown(older, newer)
+    if plain is None and risen(older, newer):
+        plain = list(map(sub, cast("Sequence[int]", newer), cast("Sequence[int]", older)))
+    return plain
 
 
-def risen_total(older: Sequence[Raw], newer: Sequence[Raw], factor: float | None) -> float:
-    """Sum of the increases of counters that are known to have `risen`, without a list of them."""
-    total = sum(cast("Sequence[int]", newer)) - sum(cast("Sequence[int]", older))
-    return total if factor is None else total * factor
-
-
-def risen_rate(older: Sequence[Raw], newer: Sequence[Raw], spans: Numbers, factor: float | None) -> float | None:
+def risen_rate(plain: Sequence[int], spans: Numbers, factor: float | None) -> float | None:
     """Sum of the increases per second of counters that are known to have `risen`; None if a span is unknown."""
-    plain = map(sub, cast("Sequence[int]", newer), cast("Sequence[int]", older))
     try:
         total: float = sum(map(truediv, plain, cast("Sequence[float]", spans)))
     except (TypeError, ZeroDivisionError):

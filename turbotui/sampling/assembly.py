@@ -9,6 +9,7 @@ from turbotui.machine.topology import Topology
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Signal, SignalId
 from turbotui.sampling.answers import SHARED, Answer, Readings
+from turbotui.sampling.arithmetic import packed
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.layout import Layouts, Places
 from turbotui.sampling.liveness import MUST_MOVE, Liveness
@@ -94,16 +95,18 @@ class Assembler:
                         clocks[self._clocks[name]] = [middle] * len(row)
                         if (shared.source, SHARED) in began:
                             fresh[name] = set(range(len(row)))
-        stamps = {name: clocks[self._clocks[name]] for name in self._signals}
-        wraps, unsure = self._wrapped(values, stamps)
+        moments = [packed(clock) for clock in clocks]
+        stamps = {name: moments[self._clocks[name]] for name in self._signals}
+        columns = {name: packed(column) for name, column in values.items()}
+        wraps, unsure = self._wrapped(columns, stamps)
         return Snapshot(
-            seq=tick.seq, wall_ns=tick.wall_ns, started_ns=tick.started_ns, topology=self._topology, values=values,
+            seq=tick.seq, wall_ns=tick.wall_ns, started_ns=tick.started_ns, topology=self._topology, values=columns,
             stamps=stamps, late=tick.late, failed=frozenset(gone),
             span_ns=max((end for _begin, end in spans), default=0) - min((begin for begin, _end in spans), default=0),
             busy_ns=sum(end - start for start, end in spans),
             overruns=tick.overruns, late_total=tick.late_total,
             fresh={name: frozenset(positions) for name, positions in fresh.items()}, wraps=wraps, unsure=unsure,
-            failures=failures, behind=tick.behind, still=self._still(values, stamps, fresh), interrupted=interrupted,
+            failures=failures, behind=tick.behind, still=self._still(columns, stamps, fresh), interrupted=interrupted,
         )
 
     def _still(self, values: Mapping[SignalId, Sequence[Raw]], stamps: Mapping[SignalId, Sequence[int]],

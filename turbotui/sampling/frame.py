@@ -264,6 +264,11 @@ class Frame(Interval):
                 return True
         return False
 
+    def ran_throughout(self, column: CounterColumn) -> bool:
+        """Whether no counter behind a column was multiplexed in any row: then none of its cells is `estimated`."""
+        signals = (self.capabilities.signals.get(name) for name in (*column.needs, *column.wants))
+        return all(self._ran_throughout(one) for one in signals if one is not None and one.running)
+
     def rows(self, scope: Scope) -> tuple[RowId, ...]:
         """Rows of one level, in topology order."""
         return self.topology.rows(scope)

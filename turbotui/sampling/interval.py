@@ -6,6 +6,7 @@ needs the whole machine asks for the reduced number: each costs only what it has
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias, TypeVar, cast
 
@@ -18,10 +19,8 @@ from turbotui.sampling.arithmetic import (
     increases,
     quotients,
     reduced,
-    risen,
-    risen_increases,
     risen_rate,
-    risen_total,
+    rises,
     seconds,
 )
 from turbotui.sampling.capabilities import Capabilities
@@ -31,7 +30,8 @@ from turbotui.sampling.snapshot import Snapshot
 
 T = TypeVar("T")
 
-_Ends: TypeAlias = tuple[Sequence[Raw], Sequence[Raw]]
+_Rises: TypeAlias = list[int]
+"""Increases of a counter, as raw counts."""
 
 
 class Interval:
@@ -48,9 +48,10 @@ class Interval:
     """
 
     __slots__ = (
-        "_deltas", "_ends", "_findings", "_gaps", "_levels", "_marks", "_measured", "_older_stamps", "_older_values",
-        "_one_clock", "_rates", "_shared_spans", "_spans", "_texts", "_throughout", "_unbelieved", "_whole_deltas",
-        "_whole_levels", "_whole_rates", "_whole_windows", "capabilities", "newer", "older", "topology",
+        "_deltas", "_findings", "_gaps", "_levels", "_marks", "_measured", "_older_stamps", "_older_values",
+        "_one_clock", "_rates", "_rises", "_shared_spans", "_spans", "_texts", "_throughout", "_unbelieved",
+        "_whole_deltas", "_whole_levels", "_whole_rates", "_whole_windows", "capabilities", "newer", "older",
+        "topology",
     )
 
     def __init__(self, older: Snapshot | None, newer: Snapshot, capabilities: Capabilities) -> None:
@@ -58,7 +59,7 @@ class Interval:
         self.newer = newer
         self.capabilities = capabilities
         self.topology: Topology = newer.topology
-        self._ends: dict[SignalId, _Ends | None] = {}
+        self._rises: dict[SignalId, _Rises | None] = {}
         self._measured: dict[SignalId, Numbers] = {}
         self._unbelieved: dict[SignalId, Mapping[int, Unavailable]] = {}
         self._findings: dict[Rule, Unbelieved] = {}
@@ -95,8 +96,12 @@ class Interval:
         """`deltas` as they were read, whether or not they are believed."""
         found = self._measured.get(name)
         if found is None:
-            signal, ends = self.capabilities.signals[name], self._rose(name)
-            found = self._difference(signal) if ends is None else risen_increases(*ends, _factor(signal))
+            signal, rose = self.capabilities.signals[name], self._rose(name)
+            factor = _factor(signal)
+            if rose is None:
+                found = self._difference(signal)
+            else:
+                found = rose if factor is None else [item * factor for item in rose]
             self._measured[name] = found
         return found
 
@@ -191,13 +196,12 @@ class Interval:
         """`measured` of these instances."""
         known = self._measured.get(name)
         if known is None:
-            ends = self._rose(name)
-            if ends is not None:
-                older, newer = cast("tuple[Sequence[int], Sequence[int]]", ends)
+            rose = self._rose(name)
+            if rose is not None:
                 factor = _factor(self.capabilities.signals[name])
                 if factor is None:
-                    return [newer[position] - older[position] for position in positions]
-                return [(newer[position] - older[position]) * factor for position in positions]
+                    return [rose[position] for position in positions]
+                return [rose[position] * factor for position in positions]
             known = self.measured(name)
         return [known[position] for position in positions]
 
@@ -228,10 +232,11 @@ class Interval:
     def whole_delta(self, name: SignalId) -> float | None:
         """`deltas` of all instances, reduced by the signal's rule."""
         if name not in self._whole_deltas:
-            signal, ends = self.capabilities.signals[name], self._risen(name)
-            if ends is not None and ends[1] and signal.reduce in {Reduce.SUM, Reduce.MEAN}:
-                total = risen_total(*ends, _factor(signal))
-                found: float | None = total if signal.reduce is Reduce.SUM else total / len(ends[1])
+            signal, rose = self.capabilities.signals[name], self._risen(name)
+            if rose and signal.reduce in {Reduce.SUM, Reduce.MEAN}:
+                factor, total = _factor(signal), sum(rose)
+                whole = total if factor is None else total * factor
+                found: float | None = whole if signal.reduce is Reduce.SUM else whole / len(rose)
             else:
                 found = reduced(self.deltas(name), signal.reduce)
             self._whole_deltas[name] = found
@@ -240,10 +245,10 @@ class Interval:
     def whole_rate(self, name: SignalId) -> float | None:
         """`rates` of all instances, reduced by the signal's rule."""
         if name not in self._whole_rates:
-            signal, ends = self.capabilities.signals[name], self._risen(name)
+            signal, rose = self.capabilities.signals[name], self._risen(name)
             total = None
-            if ends is not None and signal.reduce in {Reduce.SUM, Reduce.MEAN}:
-                total = risen_rate(*ends, self.spans(name), _factor(signal))
+            if rose is not None and signal.reduce in {Reduce.SUM, Reduce.MEAN}:
+                total = risen_rate(rose, self.spans(name), _factor(signal))
             if total is None:
                 found = reduced(self.rates(name), signal.reduce)
             else:
@@ -311,25 +316,25 @@ class Interval:
             self._older_values[name] = self.before(older, name)
         return self._older_values[name]
 
-    def _risen(self, name: SignalId) -> _Ends | None:
-        """Both readings of a counter that is known and believed everywhere, went back nowhere and ran all the time.
+    def _risen(self, name: SignalId) -> _Rises | None:
+        """The increases of a counter that is known and believed everywhere, went back nowhere and ran all the time.
 
         None: look one by one.
         """
         return None if self.unbelieved(name) else self._rose(name)
 
-    def _rose(self, name: SignalId) -> _Ends | None:
-        """The increase of a counter, plausible or not."""
-        if name in self._ends:
-            return self._ends[name]
-        signal, ends = self.capabilities.signals[name], None
+    def _rose(self, name: SignalId) -> _Rises | None:
+        """The increases of a counter, plausible or not."""
+        if name in self._rises:
+            return self._rises[name]
+        signal, found = self.capabilities.signals[name], None
         if signal.width_bits >= 64 and signal.low_bit == 0 and (not signal.running or self._ran_throughout(signal)):
             newer = self.newer.values.get(name)
             older = self.older_values(name)
-            if newer is not None and older is not None and risen(older, newer):
-                ends = (older, newer)
-        self._ends[name] = ends
-        return ends
+            if newer is not None and older is not None:
+                found = rises(older, newer)
+        self._rises[name] = found
+        return found
 
     def _ran_throughout(self, signal: Signal) -> bool:
         """Whether a counter that may be multiplexed was not, on any instance: nothing is to be scaled up then."""
@@ -392,7 +397,7 @@ def _factor(signal: Signal) -> float | None:
 
 def _values(signal: Signal, raw: Sequence[Raw]) -> Numbers:
     """The value of every reading; texts and missing ones have none."""
-    if signal.width_bits >= 64 and signal.low_bit == 0 and set(map(type, raw)) <= {int}:
+    if signal.width_bits >= 64 and signal.low_bit == 0 and (isinstance(raw, array) or set(map(type, raw)) <= {int}):
         plain, scale, offset = cast("Sequence[int]", raw), signal.scale, signal.offset
         return [offset + scale * item for item in plain]
     return [signal.value(item) for item in raw]

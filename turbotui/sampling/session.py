@@ -299,7 +299,7 @@ class Session:
             forbid_new_privileges()  # before there are threads, which have it from here
         self._sampler.hold = hold
         sys.setswitchinterval(_SWITCH_SECONDS)
-        spare_memory()
+        spare_memory(len(self.machine.topology.cpus))
         self._sampler.bus.attach(_Callback(self._publish))
         self._thread = threading.Thread(target=self._run, args=(intervals, first), name="sampler", daemon=True)
         self._thread.start()

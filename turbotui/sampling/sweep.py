@@ -7,17 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn, cast
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.topology import Instance, Topology
+from turbotui.quantities.bulk import BulkNumbers, RowsDifferError
 from turbotui.quantities.columns import ColumnId, CounterColumn, Inputs, Value
 from turbotui.quantities.scope import RowId, Scope
-from turbotui.quantities.signals import SignalId
+from turbotui.quantities.signals import Behavior, SignalId
 from turbotui.sampling.arithmetic import Numbers, common
 
 if TYPE_CHECKING:
     from turbotui.sampling.frame import Frame
+
+_MANY = 6
+"""Rows from which it pays to run a formula on all of them at once, though that may prove impossible."""
 
 
 @dataclass(slots=True)
@@ -110,6 +114,14 @@ class Selection:
             if level is not None:
                 return [level[position] for position in owners.positions]
         sweep, compute = Sweep(frame, owners), column.compute
+        if len(owners.instances) >= _MANY:
+            try:
+                found: object = compute(BulkInputs(sweep))
+            except (RowsDifferError, TypeError, ZeroDivisionError):
+                pass  # row by row: what is wrong with a formula itself is found there
+            else:
+                every = found.items if isinstance(found, BulkNumbers) else [found] * len(owners.instances)
+                return cast("Sequence[Value]", every)
         values: list[Value] = []
         for at in range(len(owners.instances)):
             sweep.at = at
@@ -161,26 +173,47 @@ class Sweep:
     def delta(self, signal: SignalId) -> float | None:
         """See `columns.Inputs.delta`."""
         known = self._deltas.get(signal)
-        if known is None:
-            frame = self._frame
-            known = self._deltas[signal] = self._spread(signal, frame.deltas, frame.deltas_at, self._row_delta)
-        return known[self.at]
+        return (self.every_delta(signal) if known is None else known)[self.at]
 
     def rate(self, signal: SignalId) -> float | None:
         """See `columns.Inputs.rate`."""
         known = self._rates.get(signal)
-        if known is None:
-            frame = self._frame
-            known = self._rates[signal] = self._spread(signal, frame.rates, frame.rates_at, self._row_rate)
-        return known[self.at]
+        return (self.every_rate(signal) if known is None else known)[self.at]
 
     def value(self, signal: SignalId) -> float | None:
         """See `columns.Inputs.value`."""
         known = self._values.get(signal)
+        return (self.every_value(signal) if known is None else known)[self.at]
+
+    def every_delta(self, signal: SignalId) -> Numbers:
+        """`delta` of each row."""
+        known = self._deltas.get(signal)
+        if known is None:
+            frame = self._frame
+            known = self._deltas[signal] = self._spread(signal, frame.deltas, frame.deltas_at, self._row_delta)
+        return known
+
+    def every_rate(self, signal: SignalId) -> Numbers:
+        """`rate` of each row."""
+        known = self._rates.get(signal)
+        if known is None:
+            frame = self._frame
+            known = self._rates[signal] = self._spread(signal, frame.rates, frame.rates_at, self._row_rate)
+        return known
+
+    def every_value(self, signal: SignalId) -> Numbers:
+        """`value` of each row."""
+        known = self._values.get(signal)
         if known is None:
             frame = self._frame
             known = self._values[signal] = self._spread(signal, frame.levels, frame.levels_at, self._row_value)
-        return known[self.at]
+        return known
+
+    def constant(self, signal: SignalId) -> bool:
+        """Whether a signal has one value in all rows, which is its own."""
+        known = self._frame.capabilities.signals.get(signal)
+        return known is not None and known.behavior is Behavior.CONSTANT and (
+            known.scope.rank >= self._owners.scope.rank)
 
     def total(self, signal: SignalId) -> float | None:
         """See `columns.Inputs.total`."""
@@ -192,10 +225,14 @@ class Sweep:
 
     def together(self, *signals: SignalId) -> bool:
         """See `columns.Inputs.together`."""
+        return self.every_together(signals)[self.at]
+
+    def every_together(self, signals: tuple[SignalId, ...]) -> Sequence[bool]:
+        """`together` of each row."""
         known = self._together.get(signals)
         if known is None:
             known = self._together[signals] = self._compared(signals)
-        return known[self.at]
+        return known
 
     def text(self, signal: SignalId) -> str | None:
         """See `columns.Inputs.text`."""
@@ -269,3 +306,51 @@ class Sweep:
 
     def _row_value(self, instance: Instance, name: SignalId) -> float | None:
         return self._frame.inputs(instance.row).value(name)
+
+
+class BulkInputs:
+    """`columns.Inputs` that stands on all rows of a sweep at once: what it gives are `BulkNumbers`.
+
+    Raises:
+        RowsDifferError: by every method: a number is known in some rows only, or is asked for that is of one row.
+    """
+
+    __slots__ = ("_sweep",)
+
+    def __init__(self, sweep: Sweep) -> None:
+        self._sweep = sweep
+
+    def delta(self, signal: SignalId) -> float | None:
+        """See `columns.Inputs.delta`."""
+        return _bulk(self._sweep.every_delta(signal))
+
+    def rate(self, signal: SignalId) -> float | None:
+        """See `columns.Inputs.rate`."""
+        return _bulk(self._sweep.every_rate(signal))
+
+    def value(self, signal: SignalId) -> float | None:
+        """See `columns.Inputs.value`."""
+        values = self._sweep.every_value(signal)
+        return values[0] if self._sweep.constant(signal) else _bulk(values)
+
+    def together(self, *signals: SignalId) -> bool:
+        """See `columns.Inputs.together`."""
+        answers = self._sweep.every_together(signals)
+        first = answers[0]
+        if answers.count(first) != len(answers):
+            raise RowsDifferError
+        return first
+
+    def _refused(self, *_asked: object) -> NoReturn:
+        """A row's own."""
+        raise RowsDifferError
+
+    total = total_rate = text = elapsed = place = each = core_type = _refused
+
+
+def _bulk(items: Numbers) -> float | None:
+    if None not in items:
+        return cast("float", BulkNumbers(cast("Sequence[float]", items)))
+    if any(item is not None for item in items):
+        raise RowsDifferError
+    return None

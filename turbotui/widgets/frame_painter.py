@@ -186,21 +186,22 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
         blank = (" " * (slot.width + 1), StyleRole.DIM)
         standings = self._standings_of(frame, column, rows)
         values = frame.cells(column, rows)
-        plain = self.view.mark is None and not self._scaled(frame, column) and not frame.newer.late
-        texts = fast_numbers(column, values, slot.width) if plain else None
-        if texts is None:
+        plain = self.view.mark is None and not frame.newer.late and (
+            not self._scaled(frame, column) or frame.ran_throughout(column))
+        if not plain:
             return [
                 blank if standing is None else self._cell(frame, row, slot, standing)
                 for row, standing in zip(rows, standings, strict=True)
             ]
-        # nearly every column: as below, but with nothing to be looked up for a CPU
+        # nearly every column: as above, but with nothing to be looked up for a CPU
+        texts = fast_numbers(column, values, slot.width)
         segments: list[TextSegment] = []
         levels = self.levels.roles(frame, column, rows, values)
         alarming = column.thresholds is not None
         for row, standing, text, value, level in zip(rows, standings, texts, values, levels, strict=True):
             if standing is None:
                 segments.append(blank)
-            elif row.scope is not Scope.CPU:
+            elif text is None or row.scope is not Scope.CPU:
                 segments.append(self._cell(frame, row, slot, standing))
             elif alarming and (role := alarm(column, value)) is not None:
                 segments.append(alarmed(text[1:], role, standing))

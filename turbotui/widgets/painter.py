@@ -156,16 +156,16 @@ class Painter(ABC, Generic[F, C, K]):
         """The cells of one slot, one below the other."""
 
 
-def fast_numbers(column: Column[Any], values: Sequence[Value], width: int) -> list[str] | None:
-    """Values as `cell_text` writes them, with a blank before; None if some are no numbers, or too wide."""
+def fast_numbers(column: Column[Any], values: Sequence[Value], width: int) -> Sequence[str | None]:
+    """Values as `cell_text` writes them, with a blank before; None for what is no number, or too wide."""
     if column.decimals < 0 or column.hexadecimal:
-        return None
-    shape = f" %{width}.{column.decimals}f"
+        return [None] * len(values)
+    shape, outer = f" %{width}.{column.decimals}f", width + 1
     try:
-        texts = [shape % value for value in values]
+        return [text if len(text := shape % value) == outer else None for value in values]
     except TypeError:  # None, or a text
-        return None
-    return texts if all(len(text) == width + 1 for text in texts) else None
+        return [text if isinstance(value, int | float) and len(text := shape % value) == outer else None
+                for value in values]
 
 
 def alarmed(text: str, role: StyleRole, standing: StyleRole) -> TextSegment:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
+from operator import add
 
 from turbotui.quantities.catalog.formulas import percent
 from turbotui.quantities.columns import PERCENT, Category, CounterColumn, Inputs, Scale, Thresholds, Value
@@ -20,7 +22,7 @@ _NEEDS = ("stat.user", "stat.nice", "stat.system", "stat.idle", "stat.iowait")
 
 def _sum(row: Inputs, names: tuple[str, ...]) -> float | None:
     have = [value for name in names if (value := row.delta(f"stat.{name}")) is not None]
-    return sum(have) if have else None
+    return reduce(add, have) if have else None
 
 
 def _share(*names: str, less: tuple[str, ...] = ()) -> Callable[[Inputs], Value]:
