@@ -13,7 +13,7 @@ import time
 from turbotui.cli import main
 
 
-def _thread_seconds() -> dict[str, float]:
+def thread_seconds() -> dict[str, float]:
     """CPU seconds of every thread that runs now, by name."""
     seconds: dict[str, float] = {}
     for thread in threading.enumerate():
@@ -25,9 +25,9 @@ def _thread_seconds() -> dict[str, float]:
 
 def _report(path: str, warm_up: float, seconds: float) -> None:
     time.sleep(warm_up)
-    before, start = _thread_seconds(), time.monotonic()
+    before, start = thread_seconds(), time.monotonic()
     time.sleep(seconds)
-    after, end = _thread_seconds(), time.monotonic()
+    after, end = thread_seconds(), time.monotonic()
     shares = {name: 100.0 * (value - before.get(name, 0.0)) / (end - start) for name, value in after.items()}
     with open(path, "w", encoding="utf-8") as file:
         json.dump(shares, file)

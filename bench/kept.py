@@ -1,0 +1,72 @@
+"""The dashboard with the answers of earlier ticks in place of a model: what it costs by itself on a large machine.
+
+A simulated machine is computed while it is read. Here it is read for some ticks, whose answers are kept, and then
+they are given again, one a tick: what is measured begins with the second of them, for in the first counters go back.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from bench.child import thread_seconds
+from turbotui.cli import main
+from turbotui.sampling import sampler
+from turbotui.sampling.answers import Answer
+from turbotui.sampling.worker_pool import WorkerPool
+
+_SETTLED = 8  # ticks in which what is read still changes: the first screen, its columns, and what it looks at
+
+
+class _KeptPool(WorkerPool):
+    """A pool that reads so many ticks, and then gives them again."""
+
+    ticks = 0
+    again = threading.Event()
+    after: Callable[[], None] = staticmethod(lambda: None)
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._kept: list[tuple[list[Answer], frozenset[int]]] = []
+        self._seen = 0
+
+    async def ask(self, *arguments: Any, **words: Any) -> tuple[list[Answer], frozenset[int]]:
+        """Read, or give what was read."""
+        self._seen += 1
+        at = self._seen - _SETTLED - self.ticks - 1
+        if at < 0:
+            found = await super().ask(*arguments, **words)
+            if self._seen > _SETTLED:
+                self._kept.append(found)
+            return found
+        if at == 1:
+            self.again.set()
+        return self._kept[at % len(self._kept)]
+
+
+def _as_it_is(_sampler: sampler.Sampler) -> None:
+    """Look at no CPU set: to be asked for its files, the model would compute what has happened meanwhile."""
+
+
+def _report(path: str, seconds: float) -> None:
+    _KeptPool.again.wait()
+    time.sleep(0.5)  # between two ticks
+    before, start = thread_seconds(), time.monotonic()
+    time.sleep(seconds)
+    after, end = thread_seconds(), time.monotonic()
+    shares = {name: 100.0 * (value - before.get(name, 0.0)) / (end - start) for name, value in after.items()}
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(shares, file)
+
+
+if __name__ == "__main__":
+    report, count, *words = sys.argv[1:]
+    _KeptPool.ticks = int(count)
+    vars(sampler)["WorkerPool"] = _KeptPool
+    setattr(sampler.Sampler, "_new_topology", _as_it_is)  # noqa: B010 - it is no method of the class's own
+    threading.Thread(target=_report, args=(report, float(count) - 3.0), name="clock", daemon=True).start()
+    sys.exit(main(words))
