@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from subprocess import Popen
+from subprocess import PIPE, Popen
 from time import monotonic
 
 import pytest
@@ -27,6 +27,7 @@ from turbotui.machine.host import HostError, HostKind, PerfAttr
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.tasks.proc_facts import TaskLooks
 from turbotui.machine.tasks.run_queue import Waited
+from turbotui.machine.tasks.sleeping import sleeps_in
 from turbotui.machine.tasks.wait_times import WaitTimes
 from turbotui.machine.tasks.waiting import Waiting
 from turbotui.quantities.tables import Cell
@@ -39,7 +40,7 @@ from prochost import Content, ProcHost
 NO_RIGHT = Unavailable(Reason.NOT_PERMITTED, "no right to it")
 WAITED = Waited(queued=600_000_000, times=30, longest=90_000_000, pushed=20, held=0, storage=200_000_000,
                 asleep=100_000_000, pushers={7: 20})
-ALL_KNOWN = Waits(WAITED, pusher="hog")
+ALL_KNOWN = Waits(WAITED, pusher="hog", sleeping="poll")
 SWITCHES_ONLY = Waits(WAITED, 800_000_000, 40, "hog", why_no_wakeups=NO_RIGHT)
 SCHEDSTAT_ONLY = Waits(None, 800_000_000, 40, why_no_records=NO_RIGHT)
 
@@ -58,8 +59,9 @@ def test_all_columns_where_everything_is_known() -> None:
     values = {name: cell.value for name, cell in cells(ALL_KNOWN).items()}
     assert values == {"Wait%": pytest.approx(30.0), "WaitMean": pytest.approx(20.0), "WaitMax": pytest.approx(90.0),
                       "Pushed/s": pytest.approx(10.0), "PushedBy": "hog", "Storage%": pytest.approx(10.0),
-                      "Sleep%": pytest.approx(5.0), "WaitsFor": "CPU"}
-    assert not any(cell.estimated for cell in cells(ALL_KNOWN).values())
+                      "Sleep%": pytest.approx(5.0), "WaitsFor": "CPU", "SleepsIn": "poll"}
+    found = cells(ALL_KNOWN)
+    assert [name for name in found if found[name].estimated] == ["SleepsIn"]
 
 
 def test_without_wake_ups_schedstat_says_how_long_and_the_greatest_wait_is_marked() -> None:
@@ -74,7 +76,7 @@ def test_without_wake_ups_schedstat_says_how_long_and_the_greatest_wait_is_marke
 def test_schedstat_alone_says_how_long_and_everything_else_has_its_reason() -> None:
     found = cells(SCHEDSTAT_ONLY)
     assert found["Wait%"].value == pytest.approx(40.0)
-    rest = {name: cell for name, cell in found.items() if name not in {"Wait%", "WaitMean"}}
+    rest = {name: cell for name, cell in found.items() if name not in {"Wait%", "WaitMean", "SleepsIn"}}
     assert {cell.value for cell in rest.values()} == {None}
     assert {cell.why for cell in rest.values()} == {NO_RIGHT}
 
@@ -84,6 +86,27 @@ def test_schedstat_alone_says_how_long_and_everything_else_has_its_reason() -> N
     (Waited(asleep=900_000_000), "sleep"), (Waited(queued=1_000_000), "nothing")])
 def test_the_greatest_part_is_what_it_waits_for(waited: Waited, word: str) -> None:
     assert cells(Waits(waited))["WaitsFor"].value == word
+
+
+def test_sleep_is_told_by_what_it_was_seen_in_and_marked() -> None:
+    found = cells(Waits(Waited(asleep=900_000_000), sleeping="futex"))
+    assert (found["WaitsFor"].value, found["WaitsFor"].estimated) == ("futex", True)
+    awake = cells(Waits(Waited(queued=900_000_000), sleeping="futex"))
+    assert (awake["WaitsFor"].value, awake["WaitsFor"].estimated) == ("CPU", False)
+    both = waits_of_all([Waits(sleeping="poll"), Waits(sleeping="futex"), Waits(sleeping="futex"), Waits()])
+    assert both is not None
+    assert both.sleeping == "futex"
+
+
+@pytest.mark.parametrize(("wchan", "word"), [
+    ("futex_do_wait", "futex"), ("futex_wait_queue_me", "futex"), ("do_epoll_wait", "poll"),
+    ("poll_schedule_timeout.constprop.0", "poll"), ("hrtimer_nanosleep", "timer"), ("anon_pipe_read", "pipe"),
+    ("unix_stream_read_generic", "socket"), ("do_wait", "child"), ("folio_wait_bit_common", "storage"),
+    ("rcu_gp_fqs_loop", "rcu_gp_fqs_loop"), ("a_function_with_a_very_long_name", "a_function_with_a_ve"), ("0", ""),
+    ("", "")])
+def test_where_it_sleeps_is_said_in_a_word(wchan: str, word: str) -> None:
+    assert sleeps_in(ProcHost({"/proc/1/task/2/wchan": wchan}), 1, 2) == word
+    assert sleeps_in(ProcHost({}), 1, 2) == ""
 
 
 def test_before_the_first_whole_interval_each_cell_says_so() -> None:
@@ -96,7 +119,7 @@ def test_a_cell_can_be_explained() -> None:
     for column in TASK_COLUMNS:
         if WAIT in column.needs:
             assert isinstance(arithmetic_lines(column, inputs), list | tuple)
-            assert not is_estimate(column, inputs)
+            assert is_estimate(column, inputs) is (column.id == "SleepsIn")
 
 
 def test_waits_of_rows_are_added_and_who_pushed_most_is_named() -> None:
@@ -160,6 +183,18 @@ def test_schedstat_of_rows_interval_by_interval(waiting: Waiting) -> None:
     whole = of_row(watch, thread, whole=True)
     assert whole is not None
     assert (whole.delay, whole.slices) == (8_000, 3)
+
+
+def test_threads_are_asked_where_they_sleep_once_an_interval(waiting: Waiting) -> None:
+    host = Tasks(schedstat(1_000, 10) | {"/proc/1/task/1/wchan": "futex_do_wait"})
+    watch = WaitWatch(host, (0,), waiting, beginning=True)
+    for again in (False, True):
+        if not again:
+            watch.end_interval("one")
+        found = of_row(watch, [Thread(1, 1)], again=again)
+        assert found is not None
+        assert found.sleeping == "futex"
+    assert host.asked.count("/proc/1/task/1/wchan") == 1
 
 
 def test_an_interval_that_began_before_is_left_unknown(waiting: Waiting) -> None:
@@ -251,3 +286,22 @@ def test_the_verb_tells_waits_where_they_are_asked_for() -> None:
     assert done.tables[0]["tasks"][0]["values"].keys() >= WAIT_BY_ID.keys()
     plain = tasks("--format", "json", "--", "true")
     assert not plain.tables[0]["tasks"][0]["values"].keys() & WAIT_BY_ID.keys()
+
+
+LOCKED = "import threading\nlock = threading.Lock()\nlock.acquire()\nprint(flush=True)\nlock.acquire()"
+
+
+@pytest.mark.real
+@pytest.mark.skipif(not Path("/proc/self/wchan").exists(), reason="this kernel shows no wait channels")
+def test_a_thread_that_waits_for_a_lock_is_told_from_one_that_reads(waiting: Waiting) -> None:
+    """A futex by one look, as soon as the thread has got there."""
+    programs = {"futex": LOCKED, "pipe": "print(flush=True)\nimport sys\nsys.stdin.readline()"}
+    for word, program in programs.items():
+        with Popen([sys.executable, "-S", "-c", program], stdin=PIPE, stdout=PIPE) as child:  # noqa: S603 - ours
+            assert child.stdout is not None
+            child.stdout.readline()
+            end = monotonic() + PATIENCE
+            while (found := sleeps_in(LinuxHost(), child.pid, child.pid)) != word:
+                assert monotonic() < end, found
+                waiting.wait(0.01)
+            child.kill()

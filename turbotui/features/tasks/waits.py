@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import field, replace
 from typing import Final, NamedTuple
@@ -31,6 +32,7 @@ class Waits:
         delay: ns on run queues by schedstat; None where that was not read.
         slices: time slices by schedstat.
         pusher: name of the thread that took their CPUs most often; "" where nobody did.
+        sleeping: what most of them slept for when the interval ended; "" where none was met asleep.
         why_no_records: None where there are records of switches.
         why_no_wakeups: None where it is known when threads are woken, and what they slept for.
         why_no_delay: why `delay` is None, where it is.
@@ -40,6 +42,7 @@ class Waits:
     delay: int | None = None
     slices: int | None = None
     pusher: str = ""
+    sleeping: str = ""
     why_no_records: Unavailable | None = None
     why_no_wakeups: Unavailable | None = None
     why_no_delay: Unavailable = _NO_DELAY
@@ -68,12 +71,14 @@ def waits_of_all(parts: Sequence[Waits | None]) -> Waits | None:
     waited = [part.waited for part in known if part.waited is not None]
     delays = [part.delay for part in known if part.delay is not None]
     most = max(known, key=lambda part: -1 if part.waited is None else part.waited.pushed)
+    sleeping = Counter(part.sleeping for part in known if part.sleeping).most_common(1)
     return replace(
         known[0],
         waited=all_of(waited) if waited else None,
         delay=sum(delays) if delays else None,
         slices=sum(part.slices or 0 for part in known) if delays else None,
         pusher=most.pusher,
+        sleeping=sleeping[0][0] if sleeping else "",
     )
 
 
@@ -81,7 +86,7 @@ class WaitCell(NamedTuple):
     """A value of a row, and why it has none.
 
     Attributes:
-        partial: it is of waits after being pushed off a CPU alone.
+        partial: it is of waits after being pushed off a CPU alone, or inferred from one look.
     """
 
     value: Value
@@ -137,10 +142,20 @@ def _waits_for(waits: Waits, seconds: float) -> WaitCell:
         return WaitCell(None, waits.why_no_wakeups or waits.why_no_records)
     kinds = {"CPU": found.queued - found.held, "quota": found.held, "storage": found.storage, "sleep": found.asleep}
     most = max(kinds, key=kinds.__getitem__)
-    return WaitCell(most if kinds[most] > _LITTLE * 1e9 * seconds else "nothing")
+    if kinds[most] <= _LITTLE * 1e9 * seconds:
+        return WaitCell("nothing")
+    return WaitCell(waits.sleeping, partial=True) if most == "sleep" and waits.sleeping else WaitCell(most)
+
+
+def _sleeps_in(waits: Waits, _seconds: float) -> WaitCell:
+    return WaitCell(waits.sleeping, partial=True) if waits.sleeping else WaitCell(
+        None, _SIMULATED if waits is SIMULATED else _AWAKE)
 
 
 _NEVER: Final = Unavailable(Reason.NEVER_RAN, "it did not get a CPU in this interval")
+_AWAKE: Final = Unavailable(
+    Reason.NOT_READ, "/proc/PID/task/TID/wchan: it was not asleep when the interval ended, or this user may not look",
+    "run as root to see tasks of others")
 _NOBODY: Final = Unavailable(Reason.NEVER_RAN, "nobody took its CPU while it could have run on")
 
 
@@ -180,12 +195,16 @@ WAIT_FACTS: Final[tuple[WaitFact, ...]] = (
     WaitFact("Storage%", "%", 1, 8, "time that it waited uninterruptibly (state D), mostly for storage"),
     WaitFact("Sleep%", "%", 1, 6, "time that it slept: until a lock (futex), a timer, input or another task woke it"),
     WaitFact("WaitsFor", "", -1, 8, "what it waited for longest: a CPU, storage, sleep, or its quota, by the time that "
-             "it could run while its CPU had nothing to do"),
+             "it could run while its CPU had nothing to do; ~ instead of sleep what SleepsIn says"),
+    WaitFact("SleepsIn", "", -1, 8, "what it slept for when the interval ended: a futex (a lock of programs), poll, timer, "
+             "pipe, socket, child, signal, storage, else the kernel's function; ~ for it is inferred from one look",
+             "proc_pid_wchan(5)"),
 )
 _SIMULATED: Final = Unavailable(Reason.NO_HARDWARE, "tasks of a simulated machine wait for nothing that is recorded")
 SIMULATED: Final = Waits(why_no_records=_SIMULATED, why_no_wakeups=_SIMULATED, why_no_delay=_SIMULATED)
 """What is said of tasks that are simulated."""
 _CELLS: Final = dict(zip((fact.id for fact in WAIT_FACTS),
-                         (_wait, _mean, _greatest, _pushed, _pusher, _storage, _asleep, _waits_for), strict=True))
+                         (_wait, _mean, _greatest, _pushed, _pusher, _storage, _asleep, _waits_for,
+                          _sleeps_in), strict=True))
 WAIT_BY_ID: Final = {fact.id: fact for fact in WAIT_FACTS}
 """By the names of the columns; while one of them is shown, waits are read."""

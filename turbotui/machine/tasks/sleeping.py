@@ -1,0 +1,40 @@
+"""Where a thread sleeps: the kernel function that /proc/PID/task/TID/wchan names, in a word for people.
+
+One look, at the instant of reading: of a thread that sleeps often it is where it sleeps mostly, no more. The kernel
+shows it to those who may trace the thread (fs/proc/base.c, proc_pid_wchan), and "0" to others and of those that run.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from turbotui.machine.host import Host, HostError
+from turbotui.untrusted import one_line
+
+_WORDS: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
+    (("futex_",), "futex"),
+    (("do_epoll_wait", "ep_poll", "poll_schedule"), "poll"),
+    (("hrtimer_nanosleep", "do_nanosleep"), "timer"),
+    (("pipe_", "anon_pipe_"), "pipe"),
+    (("wait_woken", "inet_csk_", "unix_", "sk_wait", "tcp_", "__skb_wait", "skb_wait"), "socket"),
+    (("do_wait",), "child"),
+    (("do_sigtimedwait", "sigsuspend", "do_pause", "__do_sys_pause"), "signal"),
+    (("io_cqring_wait",), "io_uring"),
+    (("io_schedule", "folio_wait", "wait_on_page", "blk_", "submit_bio", "jbd2_", "__wait_on_buffer"), "storage"),
+    (("rwsem_", "down_", "__mutex_lock"), "kernel lock"),
+)
+"""Beginnings of names of functions of Linux 5.10 to 6.18 (kernel/futex, fs/eventpoll.c, fs/select.c, fs/pipe.c,
+net/core, kernel/exit.c, kernel/signal.c, io_uring, mm/filemap.c, kernel/locking), and what those wait for."""
+_WIDEST: Final = 20
+
+
+def sleeps_in(host: Host, pid: int, tid: int) -> str:
+    """What a thread sleeps for now, or the kernel function where no word is known; "" where nothing is told."""
+    try:
+        name = host.read_text(f"/proc/{pid}/task/{tid}/wchan").strip()
+    except HostError:
+        return ""
+    if name in ("", "0"):
+        return ""
+    word = next((word for starts, word in _WORDS if name.startswith(starts)), None)
+    return one_line(name)[:_WIDEST] if word is None else word
