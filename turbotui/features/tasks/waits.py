@@ -196,8 +196,8 @@ WAIT_FACTS: Final[tuple[WaitFact, ...]] = (
     WaitFact("Sleep%", "%", 1, 6, "time that it slept: until a lock (futex), a timer, input or another task woke it"),
     WaitFact("WaitsFor", "", -1, 8, "what it waited for longest: a CPU, storage, sleep, or its quota, by the time that "
              "it could run while its CPU had nothing to do; ~ instead of sleep what SleepsIn says"),
-    WaitFact("SleepsIn", "", -1, 8, "what it slept for when the interval ended: a futex (a lock of programs), poll, timer, "
-             "pipe, socket, child, signal, storage, else the kernel's function; ~ for it is inferred from one look",
+    WaitFact("SleepsIn", "", -1, 8, "what it slept for when the interval ended: a futex (a lock of programs), poll, "
+             "timer, pipe, socket, child, signal, storage, else the kernel's function; ~: it is inferred from one look",
              "proc_pid_wchan(5)"),
 )
 _SIMULATED: Final = Unavailable(Reason.NO_HARDWARE, "tasks of a simulated machine wait for nothing that is recorded")
