@@ -88,6 +88,8 @@ MAP = Place("3", Where.MAP, _MANY, (160, 24), r"(?m)^ cpu 0 · .*· Busy% \d", {
     "column_right": Promise("coloured by Bzy_MHz", undo=("<",)),
     "explain": Promise("Δmperf", undo=ESC),
     "point": Promise("only what ran on CPU 0", undo=ESC),
+    "search": Promise(_cpu("62"), typed=("62",), undo=ESC),
+    "search_next": Promise(_cpu(r"(?!1 )\d+"), first=("/", "1", "Enter"), now=_cpu("1")),
 })
 
 
@@ -101,6 +103,9 @@ POWER = Place("4", Where.POWER, _SAPPHIRE, (160, 45), r"(?m)^ PkgWatt  package 0
     **moves(_watt("package 1"), _MACHINE), **pages(_MACHINE, _MACHINE, _watt("package 0", r"\S+")),
     **there_and_back("left", "right", _watt("package 0", "(PL1|PkgTmp)")),  # the first frame knows no limits
     "explain": Promise("PkgWatt · package 0 · ", undo=ESC),
+    "search": Promise(_watt("package 0", "PkgTmp"), typed=("pkgtmp",), undo=ESC),
+    "search_next": Promise(_watt("package 1", "PkgTmp"), first=("/", "pkgtmp", "Enter"),
+                           now=_watt("package 0", "PkgTmp")),
 }, calm=("Home", "Left", "Left", "Left", "Left"))
 
 # Uncore
@@ -231,7 +236,7 @@ ROOFLINE = Place("6", Where.ROOFLINE, ("sapphire-2s",), (160, 36), r"(?m)^ past:
     **_MENU, **_GRAPH,
     "columns": Promise("type to search", undo=ESC),
     "arrange": Promise("← → move", undo=ESC),
-    "search": Promise("nothing matches nowhere", typed=("nowhere",), undo=ESC),
+    "search": Promise("Nothing matches nowhere", typed=("nowhere",), undo=ESC),
     "search_next": Promise(compared=another_row, first=("/", "core", "Enter"), now=_ROW, undo=_BUSIEST),
     "filter": Promise(r"filter AI>0: \d+ rows", typed=("AI>0",), undo=ESC),
     "sort_next": Promise("GB/s[▲▼]", undo=("<",)),
@@ -330,6 +335,8 @@ _NO_CURSOR = r"(?m)^ arrows choose a number"
 OVERVIEW = Place("0", Where.OVERVIEW, _SAPPHIRE, (160, 36), _NO_CURSOR, {
     **_GRAPH,
     "explain": Promise("Δmperf", undo=ESC),
+    "search": Promise(_cell("cpu 62"), typed=("62",), undo=ESC),
+    "search_next": Promise(_cell(r"cpu (?!0 )\d+"), first=("/", "cpu", "Enter"), now=_BUSY_0),
     "overview_up": Promise(_BUSY_0, first=("Down", "Down"), now=_cell("cpu 1")),
     "overview_down": Promise(_cell("cpu 1"), first=("Down",), now=_BUSY_0),
     "overview_left": Promise(_BUSY_0, first=("Down", "Right"), now=_cell("cpu 0", "Bzy_MHz")),

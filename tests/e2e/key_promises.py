@@ -119,7 +119,7 @@ EVERYWHERE = {
     "shorter": Promise("interval 30 s", undo=("+",)),
     "reset": Promise("least, greatest and mean start anew"),
     "tcc": Promise("TCC target in °C", undo=ESC),
-    "copy": Promise(r"(?m)^ (Copied|This terminal takes nothing)"),
+    "copy": Promise(r"(?m)^ (Copied|Not copied)"),
     "save_screen": Promise(r"(?m)^ Saved turbotui-\w+-\d{8}-\d{6}(-\d+)?\.svg and \.txt in /"),
     "theme": Promise("theme contrast", undo=("T", "T")),
     "past_back": Promise(_PAST, undo=("BSpace",)),

@@ -68,6 +68,7 @@ _POINTING = (Where.TABLE, Where.MAP, Where.TASKS)
 _SORT = (*_ROW_TABLES, Where.MAP)
 _ROOFLINE = (Where.ROOFLINE,)
 _POINTED = (*_SORT, Where.POWER, Where.OVERVIEW)
+_SEARCHED = (*_ROW_TABLES, Where.MAP, Where.POWER, Where.OVERVIEW)
 _GRAPHED = (*_MEASURED, Where.MAP, Where.POWER, Where.OVERVIEW)
 _GRIDS = (*_ARROWS, Where.MAP, Where.UNCORE)
 _SIDEWAYS = (*_ARROWS, Where.POWER)
@@ -93,10 +94,10 @@ ACTIONS: tuple[Action, ...] = (
            _ROW_TABLES),
     Action("category", "category", ("c",), "c", "Then a letter: show or hide a category of columns.", "", _TABLE),
     Action(
-        "search", "search", ("slash", "f3"), "/ F3", "Find a row as you type: a CPU, a core, a name.", "find",
-        _ROW_TABLES, rank=2,
+        "search", "search", ("slash", "f3"), "/ F3", "Find as you type: a row, a CPU, a name, a panel.", "find",
+        _SEARCHED, rank=2,
     ),
-    Action("search_next", "search_next", ("n",), "n", "Find the next one.", "", _ROW_TABLES),
+    Action("search_next", "search_next", ("n",), "n", "Find the next one.", "", _SEARCHED),
     Action(
         "filter",
         "filter",

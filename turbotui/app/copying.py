@@ -15,9 +15,9 @@ class Clipboard(Enum):
     """Whether a terminal takes what programs copy. The value begins the sentence about it."""
 
     TAKES = "Copied"
-    MAY = "Copied, if this terminal lets programs copy (OSC 52)"
-    TMUX = 'Copied, if tmux may ("set -s set-clipboard on" in ~/.tmux.conf)'
-    NEVER = "This terminal takes nothing from programs (OSC 52): mark it with the mouse"
+    MAY = "Copied, if this terminal lets programs (OSC 52)"
+    TMUX = "Copied, if tmux has set-clipboard on"
+    NEVER = "Not copied: this terminal takes nothing from programs (OSC 52), but from the mouse"
 
 
 _KNOWN: Final[tuple[tuple[str, str, Clipboard], ...]] = (

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
+from textual import events
 from textual.binding import Binding, BindingType
+from textual.widget import Widget
+from textual.widgets import Input
 
 from turbotui.app.actions import ACTIONS, Action, Where, actions_of
 from turbotui.app.list_window import MenuWindow
 from turbotui.app.watch import Watch
+from turbotui.untrusted import one_line
 from turbotui.widgets.cells import (
     MARK_AMBER,
     MARK_DISPUTED,
@@ -21,18 +27,39 @@ from turbotui.widgets.cells import (
 )
 from turbotui.widgets.listing import Item, Listing
 
+_NARROWEST = 20
+"""Characters of a line, however narrow the window is."""
+
 MARKS: tuple[tuple[str, str], ...] = (
-    (UNKNOWN, "unknown; e says why, and what would help. Never 0."),
-    (MARK_AMBER, "past the first threshold."),
-    (MARK_RED, "past the second threshold."),
-    (MARK_ESTIMATED, "estimated: the counter ran part of the interval and was scaled."),
-    (MARK_OLD, "old: a CPU behind it did not answer in time; a longer interval (+) helps."),
-    (MARK_PARTIAL, "partial: a CPU inside this row did not answer."),
-    (MARK_DISPUTED, "disputed: another counter contradicts this one; e shows both."),
-    ("dim", "a core's or package's value, said again on its other CPUs."),
-    ("•", "tagged."),
-    ("›", "more columns than fit: → goes there."),
+    (UNKNOWN, "Unknown; e says why, and what would help. Never 0."),
+    (MARK_AMBER, "Past the first threshold."),
+    (MARK_RED, "Past the second threshold."),
+    (MARK_ESTIMATED, "Estimated: the counter ran part of the interval and was scaled."),
+    (MARK_OLD, "Old: a CPU behind it did not answer in time; a longer interval (+) helps."),
+    (MARK_PARTIAL, "Partial: a CPU inside this row did not answer."),
+    (MARK_DISPUTED, "Disputed: another counter contradicts this one; e shows both."),
+    ("dim", "A core's or package's value, said again on its other CPUs."),
+    ("coloured", "How much a value is of what is possible, in nine steps from cool and dim to warm and bright."),
+    ("•", "Tagged, or lit by i: a task ran there."),
+    ("›", "More columns than fit: → goes there."),
+    ("Σ", "A sum over the rows below it, or over the tagged ones."),
 )
+"""Marks in and around cells."""
+
+STATES: tuple[tuple[str, str], ...] = (
+    ("SIMULATED", "A model stands for a machine (--machine): no number was measured."),
+    ("RECORDED", "The files of another machine, or of another time, are shown: no number is of this machine."),
+    ("PAST", "A moment of the past is shown; backspace returns to now."),
+    ("PAUSED", "The picture stands still, measuring goes on; p goes on with the picture."),
+    ("DIFFERENCES", "Cells say how much changed since a moment; b shows values again."),
+    ("● REC", "A recording is written; ctrl+r ends it. NOT RECORDING: it cannot be written any more."),
+    ("LATE", "CPUs did not answer in time, and their numbers are old; a longer interval (+) helps."),
+    ("filter", "Rows that do not pass the filter are hidden; \\ changes it."),
+    ("TCC … BY HAND", "Temperatures count down from what D was told: where the thermal control circuit slows it down."),
+    ("own", "What turbotui itself takes: of one CPU, of memory, and of time to read everything once."),
+    ("#", "The number of the interval that is shown; the seconds before it are how long that was."),
+)
+"""Words in capital letters at the edges of the screen, and what stands beside them."""
 
 
 def help_items(watch: Watch, screens: tuple[tuple[str, str, str], ...], here: Where | None = None,
@@ -60,9 +87,11 @@ def help_items(watch: Watch, screens: tuple[tuple[str, str, str], ...], here: Wh
             for _, number, word in screens:
                 items.append(Item(((f"  {number:<12}", StyleRole.KEY), (f"Screen: {word}.", StyleRole.PLAIN))))
         items.append(Item(()))
-    items.append(Item((("Marks", StyleRole.SORTED),)))
-    items += [Item(((f"  {mark:<12}", StyleRole.KEY), (text, StyleRole.PLAIN))) for mark, text in MARKS]
-    items += [Item(()), Item((("Columns of this machine (C shows all, with reasons)", StyleRole.SORTED),))]
+    for heading, table in (("Marks", MARKS), ("Words at the edges of the screen", STATES)):
+        items.append(Item(((heading, StyleRole.SORTED),)))
+        items += [Item(((f"  {mark:<14}", StyleRole.KEY), (text, StyleRole.PLAIN))) for mark, text in table]
+        items.append(Item(()))
+    items += [Item((("Columns of this machine (C shows all, with reasons)", StyleRole.SORTED),))]
     columns = [column for column in watch.session.catalog.columns if watch.why_absent(column) is None]
     wide = max((len(column.id) for column in columns), default=0) + 2
     for column in columns:
@@ -71,22 +100,58 @@ def help_items(watch: Watch, screens: tuple[tuple[str, str, str], ...], here: Wh
     return items
 
 
-class Help(MenuWindow[None]):
-    """Window with the keys and the columns."""
+def matching(items: Sequence[Item], text: str) -> list[Item]:
+    """The lines that have every word of a text in any case, below their headings; all lines for no text."""
+    words = text.lower().split()
+    if not words:
+        return list(items)
+    found: list[Item] = []
+    heading: Item | None = None
+    for item in items:
+        if len(item.segments) == 1:
+            heading = item
+        elif item.segments and all(word in _text_of(item) for word in words):
+            if heading is not None:
+                found += [*([Item(())] if found else []), heading]
+                heading = None
+            found.append(item)
+    return found or [Item(((f"Nothing matches {one_line(text)}: Esc shows everything", StyleRole.PLAIN),))]
 
+
+def _text_of(item: Item) -> str:
+    return "".join(text for text, _ in item.segments).lower()
+
+
+def _laid_out(item: Item, width: int) -> list[Item]:
+    """A line as so many as it needs, the others below its text."""
+    if len(item.segments) < 2:
+        return [item]
+    key, (text, role) = item.segments
+    indent = len(key[0])
+    first, *others = textwrap.wrap(text, max(_NARROWEST, width - indent)) or [""]
+    return [Item((key, (first, role))), *(Item(((" " * indent, role), (line, role))) for line in others)]
+
+
+class Help(MenuWindow[None]):
+    """Window with the keys and the columns, which can be searched."""
+
+    AUTO_FOCUS: ClassVar[str | None] = ""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "page(1)", "page down", show=False),
         Binding("home", "move(-100000)", "top", show=False),
         Binding("end", "move(100000)", "bottom", show=False),
+        Binding("slash,f3", "search", "search", show=False),
         Binding("question_mark,f1", "close", "close", show=False),
     ]
 
     DEFAULT_CSS = """
     Help > .window { height: 90%; max-width: 110; }
+    Help Input { display: none; }
+    Help.-searching Input { display: block; }
     """
 
     heading = "keys and columns"
-    hint = "↓ PgDn scroll · Esc close"
+    hint = "/ search · ↓ PgDn scroll · Esc close"
     page = 20
 
     def __init__(self, watch: Watch, screens: tuple[tuple[str, str, str], ...], here: Where | None = None) -> None:
@@ -94,7 +159,47 @@ class Help(MenuWindow[None]):
         self._watch = watch
         self._screens = screens
         self._here = here
+        self._items: list[Item] = []
+
+    def parts(self) -> Iterable[Widget]:
+        """See `ListingWindow.parts`: the field that / shows, and the lines."""
+        return (Input(placeholder="search keys, marks and columns", select_on_focus=False), Listing())
 
     def on_mount(self) -> None:
         """Fill the window with keys and columns."""
-        self.query_one(Listing).show(help_items(self._watch, self._screens, self._here, actions_of(self.app)))
+        self._items = help_items(self._watch, self._screens, self._here, actions_of(self.app))
+        self.query_one(Input).cursor_blink = False
+        self._fill()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Lay the lines out for the width, which is known after the first layout."""
+        del event
+        self.call_after_refresh(self._fill)
+
+    def _fill(self) -> None:
+        listing = self.query_one(Listing)
+        found = matching(self._items, self.query_one(Input).value)
+        listing.show([line for item in found for line in _laid_out(item, listing.size.width - 1)])
+
+    def action_search(self) -> None:
+        """Have letters go to the field."""
+        self.add_class("-searching")
+        self.query_one(Input).focus()
+
+    def on_input_changed(self) -> None:
+        """Show the lines that match."""
+        self._fill()
+        self.query_one(Listing).scroll_to(y=0, animate=False, immediate=True)
+
+    def on_input_submitted(self) -> None:
+        """Keep the lines, and give the keys back to the window."""
+        self.set_focus(None)
+
+    def action_close(self) -> None:
+        """Show all lines again; close where all are shown."""
+        if self.has_class("-searching"):
+            self.remove_class("-searching")
+            self.query_one(Input).value = ""
+            self.set_focus(None)
+        else:
+            super().action_close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import ClassVar, Generic
 
@@ -15,7 +15,7 @@ from turbotui.app.explain import Explain
 from turbotui.app.filter_prompt import filter_prompt
 from turbotui.app.graph import Graph
 from turbotui.app.one_cell import OneCell
-from turbotui.app.prompt import Prompt
+from turbotui.app.searching import SearchScreen
 from turbotui.app.sort_menu import SortMenu
 from turbotui.app.watch import Watch
 from turbotui.quantities.tables import C, K
@@ -31,7 +31,7 @@ from turbotui.widgets.table_view import TableView
 from turbotui.widgets.table_widget import TableWidget
 
 
-class TableKeys(ArrangedTable[F, C, K], Generic[F, C, K]):
+class TableKeys(ArrangedTable[F, C, K], SearchScreen, Generic[F, C, K]):
     """A screen with a table, shown as its `TableView` says; whoever changes that makes a new one.
 
     Attributes:
@@ -44,7 +44,6 @@ class TableKeys(ArrangedTable[F, C, K], Generic[F, C, K]):
 
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
-        self._query = ""
         self._table: TableWidget[F, C, K] = self.new_table()
 
     @abstractmethod
@@ -247,28 +246,19 @@ class TableKeys(ArrangedTable[F, C, K], Generic[F, C, K]):
     # Search and filter
 
     def find(self, text: str, *, after: bool = False) -> bool:
-        """Go to the first row with a text, from the cursor on (with `after`: behind it) and around; false for none."""
+        """See `SearchScreen.find`: the first row with the text."""
         return self._table.find(text, after=after)
 
-    def action_search(self) -> None:
-        """Find as one types; Enter keeps the place, Esc goes back."""
+    def way_back(self) -> Callable[[], None]:
+        """See `SearchScreen.way_back`: to the row, in its table."""
         table, start = self._table, self._table.cursor
 
-        def typed(text: str) -> str:
-            self._query = text
-            return "" if not text or self.find(text) else f"nothing matches {text}"
-
-        def done(text: str | None) -> None:
-            if text is None and start is not None:
+        def back() -> None:
+            if start is not None:
                 self.enter(table)
                 table.select(start)
 
-        self.app.push_screen(Prompt("find", "", typed), done)
-
-    def action_search_next(self) -> None:
-        """Move the cursor to the next match of the last search."""
-        if self._query and not self.find(self._query, after=True):
-            self.notice(f"nothing matches {self._query}")
+        return back
 
     def action_filter(self) -> None:
         """Filter as one types; Enter keeps it, Esc restores what was there, an empty one shows all rows."""

@@ -16,6 +16,34 @@ from turbotui.widgets.panel import Panel, PanelPosition, Target, panel_line, pla
 from turbotui.widgets.styled_scroll import StyledScroll
 
 
+@dataclass(frozen=True, slots=True)
+class NamedPlace:
+    """A number of a panel, for whoever looks for it.
+
+    Attributes:
+        panel: by its place.
+        target: which of the panel's numbers.
+        words: its column and row, and the lines that it stands on.
+    """
+
+    panel: int
+    target: int
+    words: str
+
+
+def _named(at: int, panel: Panel) -> list[NamedPlace]:
+    """The numbers of a panel; a line without one belongs to the number above it."""
+    texts: dict[int, list[str]] = {}
+    last = 0
+    for line in panel.lines:
+        targets = list(dict.fromkeys(panel.targets.index(span.target) for span in line if span.target is not None))
+        last = targets[-1] if targets else last
+        for target in targets or [last]:
+            texts.setdefault(target, []).append("".join(span.text for span in line))
+    return [NamedPlace(at, target, " ".join([panel.title, column.id, *texts.get(target, ())]))
+            for target, (column, _row) in enumerate(panel.targets)]
+
+
 class PanelGrid(StyledScroll):
     """Draws panels; a line that stays the same is not drawn again.
 
@@ -57,6 +85,22 @@ class PanelGrid(StyledScroll):
             return None
         targets = self.panels[self.at].targets
         return targets[min(self._chosen.get(self.at, 0), len(targets) - 1)] if targets else None
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """The panel with the cursor, and which of its numbers the cursor is on."""
+        return self.at, self._chosen.get(self.at, 0)
+
+    @property
+    def places(self) -> list[NamedPlace]:
+        """Every number, with the words around it."""
+        return [place for at, panel in enumerate(self.panels) for place in _named(at, panel)]
+
+    def choose(self, panel: int, target: int) -> None:
+        """Put the cursor on one of the numbers of a panel."""
+        if panel < len(self.panels):
+            self._chosen[panel] = target
+            self._go(panel)
 
     @property
     def text(self) -> str:

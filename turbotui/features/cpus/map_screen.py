@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
 from textual.widget import Widget
 
 from turbotui.app import scales
 from turbotui.app.actions import Where, bindings_for
-from turbotui.app.base import WatchScreen
 from turbotui.app.explain import Explain
 from turbotui.app.graph import Graph
 from turbotui.app.one_cell import FrameCell, cell_said
+from turbotui.app.searching import SearchScreen, next_match
 from turbotui.app.sort_menu import SortMenu
 from turbotui.app.watch import Watch
 from turbotui.quantities.columns import CounterColumn
@@ -22,8 +22,11 @@ from turbotui.widgets.cells import said
 from turbotui.widgets.heat_map import HeatMap
 from turbotui.widgets.painter import nice_top
 
+_AROUND = (Scope.CORE, Scope.L3, Scope.NODE, Scope.DIE, Scope.PACKAGE)
+"""What a CPU lies in, by which it is found."""
 
-class MapScreen(WatchScreen):
+
+class MapScreen(SearchScreen):
     """Screen with a map of all CPUs; the CPU under the cursor is read out on the status line."""
 
     where: ClassVar[Where] = Where.MAP
@@ -145,6 +148,27 @@ class MapScreen(WatchScreen):
     def action_end(self, by: int) -> None:
         """Move the cursor to the first or last CPU."""
         self._map.step(by * 1_000_000)
+
+    def find(self, text: str, *, after: bool = False) -> bool:
+        """See `SearchScreen.find`: a CPU by its number, or by what it lies in."""
+        frame, cpu = self.watch_state.frame, self._map.cpu
+        if frame is None or cpu is None:
+            return False
+        topology = frame.topology
+        around = [scope for scope in _AROUND if topology.varies(scope)]
+        names = [" · ".join([row_name(topology, cpu_row(one)), f"{topology.places[one].core_type or ''} core",
+                             *(row_name(topology, topology.row(scope, one)) for scope in around)])
+                 for one in topology.cpus]
+        here = topology.cpus.index(cpu) if cpu in topology.places else 0
+        found = next_match(names, text, here + after)
+        if found is not None:
+            self._map.select(topology.cpus[found])
+        return found is not None
+
+    def way_back(self) -> Callable[[], None]:
+        """See `SearchScreen.way_back`."""
+        cpu = self._map.cpu
+        return lambda: None if cpu is None else self._map.select(cpu)
 
     def action_explain(self) -> None:
         """Explain the value under the cursor."""

@@ -8,6 +8,10 @@ from textual import events
 from textual.message import Message
 
 from turbotui.dataclass import dataclass
+from turbotui.machine.topology import Topology
+from turbotui.quantities.scope import Scope
+from turbotui.tables.row_names import row_name
+from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.painter import merged
 from turbotui.widgets.panel import Line, Target
 from turbotui.widgets.segment_lines import SegmentLines
@@ -15,12 +19,29 @@ from turbotui.widgets.segment_lines import SegmentLines
 
 @dataclass(frozen=True, slots=True)
 class CellPlace:
-    """Where a cell is drawn."""
+    """Where a cell is drawn.
+
+    Attributes:
+        letters: the words among what is drawn, without its numbers.
+    """
 
     x: int
     y: int
     width: int
     target: Target
+    letters: str = ""
+
+    @property
+    def key(self) -> Target:
+        """What a cursor on it is known by."""
+        return self.target
+
+    def name(self, topology: Topology) -> str:
+        """What it is found by: row, column and the words beside the number; of a core its CPUs, too."""
+        column, row = self.target
+        core = topology.instance(row) if row.scope is Scope.CORE else None
+        cpus = () if core is None else (f"cpu {cpu}" for cpu in core.cpus)
+        return " ".join([row_name(topology, row), *cpus, column.id, self.letters])
 
 
 def places_of(lines: Sequence[Line]) -> list[CellPlace]:
@@ -32,11 +53,47 @@ def places_of(lines: Sequence[Line]) -> list[CellPlace]:
             if span.target is not None:
                 last = found[-1] if found else None
                 if last is not None and last.y == y and last.target == span.target and last.x + last.width == x:
-                    found[-1] = CellPlace(last.x, y, last.width + len(span.text), span.target)
+                    found[-1] = CellPlace(last.x, y, last.width + len(span.text), span.target,
+                                          last.letters + _letters(span.text))
                 else:
-                    found.append(CellPlace(x, y, len(span.text), span.target))
+                    found.append(CellPlace(x, y, len(span.text), span.target, _letters(span.text)))
             x += len(span.text)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class TextPlace:
+    """Where words are drawn that are no number."""
+
+    x: int
+    y: int
+    text: str
+
+    @property
+    def key(self) -> str:
+        """What a light on it is known by."""
+        return self.text
+
+    def name(self, topology: Topology) -> str:
+        """What it is found by."""
+        del topology
+        return self.text
+
+
+def texts_of(lines: Sequence[Line]) -> list[TextPlace]:
+    """Where words are drawn: titles, names of processes, sentences."""
+    found: list[TextPlace] = []
+    for y, line in enumerate(lines):
+        x = 0
+        for span in line:
+            if span.target is None and any(char.isalpha() for char in span.text):
+                found.append(TextPlace(x, y, span.text))
+            x += len(span.text)
+    return found
+
+
+def _letters(text: str) -> str:
+    return "".join(char if char.isalpha() else " " for char in text)
 
 
 def nearest(places: Sequence[CellPlace], here: CellPlace, across: int, down: int) -> CellPlace | None:
@@ -77,10 +134,16 @@ class OverviewLines(SegmentLines):
         self._resized = resized
         self.lines: Sequence[Line] = ()
 
-    def show_lines(self, lines: Sequence[Line]) -> None:
-        """Show these lines."""
+    def show_lines(self, lines: Sequence[Line], lit: str = "") -> None:
+        """Show these lines.
+
+        Args:
+            lines: from the top.
+            lit: the words that were looked for; "" for none.
+        """
         self.lines = lines
-        self.show([merged([(span.text, span.role) for span in line]) for line in lines])
+        self.show([merged([(span.text, StyleRole.CELL if lit and span.text == lit and span.target is None
+                            else span.role) for span in line]) for line in lines])
 
     def on_resize(self) -> None:
         """Have the lines made for the new size."""

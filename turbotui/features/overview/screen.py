@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
 from textual.widget import Widget
 
 from turbotui.app.actions import Where, bindings_for
-from turbotui.app.base import WatchScreen
+from turbotui.app.searching import SearchScreen, next_match
 from turbotui.app.watch import Watch
 from turbotui.app.watched import FarSession
 from turbotui.features.overview.charts import chart_sources
 from turbotui.features.overview.core_map import first_cpu
 from turbotui.features.overview.cpu_numbers import cpu_numbers
-from turbotui.features.overview.lines import CellPlace, OverviewLines, nearest, places_of
+from turbotui.features.overview.lines import CellPlace, OverviewLines, TextPlace, nearest, places_of, texts_of
 from turbotui.features.overview.painter import OverviewPainter, OverviewScene
 from turbotui.features.overview.top_tasks import ProcessLook, look
 from turbotui.features.overview.verdict import Judge, OverviewVerdict
@@ -37,7 +37,7 @@ _COPIED = 1_000
 """Characters of a verdict that is copied: all of it."""
 
 
-class OverviewScreen(WatchScreen):
+class OverviewScreen(SearchScreen):
     """Verdict, charts of the whole machine, every CPU, and who keeps them busy."""
 
     where: ClassVar[Where] = Where.OVERVIEW
@@ -58,6 +58,7 @@ class OverviewScreen(WatchScreen):
         self._has_tasks = session.machine.host.kind is not HostKind.RECORDED and not isinstance(session, FarSession)
         self._judge = Judge(session.catalog, session.machine.host if self._has_tasks else None)
         self._cursor: Target | None = None
+        self._lit = ""
         self._noted: object = None
         self._mute = ""
         cpus = session.machine.topology.cpus
@@ -119,7 +120,7 @@ class OverviewScreen(WatchScreen):
         scene = OverviewScene(frame, watch.history, None if watch.in_past else self._look, self._has_tasks,
                       watch.interval if frame.seconds is None else frame.seconds, watch.levels,
                       self._cursor, self._note())
-        self._lines.show_lines(self._painter.lines(scene, size.width, size.height))
+        self._lines.show_lines(self._painter.lines(scene, size.width, size.height), self._lit)
 
     def _note(self) -> str:
         """How many sources of numbers cannot be read here; counted once for what probing found."""
@@ -153,6 +154,8 @@ class OverviewScreen(WatchScreen):
         frame = self.watch_state.frame
         if frame is None:
             return "waiting for the first reading"
+        if self._cursor is None and self._lit:
+            return f"{self._lit.strip()} · found by /; Esc drops it"
         if self._cursor is None:
             return "arrows choose a number: e explains it, g shows its past, Enter opens its CPU"
         column, row = self._cursor
@@ -197,8 +200,8 @@ class OverviewScreen(WatchScreen):
         """Where the cursor comes from nowhere: the first CPU."""
         return next((place for place in places if place.target[1].scope is not Scope.SYSTEM), places[0])
 
-    def _select(self, target: Target | None) -> None:
-        self._cursor = target
+    def _select(self, target: Target | None, lit: str = "") -> None:
+        self._cursor, self._lit = target, lit
         self._paint()
         self.show_status()
 
@@ -210,6 +213,31 @@ class OverviewScreen(WatchScreen):
             self._select(found.target)
             if message.times == 2:
                 self.open_chosen()
+
+    def find(self, text: str, *, after: bool = False) -> bool:
+        """See `SearchScreen.find`: a number by its row or column; words that are no number are lit."""
+        frame = self.watch_state.frame
+        if frame is None:
+            return False
+        places: list[CellPlace | TextPlace] = [*self._places(), *texts_of(self._lines.lines)]
+        places.sort(key=lambda place: (place.y, place.x))
+        here = next((at for at, place in enumerate(places) if place.key == (self._lit or self._cursor)), -1)
+        names = [place.name(frame.topology) for place in places]
+        row = None if self._cursor is None or not after else self._cursor[1]
+        if row is not None and next_match([row_name(frame.topology, row)], text, 0) is not None:
+            # the next row is meant, not the next number of this one
+            names = ["" if at != here and isinstance(place, CellPlace) and place.target[1] == row else name
+                     for at, (place, name) in enumerate(zip(places, names, strict=True))]
+        found = next_match(names, text, max(0, here + after))
+        if found is not None:
+            place = places[found]
+            self._select(*((None, place.text) if isinstance(place, TextPlace) else (place.target, "")))
+        return found is not None
+
+    def way_back(self) -> Callable[[], None]:
+        """See `SearchScreen.way_back`."""
+        cursor, lit = self._cursor, self._lit
+        return lambda: self._select(cursor, lit)
 
     # Actions
 

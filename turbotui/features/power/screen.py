@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
 from textual.widget import Widget
 
 from turbotui.app.actions import Where, bindings_for
-from turbotui.app.base import WatchScreen
 from turbotui.app.explain import Explain
 from turbotui.app.graph import Graph
 from turbotui.app.one_cell import FrameCell, cell_said
+from turbotui.app.searching import SearchScreen, next_match
 from turbotui.app.watch import Watch
 from turbotui.diagnosis import limits
 from turbotui.diagnosis.limit_history import LimitHistory, LimitVerdict
@@ -38,7 +38,7 @@ _FLATTEST, _TALLEST = 4, 12
 _ROLES = {LimitState.HELD: StyleRole.AMBER, LimitState.UNTOLD: StyleRole.TITLE}
 
 
-class PowerScreen(WatchScreen):
+class PowerScreen(SearchScreen):
     """What holds each package back, how sure that is, and where the power goes."""
 
     where: ClassVar[Where] = Where.POWER
@@ -150,6 +150,20 @@ class PowerScreen(WatchScreen):
         """See `WatchScreen.copied`."""
         frame, target = self.watch_state.frame, self._grid.target
         return "" if frame is None or target is None else cell_said(frame, *target)
+
+    def find(self, text: str, *, after: bool = False) -> bool:
+        """See `SearchScreen.find`: a number by its name, its package, or the words on its line."""
+        places = self._grid.places
+        here = next((at for at, place in enumerate(places) if (place.panel, place.target) == self._grid.place), 0)
+        found = next_match([place.words for place in places], text, here + after)
+        if found is not None:
+            self._grid.choose(places[found].panel, places[found].target)
+        return found is not None
+
+    def way_back(self) -> Callable[[], None]:
+        """See `SearchScreen.way_back`."""
+        panel, target = self._grid.place
+        return lambda: self._grid.choose(panel, target)
 
     # Actions
 

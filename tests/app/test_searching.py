@@ -1,0 +1,131 @@
+"""`/` and `n` on every screen, also on those without a table."""
+
+from __future__ import annotations
+
+import pytest
+from driving import dashboard, text_of
+from fakes import FakeSession, build_topology
+
+from turbotui.app.actions import ACTIONS, Where
+from turbotui.app.searching import SearchScreen, next_match
+from turbotui.features.cpus.map_screen import MapScreen
+from turbotui.features.overview.lines import TextPlace, places_of, texts_of
+from turbotui.features.overview.screen import OverviewScreen
+from turbotui.features.power.screen import PowerScreen
+from turbotui.widgets.cells import StyleRole
+
+
+@pytest.mark.parametrize(("text", "start", "expected"), [
+    ("7", 0, 1), ("7", 2, 4), ("7", 5, 1), ("17", 0, 2), ("CPU", 3, 3), ("nowhere", 0, None), ("P.G", 0, None),
+    ("package", 0, 4),
+])
+def test_a_number_stands_for_itself_and_the_search_goes_around(text: str, start: int, expected: int | None) -> None:
+    names = ["cpu 0", "cpu 7", "cpu 17", "cpu 71", "package 7"]
+    assert next_match(names, text, start) == expected
+    assert next_match([], text, start) is None
+
+
+def test_every_screen_can_be_searched() -> None:
+    everywhere = frozenset(Where) - {Where.APP}
+    assert all(everywhere <= set(action.where) for action in ACTIONS if action.id in {"search", "search_next"})
+
+
+@pytest.mark.parametrize("number", list("0123456789"))
+async def test_what_is_not_there_is_said(number: str) -> None:
+    async with dashboard(FakeSession()) as (app, pilot):
+        await pilot.press(number)
+        await pilot.pause()
+        assert isinstance(app.screen, SearchScreen)
+        await pilot.press("slash", *"nowhere", "enter", "n")
+        await pilot.pause()
+        assert text_of(app, "status").startswith(" Nothing matches nowhere")
+
+
+async def test_a_cpu_is_found_on_the_map_and_escape_goes_back() -> None:
+    async with dashboard(FakeSession(build_topology(2, 8, 2)), screen="map") as (app, pilot):
+        screen = app.screen
+        assert isinstance(screen, MapScreen)
+        await pilot.press("slash", *"17", "enter")
+        await pilot.pause()
+        assert screen.heat_map.cpu == 17
+        assert text_of(app, "status").startswith(" cpu 17 ")
+        await pilot.press("slash", *"package 0", "escape")
+        await pilot.pause()
+        assert screen.heat_map.cpu == 17
+        await pilot.press("slash", *"package 1", "enter")
+        await pilot.pause()
+        first = screen.heat_map.cpu
+        await pilot.press("n")
+        await pilot.pause()
+        frame = screen.watch_state.frame
+        assert frame is not None
+        assert first is not None
+        assert screen.heat_map.cpu == frame.topology.cpus[frame.topology.cpus.index(first) + 1]
+
+
+async def test_a_number_of_a_package_is_found_on_power_by_its_name() -> None:
+    async with dashboard(FakeSession(build_topology(2, 2, 2)), screen="power", size=(160, 45)) as (app, pilot):
+        screen = app.screen
+        assert isinstance(screen, PowerScreen)
+        await pilot.press("slash", *"pkgtmp", "enter")
+        await pilot.pause()
+        found = [screen.grid.target]
+        await pilot.press("n")
+        await pilot.pause()
+        found.append(screen.grid.target)
+        assert [target[0].id for target in found if target is not None] == ["PkgTmp", "PkgTmp"]
+        assert found[0] != found[1]
+
+
+async def test_a_number_of_the_overview_is_found_by_row_and_by_its_chart() -> None:
+    async with dashboard(FakeSession(), screen="overview", size=(160, 45)) as (app, pilot):
+        screen = app.screen
+        assert isinstance(screen, OverviewScreen)
+        await pilot.press("slash", *"cpu 3", "enter")
+        await pilot.pause()
+        assert " · cpu 3 · " in text_of(app, "status")
+        await pilot.press("slash", *"cpu", "enter", "n")
+        await pilot.pause()
+        assert " · cpu " in text_of(app, "status")
+        assert " · cpu 3 · " not in text_of(app, "status")
+        await pilot.press("slash", *"load", "enter")
+        await pilot.pause()
+        assert text_of(app, "status").startswith(" Busy% · whole machine")
+
+
+async def test_every_cpu_is_found_where_a_mark_of_the_overview_is_a_core() -> None:
+    async with dashboard(FakeSession(build_topology(2, 48, 2)), screen="overview", size=(80, 24)) as (app, pilot):
+        screen = app.screen
+        assert isinstance(screen, OverviewScreen)
+        for cpu in ("5", "95", "96", "191"):
+            await pilot.press("slash", *cpu, "enter")
+            await pilot.pause()
+            assert screen._cursor is not None
+            frame = screen.watch_state.frame
+            assert frame is not None
+            row = screen._cursor[1]
+            instance = frame.topology.instance(row)
+            assert row.key[0] == int(cpu) or (instance is not None and int(cpu) in instance.cpus), cpu
+
+
+async def test_words_that_are_no_number_are_lit_until_escape() -> None:
+    async with dashboard(FakeSession(), screen="overview", size=(120, 36)) as (app, pilot):
+        screen = app.screen
+        assert isinstance(screen, OverviewScreen)
+        numbers = {place.name(screen.watch_state.frame.topology).lower() for place in places_of(screen.drawn.lines)
+                   if screen.watch_state.frame is not None}
+        words = next(place for place in texts_of(screen.drawn.lines)
+                     if not any(_word(place) in name for name in numbers))
+        await pilot.press("slash", *_word(words), "enter")
+        await pilot.pause()
+        lit = [text for line in screen.drawn._segments for text, role in line if role is StyleRole.CELL]
+        assert lit == [words.text]
+        assert "found by /" in text_of(app, "status")
+        await pilot.press("escape")
+        await pilot.pause()
+        assert not [role for line in screen.drawn._segments for _, role in line if role is StyleRole.CELL]
+
+
+def _word(place: TextPlace) -> str:
+    """The longest word of a text."""
+    return max(place.text.lower().split(), key=len)
