@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from typing import Final
 
 PATIENCE: Final = 240.0
 """Seconds; less than pytest's faulthandler_timeout, so that a test says what it waited for."""
+
+
+def until_gone(pid: int) -> None:
+    """Wait until a process has ended, whether or not somebody has waited for it (proc_pid_stat(5))."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+                state = file.read().rpartition(") ")[2][:1]
+        except (FileNotFoundError, ProcessLookupError):
+            return
+        if state == "Z":
+            return
+        assert time.monotonic() < end, f"process {pid} does not end: it is {state}"

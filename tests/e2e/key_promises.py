@@ -131,6 +131,7 @@ EVERYWHERE = {
     "past_event_after": Promise(f"nothing later|{_PAST}", undo=("BSpace",)),
     "past_mark": Promise(r"mark \d+: \( and \) lead back"),
     "record": Promise("record to", undo=ESC),
+    "output": Promise("no command runs beside"),
     "remember": Promise(r"remembered theme, interval, screen and columns in"),
     "past_now": Promise(compared=_later, first=(",",), now=_PAST, gone=_PAST),
     "palette": Promise("Search for commands", undo=ESC),

@@ -17,6 +17,7 @@ TEXT_COMES_IN = {
     "machine/linux.py": "the host: files and names of the machine",
     "machine/identity.py": "the numbers in /proc/self/task/*/status",
     "events/libpfm/library.py": "the path of the library in /proc/self/maps",
+    "machine/command_output.py": "what a command wrote, made visible line by line",
     "machine/code/isas.py": "the architecture of this process, which is only compared",
     "machine/own_files.py": "opens what it writes",
     "machine/tasks/wait_times.py": "the namespace of processes of this one, which is only compared",

@@ -47,6 +47,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
     DEFAULT_CSS = """
     WatchScreen { background: $background; layers: base over; }
     WatchScreen #banner { dock: top; }
+    WatchScreen #beside { height: 1; }
     WatchScreen #time { display: none; }
     WatchScreen.-past #time { display: block; }
     WatchScreen #summary { height: 2; }
@@ -55,7 +56,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
     WatchScreen #tiny { display: none; height: 1fr; }
     WatchScreen.-tiny #tiny { display: block; }
     WatchScreen.-tiny .body, WatchScreen.-tiny #summary, WatchScreen.-tiny #status, WatchScreen.-tiny #keys,
-    WatchScreen.-tiny #banner, WatchScreen.-tiny #time { display: none; }
+    WatchScreen.-tiny #banner, WatchScreen.-tiny #time, WatchScreen.-tiny #beside { display: none; }
     """
 
     def __init__(self, watch: Watch) -> None:
@@ -78,6 +79,8 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
             self._banner = SegmentLines(base=StyleRole.BANNER, id="banner")
             yield self._banner
         yield TimeLine(id="time")
+        if self.watch_state.beside is not None:
+            yield SegmentLines(id="beside")
         yield SegmentLines(id="summary")
         if self.watch_state.alerts is not None:
             yield SegmentLines(id="alert")
@@ -161,6 +164,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         watch = self.watch_state
         width = self.size.width
         self._show_banner(width)
+        self._show_beside(width)
         machine, frame = watch.session.machine, watch.frame
         topology = machine.topology if frame is None else frame.topology
         packages = len(topology.instances(Scope.PACKAGE))
@@ -208,6 +212,15 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
     def _show_banner(self, width: int) -> None:
         if self._banner is not None:
             self._banner.show([[(self._banner_text(width), StyleRole.BANNER)]])
+
+    def _show_beside(self, width: int) -> None:
+        """Draw the line of the command that runs beside the dashboard, if one does."""
+        command = self.watch_state.beside
+        if command is not None:
+            from turbotui.app.beside import beside_line  # noqa: PLC0415 - most watch without a command
+
+            key = next((action.shown for action in actions_of(self.app) if action.id == "output"), "")
+            self.query_one("#beside", SegmentLines).show([beside_line(command, width, self._key(key))])
 
     def _banner_text(self, width: int) -> str:
         session = self.watch_state.session

@@ -191,11 +191,14 @@ class TurbotuiApp(HandsApp):
             self._live_past.take(frame)
         if self.watched.recorder is not None:
             self.watched.recorder.take(frame)
+        if self.watched.beside is not None:
+            self.watched.beside.take(frame)
         self._frames.put(frame)
 
     def on_unmount(self) -> None:
-        """Close every counter, and end a recording."""
-        self.session.stop()
+        """Close every counter, unless a command goes on without the screen, and end a recording."""
+        if self.watched.beside is None:
+            self.session.stop()
         if self.watched.recorder is not None:
             self.watched.recorder.stop()
         if self.watched.alerts is not None:
@@ -222,7 +225,7 @@ class TurbotuiApp(HandsApp):
         """Carry out a request on the user interface's thread."""
         if message.what == "end_interval":
             self.session.end_interval()
-        else:
+        elif message.what != "command ended" or self.leaves_with_command():
             self.exit(0)
 
     def on_terminal_lost(self, message: TerminalLost) -> None:
@@ -232,6 +235,7 @@ class TurbotuiApp(HandsApp):
 
     def on_continued(self, _message: Continued) -> None:
         """Draw everything anew after the shell had the terminal."""
+        self.go_on_beside()
         if self.screen_stack:
             self.screen.refresh()
 
@@ -292,10 +296,6 @@ class TurbotuiApp(HandsApp):
             base.read_beside()
 
     # Actions
-
-    async def action_quit(self) -> None:
-        """Leave with status 0."""
-        self.exit(0)
 
     def action_suspend(self) -> None:
         """Give the terminal back to the shell, and stop until it continues us."""

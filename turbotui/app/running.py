@@ -38,7 +38,7 @@ def run_app(app: TurbotuiApp, stop: Callable[[], None], failure: Callable[[], Ba
     with _signals(app):
         try:
             if left():
-                app.request_quit()
+                app.request_leave(signal.SIGTERM)
             app.run()
         finally:
             stop()
@@ -80,5 +80,5 @@ def collect() -> None:
 
 def _signals(app: TurbotuiApp) -> AbstractContextManager[None]:
     """SIGUSR1 ends the interval; SIGINT, SIGTERM and SIGHUP leave as `q` does, with the terminal restored."""
-    leaving = dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), lambda _number: app.request_quit())
+    leaving = dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), app.request_leave)
     return guarded_signals({signal.SIGUSR1: lambda _number: app.request_end_interval(), **leaving})

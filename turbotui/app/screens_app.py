@@ -8,9 +8,9 @@ from functools import partial
 from textual.driver import Driver
 
 from turbotui.app.base import WatchScreen
+from turbotui.app.beside_app import BesideApp
 from turbotui.app.containment import Containment
 from turbotui.app.failed import FailedScreen
-from turbotui.app.frames import FramesApp
 from turbotui.app.saved import absent_of
 from turbotui.app.screen_table import SCREENS, build_screen
 from turbotui.app.themes import THEMES
@@ -23,7 +23,7 @@ _FAILED = "failed "
 """Begins the mode that tells of a failed screen."""
 
 
-class ScreensApp(FramesApp):
+class ScreensApp(BesideApp):
     """Shows one screen at a time, by key, name or saved view.
 
     Args:

@@ -29,8 +29,9 @@ from turbotui.widgets.cells import MARK_OLD
 from turbotui.widgets.frame_levels import FrameLevels
 from turbotui.widgets.profiles import Profile
 
-if TYPE_CHECKING:  # most people record nothing
+if TYPE_CHECKING:  # most people record nothing, and run no command
     from turbotui.app.alerting import Alerting
+    from turbotui.app.beside import BesideCommand
     from turbotui.app.live_recorder import LiveRecorder
 
 STEPS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0)
@@ -52,6 +53,7 @@ class Watch:
     Attributes:
         kept: cells that somebody looked into: read, and with a long history.
         charted: cells with a long history for charts, as long as they are read.
+        beside: the command that runs beside the dashboard; None for none.
         arrangements: order and widths of columns where a person changed them, by the table's name.
         remembered: names of the tables whose columns the settings have.
         alerts: what the person wants to be told of; None for nothing.
@@ -72,6 +74,7 @@ class Watch:
         self.recorder: LiveRecorder | None = None
         self.cursor: TimeCursor | None = None if player is None else player.cursor
         self.frame: Frame | None = None
+        self.beside: BesideCommand | None = None
         self.paused = False
         self.mark: Frame | None = None
         self.profile: Profile | None = None
@@ -300,7 +303,8 @@ class Watch:
         hidden = self._wanted_visible - self._visible
         self._wanted_visible = frozenset(self._visible)
         alerted = () if self.alerts is None else self.alerts.columns
-        self._lingering.want((*columns, *self.headline, *alerted, *(column for column, _ in self.kept)), hidden)
+        told = () if self.beside is None else self.beside.columns
+        self._lingering.want((*columns, *self.headline, *alerted, *told, *(column for column, _ in self.kept)), hidden)
 
     def read_also(self, owner: object, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
         """Read these signals of these sources beside columns for the screen that shows them."""

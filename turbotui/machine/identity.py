@@ -158,6 +158,16 @@ def give_up_privileges(environment: Mapping[str, str]) -> None:
         raise TurbotuiError(f"root was not given up entirely: {left or 'a user id'} is left; nothing is measured")
 
 
+def without_root() -> None:
+    """Give up root before a command is run that --drop-privileges is given with; called in its process.
+
+    Raises:
+        TurbotuiError: something of root is left.
+    """
+    forbid_new_privileges()
+    give_up_privileges(os.environ)
+
+
 def _held_capabilities() -> str:
     """The threads of this process that have or may take a capability, "" for none (proc_pid_status(5))."""
     found = []

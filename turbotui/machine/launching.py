@@ -11,6 +11,7 @@ import errno
 import os
 import resource
 import signal
+import threading
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -44,14 +45,18 @@ class Held:
         words: the command and its arguments, looked up in PATH.
         stdout: the descriptor that the command writes to; None for this process's own.
         prepare: called in the child before it waits; a `TurbotuiError` of it keeps the command from being run.
+        apart: the command leads a session of its own: no terminal is its own, it reads nothing, its errors go where its
+            output goes, and signals go to all that it started.
     """
 
     def __init__(self, words: Sequence[str], stdout: int | None = None,
-                 prepare: Callable[[], None] | None = None) -> None:
+                 prepare: Callable[[], None] | None = None, *, apart: bool = False) -> None:
         self._words = [original(word) for word in words]
         self.name = one_line(words[0])
         self._stdout = stdout
         self._prepare = prepare
+        self._apart = apart
+        self._reaping = threading.Lock()
         self.used_ns: int | None = None
         """CPU time of the command and of all that it waited for (wait4(2)), once it has ended."""
         self._gone = False
@@ -101,7 +106,9 @@ class Held:
         """Send it a signal, unless it has ended; may be called while a signal is handled."""
         if self._code is None:
             with contextlib.suppress(ProcessLookupError):
-                signal.pidfd_send_signal(self.descriptor, number)
+                signal.pidfd_send_signal(self.descriptor, 0 if self._apart else number)
+                if self._apart:
+                    os.killpg(self.pid, number)
 
     def close(self) -> None:
         """Give the descriptor back; a command that was never let go ends without having run.
@@ -119,21 +126,27 @@ class Held:
             self.descriptor = -1
 
     def _reap(self, flags: int) -> int | None:
-        if self._code is None:
-            pid, status, usage = os.wait4(self.pid, flags)
-            if pid:
-                self.used_ns = round(1e9 * (usage.ru_utime + usage.ru_stime))
-                self._code = os.waitstatus_to_exitcode(status)
-        return self._code
+        with self._reaping:  # a thread that waits for the end, and one that asks, do not both take it
+            if self._code is None:
+                pid, status, usage = os.wait4(self.pid, flags)
+                if pid:
+                    self.used_ns = round(1e9 * (usage.ru_utime + usage.ru_stime))
+                    self._code = os.waitstatus_to_exitcode(status)
+            return self._code
 
     def _become(self, gate: int, outcome_writer: int) -> None:
         try:
             os.close(self._open)
+            if self._apart:
+                os.setsid()
             if self._prepare is not None:
                 self._prepare()
             if os.read(gate, 1):
                 if self._stdout is not None:
                     os.dup2(self._stdout, 1)
+                if self._apart:
+                    os.dup2(1, 2)
+                    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
                 _undo_python()
                 os.execvp(self._words[0], self._words)  # noqa: S606 - running it is what was asked for
         except TurbotuiError:

@@ -66,16 +66,24 @@ class Observation:
             NotRunError: one of them cannot be run.
         """
         if on_signal is None:
-            calls = dict.fromkeys(_FROM_THE_TERMINAL, self.signals.append) | dict.fromkeys(_TO_ONE_PROCESS, self._send)
+            calls = dict.fromkeys(_FROM_THE_TERMINAL, self.signals.append) | dict.fromkeys(_TO_ONE_PROCESS, self.send)
         else:
             calls = dict.fromkeys(_ENDING, on_signal)
         self._guard.enter_context(guarded_signals(calls))
+        self.begin()
+
+    def begin(self) -> None:
+        """Let the commands run, for a caller that catches signals by itself and hands them on with `end` or `send`.
+
+        Raises:
+            NotRunError: one of them cannot be run.
+        """
         self._began = time.monotonic()
         try:
             for held in self.commands:
                 held.go()
         except NotRunError:
-            self._send(signal.SIGTERM)  # those that were let go would be observed by nobody
+            self.send(signal.SIGTERM)  # those that were let go would be observed by nobody
             raise
         finally:
             self.seconds = time.monotonic() - self._began
@@ -107,7 +115,7 @@ class Observation:
         """
         if number == signal.SIGINT:
             self._await(_GRACE, wait)
-        self._send(number)
+        self.send(number)
         self._await(_PATIENCE, wait)
 
     def _await(self, seconds: float, wait: Callable[[float], object]) -> None:
@@ -115,20 +123,22 @@ class Observation:
         while self.running and (left := until - time.monotonic()) > 0:
             wait(left)
 
-    def _send(self, number: int) -> None:
+    def send(self, number: int) -> None:
+        """Hand a signal on to those that still run."""
         self.signals.append(number)
         for held in self.commands:
             held.send(number)
 
 
 def observe(*commands: Sequence[str], output: int | None = None,
-            prepare: Callable[[], None] | None = None) -> Observation:
+            prepare: Callable[[], None] | None = None, apart: bool = False) -> Observation:
     """Make commands that wait before their first instruction; call it before there are threads.
 
     Args:
         commands: the words of each.
         output: the descriptor that they write to; None for this process's own.
         prepare: called in each before it waits; a `TurbotuiError` of it keeps the command from being run.
+        apart: see `Held`: for who keeps the terminal to himself.
 
     Example:
         with observe(["make", "-j8"]) as seen:
@@ -141,7 +151,7 @@ def observe(*commands: Sequence[str], output: int | None = None,
     held: list[Held] = []
     with contextlib.ExitStack() as undo:
         for words in commands:
-            held.append(Held(words, output, prepare))
+            held.append(Held(words, output, prepare, apart=apart))
             undo.callback(held[-1].close)
         undo.pop_all()
     return Observation(held)

@@ -234,6 +234,9 @@ class TerminalDriver(LinuxDriver):
             return
         self._leave()
         self._stopping = True
+        stop_beside = getattr(self._app, "stop_beside", None)
+        if stop_beside is not None:
+            stop_beside()
         handler = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
         # The default action, not SIGSTOP: where no shell could continue us (an orphaned process group) it does nothing.
         signal.pthread_kill(threading.get_ident(), signal.SIGTSTP)

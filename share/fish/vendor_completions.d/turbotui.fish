@@ -19,6 +19,7 @@ complete -c turbotui -n 'not __fish_seen_subcommand_from $verbs' -l connect -r -
 complete -c turbotui -n 'not __fish_seen_subcommand_from $verbs' -l host -r -d 'show another machine: ssh starts turbotui collect there, without asking for passwords'
 complete -c turbotui -n 'not __fish_seen_subcommand_from $verbs' -l remote -r -d 'with --host: how turbotui is called there, as "sudo -n turbotui"'
 complete -c turbotui -n 'not __fish_seen_subcommand_from $verbs' -l screen -r -d 'screen to begin with, by its name or key: overview (the default), cpus, map, tasks ...'
+complete -c turbotui -n 'not __fish_seen_subcommand_from $verbs' -l stay -d 'after -- COMMAND has ended, stay until q (else the dashboard ends with the command)'
 complete -c turbotui -n 'not __fish_seen_subcommand_from $verbs' -l theme -r -d 'colours: calm, contrast, or ansi for 16-colour terminals'
 complete -c turbotui -n 'not __fish_seen_subcommand_from $verbs' -l ascii -d 'draw with ASCII alone, as where the locale or the terminal has nothing else'
 complete -c turbotui -f -n 'not __fish_seen_subcommand_from stat why record doctor info uncore roofline roofs tasks groups spy score machines diff export columns events replay gather collect view' -a stat -d 'turbostat'\''s drop-in: the table as text, by intervals or over a command'

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from turbotui.commands.arguments import add_watching_arguments
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from turbotui.app.settings import PersonalSettings
+    from turbotui.features.dashboard.beside import CommandBeside
     from turbotui.machine.machine import Machine
     from turbotui.opening.picture import Line
     from turbotui.opening.waiting import Opening
@@ -53,6 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help='with --host: how turbotui is called there, as "sudo -n turbotui"')
     parser.add_argument("--screen", metavar="NAME",
                         help="screen to begin with, by its name or key: overview (the default), cpus, map, tasks ...")
+    parser.add_argument("--stay", action="store_true",
+                        help="after -- COMMAND has ended, stay until q (else the dashboard ends with the command)")
     add_screen_arguments(parser)
 
 
@@ -63,13 +67,52 @@ def run(arguments: argparse.Namespace) -> int:
         TerminalError: stdin, stdout or stderr (where Textual draws) is not a terminal.
         InternalError: something of ours failed; the terminal is restored first.
     """
-    abilities = screen_abilities(ascii_alone=arguments.ascii, instead=": use `turbotui stat` for text output")
+    stat = "turbotui stat -- COMMAND" if arguments.command else "turbotui stat"
+    abilities = screen_abilities(ascii_alone=arguments.ascii, instead=f": use `{stat}` for text output")
+    if arguments.command:
+        return _run_beside(arguments, abilities)
+    if arguments.stay:
+        raise UsageError("--stay is for a command beside the dashboard: turbotui --stay -- COMMAND")
     way = _way(arguments)
     if way is not None:
         from turbotui.app.remote import show_remote  # noqa: PLC0415 - --help stays fast
 
         return show_remote(way, abilities, theme=arguments.theme, screen=arguments.screen or _FIRST_SCREEN)
-    from turbotui.app.settings import read_settings  # noqa: PLC0415 - as above
+    from turbotui.opening.waiting import LeftError  # noqa: PLC0415 - as above
+
+    try:
+        return _open(arguments, abilities, None)
+    except LeftError as left:
+        return left.exit_status
+
+
+def _run_beside(arguments: argparse.Namespace, abilities: Abilities) -> int:
+    """Run a command with the dashboard beside it; its exit status.
+
+    Raises:
+        UsageError: another machine is to be shown than the one on which the command would run.
+    """
+    for option, value in (("--machine", arguments.machine), ("--host", arguments.host),
+                          ("--connect", arguments.connect)):
+        if value is not None:
+            kind = "a simulated one" if option == "--machine" else "another one"
+            raise UsageError(f"a command runs on this machine, not on {kind}: leave {option} out")
+    if arguments.sysroot != "/":
+        raise UsageError("a command runs on this machine, not on a recorded one: leave --sysroot out")
+    from turbotui.features.dashboard.beside_run import run_beside  # noqa: PLC0415 - most watch without a command
+    from turbotui.machine.identity import without_root  # noqa: PLC0415 - as above
+
+    return run_beside(arguments.command, lambda beside: _open(arguments, abilities, beside), stays=arguments.stay,
+                      prepare=without_root if arguments.drop_privileges else None)
+
+
+def _open(arguments: argparse.Namespace, abilities: Abilities, beside: CommandBeside | None) -> int:
+    """Show the dashboard, from its opening on.
+
+    Raises:
+        LeftError: the person left before there were screens.
+    """
+    from turbotui.app.settings import read_settings  # noqa: PLC0415 - --help stays fast
 
     settings = read_settings(os.environ)
     arguments.screen = arguments.screen or ("" if settings.screen else _FIRST_SCREEN)
@@ -77,33 +120,35 @@ def run(arguments: argparse.Namespace) -> int:
 
     doubtful = arguments.profile is not None or (arguments.theme or "ansi") not in {"ansi", *GROUNDS}
     if os.environ.get("TERM", "dumb") in _PLAIN or doubtful:  # what may be refused is refused on the person's screen
-        return _show(arguments, abilities, settings, None)
+        return _show(arguments, abilities, settings, None, beside)
     from turbotui.opening.readings import read_glance  # noqa: PLC0415 - as above
-    from turbotui.opening.waiting import LeftError, Opening  # noqa: PLC0415 - as above
+    from turbotui.opening.waiting import Opening  # noqa: PLC0415 - as above
 
     here = arguments.machine is None and arguments.sysroot == "/"
     screen = sys.__stderr__ or sys.stdout
     theme = arguments.theme or settings.theme or None
     terminal = OpeningTerminal(sys.stdin.fileno(), screen.fileno(), theme, os.environ, abilities)
-    try:
-        with Opening(terminal, read_glance if here else None, _help) as opening:
-            return _show(arguments, abilities, settings, opening)
-    except LeftError as left:
-        return left.exit_status
+    with Opening(terminal, read_glance if here else None, _help) as opening:
+        return _show(arguments, abilities, settings, opening, beside)
 
 
 def _show(arguments: argparse.Namespace, abilities: Abilities, settings: PersonalSettings,
-          opening: Opening | None) -> int:
+          opening: Opening | None, beside: CommandBeside | None) -> int:
     """Open what the command line names, then load the screens, each beside the opening, and show them.
 
-    The first interval passes while Textual is loaded, which takes as long.
+    The first interval passes while Textual is loaded, which takes as long. A command begins once all is there.
     """
     wait_for = _at_once if opening is None else opening.wait_for
     session, columns, profile = wait_for(lambda: _opened(arguments, settings),
                                          "Looking what can be read on this machine")
-    session.start(_unseen, first=_FIRST_INTERVAL)
+    if beside is not None:
+        beside.choose_columns(session)
+        session.want(column.id for column in (*columns, *beside.columns))
+    session.start(_unseen if beside is None else beside.take, first=_FIRST_INTERVAL)
     try:
         dashboard, running = wait_for(_load_screens, "Loading the screens")
+        if beside is not None:
+            wait_for(partial(beside.begin, session), f"Opening the counters of {beside.title}")
     except BaseException:
         session.stop(1.0)
         raise
@@ -111,10 +156,16 @@ def _show(arguments: argparse.Namespace, abilities: Abilities, settings: Persona
                                 profile=None if profile is None else (arguments.profile, profile), settings=settings,
                                 on_shown=running.settle, on_rest=running.collect)
     app.open_recorder = _open_recorder
+    app.set_beside(beside)
     if opening is not None:
         app.handover = opening.hand_over()
     left = opening.asked_to_leave if opening is not None else bool
-    status: int = running.run_app(app, lambda: session.stop(1.0), lambda: session.failure, left)
+    stop = partial(session.stop, 1.0) if beside is None else beside.leave
+    try:
+        status: int = running.run_app(app, stop, lambda: session.failure, left)
+    finally:
+        if beside is not None:
+            beside.left(app.left_by, has_terminal=not app.terminal_lost)
     return status
 
 

@@ -83,9 +83,10 @@ def _dump(opened: Opened, options: StatOptions, streams: Streams) -> int:
 
 def _run_command(opened: Opened, options: StatOptions, streams: Streams) -> int:
     """One interval from the command's start to its end; its exit status."""
-    from turbotui.machine.observing import observe  # noqa: PLC0415 - most runs have no command
+    from turbotui.machine.identity import without_root  # noqa: PLC0415 - most runs have no command
+    from turbotui.machine.observing import observe  # noqa: PLC0415 - as above
 
-    with observe(options.command, prepare=_without_root if options.drop_privileges else None) as seen:
+    with observe(options.command, prepare=without_root if options.drop_privileges else None) as seen:
         with one_interval(opened.session) as frames:
             status = _run(seen)
         shown = make_frame_format(options.format, opened.layout)
@@ -105,13 +106,6 @@ def _run(seen: Observation) -> int:
         return error.number
     seen.wait()
     return abs(seen.commands[0].wait())
-
-
-def _without_root() -> None:
-    from turbotui.machine.identity import forbid_new_privileges, give_up_privileges  # noqa: PLC0415 - few ask for it
-
-    forbid_new_privileges()
-    give_up_privileges(os.environ)
 
 
 def _watch(opened: Opened, options: StatOptions, streams: Streams) -> int:

@@ -110,13 +110,20 @@ class TaskWatcher:
         machine: whose tasks.
         applications: what to watch; one that cannot be watched is reported with its reason, the others go on.
         publish: called on the watcher's thread with every snapshot.
+        children: processes that wait before exec(2), by the name of their application, which is a command.
+
+    Attributes:
+        opened: set once every counter is open, or refused.
     """
 
     def __init__(self, machine: Machine, applications: Sequence[Application],
-                 publish: Callable[[TaskSnapshot], None]) -> None:
+                 publish: Callable[[TaskSnapshot], None], children: Mapping[str, int] | None = None) -> None:
         self._machine = machine
         self._applications = tuple(applications)
         self._publish = publish
+        self._children = children or {}
+        self._whole: Callable[[Watching], None] | None = None
+        self.opened = threading.Event()
         self._lock = threading.Lock()
         self._state = _State()
         self._watching: Watching | None = None
@@ -143,6 +150,16 @@ class TaskWatcher:
         if self._thread.ident is not None:
             self._thread.join(wait_seconds)
 
+    def finish(self, told: Callable[[Watching], None], wait_seconds: float = 5.0) -> None:
+        """Stop counting, and close every descriptor.
+
+        Args:
+            told: called on the watcher's thread in between, with all that was counted; not called where nothing was.
+            wait_seconds: how long to wait for the thread.
+        """
+        self._whole = told
+        self.stop(wait_seconds)
+
     @property
     def running(self) -> bool:
         """Whether the watcher's thread lives, and its counters are open."""
@@ -154,23 +171,29 @@ class TaskWatcher:
             watching = Watching(self._machine, live=True)
         except TurbotuiError as error:
             self._publish(self._refusal(dict.fromkeys((one.name for one in self._applications), str(error))))
+            self.opened.set()
             return
         with self._lock:
             self._watching = watching
         try:
             for one in self._applications:
                 try:
-                    watching.add(one)
+                    watching.add(one, child=self._children.get(one.name))
                 except (TurbotuiError, EventError, HostError) as error:
                     refused[one.name] = str(error)
+            self.opened.set()
             if not watching.watched:
                 self._publish(self._refusal(refused))
                 return
             self._loop(watching, refused)
+            if self._whole is not None:
+                watching.finish()
+                self._whole(watching)
         except Exception as error:  # noqa: BLE001 - a thread's own traceback would go to the screen it draws on
             why = f"internal error, watching has ended: {type(error).__name__}: {error}"
             self._publish(self._refusal(dict.fromkeys((one.name for one in self._applications), why)))
         finally:
+            self.opened.set()
             with self._lock:
                 self._watching = None
             watching.close()

@@ -14,7 +14,7 @@ from turbotui.app.copying import copy_text
 from turbotui.app.prompt import Prompt
 from turbotui.app.text_window import TextWindow
 from turbotui.errors import UsageError
-from turbotui.features.tasks.applications import parse_targets
+from turbotui.features.tasks.applications import Application, parse_targets
 from turbotui.features.tasks.columns import TASK_COLUMNS, TaskColumn, TaskInputs, why_missing
 from turbotui.features.tasks.process_tree import own_key, sum_key
 from turbotui.features.tasks.recorded_tasks import RECORDED_BY
@@ -27,7 +27,7 @@ from turbotui.features.tasks.screen_rows import (
     tree_slots,
     with_room,
 )
-from turbotui.features.tasks.screen_text import PLURAL, head_line, note_lines, task_evidence, word_of
+from turbotui.features.tasks.screen_text import COMMAND, PLURAL, head_line, note_lines, task_evidence, word_of
 from turbotui.features.tasks.screen_watching import WatchingScreen
 from turbotui.features.tasks.tables import Grouping
 from turbotui.quantities.columns import CounterColumn
@@ -164,9 +164,14 @@ class TasksScreen(WatchingScreen):
             return
         before = " ".join(word_of(one) for one in self.applications)
 
+        def parsed(text: str) -> tuple[Application, ...]:
+            if self._lent is not None and text.strip() == COMMAND:
+                return self._lent.applications
+            return parse_targets(text)
+
         def typed(text: str) -> str:
             try:
-                parse_targets(text)
+                parsed(text)
             except UsageError:  # the field needs the room; Enter says what is wrong
                 return "all, PID, /group, container=NAME or NAME:pid=N:events=…"
             return "Enter: watch"
@@ -175,7 +180,7 @@ class TasksScreen(WatchingScreen):
             if text is None:
                 return
             try:
-                found = parse_targets(text)
+                found = parsed(text)
             except UsageError as error:
                 self.notice(str(error))
                 return

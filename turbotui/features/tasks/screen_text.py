@@ -201,11 +201,19 @@ def _short(one: Application) -> str:
         return f"container {one.container}"
     if one.cgroup is not None:
         return f"control group {one.cgroup}"
+    if one.command and not one.name:
+        return f"the command {shlex.join(one.command)} and all that it starts"
     return f"process {one.name}" if one.name.isdecimal() else one.text
+
+
+COMMAND: Final = "command"
+"""What a person types for the command that runs beside the dashboard."""
 
 
 def word_of(one: Application) -> str:
     """An application as a person types it into the prompt."""
+    if one.command and not one.name:
+        return COMMAND
     if one.container == one.name and not one.events:
         return shlex.quote(f"container={one.container}")
     return one.name if one.name == "all" or one.name.isdecimal() or one.name.startswith("/") else f"'{one.text}'"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Protocol, runtime_checkable
 
 from textual.message import Message
 
@@ -47,6 +49,15 @@ class SnapshotReady(Message, bubble=False):
         return isinstance(message, SnapshotReady)
 
 
+@runtime_checkable
+class WatchedCommand(Protocol):
+    """A command beside the dashboard whose threads are counted from its first instruction on, screen or no screen."""
+
+    applications: tuple[Application, ...]
+    watcher: TaskWatcher | None
+    listener: Callable[[TaskSnapshot], None] | None
+
+
 class WatchingScreen(RowTableScreen[TaskInputs]):
     """A screen whose counters of tasks are open only while it is shown."""
 
@@ -54,7 +65,9 @@ class WatchingScreen(RowTableScreen[TaskInputs]):
         self.view = TasksView()
         self._lanes_shown = self._tree_shown = False
         super().__init__(watch)
-        self.applications: tuple[Application, ...] = EVERYTHING
+        beside: object = watch.beside
+        self._lent: WatchedCommand | None = beside if isinstance(beside, WatchedCommand) else None
+        self.applications: tuple[Application, ...] = EVERYTHING if self._lent is None else self._lent.applications
         self.watcher: TaskWatcher | None = None
         self._meter = EnergyMeter(watch.session.capabilities)
         self._snapshot: TaskSnapshot | None = None
@@ -104,15 +117,23 @@ class WatchingScreen(RowTableScreen[TaskInputs]):
             if watcher is not None:
                 self.post_message(SnapshotReady(snapshot, watcher))
 
-        watcher = self.watcher = TaskWatcher(self.watch_state.session.machine, self.applications, publish)
+        lent = self._lent
         self._meter = EnergyMeter(self.watch_state.session.capabilities)
-        watcher.start(self._request())
+        if lent is not None and lent.watcher is not None and self.applications == lent.applications:
+            watcher = self.watcher = lent.watcher
+            lent.listener = publish
+            watcher.snapshot(self._request())
+        else:
+            watcher = self.watcher = TaskWatcher(self.watch_state.session.machine, self.applications, publish)
+            watcher.start(self._request())
         self.draw()
 
     def _end(self) -> None:
-        if self.watcher is not None:
+        if self.watcher is not None and self._lent is not None and self.watcher is self._lent.watcher:
+            self._lent.listener = None  # it goes on counting for the report at the command's end
+        elif self.watcher is not None:
             self.watcher.stop()
-            self.watcher = None
+        self.watcher = None
 
     def restart(self, applications: tuple[Application, ...]) -> None:
         """Watch something else, or the same anew."""

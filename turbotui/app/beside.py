@@ -1,0 +1,73 @@
+"""What the dashboard needs of a command that runs beside it (`turbotui -- COMMAND`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from turbotui.quantities.columns import CounterColumn
+from turbotui.sampling.frame import Frame
+from turbotui.untrusted import in_cell
+from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.painter import TextSegment
+
+
+class BesideCommand(Protocol):
+    """A command that runs beside the dashboard, until it ends or is left to itself."""
+
+    stays: bool
+    """Whether the screen stays when the command has ended."""
+    columns: tuple[CounterColumn, ...]
+    """What is read from its first instruction to its end, whichever screen is shown."""
+
+    on_end: Callable[[], None]
+    """Called, on any thread, once it has ended and the last reading is there."""
+
+    @property
+    def title(self) -> str:
+        """The words of the command, in one line."""
+
+    @property
+    def over(self) -> bool:
+        """Whether it has ended."""
+
+    @property
+    def state(self) -> str:
+        """The process, whether it runs or how it ended, and for how long it ran."""
+
+    def lines(self, most: int) -> list[str]:
+        """The last lines of its output, so many at most."""
+
+    def take(self, frame: Frame) -> None:
+        """Keep what its report needs of a frame. On the sampler's thread."""
+
+    def send(self, number: int) -> None:
+        """Send a signal to all that it started."""
+
+    def pause(self, stopped: bool) -> None:
+        """Stop it, as the dashboard stops for Ctrl+Z, or have it go on."""
+
+
+def beside_line(command: BesideCommand, width: int, key: str) -> list[TextSegment]:
+    """The line on top: the command, its state, and the last line that it wrote.
+
+    Args:
+        command: what runs.
+        width: of the screen.
+        key: that shows its output.
+    """
+    right = f" {key} output "
+    state = f" · {command.state}"
+    last = next((line.strip() for line in reversed(command.lines(3)) if line.strip()), "")
+    free = max(4, width - len(state) - len(right))
+    title = f" {'■' if command.over else '▶'} {command.title}"
+    title = _cut(title, free // 2 if last else free)
+    room = max(0, free - len(title))
+    said = _cut(f"   {in_cell(last)}", room) if last else ""
+    role = StyleRole.AMBER if command.over else StyleRole.KEY
+    return [(title, role), (state, StyleRole.SUMMARY), (said.ljust(room), StyleRole.DIM),
+            (right, StyleRole.DIM)]
+
+
+def _cut(text: str, room: int) -> str:
+    return text if len(text) <= room else f"{text[: max(0, room - 1)]}…"

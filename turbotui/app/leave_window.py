@@ -1,0 +1,53 @@
+"""q while a command runs beside the dashboard: what is to happen to it."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Mapping
+from typing import Final
+
+from textual.containers import Vertical
+
+from turbotui.app.beside import BesideCommand
+from turbotui.app.list_window import MenuWindow
+from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.listing import Item, Listing
+
+LEAVE: Final = "leave"
+"""The choice to close the screen, while the command goes on in front of the terminal."""
+SIGNALS: Final[Mapping[str, int]] = {"interrupt": signal.SIGINT, "end": signal.SIGTERM, "kill": signal.SIGKILL}
+"""The choices that send the command a signal; the screen closes when it has ended by it."""
+_CHOICES: Final = (
+    ("interrupt", "Interrupt it (SIGINT), as Ctrl+C does; the report follows when it has ended"),
+    ("end", "End it (SIGTERM)"),
+    ("kill", "Kill it (SIGKILL)"),
+    (LEAVE, "Close the screen: it goes on here with its output, and the report follows at its end"),
+)
+
+
+class LeaveWindow(MenuWindow[str]):
+    """Gives one of the choices, None to go on as before.
+
+    Args:
+        command: that runs.
+    """
+
+    hint = "Enter choose · Esc go on"
+
+    def __init__(self, command: BesideCommand) -> None:
+        super().__init__()
+        self._command = command
+
+    def on_mount(self) -> None:
+        """Fill the list."""
+        self.query_one(Listing).show([Item(((f" {text}", StyleRole.PLAIN),), key) for key, text in _CHOICES])
+        self.show_frame()
+
+    def show_frame(self) -> None:
+        """Say how long it has run."""
+        title = f"{self._command.title} · {self._command.state}"
+        self.query_one(".window", Vertical).border_title = title.replace("[", "\\[")
+
+    def action_choose(self) -> None:
+        """Take the choice under the cursor."""
+        self.dismiss(self.query_one(Listing).key)

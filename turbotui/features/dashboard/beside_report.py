@@ -1,0 +1,101 @@
+"""What is told of a command when it has ended: how, for how long, what the machine did meanwhile, and its tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from turbotui.commands.formats import text_lines
+from turbotui.features.tasks.energy import share_out
+from turbotui.features.tasks.tables import Grouping
+from turbotui.features.tasks.text import TaskInterval, in_text
+from turbotui.machine.tasks.proc_facts import ProcFacts, TaskLooks
+from turbotui.quantities.scope import SYSTEM_ROW, Scope
+from turbotui.tables.frame_table import FrameTable, envelope_of
+from turbotui.tables.layout import Layout
+
+if TYPE_CHECKING:
+    from turbotui.features.dashboard.beside import CommandBeside
+    from turbotui.features.tasks.watching import Watching
+    from turbotui.machine.machine import Machine
+    from turbotui.sampling.frame import Frame
+    from turbotui.sampling.session import Session
+
+_TASKS: Final = 10
+"""Commands in the table of tasks."""
+_CPUS: Final = 32
+"""CPUs with a row of their own: of more the machine's row alone is told."""
+
+
+_MEANS: Final = ((("Busy%", "Load%"), "CPUs {:.1f} % busy"), (("Bzy_MHz",), "{:,.0f} MHz while busy"),
+                 (("IPC",), "{:.2f} instructions a cycle"))
+"""What is said of the whole machine: the first of these columns that is known, and how."""
+
+
+def report_lines(beside: CommandBeside, session: Session, room: int | None) -> Iterator[str]:
+    """The report on a command that has ended, or was left running.
+
+    Args:
+        beside: the command.
+        session: that watched the machine meanwhile; stopped.
+        room: characters of a line of the terminal; None for as many as it takes.
+    """
+    frame, machine = beside.frame, session.machine
+    yield f"{beside.title}: {beside.state}{_used(beside)}"
+    if frame is not None and frame.older is not None:
+        facts = [*_means(frame, session), *_energy(beside, frame)]
+        if facts:
+            yield f"The machine meanwhile: {', '.join(facts)}"
+        yield ""
+        yield from _cpu_lines(frame, beside, machine, room)
+    tasks: list[str] = []
+    beside.finish_tasks(lambda watching: tasks.extend(_task_lines(watching, beside, machine, room)))
+    if tasks:
+        yield ""
+        yield from tasks
+
+
+def _used(beside: CommandBeside) -> str:
+    """CPU time, and how many CPUs that kept busy."""
+    used, seconds = beside.cpu_seconds, beside.seconds
+    if used is None:
+        return ""
+    return f", {used:.2f} s of CPU time" + (f" ({used / seconds:.2f} CPUs busy)" if seconds else "")
+
+
+def _means(frame: Frame, session: Session) -> Iterator[str]:
+    for names, words in _MEANS:
+        columns = (session.catalog.get(name) for name in names)
+        values = (frame.cell(column, SYSTEM_ROW) for column in columns if column is not None)
+        value = next((one for one in values if isinstance(one, int | float)), None)
+        if value is not None:
+            yield words.format(value)
+
+
+def _energy(beside: CommandBeside, frame: Frame) -> Iterator[str]:
+    energy = beside.energy
+    joules = energy.total(len(frame.topology.instances(Scope.PACKAGE)))
+    if joules is not None and energy.span:
+        yield f"{joules:,.1f} J ({joules / energy.span:,.1f} W)"
+
+
+def _cpu_lines(frame: Frame, beside: CommandBeside, machine: Machine, room: int | None) -> Iterator[str]:
+    """The table of CPUs over the whole run, as `turbotui stat -- COMMAND` has it."""
+    many = len(frame.topology.cpus) > _CPUS
+    layout = Layout(beside.columns, summary_only=many, machine=machine.host.name, kind=machine.host.kind)
+    yield from text_lines(envelope_of(frame, layout), FrameTable(frame, layout), room=room)
+
+
+def _task_lines(watching: Watching, beside: CommandBeside, machine: Machine, room: int | None) -> list[str]:
+    """The commands that it started, the busiest first. Called while their counters are closed."""
+    one, by = watching.watched[0], Grouping.COMMAND
+    report = watching.report(one, by, whole=True)
+    joules = share_out(report.rows, beside.energy.over(report.seconds), machine.topology,
+                       by_cycles="cycles" in report.names, everything=False)
+    most = replace(report, rows=report.rows[:_TASKS])
+    shown = TaskInterval(most, one.aggregate, None, joules, beside.energy, by, machine.host,
+                         looks=TaskLooks(ProcFacts(machine.host)))
+    more = len(report.rows) - _TASKS
+    lines = list(text_lines(shown.envelope, in_text(shown.tasks), room=room))
+    return [*lines, *([f"and {more} more commands: turbotui tasks -- COMMAND shows all"] if more > 0 else [])]

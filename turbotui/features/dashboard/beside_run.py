@@ -1,0 +1,126 @@
+"""`turbotui -- COMMAND`: the dashboard while the command runs, then its output and the report on the usual screen."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from turbotui.errors import InternalError
+from turbotui.features.dashboard.beside import CommandBeside
+from turbotui.machine.command_output import CommandOutput, text_lines
+from turbotui.machine.launching import NotRunError
+from turbotui.machine.observing import observe
+from turbotui.machine.signal_guard import guarded_signals
+from turbotui.opening.waiting import LeftError
+
+if TYPE_CHECKING:
+    from turbotui.sampling.session import Session
+
+_NOT_FOUND: Final = 127
+_NOT_EXECUTABLE: Final = 126
+"""What a shell answers for these (POSIX.1-2024, Shell Command Language, 2.8.2)."""
+_LOOK: Final = 0.1  # seconds between two looks at the output of a command whose screen was closed
+_HANDED_ON: Final = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP)
+
+
+def run_beside(words: Sequence[str], show: Callable[[CommandBeside], object], *, stays: bool,
+               prepare: Callable[[], None] | None) -> int:
+    """Run a command with the dashboard beside it, and report on it.
+
+    Args:
+        words: of the command.
+        show: opens a session, lets the command go, and shows the dashboard until that ends.
+        stays: whether the dashboard stays when the command has ended.
+        prepare: called in the command's process before it waits.
+
+    Returns:
+        The exit status of the command, 128 and the signal's number if one ended it, or the dashboard and not the
+        command; 127 where there is no such command, 126 where it cannot be run.
+
+    Raises:
+        TurbotuiError: what ended the dashboard; the command has ended then.
+    """
+    output = CommandOutput()
+    try:
+        with observe(words, output=output.mouth, prepare=prepare, apart=True) as seen:
+            output.start()
+            beside = CommandBeside(seen, output, tuple(words), stays=stays)
+            failure: InternalError | None = None
+            try:
+                show(beside)
+            except LeftError as left:
+                print(f"turbotui: {beside.title} was not run: you left before its counters were open", file=sys.stderr)
+                return left.exit_status or 1
+            except NotRunError as error:
+                print(f"turbotui: {error}", file=sys.stderr)
+                return _NOT_FOUND if error.number == errno.ENOENT else _NOT_EXECUTABLE
+            except InternalError as error:
+                failure = error
+            status = _ended(beside)
+            if failure is not None:
+                raise failure
+            return status
+    finally:
+        output.close()
+
+
+def _ended(beside: CommandBeside) -> int:
+    """Write what the command wrote, wait for its end unless a signal ended the dashboard, and report."""
+    if not beside.has_terminal:
+        beside.left_by = beside.left_by or signal.SIGHUP  # as the kernel would have told it
+    if beside.left_by:
+        beside.end(beside.left_by)
+    if not beside.has_terminal:
+        return 128 + beside.left_by
+    _write(beside)
+    if not beside.left_by:
+        _go_on(beside)
+    if beside.session is not None:
+        beside.session.stop()
+        room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        lines = report_of(beside, beside.session, room)
+        print("\n".join(("", *lines)), flush=True)
+    status = beside.status
+    if status is None:
+        print(f"turbotui: {beside.title} goes on: it did not end by {signal.Signals(beside.left_by).name}, and nobody "
+              "reads its output any more", file=sys.stderr)
+        return 128 + beside.left_by
+    return status
+
+
+def report_of(beside: CommandBeside, session: Session, room: int | None) -> list[str]:
+    """The lines of the report; its tables are imported now."""
+    from turbotui.features.dashboard.beside_report import report_lines  # noqa: PLC0415 - the first frame does without
+
+    return list(report_lines(beside, session, room))
+
+
+def _go_on(beside: CommandBeside) -> None:
+    """Be in front of the terminal for the command until it has ended: its output, and the terminal's signals."""
+    calls = dict.fromkeys(_HANDED_ON, beside.send)
+    with guarded_signals({**calls, signal.SIGTSTP: lambda _number: _stop(beside)}):
+        while not beside.wait(_LOOK):
+            _write(beside)
+    _write(beside)
+
+
+def _stop(beside: CommandBeside) -> None:
+    beside.pause(True)
+    os.kill(os.getpid(), signal.SIGSTOP)
+    beside.pause(False)
+
+
+def _write(beside: CommandBeside) -> None:
+    """Write the output that has come, without what could do anything to the terminal but colour it."""
+    output = beside.output
+    lost = output.lost
+    data = output.take()
+    if output.lost > lost:
+        print(f"# {output.lost - lost:,} bytes of output are left out here: the newest are kept")
+    if data:
+        print("\n".join(text_lines(data, colours=True)), flush=True)

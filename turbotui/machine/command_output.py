@@ -1,0 +1,133 @@
+"""The output of a command that runs apart from the terminal: read while it comes, the newest of it kept."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import threading
+from collections import deque
+from typing import Final
+
+from turbotui.untrusted import guarded, visible
+
+LIMIT: Final = 16 << 20
+"""Bytes that are kept; what is older is forgotten, and counted."""
+_READ: Final = 1 << 16
+_REST: Final = 0.2  # seconds in which what is left in the pipe is read, though others may hold its other end
+_SEQUENCES: Final = r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])"
+"""Control sequences, operating system commands and escapes (ECMA-48, 5.3, 5.4 and 8.3.89)."""
+_COLOUR: Final = re.compile(r"\x1b\[[0-9;:]*m")
+_TAB: Final = 8
+
+
+class CommandOutput:
+    """A pipe for a command to write to, and a thread that empties it from `start` to `finish`.
+
+    A pipe, not a terminal: a command that sees one begins pagers and moves cursors.
+
+    Attributes:
+        mouth: the descriptor that the command writes to; -1 after `start`.
+        written: bytes so far.
+        lost: bytes that were forgotten before anybody took them.
+    """
+
+    def __init__(self, limit: int = LIMIT) -> None:
+        self._limit = limit
+        self._pipe, self.mouth = os.pipe()
+        self._ends, self._end = os.pipe()
+        self._lock = threading.Lock()
+        self._kept: deque[bytearray] = deque()
+        self._size = 0
+        self._taken = 0
+        self.written = 0
+        self.lost = 0
+        self._thread = threading.Thread(target=self._read, name="output", daemon=True)
+
+    def start(self) -> None:
+        """Begin to read, once the command has its end of the pipe."""
+        os.close(self.mouth)
+        self.mouth = -1
+        self._thread.start()
+
+    def finish(self) -> None:
+        """Read what is left, and no more: what the command left running may hold the pipe for ever."""
+        if self._thread.ident is not None:
+            self._thread.join(_REST)
+            if self._thread.is_alive():
+                os.write(self._end, b"x")
+                self._thread.join()
+
+    def close(self) -> None:
+        """Stop reading, and give every descriptor back."""
+        self.finish()
+        for descriptor in (self._pipe, self.mouth, self._ends, self._end):
+            if descriptor >= 0:
+                os.close(descriptor)
+
+    def tail(self, size: int = _READ) -> bytes:
+        """The newest bytes, at most so many."""
+        with self._lock:
+            return self._newest(size)
+
+    def take(self) -> bytes:
+        """The lines that came since the last call, as far as they are kept; the end of a line once reading is over."""
+        with self._lock:
+            data = self._newest(self.written - self._taken)
+            self.lost += self.written - self._taken - len(data)
+            unfinished = len(data) - data.rfind(b"\n") - 1 if self._thread.is_alive() else 0
+            self._taken = self.written - unfinished
+            return data[: len(data) - unfinished]
+
+    def _newest(self, size: int) -> bytes:
+        found: list[bytes] = []
+        for chunk in reversed(self._kept):
+            if size <= 0:
+                break
+            found.append(bytes(chunk[-size:]))
+            size -= len(chunk)
+        return b"".join(reversed(found))
+
+    def _read(self) -> None:
+        poll = select.poll()
+        poll.register(self._pipe, select.POLLIN)
+        poll.register(self._ends, select.POLLIN)
+        while True:
+            ready = dict(poll.poll())
+            if self._pipe in ready:
+                data = os.read(self._pipe, _READ)
+                if not data:
+                    return
+                self._keep(data)
+            elif self._ends in ready:
+                return
+
+    def _keep(self, data: bytes) -> None:
+        with self._lock:
+            self.written += len(data)
+            if not self._kept or len(self._kept[-1]) >= _READ:
+                self._kept.append(bytearray())
+            self._kept[-1] += data
+            self._size += len(data)
+            while self._size - len(self._kept[0]) >= self._limit:
+                self._size -= len(self._kept.popleft())
+
+
+def text_lines(data: bytes, *, colours: bool = False) -> list[str]:
+    """Output as lines that a screen may show: what a line wrote over itself is left out, and no escape obeyed.
+
+    Args:
+        data: as the command wrote it.
+        colours: keep them; everything else that a terminal obeys is left out or marked in any case.
+    """
+    sequences = re.compile(_SEQUENCES)
+    lines = []
+    for line in data.replace(b"\r\n", b"\n").decode("utf-8", "surrogateescape").split("\n"):
+        last = line.rstrip("\r").rsplit("\r", 1)[-1] if "\r" in line else line
+        if "\x1b" in last:
+            last = sequences.sub(lambda found: found[0] if colours and _COLOUR.fullmatch(found[0]) else "", last)
+        last = last.expandtabs(_TAB)
+        lines.append(guarded(last) if colours else visible(last))
+    if lines[-1] == "":
+        lines.pop()
+    return lines
