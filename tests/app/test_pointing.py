@@ -9,9 +9,9 @@ from heardtasks import Heard
 from test_tasks_screen import Tasks, laptop, tasks
 from textual.widgets import Static
 
+from turbotui.app.acts_window import ActsWindow
 from turbotui.features.cpus.map_screen import MapScreen
 from turbotui.features.cpus.table_screen import TableBase
-from turbotui.features.tasks.acts_window import ActsWindow
 from turbotui.quantities.scope import cpu_row
 from turbotui.widgets.heat_map import LIT_MARK
 from turbotui.widgets.listing import Listing

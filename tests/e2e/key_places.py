@@ -328,6 +328,36 @@ TASKS = Place("7", Where.TASKS, _MANY, (160, 18), r"watching everything · .* th
 }, exact=False)
 """Rows come and go, and are read anew by some of the keys."""
 
+# Groups
+
+
+def _group(name: str, column: str = "CPU%") -> str:
+    return rf"(?m)^ {column} · {name} ·"
+
+
+GROUPS = Place("u", Where.GROUPS, _SAPPHIRE, (160, 24), _group("/") + r" [\d.,]+ % ", {
+    **_MENU, **_GRAPH,
+    "columns": Promise("type to search", undo=ESC),
+    "arrange": Promise("← → move", undo=ESC),
+    "search": Promise(_group(r"web\.service"), typed=("web",), undo=ESC),
+    "search_next": Promise(_group(r"web\.service"), first=("/", "service", "Enter"), now=_group(r"db\.service")),
+    "filter": Promise(r"filter service: \d+ rows", typed=("service",), undo=ESC),
+    **there_and_back("sort_previous", "sort_next", "PSIcpu%[▲▼]", ">", "<"),
+    **there_and_back("left", "right", _group("/", "PSIcpu%")),
+    **there_and_back("column_left", "column_right", _group("/", "PSIcpu%")),
+    "reverse": Promise("CPU%▲", undo=("I",)),
+    "tag_row": Promise(r"(?m)^•", undo=("V",)),
+    "untag": Promise(gone=r"(?m)^•", first=("x",), now=r"(?m)^•"),
+    "mark": Promise("cells are DIFFERENCES", undo=("b",)),
+    "copy_rows": Promise("Copied.*: 1 row as CSV", undo=("Home",)),
+    "acts": Promise(r"turbotui runs nothing", undo=ESC),
+    "group_rows": Promise("one below the other", undo=("t",)),
+    "fold_all": Promise("▸ user.slice", undo=("*",)),
+    "explain": Promise(r"CPU% · / · [\d.,]+ % ─", undo=ESC),
+    **moves(_group(r"user\.slice"), _group(r"init\.scope")),
+    **pages(_group(r"init\.scope"), _group(r"init\.scope"), _group("/")),
+})
+
 # Overview
 
 _BUSY_0 = _cell("cpu 0")
@@ -389,4 +419,4 @@ DOCTOR = Place("9", Where.DOCTOR, _SAPPHIRE, (160, 18), (
     **there_and_back("page_up", "page_down", r"─\n virtual machine +no\n", "NPage", "PPage"),
 }, calm=("PPage", "Home"))
 
-PLACES = (OVERVIEW, CPUS, TOPOLOGY, MAP, POWER, UNCORE, FOLDED, ROOFLINE, TASKS, INFO, DOCTOR)
+PLACES = (OVERVIEW, CPUS, TOPOLOGY, MAP, POWER, UNCORE, FOLDED, ROOFLINE, TASKS, INFO, DOCTOR, GROUPS)

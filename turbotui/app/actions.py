@@ -24,6 +24,7 @@ class Where(Enum):
     DOCTOR = "Doctor"
     ROOFLINE = "Roofline"
     TASKS = "Tasks"
+    GROUPS = "Groups"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +56,11 @@ class Action:
 
 _OVERVIEW = (Where.OVERVIEW,)
 _TABLE = (Where.TABLE,)
-_MEASURED = (Where.TABLE, Where.TASKS, Where.UNCORE, Where.ROOFLINE)
+_MEASURED = (Where.TABLE, Where.TASKS, Where.GROUPS, Where.UNCORE, Where.ROOFLINE)
 """Screens with a table of numbers that change."""
 _ROW_TABLES = (*_MEASURED, Where.INFO, Where.DOCTOR)
 """Screens whose table has the keys of `TableKeys`."""
-_ARROWS = (Where.TABLE, Where.TASKS, Where.INFO, Where.DOCTOR)
+_ARROWS = (Where.TABLE, Where.TASKS, Where.GROUPS, Where.INFO, Where.DOCTOR)
 """Those of them where arrows move the table's cursor; on the roofline they go from point to point of the picture."""
 _TASKS = (Where.TASKS,)
 _MAP = (Where.MAP,)
@@ -72,7 +73,7 @@ _SEARCHED = (*_ROW_TABLES, Where.MAP, Where.POWER, Where.OVERVIEW)
 _GRAPHED = (*_MEASURED, Where.MAP, Where.POWER, Where.OVERVIEW)
 _GRIDS = (*_ARROWS, Where.MAP, Where.UNCORE)
 _SIDEWAYS = (*_ARROWS, Where.POWER)
-_FOLDED = (*_TABLE, Where.UNCORE, Where.TASKS)
+_FOLDED = (*_TABLE, Where.UNCORE, Where.TASKS, Where.GROUPS)
 _PAGES = (*_SIDEWAYS, Where.ROOFLINE)
 _ROWS = (*_PAGES, Where.MAP, Where.UNCORE)
 _STEPS = (*_SIDEWAYS, Where.MAP, Where.UNCORE)
@@ -169,7 +170,7 @@ ACTIONS: tuple[Action, ...] = (
         "tag", "tag", ("v",), "v", "Tag the row: pinned on top, with a sum of the tagged ones.", "tag", _TABLE, rank=4
     ),
     Action("tag_row", "tag", ("x",), "x", "Tag the row: pinned on top.", "",
-           (Where.TASKS, Where.UNCORE, Where.INFO, Where.DOCTOR, Where.ROOFLINE)),
+           (Where.TASKS, Where.GROUPS, Where.UNCORE, Where.INFO, Where.DOCTOR, Where.ROOFLINE)),
     Action("untag", "untag", ("V",), "V", "Clear all tags.", "", _ROW_TABLES),
     Action("mark", "mark", ("b",), "b", "Compare with this moment: cells show differences; again: values.", "",
            _MEASURED),
@@ -187,8 +188,10 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action("fold_all", "fold_all", ("asterisk",), "*", "Fold or unfold all groups.", "", _FOLDED),
     Action("acts", "acts", ("X",), "X",
-           "Command lines to act on the task (renice, taskset, kill, systemctl, perf): shown and copied, never run.",
-           "act", _TASKS, rank=2),
+           "Command lines to act on the task or group (renice, taskset, kill, systemctl, mkdir, perf): shown and "
+           "copied, never run.", "act", (Where.TASKS, Where.GROUPS), rank=2),
+    Action("group_rows", "rows", ("t", "f5"), "t F5", "Groups in their tree, or one below the other.", "rows",
+           (Where.GROUPS,), rank=1),
     Action("point", "point", ("i",), "i",
            "On a CPU: who runs there. On a task: pin and light the CPUs it ran on. Esc returns.", "who", _POINTING,
            rank=3),

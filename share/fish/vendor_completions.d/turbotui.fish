@@ -183,6 +183,7 @@ complete -c turbotui -n '__fish_seen_subcommand_from groups' -l sort -r -d 'the 
 complete -c turbotui -n '__fish_seen_subcommand_from groups' -l top -r -d 'the first N rows only, by CPU% unless --sort'
 complete -c turbotui -n '__fish_seen_subcommand_from groups' -l format -x -a 'text table csv json openmetrics' -d 'text for people (default), an aligned table, csv, json (see docs/table.schema.json) or openmetrics'
 complete -c turbotui -n '__fish_seen_subcommand_from groups' -l json -d 'as --format json'
+complete -c turbotui -n '__fish_seen_subcommand_from groups' -l table -x -a 'groups resctrl' -d 'only this one of its tables (csv: groups)'
 complete -c turbotui -f -n 'not __fish_seen_subcommand_from stat why record doctor info uncore roofline roofs tasks groups spy score machines diff export columns events replay gather collect view' -a spy -d 'event sets on each CPU, changed while they are counted, joined'
 complete -c turbotui -n '__fish_seen_subcommand_from spy' -s h -l help -d 'show this help message and exit'
 complete -c turbotui -n '__fish_seen_subcommand_from spy' -l machine -r -d 'watch a simulated machine (see turbotui machines) or a FILE.tar.gz of turbotui gather; every output says SIMULATED or RECORDED'

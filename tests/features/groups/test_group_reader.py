@@ -50,7 +50,7 @@ def test_counters_have_increases_and_gauges_their_value(tree: GroupTree) -> None
     assert row.absent["pids"].reason is Reason.NO_DRIVER, "no file of that name"
     rate = row.rate("cpu_usec")
     assert rate is not None
-    assert rate == pytest.approx(300_000 / row.spans[row.span_of["cpu_usec"]])
+    assert rate == pytest.approx(300_000 / row.spans["Δt cpu.stat"])
     reader.close()
 
 
@@ -71,6 +71,29 @@ def test_only_files_of_what_is_wanted_are_open(tree: GroupTree) -> None:
     assert set(reader.read().samples["/a.slice"].readings) == {"memory.current"}
     reader.close()
     assert not reader.open_files
+
+
+def test_a_sleeping_group_is_read_seldom_and_wakes_at_once(tree: GroupTree) -> None:
+    read: list[str] = []
+
+    class Noting(LinuxHost):
+        def read_at(self, descriptor: int, size: int, offset: int = 0) -> bytes:
+            read.append(os.readlink(f"/proc/self/fd/{descriptor}").rpartition("/cgroup/")[2])
+            return super().read_at(descriptor, size, offset)
+
+    reader = CgroupReader(Noting(str(tree.root)), {"cpu_usec", "stalled_cpu_some_usec", "read_bytes", "memory_bytes"})
+    older = reader.read()
+    for _ in range(2):
+        older = reader.read()
+    read.clear()
+    for _ in range(10):
+        before, older = older, reader.read()
+        assert rows(before, older)["/a.slice"].increases["stalled_cpu_some_usec"] == 0
+        assert rows(before, older)["/a.slice"].values["memory_bytes"] == 4096
+    assert [read.count(f"a.slice/{name}") for name in ("cpu.stat", "io.stat", "cpu.pressure")] == [10, 10, 2]
+    tree.used("a.slice", 2_000)
+    tree.group("a.slice", cpu_pressure=PRESSURE.format(50, 1))
+    assert rows(older, reader.read())["/a.slice"].increases["stalled_cpu_some_usec"] == 40
 
 
 def test_a_counter_that_went_back_has_no_increase(tree: GroupTree) -> None:

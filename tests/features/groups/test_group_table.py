@@ -22,7 +22,7 @@ def row(path: str, cpu: float | None = 1e6, **more: float) -> GroupRow:
     values = {name: value for name, value in more.items() if name not in increases}
     file = dict.fromkeys((*increases, *values), "cpu.stat")
     return GroupRow(Group(CGROUP, path, path.rpartition("/")[2] or path), increases, values, {"Δt cpu.stat": 2.0},
-                    dict.fromkeys(increases, "Δt cpu.stat"), {}, file)
+                    {}, file)
 
 
 def cell(table: RowTable[GroupRow], name: str, at: int = -1) -> Cell:

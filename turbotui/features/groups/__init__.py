@@ -1,6 +1,6 @@
 """What containers, jobs and services use: control groups and resctrl groups, read again and again."""
 
-from turbotui.feature import Command, Feature
+from turbotui.feature import Command, Feature, ScreenSpec
 
 FEATURE = Feature(
     "groups",
@@ -10,5 +10,8 @@ FEATURE = Feature(
             "turbotui.features.groups.verb",
             "what each container, job or service uses: control groups, and resctrl groups",
         ),
+    ),
+    screens=(
+        ScreenSpec("groups", "u", "groups", "turbotui.features.groups.screen", "GroupsScreen"),
     ),
 )

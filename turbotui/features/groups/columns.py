@@ -114,7 +114,7 @@ def _bytes(title: str, quantity: Quantity, help_text: str, *, shown: bool = Fals
 
 
 GROUP: Final[GroupColumn] = Column(
-    "Group", "", -1, (), _name, width=20, priority=0,
+    "Group", "", -1, (), _name, width=20, priority=0, identity=True,
     help="The container, pod, job, unit or control group; its path is below the table.")
 PATH: Final[GroupColumn] = Column(
     "Path", "", -1, (), _path, width=30, priority=9, default=False, identity=True,

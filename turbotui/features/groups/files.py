@@ -6,6 +6,7 @@ Documentation/scheduler/sched-bwc.rst; docs/specs/groups.md 1.1, 1.2 has the fac
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
@@ -37,6 +38,7 @@ OCCUPANCY: Final = "llc_occupancy"
 """The one gauge among the events of resctrl, whose quantities have their domain in front: "L3 00 llc_occupancy"."""
 
 
+@functools.cache
 def is_counter(quantity: Quantity) -> bool:
     """Whether the increase of a quantity matters."""
     domain, _, event = quantity.rpartition(" ")
@@ -52,6 +54,7 @@ class GroupFile:
         name: in the directory.
         controller: of version 1, in whose tree the file is; `UNIFIED` for version 2.
         gives: quantities.
+        seldom: what it says is a person's or a manager's choice, and moves seldom.
         parse: reads the content; ValueError or IndexError where the content is something else.
     """
 
@@ -60,6 +63,7 @@ class GroupFile:
     controller: str
     gives: tuple[Quantity, ...]
     parse: Callable[[bytes], Values]
+    seldom: bool = False
 
 
 def _keyed(**names: str) -> Callable[[bytes], Values]:
@@ -163,36 +167,37 @@ FILES: Final[tuple[GroupFile, ...]] = (
     GroupFile("cpuacct.usage", "cpuacct.usage", "cpuacct", ("cpu_usec",), _one("cpu_usec", 1e-3)),
     GroupFile("cpuacct.stat", "cpuacct.stat", "cpuacct", ("user_usec", "system_usec"), _old_times),
     GroupFile("v1 cpu.stat", "cpu.stat", "cpu", (*_THROTTLING, "waited_usec"), _old_throttling),
-    GroupFile("cpu.cfs_quota_us", "cpu.cfs_quota_us", "cpu", ("quota_usec",), _old_quota),
-    GroupFile("cpu.cfs_period_us", "cpu.cfs_period_us", "cpu", ("period_usec",), _one("period_usec")),
+    GroupFile("cpu.cfs_quota_us", "cpu.cfs_quota_us", "cpu", ("quota_usec",), _old_quota, seldom=True),
+    GroupFile("cpu.cfs_period_us", "cpu.cfs_period_us", "cpu", ("period_usec",), _one("period_usec"), seldom=True),
     GroupFile("memory.usage_in_bytes", "memory.usage_in_bytes", "memory", ("memory_bytes",), _one("memory_bytes")),
     GroupFile("memory.max_usage_in_bytes", "memory.max_usage_in_bytes", "memory", ("memory_peak",),
               _one("memory_peak")),
     GroupFile("memory.soft_limit_in_bytes", "memory.soft_limit_in_bytes", "memory", ("memory_high",),
-              _limit("memory_high")),
-    GroupFile("memory.limit_in_bytes", "memory.limit_in_bytes", "memory", ("memory_max",), _limit("memory_max")),
+              _limit("memory_high"), seldom=True),
+    GroupFile("memory.limit_in_bytes", "memory.limit_in_bytes", "memory", ("memory_max",), _limit("memory_max"),
+              seldom=True),
     GroupFile("v1 memory.stat", "memory.stat", "memory", ("anon_bytes", "file_bytes", "swap_bytes"),
               _keyed(total_rss="anon_bytes", total_cache="file_bytes", total_swap="swap_bytes")),
     GroupFile("memory.oom_control", "memory.oom_control", "memory", ("oom_kills",), _keyed(oom_kill="oom_kills")),
     GroupFile("v1 pids.current", "pids.current", "pids", ("pids",), _one("pids")),
-    GroupFile("v1 pids.max", "pids.max", "pids", ("pids_max",), _limit("pids_max")),
+    GroupFile("v1 pids.max", "pids.max", "pids", ("pids_max",), _limit("pids_max"), seldom=True),
     GroupFile("blkio.throttle.io_service_bytes", "blkio.throttle.io_service_bytes", "blkio",
               ("read_bytes", "written_bytes"), _old_traffic),
     GroupFile("cpu.stat", "cpu.stat", UNIFIED, ("cpu_usec", "user_usec", "system_usec", *_THROTTLING),
               _keyed(usage_usec="cpu_usec", user_usec="user_usec", system_usec="system_usec", nr_periods="periods",
                      nr_throttled="throttled", throttled_usec="throttled_usec")),
-    GroupFile("cpu.max", "cpu.max", UNIFIED, ("quota_usec", "period_usec"), _quota),
+    GroupFile("cpu.max", "cpu.max", UNIFIED, ("quota_usec", "period_usec"), _quota, seldom=True),
     *(_stalls(what) for what in ("cpu", "memory", "io", "irq")),
     GroupFile("memory.current", "memory.current", UNIFIED, ("memory_bytes",), _one("memory_bytes")),
     GroupFile("memory.peak", "memory.peak", UNIFIED, ("memory_peak",), _one("memory_peak")),
-    GroupFile("memory.high", "memory.high", UNIFIED, ("memory_high",), _limit("memory_high")),
-    GroupFile("memory.max", "memory.max", UNIFIED, ("memory_max",), _limit("memory_max")),
+    GroupFile("memory.high", "memory.high", UNIFIED, ("memory_high",), _limit("memory_high"), seldom=True),
+    GroupFile("memory.max", "memory.max", UNIFIED, ("memory_max",), _limit("memory_max"), seldom=True),
     GroupFile("memory.stat", "memory.stat", UNIFIED, ("anon_bytes", "file_bytes"),
               _keyed(anon="anon_bytes", file="file_bytes")),
     GroupFile("memory.swap.current", "memory.swap.current", UNIFIED, ("swap_bytes",), _one("swap_bytes")),
     GroupFile("memory.events", "memory.events", UNIFIED, ("oom_kills",), _keyed(oom_kill="oom_kills")),
     GroupFile("pids.current", "pids.current", UNIFIED, ("pids",), _one("pids")),
-    GroupFile("pids.max", "pids.max", UNIFIED, ("pids_max",), _limit("pids_max")),
+    GroupFile("pids.max", "pids.max", UNIFIED, ("pids_max",), _limit("pids_max"), seldom=True),
     GroupFile("io.stat", "io.stat", UNIFIED, ("read_bytes", "written_bytes", "reads", "writes"), _traffic),
 )
 """Those of version 1 first: where a controller is mounted as version 1, version 2 has no file of it."""
@@ -202,11 +207,14 @@ QUANTITIES: Final = frozenset(quantity for file in FILES for quantity in file.gi
 
 
 def files_for(wanted: frozenset[Quantity], controllers: frozenset[str]) -> tuple[GroupFile, ...]:
-    """The files that give these quantities of a group that is in the trees of these controllers, each quantity once."""
+    """The files that give these quantities of a group that is in the trees of these controllers, each quantity once.
+
+    That of CPU time is the first.
+    """
     found: dict[str, GroupFile] = {}
     left = set(wanted)
     for file in FILES:
         if file.controller in controllers and not left.isdisjoint(file.gives):
             found[file.id] = file
             left.difference_update(file.gives)
-    return tuple(found.values())
+    return tuple(sorted(found.values(), key=lambda file: "cpu_usec" not in file.gives))

@@ -42,9 +42,11 @@ class Group:
 
     @property
     def parent(self) -> str | None:
-        """The key of the group that it is in; None for the outermost one."""
+        """The key of the group that it is in, and counts for; None for an outermost one."""
         if self.domain:
             return self.path
+        if self.kind in (CONTROL, MONITOR):
+            return (self.path.rpartition("/mon_groups/")[0] or WHOLE) if self.kind == MONITOR else None
         return None if self.path == WHOLE else self.path.rpartition("/")[0] or WHOLE
 
 
@@ -70,6 +72,7 @@ class GroupSample:
         readings: by the file's id.
         absent: why a file could not be read, by its id.
         gives: the file of each quantity.
+        calm: whether no file said anything new since the reading before.
     """
 
     group: Group
@@ -77,6 +80,7 @@ class GroupSample:
     readings: Mapping[str, FileReading]
     absent: Mapping[str, Unavailable]
     gives: Mapping[Quantity, str]
+    calm: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +107,9 @@ class GroupRow:
         group: which one.
         increases: of counters; one that began anew, or was unknown at one end, is not among them.
         values: gauges at the end.
-        spans: seconds between the two readings, by "Δt FILE".
-        span_of: the key in `spans` of each counter.
+        spans: seconds between the two readings of a file, by "Δt FILE".
         absent: why a quantity is unknown.
-        files: where each quantity was read, for explanations.
+        files: the file of each quantity.
         domains: of a resctrl group: the domains whose quantities, "L3 00 llc_occupancy", are its own.
         estimated: quantities that are estimates.
     """
@@ -115,7 +118,6 @@ class GroupRow:
     increases: Mapping[Quantity, float] = field(default_factory=dict)
     values: Mapping[Quantity, float] = field(default_factory=dict)
     spans: Mapping[str, float] = field(default_factory=dict)
-    span_of: Mapping[Quantity, str] = field(default_factory=dict)
     absent: Mapping[Quantity, Unavailable] = field(default_factory=dict)
     files: Mapping[Quantity, str] = field(default_factory=dict)
     domains: tuple[str, ...] = ()
@@ -123,8 +125,12 @@ class GroupRow:
 
     def rate(self, quantity: Quantity) -> float | None:
         """Increase per second; None where it is unknown."""
-        count, span = self.increases.get(quantity), self.spans.get(self.span_of.get(quantity, ""))
+        count, span = self.increases.get(quantity), self.span(quantity)
         return None if count is None or span is None else count / span
+
+    def span(self, quantity: Quantity) -> float | None:
+        """Seconds between the two readings of a quantity's file."""
+        return self.spans.get(f"Δt {self.files.get(quantity)}")
 
     def why(self, quantity: Quantity) -> Unavailable | None:
         """Why a quantity is unknown; None where it is known, and where nobody asked for it."""
@@ -154,7 +160,6 @@ def row_of(older: GroupSample | None, newer: GroupSample) -> GroupRow:
     increases: dict[Quantity, float] = {}
     values: dict[Quantity, float] = {}
     spans: dict[str, float] = {}
-    span_of: dict[Quantity, str] = {}
     absent: dict[Quantity, Unavailable] = {}
     first = FIRST if older is None else MADE_ANEW if older.serial != newer.serial else None
     for quantity, file in newer.gives.items():
@@ -168,15 +173,15 @@ def row_of(older: GroupSample | None, newer: GroupSample) -> GroupRow:
             continue
         before = None if older is None or first is not None else older.readings.get(file)
         then = None if before is None else before.values.get(quantity)
-        if then is None or isinstance(then, Unavailable) or before is None or reading is None:
+        if (then is None or isinstance(then, Unavailable) or before is None or reading is None
+                or reading.at_ns <= before.at_ns):
             absent[quantity] = first or _NOT_TWICE
-        elif value < then or reading.at_ns <= before.at_ns:
+        elif value < then:
             absent[quantity] = _went_back(file)
         else:
             increases[quantity] = value - then
-            span = span_of[quantity] = f"Δt {file}"
-            spans[span] = (reading.at_ns - before.at_ns) * 1e-9
-    return GroupRow(newer.group, increases, values, spans, span_of, absent, newer.gives)
+            spans[f"Δt {file}"] = (reading.at_ns - before.at_ns) * 1e-9
+    return GroupRow(newer.group, increases, values, spans, absent, newer.gives)
 
 
 def rows_between(older: GroupMoment | None, newer: GroupMoment) -> Sequence[GroupRow]:

@@ -45,7 +45,7 @@ class OpenFiles:
         self._host = host
         self._kept: dict[str, _Kept] = {}
         self._refused: dict[str, Unavailable] = {}
-        self._room = host.privileges().descriptors[0] // _SHARE
+        self._room: int | None = None
 
     def __len__(self) -> int:
         """How many files are open."""
@@ -79,7 +79,7 @@ class OpenFiles:
                 raise GoneError(path) from error
             return self._refused.setdefault(path, _why(path, error))
         finally:
-            if not was_open and len(self._kept) > self._room:
+            if not was_open and len(self._kept) > self._most():
                 self.forget(path)
 
     def retry(self) -> None:
@@ -96,6 +96,11 @@ class OpenFiles:
         """Close every file."""
         for path in tuple(self._kept):
             self.forget(path)
+
+    def _most(self) -> int:
+        if self._room is None:
+            self._room = self._host.privileges().descriptors[0] // _SHARE
+        return self._room
 
     def _reading(self, path: str, kept: _Kept, parse: Callable[[bytes], Values]) -> FileReading | Unavailable:
         at_ns = self._host.now_ns()

@@ -1,4 +1,9 @@
-"""Reads the control groups of a machine, again and again: files stay open, and only those that are wanted are read."""
+"""Reads the control groups of a machine, again and again: files stay open, and only those that are wanted are read.
+
+A group that used no CPU time since it was read, and of which nothing else had moved before, sleeps: tasks that come to
+wait for a CPU, memory or storage run before, so its pressure stands still. Its other files are read one time in five,
+like those of limits. docs/specs/groups.md 1.5.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +25,10 @@ _LISTED_ANEW: Final = 200
 """Listing takes at most one part in so many of the time, however often groups come and go."""
 _SELDOM_NS: Final = 10_000_000_000
 """A tree of version 1 does not say that its groups changed, so it is listed so often; refused files are tried again."""
+_ONE_IN: Final = 5
+"""One reading in so many is of every file: the others leave out what can hardly have moved."""
+_ALWAYS: Final = frozenset({"io.stat", "blkio.throttle.io_service_bytes"})
+"""Files that move while no task of the group runs: what it wrote reaches the disk later."""
 _CONTROLLERS: Final = frozenset(file.controller for file in FILES)
 
 
@@ -52,6 +61,8 @@ class CgroupReader:
         self._unified = self._trees.get(UNIFIED)
         self._places: Mapping[str, _Place] = {}
         self._serials: dict[str, int] = {}
+        self._last: dict[str, GroupSample] = {}
+        self._rounds = 0
         self._complete = True
         self._stale = True
         self._descendants: object = None
@@ -92,13 +103,15 @@ class CgroupReader:
     def read(self) -> GroupMoment:
         """Read every group; one that vanishes meanwhile is left out."""
         wall_ns, at_ns = self._host.wall_ns(), self._host.now_ns()
+        self._rounds += 1
         self._list_where_needed(at_ns)
         samples: dict[str, GroupSample] = {}
-        for key, place in self._places.items():
+        for at, (key, place) in enumerate(self._places.items()):
             try:
-                samples[key] = self._sample(key, place)
+                samples[key] = self._sample(at, key, place)
             except GoneError:
                 self._stale = True
+                self._last.pop(key, None)
                 self._serials[key] = self._serials.get(key, 0) + 1
                 for directory in place.directories.values():
                     self._close(directory)
@@ -108,17 +121,32 @@ class CgroupReader:
         """Close every file."""
         self._files.close()
 
-    def _sample(self, key: str, place: _Place) -> GroupSample:
+    def _sample(self, at: int, key: str, place: _Place) -> GroupSample:
         files, gives = self._plan(frozenset(place.directories))
+        last, later = self._last.get(key), (self._rounds + at) % _ONE_IN
+        serial = self._serials.get(key, 0)
+        if last is not None and (last.serial != serial or last.gives is not gives):
+            last = None
         readings: dict[str, FileReading] = {}
         absent: dict[str, Unavailable] = {}
+        asleep, at_ns = False, self._host.now_ns()
         for file in files:
+            then = None if last is None else last.readings.get(file.id)
+            if then is not None and later and (file.seldom or (asleep and file.id not in _ALWAYS)):
+                readings[file.id] = FileReading(then.values, at_ns)
+                continue
             found = self._files.read(f"{place.directories[file.controller]}/{file.name}", file.parse)
             if isinstance(found, Unavailable):
                 absent[file.id] = found
-            else:
-                readings[file.id] = found
-        return GroupSample(place.group, self._serials.get(key, 0), readings, absent, gives)
+                continue
+            readings[file.id], at_ns = found, found.at_ns
+            if "cpu_usec" in file.gives:
+                asleep = last is not None and last.calm and then is not None and found.values is then.values
+        calm = last is not None and all(
+            (then := last.readings.get(name)) is not None and then.values is found.values
+            for name, found in readings.items())
+        sample = self._last[key] = GroupSample(place.group, serial, readings, absent, gives, calm)
+        return sample
 
     def _plan(self, controllers: frozenset[str]) -> tuple[tuple[GroupFile, ...], Mapping[Quantity, str]]:
         """The files of groups in these trees, and which of them gives each quantity."""
@@ -169,6 +197,7 @@ class CgroupReader:
         before = self._places
         self._places = {path: _kept(before.get(path), path, found[path]) for path in _outer_first(found)}
         for path in before.keys() - self._places.keys():
+            self._last.pop(path, None)
             for directory in before[path].directories.values():
                 self._close(directory)
         self._serials = {path: serial for path, serial in self._serials.items() if path in self._places}

@@ -85,8 +85,7 @@ def basis(column: GroupColumn, row: GroupRow) -> CellEvidence:
         if file is None:
             continue
         if need in row.increases:
-            span = row.spans.get(row.span_of.get(need, ""), 0.0)
-            readings.append((f"{need} of {file}: +{row.increases[need]:,.0f} in {span:.3f} s",))
+            readings.append((f"{need} of {file}: +{row.increases[need]:,.0f} in {row.span(need) or 0.0:.3f} s",))
         elif need in row.values:
             readings.append((f"{need} of {file}: {row.values[need]:,.0f}",))
     if ENERGY in column.needs and JOULES in row.increases:

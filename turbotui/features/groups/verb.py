@@ -1,4 +1,4 @@
-"""`turbotui groups`: what each container, job or service uses, by its control group."""
+"""`turbotui groups`: what each container, job or service uses, by its control group and its resctrl group."""
 
 from __future__ import annotations
 
@@ -18,8 +18,17 @@ from turbotui.errors import UsageError
 from turbotui.features.groups.columns import COLUMNS, GROUP, PATH, GroupColumn, needed
 from turbotui.features.groups.engine import GroupInterval, watch_groups
 from turbotui.features.groups.model import WHOLE, GroupRow
-from turbotui.features.groups.tables import group_table, sum_held_against_package
+from turbotui.features.groups.resctrl_reader import events_in
+from turbotui.features.groups.resctrl_table import (
+    RESCTRL,
+    ResctrlTable,
+    resctrl_columns,
+    resctrl_table,
+    said_of,
+)
+from turbotui.features.groups.tables import GROUPS, group_table, sum_held_against_package
 from turbotui.machine.machine import Machine, read_machine
+from turbotui.machine.resctrl import ResctrlInfo, why_no_resctrl
 from turbotui.quantities.columns import Value
 from turbotui.quantities.filters import FilterError, parse_filter
 from turbotui.quantities.scope import Scope
@@ -44,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sort", metavar="COLUMN", default="",
                         help="the greatest of this column first, instead of the tree's order")
     parser.add_argument("--top", metavar="N", type=int, help=f"the first N rows only, by {_BUSIEST} unless --sort")
-    add_format_arguments(parser)
+    add_format_arguments(parser, (GROUPS, RESCTRL))
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -71,10 +80,17 @@ def run(arguments: argparse.Namespace) -> int:
             for interval in watched:
                 whole = group_table(interval.rows, interval.energy, packages, columns)
                 envelope, table = _envelope(machine, interval, whole), _chosen(arguments, whole)
-                if writer is None:
+                monitored = resctrl_table(interval.resctrl, resctrl_columns(events_in(interval.resctrl)))
+                tables = (table, *([monitored] if interval.info is not None else []))
+                if writer is not None:
+                    writer.write(envelope, tables)
+                    continue
+                if arguments.table != RESCTRL:
                     print_lines(_text(arguments, envelope, table))
-                else:
-                    writer.write(envelope, (table,))
+                if interval.info is not None and arguments.table != GROUPS:
+                    print_lines(_monitored(envelope, monitored, interval.info))
+                elif arguments.table == RESCTRL:
+                    print_lines((why_no_resctrl(machine.host).sentence(), ""))
     except KeyboardInterrupt:
         pass  # that is how a person ends it
     finally:
@@ -189,6 +205,23 @@ def _text(arguments: argparse.Namespace, envelope: Envelope, table: RowTable[Gro
     for reason, names in _by_reason(table, missing).items():
         yield f"# no {', '.join(names)}: {reason}"
     yield ""
+
+
+def _monitored(envelope: Envelope, table: ResctrlTable, info: ResctrlInfo) -> Iterator[str]:
+    """The table of resctrl, without the domains of groups that have one, and below it what may be monitored."""
+    shown = tuple(replace(column, compute=_indented_group) if column.id == GROUP.id else column
+                  for column in table.columns if column.default)
+    yield f"# {', '.join([table.name, envelope.time, *filter(None, [envelope.label])])}"
+    yield from text_lines(envelope, resctrl_table(table.rows, shown))
+    yield f"# {said_of(info, sum(not row.group.domain for row in table.rows))}"
+    for reason, names in _by_reason(table, [column for column in shown if not column.identity and not any(
+            value is not None for value in table.values(column, table.rows))]).items():
+        yield f"# no {', '.join(names)}: {reason}"
+    yield ""
+
+
+def _indented_group(row: GroupRow) -> Value:
+    return _STEP * ((row.group.domain != "") + ("/mon_groups/" in row.group.path)) + row.group.name
 
 
 def _by_reason(table: RowTable[GroupRow], columns: Sequence[GroupColumn]) -> Mapping[str, list[str]]:

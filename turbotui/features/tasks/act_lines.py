@@ -11,23 +11,9 @@ from turbotui.features.tasks.columns import cpu_ranges
 from turbotui.features.tasks.tables import TaskRow
 from turbotui.machine.tasks.group_names import UNIT, GroupName
 from turbotui.untrusted import original
+from turbotui.widgets.act_line import ActLine
 
 _USERS_MANAGER: Final = "/user@"
-
-
-@dataclass(frozen=True, slots=True)
-class ActLine:
-    """A command line, and what it does.
-
-    Attributes:
-        heading: what it is about.
-        words: the line as a shell takes it.
-        meaning: a sentence.
-    """
-
-    heading: str
-    words: str
-    meaning: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -314,8 +314,8 @@ class TasksScreen(WatchingScreen):
         if inputs is None:
             self.notice("there is no task under the cursor")
             return
+        from turbotui.app.acts_window import ActsWindow  # noqa: PLC0415
         from turbotui.features.tasks.act_lines import act_lines, target_of  # noqa: PLC0415 - only this key needs them
-        from turbotui.features.tasks.acts_window import ActsWindow  # noqa: PLC0415
 
         facts = inputs.facts
         seen = None if isinstance(facts, Unavailable) else facts

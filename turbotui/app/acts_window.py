@@ -1,4 +1,4 @@
-"""X: command lines that a person may run for the task under the cursor. They are copied, and never run."""
+"""X: command lines that a person may run for the row under the cursor. They are copied, and never run."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from turbotui.app.list_window import MenuWindow
-from turbotui.features.tasks.act_lines import ActLine
 from turbotui.untrusted import guarded, one_line
+from turbotui.widgets.act_line import ActLine
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.listing import Item, Listing
 
@@ -20,7 +20,7 @@ class ActsWindow(MenuWindow[str]):
     """Gives the line that was copied, None for none.
 
     Args:
-        who: the task, for the title.
+        who: the row, for the title.
         lines: to choose from.
     """
 

@@ -1,0 +1,125 @@
+"""The groups screen over a simulated machine: its tree, its past, what it copies."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from simsession import SimulatedSession
+from textual.pilot import Pilot
+
+from turbotui.app.acts_window import ActsWindow
+from turbotui.app.dashboard import TurbotuiApp
+from turbotui.app.explain import Explain
+from turbotui.features.groups.screen import GroupsScreen
+from turbotui.simulated.strain_files import GROUPS, OWN_GROUP, SLICE
+
+
+async def shown(screen: GroupsScreen, pilot: Pilot[int], seq: int) -> None:
+    """Wait until an interval is drawn: another thread reads it."""
+    while screen.table.content is None or screen.table.content.seq < seq:
+        await pilot.pause()
+
+
+@asynccontextmanager
+async def groups(size: tuple[int, int] = (120, 36)) -> AsyncIterator[tuple[SimulatedSession, GroupsScreen, Pilot[int]]]:
+    """The dashboard on its groups screen, after an interval."""
+    session = SimulatedSession("laptop")
+    async with TurbotuiApp(session).run_test(size=size) as pilot:
+        while not session.started:
+            await pilot.pause()
+        await pilot.press("u")
+        screen = pilot.app.screen
+        assert isinstance(screen, GroupsScreen)
+        await shown(screen, pilot, 1)
+        session.tick()
+        await shown(screen, pilot, 2)
+        yield session, screen, pilot
+
+
+def value(screen: GroupsScreen, path: str, name: str) -> float:
+    content = screen.table.content
+    assert content is not None
+    found = content.value_of(name, path)
+    assert isinstance(found, int | float), (path, name, found)
+    return found
+
+
+def lines(screen: GroupsScreen) -> list[tuple[str, int]]:
+    return [(str(line.row), line.depth) for line in screen.table.lines]
+
+
+async def test_every_group_has_its_share_in_the_tree() -> None:
+    async with groups() as (_session, screen, _pilot):
+        whole = value(screen, "/", "CPU%")
+        for path, share in GROUPS:
+            assert value(screen, f"/{path}", "CPU%") == pytest.approx(share * whole, rel=1e-3, abs=0.01)
+        assert lines(screen) == [
+            ("/", 0), ("/user.slice", 1), (f"/{SLICE}", 2), (f"/{OWN_GROUP}", 3), ("/system.slice", 1),
+            ("/system.slice/db.service", 2), ("/system.slice/web.service", 2), ("/init.scope", 1)]
+
+
+async def test_t_makes_it_flat_and_the_star_folds() -> None:
+    async with groups() as (_session, screen, pilot):
+        await pilot.press("t")
+        assert {depth for _, depth in lines(screen)} == {0}
+        await pilot.press("t", "asterisk")
+        assert [row for row, _ in lines(screen)] == ["/", "/user.slice", "/system.slice", "/init.scope"]
+        await pilot.press("down", "right")
+        assert (f"/{SLICE}", 2) in lines(screen)
+        await pilot.press("left")
+        assert (f"/{SLICE}", 2) not in lines(screen)
+
+
+async def test_what_passes_a_filter_stands_with_what_it_is_in() -> None:
+    async with groups() as (_session, screen, pilot):
+        await pilot.press("backslash", *"web", "enter")
+        assert [row for row, _ in lines(screen)] == ["/", "/system.slice", "/system.slice/web.service"]
+
+
+async def test_the_past_has_the_rows_of_its_time() -> None:
+    async with groups() as (session, screen, pilot):
+        session.tick()
+        await shown(screen, pilot, 3)
+        await pilot.press("comma")
+        assert screen.table.content is not None
+        assert screen.table.content.seq == 2
+        assert value(screen, "/", "CPU%") > 0
+        await pilot.press("backspace")
+        assert screen.table.content.seq == 3
+
+
+async def test_e_explains_and_x_shows_lines_that_are_never_run() -> None:
+    async with groups() as (_session, screen, pilot):
+        await pilot.press("down", "e")
+        assert isinstance(pilot.app.screen, Explain)
+        await pilot.press("escape", "X")
+        assert isinstance(pilot.app.screen, ActsWindow)
+        await pilot.press("escape")
+        assert "/user.slice" in screen.readout()
+
+
+async def test_files_are_closed_when_another_screen_is_shown() -> None:
+    async with groups() as (session, screen, pilot):
+        before = session.host.open_descriptors
+        await pilot.press("9")
+        assert screen._watcher is None
+        assert session.host.open_descriptors < before
+        await pilot.press("u")
+        await shown(screen, pilot, 3)
+
+
+async def test_a_column_that_is_hidden_is_not_read() -> None:
+    async with groups() as (session, screen, pilot):
+        column = screen.find_column("PSIio%")
+        assert column is not None
+        screen.toggle(column)
+        session.tick()
+        await shown(screen, pilot, 3)
+        content = screen.table.content
+        assert content is not None
+        row = content.get("/user.slice")
+        assert row is not None
+        assert "stalled_io_some_usec" not in row.files
+        assert "stalled_cpu_some_usec" in row.files

@@ -1,0 +1,116 @@
+"""Reads groups on a thread of its own and hands out intervals, so that a screen never waits for a machine."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.features.groups.files import Quantity
+from turbotui.features.groups.model import GroupMoment, GroupRow, rows_between
+from turbotui.features.groups.reader import CgroupReader
+from turbotui.machine.host import Host
+from turbotui.quantities.unavailable import Reason, Unavailable
+
+_FIRST: Final = 0.3
+"""Seconds after which the first interval ends by itself, however long those of the dashboard are."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRequest:
+    """Request for what the groups did since the request before.
+
+    Attributes:
+        wanted: what is to be known of each from now on.
+        clocks: wall clock and monotonic clock of the tick that ends the interval.
+    """
+
+    wanted: frozenset[Quantity]
+    clocks: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSnapshot:
+    """What the groups did in an interval.
+
+    Attributes:
+        request: what was asked for.
+        rows: of every group; those of the first interval have gauges only.
+        seconds: length of the interval; 0 for the first one.
+        complete: whether there are no more groups than these.
+        why: why there are none; None where there are.
+    """
+
+    request: GroupRequest
+    rows: Sequence[GroupRow]
+    seconds: float = 0.0
+    complete: bool = True
+    why: Unavailable | None = None
+
+
+class GroupWatcher:
+    """Reads the groups of a machine on a thread, from `start` to `stop`.
+
+    Args:
+        host: the machine.
+        publish: called on the watcher's thread with every snapshot.
+    """
+
+    def __init__(self, host: Host, publish: Callable[[GroupSnapshot], None]) -> None:
+        self._host = host
+        self._publish = publish
+        self._changed = threading.Condition()
+        self._request: GroupRequest | None = None
+        self._due = self._over = False
+        self._thread = threading.Thread(target=self._run, name="groups", daemon=True)
+
+    def start(self) -> None:
+        """Begin; nothing is read before somebody asks."""
+        self._thread.start()
+
+    def ask(self, request: GroupRequest) -> None:
+        """Ask for an interval. Never waits; two requests at once give one interval."""
+        with self._changed:
+            self._request, self._due = request, True
+            self._changed.notify()
+
+    def stop(self, wait_seconds: float = 5.0) -> None:
+        """Close every file; waits for the thread."""
+        with self._changed:
+            self._over = True
+            self._changed.notify()
+        if self._thread.ident is not None:
+            self._thread.join(wait_seconds)
+
+    def _run(self) -> None:
+        reader = CgroupReader(self._host, ())
+        try:
+            self._loop(reader)
+        except Exception as error:  # noqa: BLE001 - a thread's own traceback would go to the screen it draws on
+            why = Unavailable(Reason.FAILED, f"internal error, reading has ended: {type(error).__name__}: {error}")
+            self._publish(GroupSnapshot(self._request or GroupRequest(frozenset(), (0, 0)), (), why=why))
+        finally:
+            reader.close()
+
+    def _loop(self, reader: CgroupReader) -> None:
+        older: GroupMoment | None = None
+        rounds = 0
+        while (request := self._next_request(_FIRST if rounds == 1 else None)) is not None:
+            rounds += 1
+            if reader.why_none is not None:
+                self._publish(GroupSnapshot(request, (), why=reader.why_none))
+                continue
+            reader.want(request.wanted)
+            newer = reader.read()
+            seconds = 0.0 if older is None else (newer.at_ns - older.at_ns) * 1e-9
+            if older is None or seconds > 0:
+                self._publish(GroupSnapshot(request, rows_between(older, newer), seconds, newer.complete))
+            older = newer
+
+    def _next_request(self, patience: float | None) -> GroupRequest | None:
+        """Wait for a request; after some seconds the last one stands once more. None ends the watching."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._due or self._over, patience)
+            self._due = False
+            return None if self._over else self._request

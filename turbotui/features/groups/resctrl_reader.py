@@ -1,0 +1,186 @@
+"""Reads the groups of resctrl, again and again: caches, bandwidth, and on processors that tell it energy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.features.groups.files import OCCUPANCY, Quantity, Values
+from turbotui.features.groups.model import (
+    CONTROL,
+    DOMAIN,
+    MONITOR,
+    FileReading,
+    Group,
+    GroupMoment,
+    GroupRow,
+    GroupSample,
+    rows_between,
+)
+from turbotui.features.groups.open_files import GoneError, OpenFiles
+from turbotui.machine.host import Host
+from turbotui.machine.resctrl import (
+    ResctrlGroup,
+    ResctrlInfo,
+    domains_of,
+    events_of,
+    resctrl_groups,
+    resctrl_info,
+    resctrl_mount,
+    why_no_resctrl,
+)
+from turbotui.quantities.unavailable import Reason, Unavailable
+
+_LISTED_NS: Final = 5_000_000_000
+"""Groups are listed so often: nothing tells that one was made."""
+_WORDS: Final[Mapping[bytes, Unavailable]] = {
+    b"Unavailable": Unavailable(
+        Reason.NOT_READ, "resctrl says Unavailable: the hardware has no count of this group at the moment (it has just "
+        "been made, or hardware follows fewer groups than there are)"),
+    b"Unassigned": Unavailable(
+        Reason.NOT_SET, "resctrl says Unassigned: no counter of bandwidth is assigned to this group (mbm_event)",
+        "echo 'mbm_total_bytes:*=e' > mbm_L3_assignments in the group's directory, where available_mbm_cntrs has one"),
+    b"Error": Unavailable(Reason.FAILED, "resctrl says Error: the hardware refused the read"),
+}
+
+
+def parse_event(quantity: Quantity, content: bytes) -> Values:
+    """The number of an event file, or the reason that stands there instead.
+
+    Raises:
+        ValueError: neither stands there.
+    """
+    word = content.strip()
+    reason = _WORDS.get(word)
+    if reason is not None:
+        return {quantity: reason}
+    number = int(word) if word.isdigit() else float(word)
+    if not math.isfinite(number):
+        raise ValueError(f"{quantity} is {number}")
+    return {quantity: number}
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A group that was found.
+
+    Attributes:
+        group: which one.
+        files: path of each quantity, "L3 00 llc_occupancy".
+        gives: the file's id of each quantity, which is the quantity.
+    """
+
+    group: Group
+    files: Mapping[Quantity, str]
+    gives: Mapping[Quantity, str]
+
+
+class ResctrlReader:
+    """Reads every group of resctrl.
+
+    Args:
+        host: the machine.
+        wanted: events that are to be known, "llc_occupancy"; None for all.
+    """
+
+    def __init__(self, host: Host, wanted: Iterable[Quantity] | None = None) -> None:
+        self._host = host
+        self._wanted = None if wanted is None else frozenset(wanted)
+        self._files = OpenFiles(host)
+        self._top = resctrl_mount(host)
+        self._places: dict[str, _Place] = {}
+        self._serials: dict[str, int] = {}
+        self._listed_ns: int | None = None
+
+    @property
+    def why_none(self) -> Unavailable | None:
+        """Why there are no groups to read; None where there are."""
+        return None if self._top else why_no_resctrl(self._host)
+
+    @property
+    def info(self) -> ResctrlInfo:
+        """What can be monitored, read anew."""
+        return resctrl_info(self._host, self._top)
+
+    def want(self, wanted: Iterable[Quantity]) -> None:
+        """Read these events from now on."""
+        wanted = frozenset(wanted)
+        if wanted != self._wanted:
+            self._wanted, self._listed_ns = wanted, None
+
+    def read(self) -> GroupMoment:
+        """Read every group; one that vanishes meanwhile is left out."""
+        wall_ns, at_ns = self._host.wall_ns(), self._host.now_ns()
+        if self._listed_ns is None or at_ns - self._listed_ns > _LISTED_NS:
+            self._list()
+            self._listed_ns = at_ns
+        samples: dict[str, GroupSample] = {}
+        for key, place in self._places.items():
+            try:
+                samples[key] = self._sample(key, place)
+            except GoneError:
+                self._listed_ns = None
+                self._serials[key] = self._serials.get(key, 0) + 1
+                for path in place.files.values():
+                    self._files.forget(path)
+        return GroupMoment(wall_ns, at_ns, samples)
+
+    def close(self) -> None:
+        """Close every file."""
+        self._files.close()
+
+    def _sample(self, key: str, place: _Place) -> GroupSample:
+        readings: dict[str, FileReading] = {}
+        absent: dict[str, Unavailable] = {}
+        for quantity, path in place.files.items():
+            found = self._files.read(path, partial(parse_event, quantity))
+            if isinstance(found, Unavailable):
+                absent[quantity] = found
+            else:
+                readings[quantity] = found
+        return GroupSample(place.group, self._serials.get(key, 0), readings, absent, place.gives)
+
+    def _list(self) -> None:
+        before = self._places
+        self._places = {}
+        events: dict[str, Sequence[str]] = {}  # of a domain: the same in every group
+        for group in resctrl_groups(self._host, self._top):
+            files: dict[Quantity, str] = {}
+            for domain, directory in domains_of(self._host, group.directory).items():
+                if domain not in events:
+                    events[domain] = events_of(self._host, directory)
+                files |= {f"{domain} {event}": f"{directory}/{event}" for event in events[domain]
+                          if self._wanted is None or event in self._wanted}
+            made = _group_of(group)
+            self._places[made.key] = _Place(made, files, {quantity: quantity for quantity in files})
+        self._files.retry()
+        there = {path for place in self._places.values() for path in place.files.values()}
+        for place in before.values():
+            for path in place.files.values():
+                if path not in there:
+                    self._files.forget(path)
+
+
+def _group_of(group: ResctrlGroup) -> Group:
+    return Group(MONITOR if group.is_monitor else CONTROL, group.path, group.name)
+
+
+def resctrl_rows(older: GroupMoment | None, newer: GroupMoment) -> Sequence[GroupRow]:
+    """What every group did between two moments, and below each what it did in each domain."""
+    rows: list[GroupRow] = []
+    for row in rows_between(older, newer):
+        domains = tuple(dict.fromkeys(quantity.rpartition(" ")[0] for quantity in row.files))
+        rows.append(replace(row, domains=domains))
+        rows += [replace(row, group=Group(DOMAIN, row.group.path, domain, domain), domains=(domain,))
+                 for domain in domains]
+    return rows
+
+
+def events_in(rows: Iterable[GroupRow]) -> tuple[Quantity, ...]:
+    """The events that some groups have, the occupancy first."""
+    found = dict.fromkeys(quantity.rpartition(" ")[2] for row in rows if not row.group.domain for quantity in row.files)
+    return tuple(sorted(found, key=lambda event: event != OCCUPANCY))

@@ -1,0 +1,319 @@
+"""The groups screen: what each container, job or service uses, in the tree that the kernel has of them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import ClassVar, Final
+
+from textual.message import Message
+from textual.widget import Widget
+
+from turbotui.app.actions import Where, bindings_for
+from turbotui.app.copying import copy_text
+from turbotui.app.graph import Graph
+from turbotui.app.row_table import RowTableScreen
+from turbotui.app.text_window import TextWindow
+from turbotui.app.watch import Watch
+from turbotui.app.watched import FarSession, PlayedSession
+from turbotui.dataclass import dataclass
+from turbotui.features.groups.columns import COLUMNS, GroupColumn, needed
+from turbotui.features.groups.live import GroupRequest, GroupSnapshot, GroupWatcher
+from turbotui.features.groups.model import GroupRow
+from turbotui.features.groups.screen_rows import GroupContent, GroupPainter, GroupRows, name_slots
+from turbotui.features.groups.tables import group_table, sum_held_against_package
+from turbotui.quantities.columns import CounterColumn
+from turbotui.quantities.moments import time_of_day
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.energy import Energy, EnergyMeter, energy_signals
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.kept_intervals import KeptIntervals
+from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.row_content import RowView
+from turbotui.widgets.segment_lines import SegmentLines
+from turbotui.widgets.slots import row_slots
+from turbotui.widgets.table_view import TableView
+
+_NO_ENERGY: Final = Energy({}, {}, {})
+_MOST_ROWS: Final = 6_000
+"""Rows of all intervals that are kept for the past: some 20 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class PastGroups:
+    """The groups of one interval.
+
+    Attributes:
+        time_ns: when it ended, in ns since 1970.
+        seq: its number.
+        snapshot: the groups.
+        energy: of the interval.
+    """
+
+    time_ns: int
+    seq: int
+    snapshot: GroupSnapshot
+    energy: Energy
+
+    @property
+    def size(self) -> int:
+        """Rows, and one for the rest."""
+        return 1 + len(self.snapshot.rows)
+
+
+@dataclass()
+class GroupsReady(Message, bubble=False):
+    """A snapshot from the watcher's thread."""
+
+    snapshot: GroupSnapshot
+    watcher: GroupWatcher
+
+
+class GroupsScreen(RowTableScreen[GroupRow]):
+    """Screen with the machine's control groups; their files are open only while it is shown."""
+
+    where: ClassVar[Where] = Where.GROUPS
+    number = "u"
+    word = "groups"
+    painter_kind = GroupPainter
+    BINDINGS = bindings_for(Where.GROUPS)
+
+    DEFAULT_CSS = """
+    GroupsScreen #notes { height: auto; }
+    """
+
+    def __init__(self, watch: Watch) -> None:
+        self._tree = True
+        super().__init__(watch)
+        self._played = watch.session if isinstance(watch.session, PlayedSession) else None
+        self._watcher: GroupWatcher | None = None
+        self._meter = EnergyMeter(watch.session.capabilities)
+        self._frame: Frame | None = None
+        self._seq = 0
+        self._past_groups = KeptIntervals[PastGroups](_MOST_ROWS)
+        self._newest: PastGroups | None = None
+        self._shown: PastGroups | None = None
+
+    def body(self) -> Iterable[Widget]:
+        """Lay out the table, and the notes below it."""
+        yield from super().body()
+        yield SegmentLines(id="notes")
+
+    def first_view(self) -> RowView[GroupRow]:
+        """See `RowTableScreen.first_view`: the busiest first."""
+        columns = tuple(column for column in COLUMNS if column.default)
+        return TableView(columns, sort=next(column for column in columns if column.id == "CPU%"), reverse=True)
+
+    def row_list(self) -> GroupRows:
+        """See `RowTableScreen.row_list`."""
+        return GroupRows()
+
+    def painter(self, view: RowView[GroupRow], seconds: float, width: int) -> GroupPainter:
+        """See `RowTableScreen.painter`."""
+        del seconds
+        fixed, moving = row_slots(view, width)
+        return GroupPainter(view, name_slots(fixed, width), moving, width)
+
+    @property
+    def wanted(self) -> Sequence[CounterColumn]:
+        """No columns beside those of the summary."""
+        return ()
+
+    def read_beside(self) -> None:
+        """Read the packages' energy, which is shared out over groups."""
+        self.watch_state.read_also(self, (), energy_signals(self.watch_state.session.capabilities))
+
+    def show_columns(self) -> None:
+        """Lay the table out for the width."""
+        self.watch_state.want(self.wanted)
+        self._show(self._shown)
+
+    # Watching
+
+    def on_screen_resume(self) -> None:
+        """Open the files once the screen is there."""
+        super().on_screen_resume()
+        if self.composed:
+            self._show(self._shown)
+            self.call_after_refresh(self._begin)
+
+    def on_screen_suspend(self) -> None:
+        """Close the files when another screen is shown; a window over this one changes nothing."""
+        if self not in self.app.screen_stack:
+            self._end()
+
+    def on_unmount(self) -> None:
+        """Close the files."""
+        self._end()
+
+    @property
+    def _why_not(self) -> Unavailable | None:
+        """Why there are no groups to read; None where there may be."""
+        session = self.watch_state.session
+        if self._played is not None:
+            return _NOT_RECORDED
+        if isinstance(session, FarSession):
+            return Unavailable(Reason.NOT_READ, f"readings come by {session.way}, which sends no groups",
+                               "run turbotui there")
+        return None if self._newest is None else self._newest.snapshot.why
+
+    def _begin(self) -> None:
+        if self._watcher is not None or self._why_not is not None or self not in self.app.screen_stack:
+            return
+        watcher: GroupWatcher | None = None
+
+        def publish(snapshot: GroupSnapshot) -> None:
+            if watcher is not None:
+                self.post_message(GroupsReady(snapshot, watcher))
+
+        watcher = self._watcher = GroupWatcher(self.watch_state.session.machine.host, publish)
+        self._meter = EnergyMeter(self.watch_state.session.capabilities)
+        watcher.start()
+        self._ask()
+
+    def _end(self) -> None:
+        if self._watcher is not None:
+            self._watcher.stop()
+            self._watcher = None
+
+    def _ask(self) -> None:
+        frame = self._frame or self.watch_state.frame
+        if self._watcher is not None and frame is not None:
+            clocks = frame.newer.wall_ns, frame.newer.started_ns
+            self._watcher.ask(GroupRequest(needed(self._table.view.columns), clocks))
+
+    def take(self, frame: Frame) -> None:
+        """A new frame ends the interval of the groups too."""
+        super().take(frame)
+        if frame is not self._frame:
+            self._frame = frame
+            self._meter.feed(frame)
+            self._ask()
+
+    def on_groups_ready(self, message: GroupsReady) -> None:
+        """Take a snapshot, unless it is of a watch that has ended."""
+        if message.watcher is not self._watcher:
+            return
+        snapshot = message.snapshot
+        self._seq += 1
+        self._newest = PastGroups(snapshot.request.clocks[0], self._seq, snapshot, self._meter.take())
+        if snapshot.seconds:
+            self._past_groups.keep(self._newest)
+        if snapshot.why is not None:
+            self._end()
+        if self.watch_state.held:
+            return
+        self._show(self._newest)
+        if isinstance(self.app.screen, TextWindow | Graph):
+            self.app.screen.show_frame()
+
+    # Drawing
+
+    def show_frame(self) -> None:
+        """Show the groups of the moment that the watch holds, if it is one of the past."""
+        frame = self.watch_state.frame
+        if self.watch_state.in_past and frame is not None and frame.older is not None:
+            self._show(self._past_groups.at(frame.older.wall_ns, frame.newer.wall_ns))
+        elif not self.watch_state.held and self._shown is not self._newest:
+            self._show(self._newest)
+        super().show_frame()
+
+    def _show(self, one: PastGroups | None) -> None:
+        """Show the groups of an interval, or that there are none."""
+        self._shown = one
+        if not self.composed:
+            return
+        rows, energy = ((), _NO_ENERGY) if one is None else (one.snapshot.rows, one.energy)
+        packages = len(self.watch_state.session.machine.topology.instances(Scope.PACKAGE))
+        whole = group_table(rows, energy, packages)
+        self.show_content(GroupContent(whole, 0 if one is None else one.seq, tree=self._tree))
+        notes = [] if one is None else _notes(one, sum_held_against_package(whole, energy, packages))
+        line = self.query_one("#notes", SegmentLines)
+        line.styles.height = len(notes)
+        line.show([[(f" {note}", StyleRole.DIM)] for note in notes])
+
+    def readout(self) -> str:
+        """The cell under the cursor in words, and the path of its group."""
+        if not self._table.lines:
+            return self._said_of_nothing()
+        row = self._row()
+        said = super().readout()
+        return said if row is None or row.group.path in said else f"{said} · {row.group.path}"
+
+    def _said_of_nothing(self) -> str:
+        why = self._why_not
+        if self.watch_state.in_past and self._played is None:
+            first = self._past_groups.first_ns
+            kept = "they were not read yet" if first is None else f"they are kept from {time_of_day(first)} on"
+            return f"no groups of this moment: groups are kept while this screen is shown, and {kept}"
+        return "waiting for the first reading of the groups" if why is None else why.sentence()
+
+    def _row(self) -> GroupRow | None:
+        content = self._table.content
+        return None if content is None or self._table.current is None else content.get(self._table.current)
+
+    # Actions
+
+    def toggle(self, column: GroupColumn) -> None:
+        """See `RowTableScreen.toggle`: what is not shown is not read."""
+        super().toggle(column)
+        self._ask()
+
+    def action_rows(self) -> None:
+        """Groups in their tree, or one below the other."""
+        self._tree = not self._tree
+        self.notice("groups stand in their tree" if self._tree else "groups stand one below the other, each with what "
+                    "is in it")
+        self._show(self._shown)
+
+    def _fold(self, row: Hashable, *, fold: bool) -> None:
+        folded = self._table.view.folded
+        self._change(folded=folded | {row} if fold else folded - {row})
+
+    def action_sideways(self, by: int) -> None:
+        """Fold or unfold the group under the cursor while no column is chosen; else go to the next column."""
+        line = self._table.line
+        if line is None or not self._tree or self._table.is_column_chosen:
+            super().action_sideways(by)
+        elif by > 0 and line.open is False:
+            self._fold(line.row, fold=False)
+        elif by < 0 and line.open:
+            self._fold(line.row, fold=True)
+        elif by < 0 and line.parent is not None:
+            self._table.select(line.parent)
+        else:
+            super().action_sideways(by)
+
+    def action_fold_all(self) -> None:
+        """Fold every group that has groups in it, or unfold all when some are folded."""
+        content = self._table.content
+        if not isinstance(content, GroupContent) or not content.tree:
+            self.notice("groups stand in no tree: t changes that")
+            return
+        outer = frozenset(content.parents().values()) - {content.rows[0] if content.rows else ""}
+        self._change(folded=frozenset[Hashable]() if self._table.view.folded else outer)
+
+    def action_acts(self) -> None:
+        """Show command lines for the group under the cursor; one is copied, none is run."""
+        row = self._row()
+        if row is None:
+            self.notice("there is no group under the cursor")
+            return
+        from turbotui.app.acts_window import ActsWindow  # noqa: PLC0415 - only this key needs them
+        from turbotui.features.groups.group_lines import group_lines, target_of  # noqa: PLC0415
+
+        def copied(words: str | None) -> None:
+            if words is not None:
+                self.notice(copy_text(self.app, words, words))
+
+        lines = group_lines(target_of(self.watch_state.session.machine.host, row.group))
+        self.app.push_screen(ActsWindow(row.group.name, lines), copied)
+
+
+_NOT_RECORDED: Final = Unavailable(Reason.NOT_READ, "no groups of this moment were recorded",
+                                   "turbotui record --tables groups, or Ctrl+R while the groups screen is shown")
+
+
+def _notes(one: PastGroups, sum_said: str) -> list[str]:
+    notes = [] if one.snapshot.complete else [f"there are more groups than the {len(one.snapshot.rows):,} listed"]
+    return [*notes, *([sum_said] if sum_said else [])]

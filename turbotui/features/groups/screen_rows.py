@@ -1,0 +1,125 @@
+"""How groups stand on the screen: in a tree, each in its own, or one below the other."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Final
+
+from turbotui.features.groups.columns import GROUP, GroupColumn
+from turbotui.features.groups.model import GroupRow
+from turbotui.quantities.columns import Value
+from turbotui.quantities.tables import RowTable
+from turbotui.widgets.cells import Slot, StyleRole
+from turbotui.widgets.content import Line, ordered
+from turbotui.widgets.painter import FOLDED, OPEN, TextSegment
+from turbotui.widgets.row_content import Naming, RowContent, RowPainter, RowView
+from turbotui.widgets.row_list import RowList, passes
+
+_NAMES: Final = (22, 44)
+"""Characters of a name with what stands before it, at least and at most."""
+_DEEPEST: Final = 9
+"""Steps to the right."""
+
+
+def _words(row: GroupRow) -> str:
+    return f"{row.group.path} {row.group.name} {row.group.domain}"
+
+
+def _said(row: GroupRow) -> str:
+    return row.group.name
+
+
+NAMING: Final = Naming[GroupRow](lambda row: row.group.key, _words, _said)
+
+
+class GroupContent(RowContent[GroupRow]):
+    """The groups of an interval.
+
+    Args:
+        table: of the groups.
+        seq: number of the interval.
+        tree: whether each group stands in the one that it is in.
+    """
+
+    def __init__(self, table: RowTable[GroupRow], seq: int = 0, *, tree: bool = True) -> None:
+        super().__init__(table, NAMING, seq)
+        self.tree = tree
+
+    def parents(self) -> Mapping[Hashable, Hashable]:
+        """The group that each is in, among those that have rows."""
+        found: dict[Hashable, Hashable] = {}
+        for row in self.whole.rows:
+            parent = row.group.parent
+            if parent is not None and self.get(parent) is not None:
+                found[row.group.key] = parent
+        return found
+
+
+class GroupRows(RowList[RowContent[GroupRow], GroupColumn, Hashable]):
+    """Groups in their tree, siblings as they are sorted; flat where the tree is not wanted."""
+
+    def arranged(self, content: RowContent[GroupRow], view: RowView[GroupRow]) -> Sequence[Line[Hashable]]:
+        """See `RowList.arranged`: what passes the filter stands with all that it is in."""
+        if not isinstance(content, GroupContent) or not content.tree:
+            return super().arranged(content, view)
+        parents = content.parents()
+        shown = set(content.rows)
+        if view.filter.text:
+            shown = set()
+            for key in content.rows:
+                above: Hashable | None = key if passes(content, view, key) else None
+                while above is not None and above not in shown:
+                    shown.add(above)
+                    above = parents.get(above)
+        parts: dict[Hashable | None, list[Hashable]] = {}
+        for key in ordered(content, [key for key in content.rows if key in shown], view.sort, reverse=view.reverse,
+                           mark=view.mark):
+            parts.setdefault(parents.get(key), []).append(key)
+        lines: list[Line[Hashable]] = []
+        waiting: list[tuple[Hashable, int, Hashable | None]] = [(key, 0, None) for key in reversed(parts.get(None, []))]
+        while waiting:
+            key, depth, parent = waiting.pop()
+            below, is_open = parts.get(key, []), key not in view.folded
+            lines.append(Line(key, depth, is_open if below else None, parent))
+            if is_open:
+                waiting += [(part, depth + 1, key) for part in reversed(below)]
+        return lines
+
+
+class GroupPainter(RowPainter[GroupRow]):
+    """Paints names as far to the right as they are deep in the tree, idle groups dimly."""
+
+    def ids(self, content: RowContent[GroupRow], line: Line[Hashable]) -> list[TextSegment]:
+        """See `Painter.ids`."""
+        row = content.get(line.row)
+        if row is None or not self.fixed or self.fixed[0].column.id != GROUP.id:
+            return super().ids(content, line)
+        mark = "" if line.open is None else f"{OPEN if line.open else FOLDED} "
+        step = "" if not isinstance(content, GroupContent) or not content.tree else "  " * min(line.depth, _DEEPEST)
+        name, width = f"{step}{mark}{row.group.name}", self.fixed[0].width
+        text = name if len(name) <= width else f"{name[: width - 1]}…"
+        tag = ("•", StyleRole.TAGGED) if line.row in self.view.tags else (" ", StyleRole.PLAIN)
+        role = StyleRole.DIM if _is_idle(row) else StyleRole.SUMMARY if line.open is not None else StyleRole.PLAIN
+        return [tag, (text.ljust(width), role), *_rest(super().ids(content, line), 1 + width)]
+
+
+def _rest(segments: Sequence[TextSegment], start: int) -> list[TextSegment]:
+    """What stands behind so many characters."""
+    found: list[TextSegment] = []
+    for text, role in segments:
+        left = text[max(0, start):]
+        start -= len(text)
+        if left:
+            found.append((left, role))
+    return found
+
+
+def _is_idle(row: GroupRow) -> bool:
+    used: Value = row.increases.get("cpu_usec")
+    return used == 0
+
+
+def name_slots(fixed: Sequence[Slot], width: int) -> tuple[Slot, ...]:
+    """Slots with room for names that stand to the right."""
+    wide = max(_NAMES[0], min(_NAMES[1], width // 4))
+    return tuple(Slot(one.column, wide, one.title) if one.column.id == GROUP.id else one for one in fixed)

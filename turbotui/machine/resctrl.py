@@ -1,0 +1,153 @@
+"""The kernel's resource control file system (resctrl): its groups, their domains, and what can be monitored.
+
+Intel's RDT, AMD's PQoS and Arm's MPAM show the same files: kernel Documentation/filesystems/resctrl.rst;
+docs/specs/groups.md 2.1. Nothing here writes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.machine.cgroups import MOUNTS
+from turbotui.machine.host import Host, HostError
+from turbotui.quantities.unavailable import Reason, Unavailable
+
+USUAL: Final = "/sys/fs/resctrl"
+_MON_GROUPS: Final = "mon_groups"
+_NO_GROUPS: Final = frozenset({"info", "mon_data", _MON_GROUPS})
+_DOMAIN: Final = re.compile(r"mon_(?P<resource>\w+)_(?P<number>\d+)\Z", re.ASCII)
+_FEATURES: Final = re.compile(r"(?P<resource>\w+)_MON\Z", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class ResctrlGroup:
+    """A group of tasks or CPUs that hardware counts together.
+
+    Attributes:
+        path: below the mount: "/", "/batch", "/batch/mon_groups/one".
+        directory: of the group.
+    """
+
+    path: str
+    directory: str
+
+    @property
+    def is_monitor(self) -> bool:
+        """Whether it is a MON group: a part of a CTRL_MON group, which counts for both."""
+        return f"/{_MON_GROUPS}/" in self.path
+
+    @property
+    def outer(self) -> str | None:
+        """The path of the CTRL_MON group that a MON group is in; None for a CTRL_MON group."""
+        return self.path.rpartition(f"/{_MON_GROUPS}/")[0] or "/" if self.is_monitor else None
+
+    @property
+    def name(self) -> str:
+        """The last part of the path."""
+        return self.path.rpartition("/")[2] or "default group"
+
+
+@dataclass(frozen=True, slots=True)
+class ResctrlInfo:
+    """What a mounted resctrl says of itself.
+
+    Attributes:
+        top: where it is mounted.
+        events: what can be monitored, by resource: {"L3": ("llc_occupancy",)}.
+        rmids: how many groups can be monitored at most; None where it does not say.
+        mode: how counters of bandwidth are given to groups, "mbm_event"; "" where hardware has one for each.
+        counters: such counters of each domain that are free, as "0=30;1=30"; "" likewise.
+    """
+
+    top: str
+    events: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
+    rmids: int | None = None
+    mode: str = ""
+    counters: str = ""
+
+
+def resctrl_mount(host: Host) -> str:
+    """Where resctrl is mounted (proc_pid_mountinfo(5)); "" where it is not."""
+    try:
+        lines = host.read_text(MOUNTS).splitlines()
+    except HostError:
+        return ""
+    for line in lines:
+        place, separator, kind = line.partition(" - ")
+        words = place.split(" ")
+        if separator and len(words) > 4 and kind.split(" ")[0] == "resctrl":
+            return words[4]
+    return ""
+
+
+def why_no_resctrl(host: Host) -> Unavailable:
+    """Why there is no resctrl to read: not built, no hardware, or not mounted."""
+    try:
+        known = "resctrl" in host.read_text("/proc/filesystems")
+    except HostError:
+        known = False
+    if known:
+        return Unavailable(Reason.NOT_SET, "resctrl is not mounted", f"mount -t resctrl resctrl {USUAL}")
+    return Unavailable(Reason.NO_HARDWARE, "/proc/filesystems has no resctrl: the processor monitors no caches and "
+                       "bandwidth by group (RDT, PQoS, MPAM), or the kernel was built without it")
+
+
+def resctrl_info(host: Host, top: str) -> ResctrlInfo:
+    """What can be monitored, and of how many groups; the least number of RMIDs of all resources counts."""
+    events: dict[str, tuple[str, ...]] = {}
+    rmids: list[int] = []
+    for name in _listing(host, f"{top}/info"):
+        found = _FEATURES.match(name)
+        if found is None:
+            continue
+        folder = f"{top}/info/{name}"
+        events[found["resource"]] = tuple(_text(host, f"{folder}/mon_features").split())
+        number = _text(host, f"{folder}/num_rmids").strip()
+        rmids += [int(number)] if number.isdecimal() else []
+    mode = re.search(r"\[(\w+)\]", _text(host, f"{top}/info/L3_MON/mbm_assign_mode"))
+    return ResctrlInfo(top, events, min(rmids, default=None), "" if mode is None else mode[1],
+                       _text(host, f"{top}/info/L3_MON/available_mbm_cntrs").strip())
+
+
+def resctrl_groups(host: Host, top: str) -> tuple[ResctrlGroup, ...]:
+    """Every group: the default one first, and each CTRL_MON group before the MON groups in it."""
+    found: list[ResctrlGroup] = []
+    for path in ("", *(f"/{name}" for name in _listing(host, top) if name not in _NO_GROUPS)):
+        directory = f"{top}{path}"
+        if not host.exists(f"{directory}/tasks"):
+            continue
+        found.append(ResctrlGroup(path or "/", directory))
+        found += [ResctrlGroup(f"{path}/{_MON_GROUPS}/{name}", f"{directory}/{_MON_GROUPS}/{name}")
+                  for name in _listing(host, f"{directory}/{_MON_GROUPS}")]
+    return tuple(found)
+
+
+def domains_of(host: Host, directory: str) -> Mapping[str, str]:
+    """The domains in which a group is monitored, "L3 00": by name, their directories."""
+    names = _listing(host, f"{directory}/mon_data")
+    found = ((name, _DOMAIN.match(name)) for name in names)
+    return {f"{match['resource']} {match['number']}": f"{directory}/mon_data/{name}"
+            for name, match in found if match is not None}
+
+
+def events_of(host: Host, domain: str) -> tuple[str, ...]:
+    """The files of a domain: an event each. Directories of sub-NUMA nodes, whose sum a file is, are none."""
+    return tuple(name for name in _listing(host, domain) if not name.startswith("mon_"))
+
+
+def _listing(host: Host, path: str) -> tuple[str, ...]:
+    try:
+        return host.list_dir(path)
+    except HostError:
+        return ()
+
+
+def _text(host: Host, path: str) -> str:
+    try:
+        return host.read_text(path)
+    except HostError:
+        return ""
