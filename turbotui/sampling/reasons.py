@@ -24,7 +24,7 @@ def problem(frame: Frame, signal: Signal, cpus: tuple[int, ...]) -> Unavailable 
     origin = signal.origin.format(cpu=cpus[0])
     raw = frame.newer.values.get(signal.id)
     if raw is None:
-        return Unavailable(Reason.NOT_READ, f"{origin} is read from the next interval on")
+        return Unavailable(Reason.NOT_READ, f"{origin} was not read in this interval: it is read while it is shown")
     if all(raw[position] is None for position in positions):
         return _why_unread(frame, signal, origin, positions)
     if signal.behavior is not Behavior.COUNTER:

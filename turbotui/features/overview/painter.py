@@ -32,6 +32,8 @@ _BOTH: Final = 9
 """Lines from which both rows of CPUs and tasks below them are shown."""
 _ROWS: Final = 10
 """Rows that stand out, where there are tasks to show below them."""
+_NO_PAST: Final = "not kept of the past: 7 has tasks of the time in which it was shown, or recorded"
+"""What stands in the place of tasks of the past."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ class OverviewScene:
         levels: shares of what is possible.
         cursor: the cell under the cursor.
         note: the last line; "" for none.
+        past: whether the frame is one of the past.
     """
 
     frame: Frame
@@ -57,6 +60,7 @@ class OverviewScene:
     levels: FrameLevels
     cursor: Target | None
     note: str = ""
+    past: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,17 +185,18 @@ class OverviewPainter:
     def _row_lines(self, scene: OverviewScene, plan: Parts, width: int, gap: list[Line]) -> list[Line]:
         """Rows that stand out and tasks."""
         tasks = () if scene.look is None else scene.look.tasks
+        absent = _NO_PAST if scene.past else ""
         found: list[Line] = []
         if plan.rows and self._numbers.busy is not None:
             rows = self._standouts.choose(scene.frame, self._numbers, plan.rows)
             left = min(max(_LEFT, width // 2), width) if plan.beside else width
             lines = standout_lines(self._source(scene), rows, left)
             if plan.beside:
-                right = task_lines(tasks, width - left, plan.tasks, " │ ")
+                right = task_lines(tasks, width - left, plan.tasks, " │ ", absent)
                 lines += [(Span(" " * left),)] * (len(right) - len(lines))
                 right += [(Span(" │", StyleRole.RULE),)] * (len(lines) - len(right))
                 lines = [(*one, *other) for one, other in zip(lines, right, strict=True)]
             found += [*gap, *lines]
         if plan.tasks and not plan.beside:
-            found += [*gap, *task_lines(tasks, width, plan.tasks)]
+            found += [*gap, *task_lines(tasks, width, plan.tasks, absent=absent)]
         return found

@@ -119,7 +119,7 @@ class OverviewScreen(SearchScreen):
             return
         scene = OverviewScene(frame, watch.history, None if watch.in_past else self._look, self._has_tasks,
                       watch.interval if frame.seconds is None else frame.seconds, watch.levels,
-                      self._cursor, self._note())
+                      self._cursor, self._note(), watch.in_past)
         self._lines.show_lines(self._painter.lines(scene, size.width, size.height), self._lit)
 
     def _note(self) -> str:

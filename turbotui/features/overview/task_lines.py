@@ -17,7 +17,8 @@ _FIXED: Final = ((" process", 9), (" state", 6), (" threads", 8), ("  CPU", 5), 
 _CPU_PERCENT: Final = 8
 
 
-def task_lines(tasks: Sequence[TopTask], width: int, count: int, before: str = "") -> list[Line]:
+def task_lines(tasks: Sequence[TopTask], width: int, count: int, before: str = "",
+               absent: str = "") -> list[Line]:
     """A title, and a line of exactly so many characters for each process.
 
     Args:
@@ -25,6 +26,7 @@ def task_lines(tasks: Sequence[TopTask], width: int, count: int, before: str = "
         width: characters.
         count: lines of tasks at most.
         before: stands between these lines and what is left of them.
+        absent: why there are none, where nobody will look.
     """
     inner = width - len(before)
     fixed = list(_FIXED)
@@ -35,6 +37,8 @@ def task_lines(tasks: Sequence[TopTask], width: int, count: int, before: str = "
     title = " task".ljust(_NAME) + " " * (bar + 1) + "CPU%".rjust(_CPU_PERCENT - 1)
     title += " " + "".join(word.rjust(size) for word, size in fixed)
     lines: list[Line] = [(*edge, Span(title[:inner].ljust(inner), StyleRole.TITLE))]
+    if absent and count and not tasks:
+        lines.append((*edge, Span(f" {absent}"[:inner].ljust(inner), StyleRole.DIM)))
     top = max((task.percent for task in tasks[:count]), default=100.0)
     for task in tasks[:count]:
         role = role_of(min(1.0, task.percent / 100))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from turbotui.dataclass import dataclass
 from turbotui.diagnosis.diagnosis import MachineDiagnosis
@@ -90,10 +91,10 @@ class Judge:
         return self._said(found, self._diagnosis)
 
     def verdict_of(self, frame: Frame) -> OverviewVerdict:
-        """What was so in an interval of the past."""
+        """What was so in an interval of the past; for how long tells who looks at those before it, too (window W)."""
         alone = MachineDiagnosis(self._catalog)
         alone.push(frame)
-        return self._said(alone.verdict(), alone)
+        return replace(self._said(alone.verdict(), alone), since="")
 
     @staticmethod
     def _said(found: Finding | None, diagnosis: MachineDiagnosis) -> OverviewVerdict:

@@ -255,7 +255,8 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
             return "no floating-point counters here"
         point = self._view.under_cursor
         if point is None and not self._table.view.filter.text:
-            return self._view.why or "waiting for the first interval"
+            past = "its events were not counted in this interval: they are while this screen is shown"
+            return self._view.why or (past if self.watch_state.in_past else "waiting for the first interval")
         if point is None or self._table.is_column_chosen:
             return super().readout()
         return verdict_text(point, self._view.roofs(point.row))

@@ -66,7 +66,7 @@ class UncoreCounters:
         kinds: the units of each kind of PMU.
     """
 
-    unread: ClassVar[str] = "is read from the next interval on"
+    unread: ClassVar[str] = "was not read in this interval: it is read while a screen shows it"
     """Why a PMU has no reading in a frame."""
 
     def __init__(self, machine: Machine) -> None:
