@@ -252,6 +252,9 @@ class FakeSession:
         """Whether the dashboard takes frames."""
         return self._on_frame is not None
 
+    def present(self, how: Callable[[CounterColumn], CounterColumn]) -> None:
+        self.catalog = self.catalog.mapped(how)
+
     def want(self, columns: Iterable[ColumnId]) -> None:
         self.wanted = frozenset(columns)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
@@ -26,7 +27,7 @@ from turbotui.app.modal import Window
 from turbotui.app.palette import palette_commands
 from turbotui.app.past import TimeCursor
 from turbotui.app.player import Player
-from turbotui.app.remembering import first_screen, own_actions, remember_view
+from turbotui.app.remembering import first_screen, own_actions, presented, remember_view
 from turbotui.app.screen_table import SCREENS, screen_named
 from turbotui.app.settings import NO_SETTINGS, PersonalSettings
 from turbotui.app.tcc import tcc_prompt
@@ -100,7 +101,12 @@ class TurbotuiApp(HandsApp):
                  settings: PersonalSettings = NO_SETTINGS,
                  on_shown: Callable[[], None] | None = None, on_rest: Callable[[], None] | None = None) -> None:
         wanted, unknown = first_screen(settings)
+        if settings.units or settings.thresholds:
+            settings = replace(settings, problems=(*settings.problems, *presented(settings, session)))
+            columns = columns and [session.catalog.by_id[column.id] for column in columns]
         super().__init__(Watch(session, columns, player), TerminalDriver, screen_named(screen or wanted))
+        if settings.units.get("energy") == "J":
+            self.watched.show_joules()
         for known in THEMES:
             self.register_theme(known)
         if theme is not None and theme not in self.available_themes:

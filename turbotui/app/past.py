@@ -200,4 +200,4 @@ def first_row(frame: Frame, condition: Condition) -> RowId | None:
 
 
 def _cell_of(frame: Frame, row: RowId) -> Callable[[CounterColumn], Value]:
-    return lambda column: frame.cell(column, row)
+    return lambda column: column.as_shown(frame.cell(column, row))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from turbotui.app.actions import ACTIONS, Action
 from turbotui.app.screen_table import screen_named
 from turbotui.app.settings import PersonalSettings, remember
-from turbotui.app.watched import FarSession
+from turbotui.app.watched import FarSession, PresentedSession, WatchedSession
 from turbotui.errors import TurbotuiError, UsageError
 from turbotui.widgets.arrangement import USUAL
 
@@ -39,6 +39,19 @@ def own_actions(settings: PersonalSettings) -> tuple[tuple[Action, ...], Mapping
     keymap = {action.id: ",".join(action.keys) for action, usual in zip(actions, ACTIONS, strict=True)
               if action.keys != usual.keys}
     return actions, keymap, tuple(problems)
+
+
+def presented(settings: PersonalSettings, session: WatchedSession) -> tuple[str, ...]:
+    """Give a session's columns the units and marks of the settings; returns what cannot be used of them."""
+    from turbotui.quantities.presentation import Presentation  # noqa: PLC0415 - most people have none of their own
+
+    names = {column.id.lower(): column.id for column in session.catalog.columns}
+    limits = {names[name.lower()]: one for name, one in settings.thresholds.items() if name.lower() in names}
+    wanted = Presentation(settings.units.get("temperature", "C"), limits)
+    if not wanted.is_usual and isinstance(session, PresentedSession):
+        session.present(wanted.of)
+    unknown = [name for name in settings.thresholds if name.lower() not in names]
+    return tuple(settings.problem(name, f"no column of CPUs is called {name}", ("thresholds",)) for name in unknown)
 
 
 def first_screen(settings: PersonalSettings) -> tuple[str, str]:

@@ -25,12 +25,15 @@ from turbotui.widgets.arrangement import USUAL, ColumnArrangement, widths
 
 if TYPE_CHECKING:
     from turbotui.quantities.alerts import AlertWish
+    from turbotui.quantities.presentation import Limits
 
 _HEAD: Final = "# turbotui settings: written by the key Ctrl+S, and by hand (docs/settings.md)\n"
 _KEYS: Final = "keys"
 _PRESET: Final = "preset"
 _TABLES: Final = "tables"
 _ALERT: Final = "alert"
+_UNITS: Final = "units"
+_THRESHOLDS: Final = "thresholds"
 MOST_ALERTS: Final = 64
 
 
@@ -47,6 +50,8 @@ class PersonalSettings:
         preset: name of a set of keys, under those of `keys`.
         tables: order, widths and choice of columns, by the table's name.
         alerts: what to tell of, each with the number of its table in the file, from 0 on.
+        units: by the quantity: "temperature", "energy".
+        thresholds: from which values on columns are marked, by name.
         problems: sentences about what is wrong in the file, each with its line; that part of the file is not used.
         where: the file.
         written: its text.
@@ -60,6 +65,8 @@ class PersonalSettings:
     preset: str = ""
     tables: Mapping[str, ColumnArrangement] = field(default_factory=dict)
     alerts: tuple[tuple[int, AlertWish], ...] = ()
+    units: Mapping[str, str] = field(default_factory=dict)
+    thresholds: Mapping[str, Limits] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     where: str = ""
     written: str = field(default="", repr=False)
@@ -86,6 +93,10 @@ VALUES: Final[Mapping[str, tuple[Callable[[object], object], str]]] = {
     "columns": (texts, "Names of the columns of CPUs that are visible; `--show` and `--hide` change these."),
 }
 """What may stand in the file before its tables: how each value is read, and the line of docs/settings.md."""
+
+
+UNITS: Final[Mapping[str, tuple[str, ...]]] = {"temperature": ("C", "F"), "energy": ("W", "J")}
+"""What may stand in the table of units, the usual one first."""
 
 
 def settings_path(environment: Mapping[str, str]) -> str:
@@ -189,10 +200,52 @@ def _read_alerts(file: PersonalSettings, value: object, problems: list[str]) -> 
     return {"alerts": tuple(found)}
 
 
+def _read_units(file: PersonalSettings, table: object, problems: list[str]) -> dict[str, Any]:
+    """`units` of the table of units; what is wrong with one of them is added to the problems.
+
+    Raises:
+        WrongKindError: it is no table.
+    """
+    if not isinstance(table, Mapping):
+        raise WrongKindError("a table, [units]")
+    for quantity, unit in table.items():
+        known = UNITS.get(quantity)
+        if known is None:
+            why = f"there is no unit of {reprlib.repr(quantity)}; there are {', '.join(UNITS)}"
+            problems.append(file.problem(quantity, why, (_UNITS,)))
+        elif unit not in known:
+            why = f"{quantity} is {reprlib.repr(unit)}, and has to be one of {', '.join(known)}"
+            problems.append(file.problem(quantity, why, (_UNITS,)))
+    return {"units": {quantity: unit for quantity, unit in table.items() if unit in UNITS.get(quantity, ())}}
+
+
+def _read_thresholds(file: PersonalSettings, table: object, problems: list[str]) -> dict[str, Any]:
+    """`thresholds` of the table of columns; what is wrong with one of them is added to the problems.
+
+    Raises:
+        WrongKindError: it is no table.
+    """
+    if not isinstance(table, Mapping):
+        raise WrongKindError("a table, [thresholds]")
+    from turbotui.quantities.presentation import read_limits  # noqa: PLC0415 - most people have none
+
+    found: dict[str, Limits] = {}
+    for name, limits in table.items():
+        try:
+            found[name] = read_limits(limits)
+        except WrongKindError as kind:
+            problems.append(file.problem(name, f"{name} has to be {kind}", (_THRESHOLDS,)))
+        except RowError as error:
+            problems.append(file.problem(name, f"{name}: {error}", (_THRESHOLDS,)))
+    return {"thresholds": found}
+
+
 _READERS: Final[Mapping[str, Callable[[PersonalSettings, object, list[str]], dict[str, Any]]]] = {
     _KEYS: _read_keys,
     _TABLES: _read_tables,
     _ALERT: _read_alerts,
+    _UNITS: _read_units,
+    _THRESHOLDS: _read_thresholds,
 }
 """What reads the tables of the file."""
 

@@ -216,14 +216,21 @@ class Watch:
         Returns:
             The unit that is shown now, "" where no column has both.
         """
-        for old, new, unit in (("Watt", "_J", "joules"), ("_J", "Watt", "watts")):
-            pairs = [(name, name.removesuffix(old) + new) for name in self._visible if name.endswith(old)]
-            pairs = [(name, other) for name, other in pairs if self.find(other) is not None]
-            if pairs:
-                self._visible -= {name for name, _ in pairs}
-                self._visible |= {other for _, other in pairs}
-                return unit
-        return ""
+        if self.show_joules():
+            return "joules"
+        return "watts" if self._swap("_J", "Watt") else ""
+
+    def show_joules(self) -> bool:
+        """Show every visible watt column as joules of the interval; false where there is none that has both."""
+        return self._swap("Watt", "_J")
+
+    def _swap(self, old: str, new: str) -> bool:
+        """Show columns of another ending in place of those of this one, where they can be had; whether any was."""
+        pairs = [(name, name.removesuffix(old) + new) for name in self._visible if name.endswith(old)]
+        pairs = [(name, other) for name, other in pairs if self.find(other) is not None]
+        self._visible -= {name for name, _ in pairs}
+        self._visible |= {other for _, other in pairs}
+        return bool(pairs)
 
     # Counters added by hand
 

@@ -90,6 +90,14 @@ class FarSession(Protocol):
 
 
 @runtime_checkable
+class PresentedSession(Protocol):
+    """A session whose columns can be shown as a person wants."""
+
+    def present(self, how: Callable[[CounterColumn], CounterColumn]) -> None:
+        """Give the columns of the catalog units and marks that a person wants; what they compute stays."""
+
+
+@runtime_checkable
 class PlayedSession(Protocol):
     """A session of a recording."""
 

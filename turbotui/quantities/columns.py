@@ -131,6 +131,24 @@ PERCENT = Scale((100.0,))
 """The scale of shares of a hundred of which much is worth a look."""
 
 
+@dataclass(frozen=True, slots=True)
+class ShownAs:
+    """Another unit in which people want to read a value; nothing is computed in it.
+
+    Attributes:
+        unit: its symbol.
+        factor, offset: the shown number is the value times the factor, and the offset.
+    """
+
+    unit: str
+    factor: float
+    offset: float = 0.0
+
+    def back(self, shown: float) -> float:
+        """The value that is shown as this number."""
+        return (shown - self.offset) / self.factor
+
+
 @dataclass(frozen=True)  # with slots, Column[R](...) fails: typing sets __orig_class__ (CPython issue 90562)
 class Column(Generic[R]):
     """One column of a table whose formulas are given an R: what screens, formats, explanations and help all walk.
@@ -155,6 +173,7 @@ class Column(Generic[R]):
         doubt: what keeps `compute` from a value although every need is known: "cycles is 0"; "" for nothing special.
         identity: says which row it is rather than what it measures: machine formats have it as a key of the row.
         hexadecimal: written in hexadecimal in text.
+        shown: the unit in which a person wants to read it on screen; None for its own.
     """
 
     id: ColumnId
@@ -174,6 +193,7 @@ class Column(Generic[R]):
     doubt: Callable[[R], str] | None = None
     identity: bool = False
     hexadecimal: bool = False
+    shown: ShownAs | None = None
 
     def __post_init__(self) -> None:
         """Names and units that a person, a file or a device gave stay in their cell: no TAB, no line break."""
@@ -183,7 +203,18 @@ class Column(Generic[R]):
     @property
     def title(self) -> str:
         """The heading of the column."""
-        return self.id
+        return self.id if self.shown is None else f"{self.id}{self.shown.unit}"
+
+    @property
+    def shown_unit(self) -> str:
+        """The unit in which its values are read on screen."""
+        return self.unit if self.shown is None else self.shown.unit
+
+    def as_shown(self, value: Value) -> Value:
+        """A value in the unit in which it is read on screen."""
+        if self.shown is None or not isinstance(value, int | float):
+            return value
+        return value * self.shown.factor + self.shown.offset
 
     @property
     def hint(self) -> str:

@@ -92,6 +92,7 @@ class RemoteSession:
         first, *more = self._first(self._link)
         self.machine: Machine = _machine_of(first, self._kept)
         self.capabilities: Capabilities = first.frame.capabilities
+        self._present: Callable[[CounterColumn], CounterColumn] | None = None
         self.catalog: Catalog = recorded_catalog(self.capabilities)
         self._before_start: list[Frame] = []
         for one in (first, *more):
@@ -115,6 +116,11 @@ class RemoteSession:
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="listener", daemon=True)
             self._thread.start()
+
+    def present(self, how: Callable[[CounterColumn], CounterColumn]) -> None:
+        """Give the columns of the catalog units and marks that a person wants; what they compute stays."""
+        self._present = how
+        self.catalog = self.catalog.mapped(how)
 
     def want(self, columns: Iterable[ColumnId]) -> None:
         """Ask the collector to read what these columns need."""
@@ -314,7 +320,9 @@ class RemoteSession:
         capabilities = frame.capabilities
         if capabilities is not self.capabilities:
             self.machine = _machine_of(received, self._kept)
-            self.capabilities, self.catalog = capabilities, recorded_catalog(capabilities)
+            catalog = recorded_catalog(capabilities)
+            self.capabilities = capabilities
+            self.catalog = catalog if self._present is None else catalog.mapped(self._present)
             self.want(self._columns)
         self._broken = ""
         self._heard_at = self._clock()

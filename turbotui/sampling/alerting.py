@@ -163,11 +163,12 @@ class AlertWatch:
         simple = _simple(condition) if isinstance(condition, Comparison) else None
         if simple is not None:
             column, holds, limit = simple
+            limit = limit if column.shown is None else column.shown.back(limit)
             return [isinstance(value, int | float) and holds(value, limit) for value in frame.cells(column, rows)]
         return [condition.holds(self._filter_row(frame, row)) is True for row in rows]
 
     def _filter_row(self, frame: Frame, row: RowId) -> FilterRow[CounterColumn]:
-        return FilterRow(self._words(frame.topology, row), lambda column: frame.cell(column, row))
+        return FilterRow(self._words(frame.topology, row), lambda column: column.as_shown(frame.cell(column, row)))
 
 
 def _simple(one: Comparison[CounterColumn]) -> tuple[CounterColumn, Callable[[float, float], bool], float] | None:

@@ -262,6 +262,11 @@ class Session:
         counters = tuple((one.name, str(one.place)) for one in self.added)
         return counters + tuple(pair for one in self.events for pair in one.shown())
 
+    def present(self, how: Callable[[CounterColumn], CounterColumn]) -> None:
+        """Give the columns of the catalog units and marks that a person wants; what they compute stays."""
+        with self._changing:
+            self._known, self.catalog = self._known.mapped(how), self.catalog.mapped(how)
+
     def _keep(self, counters: tuple[AddedCounter, ...], events: tuple[AddedEvents, ...]) -> None:
         columns = self._composed(counters, events, self._spies.plan, self.capabilities)
         self.added, self.events = counters, events

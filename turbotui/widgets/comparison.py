@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -27,6 +28,8 @@ def difference_text(column: Column[Any], value: Value, width: int) -> str:
         return cut(value, width).ljust(width)
     if value is None:
         return UNKNOWN.rjust(width)
+    if column.shown is not None:
+        value *= column.shown.factor
     decimals = max(0, column.decimals)
     text = number(abs(value), decimals, width - 1)
     if not any(sign in "123456789" for sign in text):
@@ -44,6 +47,8 @@ def difference_said(column: Column[Any], now: Value, then: Value) -> str:
     if value is None or isinstance(value, str):
         return words
     sign = "-" if value < 0 else "+" if value > 0 else "±"
+    if column.shown is not None:  # a difference has no offset
+        column = replace(column, shown=replace(column.shown, offset=0.0))
     return f"{sign}{said(column, abs(value))} {words}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from turbotui.quantities.columns import Column
@@ -35,7 +36,10 @@ def explanation(content: Content[Any, Any] | None, column: Column[Any], row: obj
     cell, evidence = content.cell(column, row), content.evidence(column, row)
     if column.formula and f"= {column.formula}" not in evidence.arithmetic:
         lines += _hanging("  ", column.formula, width)
-    result = () if cell.value is None else (f"= {said(column, cell.value)}",)
+    own = replace(column, shown=None)  # what it is computed in
+    result = () if cell.value is None else (f"= {said(own, cell.value)}",)
+    if column.shown is not None and cell.value is not None:
+        result = (*result, f"= {said(column, cell.value)}")
     for at, text in enumerate((*evidence.arithmetic, *result)):
         lines += _hanging(" " * len(start) if at else start, text, width)
     if cell.value is None:

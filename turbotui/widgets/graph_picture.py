@@ -165,8 +165,9 @@ def _labels(column: Column[Any], bottom: float, top: float) -> tuple[str, str, s
     """The ends of a scale and its middle, from the top."""
     if column.hexadecimal:
         return said(column, top), said(column, (bottom + top) / 2), said(column, bottom)
-    texts = [f"{float(f'{value:.4g}'):,.10g}" for value in (top, (bottom + top) / 2, bottom)]
-    return f"{texts[0]} {column.unit}".rstrip(), texts[1], texts[2]
+    ends = [column.as_shown(value) for value in (top, (bottom + top) / 2, bottom)]
+    texts = [f"{float(f'{value:.4g}'):,.10g}" for value in ends]
+    return f"{texts[0]} {column.shown_unit}".rstrip(), texts[1], texts[2]
 
 
 def _framed(picture: GraphPicture, plot: Sequence[Sequence[TextSegment]], labels: tuple[str, str, str], left: int,
@@ -239,7 +240,7 @@ def _stats(panel: CurvePanel, extents: Sequence[Extent | None], *, owners: bool)
     count = max(one.count for one, _ in known)
     mean = sum(one.mean * one.count for one, _ in known) / sum(one.count for one, _ in known)
     column = panel.column
-    texts = [said(column, value).removesuffix(f" {column.unit}") for value in (low, mean)]
+    texts = [said(column, value).removesuffix(f" {column.shown_unit}") for value in (low, mean)]
     who = (f" ({low_of})", f" ({high_of})") if owners else ("", "")
     return (f"over {count:,} interval{'s' * (count != 1)}:  min {texts[0]}{who[0]}  mean {texts[1]}  "
             f"max {said(column, high)}{who[1]}")

@@ -12,7 +12,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from turbotui.dataclass import dataclass
-from turbotui.quantities.columns import CounterColumn
+from turbotui.quantities.columns import CounterColumn, ShownAs
 from turbotui.quantities.scope import Scope, cpu_row
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.cells import StyleRole, alarm, cell_text, number
@@ -170,11 +170,12 @@ class HeatMap(Widget):
         if column is None:
             return []
         low, high = self._ends(-1 if self.cpu is None else self.cpu)
-        ends = [number(end, 0 if high >= 10 else 2, 7) for end in (low, high)]
+        shown = column.shown or ShownAs(column.unit, 1.0)
+        ends = [number(end * shown.factor + shown.offset, 0 if high >= 10 else 2, 7) for end in (low, high)]
         segments: list[TextSegment] = [(f" {column.id}  ", StyleRole.SORTED), (f"{ends[0]} ", StyleRole.DIM)]
         segments += [(mark * 2, role) for mark, role in zip(MARKS, LEVELS, strict=True)]
         folded = "   a mark is a core" if self._plan.folded else ""
-        segments.append((f" {ends[1]} {column.unit}   {UNKNOWN_MARK} unknown{folded}", StyleRole.DIM))
+        segments.append((f" {ends[1]} {shown.unit}   {UNKNOWN_MARK} unknown{folded}", StyleRole.DIM))
         return segments
 
     # Moving

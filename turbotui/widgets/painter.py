@@ -158,7 +158,7 @@ class Painter(ABC, Generic[F, C, K]):
 
 def fast_numbers(column: Column[Any], values: Sequence[Value], width: int) -> Sequence[str | None]:
     """Values as `cell_text` writes them, with a blank before; None for what is no number, or too wide."""
-    if column.decimals < 0 or column.hexadecimal:
+    if column.decimals < 0 or column.hexadecimal or column.shown is not None:
         return [None] * len(values)
     shape, outer = f" %{width}.{column.decimals}f", width + 1
     try:

@@ -61,4 +61,4 @@ class RowList(Generic[F, C, K]):
 
 def passes(content: Content[C, K], view: TableView[C, K], row: K) -> bool:
     """Whether a row passes the filter."""
-    return view.filter.passes(content.words(row), lambda column: content.value(column, row))
+    return view.filter.passes(content.words(row), lambda column: column.as_shown(content.value(column, row)))

@@ -108,9 +108,11 @@ def _thousands(value: float) -> str:
 
 
 def _figure(gauge: Gauge) -> str:
-    unit = gauge.column.unit
+    unit = gauge.column.shown_unit
     if gauge.value is None:
         return f"{UNKNOWN:>5} {unit}"
+    if gauge.column.shown is not None:
+        return f"{gauge.column.as_shown(gauge.value):3,.0f} {unit}"
     if unit == "%":
         return f"{gauge.value:5.1f} %"
     if unit == "/s":

@@ -48,7 +48,7 @@ def picture(chart: Chart, width: int, height: int) -> list[list[TextSegment]]:
     words: dict[int, list[str]] = {}
     for limit in chart.limits:  # those at one value share a line: "PL1 TDP 700"
         labels = words.setdefault(max(0, height - 1 - int(limit.value / chart.top * height)), [])
-        value = f"{limit.value:,.0f}"
+        value = f"{chart.target[0].as_shown(limit.value):,.0f}"
         labels[:] = [*labels[:-1], limit.word, value] if labels[-1:] == [value] else [*labels, limit.word, value]
     for at, text in enumerate(lines):
         role = role_of((height - at - 0.5) / height)
@@ -85,10 +85,11 @@ def framed(chart: Chart, width: int, height: int, seconds: float, cursor: Target
 
 def said(chart: Chart) -> str:
     """The value of a chart in a fixed width: "41.0 %"."""
-    unit = chart.target[0].unit
+    column = chart.target[0]
+    unit = column.shown_unit
     decimals = 1 if unit == "%" else 0
-    widest = f"{chart.top:,.{decimals}f}"
-    text = "—" if chart.value is None else f"{chart.value:,.{decimals}f}"
+    widest = f"{column.as_shown(chart.top):,.{decimals}f}"
+    text = "—" if chart.value is None else f"{column.as_shown(chart.value):,.{decimals}f}"
     return f"{text.rjust(len(widest))} {unit}"
 
 

@@ -117,7 +117,8 @@ def bar_spans(column: CounterColumn, row: RowId, value: Value, width: int, curso
 def number_span(source: CpuSource, column: CounterColumn, row: RowId, width: int) -> Span:
     """A whole number in the colour of its level, marked where it is past the column's thresholds."""
     value = source.frame.cell(column, row)
-    text = f"{value:,.0f}" if isinstance(value, int | float) else UNKNOWN
+    shown = column.as_shown(value)
+    text = f"{shown:,.0f}" if isinstance(shown, int | float) else UNKNOWN
     over = alarm(column, value)
     if over is not None:
         text = ALARM_MARKS[over] + text

@@ -142,7 +142,7 @@ def _box(source: CpuSource, cpu: int, plan: MeterPlan) -> list[Line]:
     if numbers.clock is not None:
         title += [number_span(source, numbers.clock, row, _MHZ), Span(" MHz ")]
     if numbers.heat is not None:
-        title += [number_span(source, numbers.heat, row, _HEAT), Span(" °C ")]
+        title += [number_span(source, numbers.heat, row, _HEAT), Span(f" {numbers.heat.shown_unit} ")]
     used = sum(len(span.text) for span in title)
     if numbers.idle and inner - used > IDLE + 4:
         title += [Span("  "), *idle_spans(idle_state(frame, numbers, row), row, cursor), Span(" ")]

@@ -125,7 +125,7 @@ def standout_lines(source: CpuSource, rows: Sequence[Standout], width: int) -> l
     if numbers.clock is not None:
         after.append(("MHz", _MHZ))
     if numbers.heat is not None:
-        after.append(("°C", 4))
+        after.append((numbers.heat.shown_unit, 4))
     if numbers.idle and width - used - sum(size for _, size in after) >= 13 + 14:
         after.append(("  idle in", 13))
     if runs and width - used - sum(size for _, size in after) >= 16 + 20:

@@ -45,6 +45,10 @@ class RecordedSession:
         """See `WatchedSession.start`; nothing comes by itself."""
         del on_frame, intervals, on_end
 
+    def present(self, how: Callable[[CounterColumn], CounterColumn]) -> None:
+        """See `PresentedSession.present`."""
+        self.catalog = self.catalog.mapped(how)
+
     def want(self, columns: Iterable[ColumnId]) -> None:
         """See `WatchedSession.want`."""
         del columns

@@ -7,7 +7,7 @@ needs this machine can meet is used (package or core energy; a C1 register or th
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
@@ -64,6 +64,11 @@ class Catalog:
 
     columns: tuple[CounterColumn, ...]
     by_id: Mapping[ColumnId, CounterColumn]
+
+    def mapped(self, present: Callable[[CounterColumn], CounterColumn]) -> Catalog:
+        """The same columns as somebody wants to read them."""
+        columns = tuple(map(present, self.columns))
+        return Catalog(columns, {column.id: column for column in columns})
 
     def get(self, name: ColumnId) -> CounterColumn | None:
         """The column of that exact name, or None."""

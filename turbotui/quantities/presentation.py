@@ -1,0 +1,92 @@
+"""How a person wants to read columns: in which unit, and from which values on they are marked and coloured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field, replace
+from types import MappingProxyType
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.quantities.columns import ColumnId, CounterColumn, Scale, ShownAs, Thresholds
+from turbotui.quantities.rows import WrongKindError, make_row
+
+TEMPERATURES: Final[Mapping[str, ShownAs | None]] = MappingProxyType({
+    "C": None, "F": ShownAs("°F", 1.8, 32.0),
+})
+"""Units of temperature, by the letter in a person's settings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """From which values on a column is marked, in the unit in which it is shown.
+
+    Attributes:
+        high: amber from here on.
+        critical: red from here on; less than `high`: values at or below both are marked.
+        full: the value at which the scale of colours ends.
+        empty: the value at which it begins; 0 by default.
+    """
+
+    high: float | None = None
+    critical: float | None = None
+    full: float | None = None
+    empty: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Presentation:
+    """What a person wants of the columns of the catalog.
+
+    Attributes:
+        temperature: a letter of `TEMPERATURES`.
+        limits: by the column's name.
+    """
+
+    temperature: str = "C"
+    limits: Mapping[ColumnId, Limits] = field(default_factory=dict)
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether no column is other than it is anyway."""
+        return self.temperature == "C" and not self.limits
+
+    def of(self, column: CounterColumn) -> CounterColumn:
+        """A column as it is wanted; what it computes stays."""
+        shown = TEMPERATURES[self.temperature] if column.unit == "°C" else None
+        limits = self.limits.get(column.id)
+        if shown is None and limits is None:
+            return column
+        if shown != column.shown:
+            column = replace(column, shown=shown, width=column.width + 1)
+        return column if limits is None else _limited(column, limits)
+
+
+def _limited(column: CounterColumn, limits: Limits) -> CounterColumn:
+    def back(value: float) -> float:
+        return value if column.shown is None else column.shown.back(value)
+
+    was = column.thresholds
+    high, critical = limits.high, limits.critical
+    if high is not None or critical is not None:
+        is_low = (high is not None and critical is not None and critical < high) or (
+            was is not None and was.low and (high is None or critical is None))
+        never = float("-inf") if is_low else float("inf")
+        amber = back(high) if high is not None else never if was is None else was.amber
+        red = back(critical) if critical is not None else never if was is None else was.red
+        column = replace(column, thresholds=Thresholds(amber, red, low=is_low))
+    if limits.full is not None:
+        column = replace(column, scale=Scale((back(limits.full),), (back(limits.empty or 0.0),)))
+    return column
+
+
+def read_limits(values: object) -> Limits:
+    """Limits of one column from a file.
+
+    Raises:
+        WrongKindError: they are no table.
+        RowError: a key of it is unknown, or its value no number.
+    """
+    if not isinstance(values, Mapping):
+        raise WrongKindError("a table, as {high = 85, critical = 95}")
+    return make_row(Limits, values)
