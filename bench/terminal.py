@@ -41,7 +41,7 @@ class Terminal:
         self._pid, self._descriptor = pty.fork()
         if self._pid == 0:
             fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-            os.environ.update({"TERM": "xterm-256color", "COLORTERM": "truecolor", **environment})
+            os.environ.update({"TERM": "xterm-256color", "COLORTERM": "truecolor", "TURBOTUI_TOUR": "0", **environment})
             try:
                 os.execvp(words[0], list(words))  # noqa: S606 - no shell is wanted between us and what is measured
             finally:

@@ -33,6 +33,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, lambda _number, _frame: None)
 
+# what tests start is looked at by nobody who could end the tour
+os.environ["TURBOTUI_TOUR"] = "0"
+
 _LOOKS, _REST = 5, 0.02
 _EVERY = 20.0  # seconds for which a look holds
 _MOST = 0.006  # of the pilot's 20 ms: more than that is work

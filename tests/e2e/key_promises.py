@@ -121,6 +121,8 @@ EVERYWHERE = {
     "tcc": Promise("TCC target in °C", undo=ESC),
     "copy": Promise(r"(?m)^ (Copied|Not copied)"),
     "save_screen": Promise(r"(?m)^ Saved turbotui-\w+-\d{8}-\d{6}(-\d+)?\.svg and \.txt in /"),
+    "tour": Promise("Tour 1 of 5", undo=ESC),
+    "tour_end": Promise("The tour is over", first=("B",), now="Tour 1 of 5"),
     "theme": Promise("theme contrast", undo=("T", "T")),
     "past_back": Promise(_PAST, undo=("BSpace",)),
     "past_on": Promise(compared=_later, first=("{",), now=_PAST, undo=("BSpace",)),

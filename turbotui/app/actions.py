@@ -238,6 +238,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("save_screen", "save_screen", ("P",), "P",
            "Save what is shown as a picture (SVG) and as text in the current folder."),
     Action("theme", "next_theme", ("T",), "T", "Next theme: calm, high contrast, the terminal's 16 colours."),
+    Action("tour", "tour", ("B",), "B", "Tour of five steps: begin it, or go on to its next step."),
+    Action("tour_end", "end_tour", ("Q",), "Q", "End the tour, which is not offered again then."),
     Action("next_screen", "next_screen(1)", ("tab",), "Tab", "Next screen."),
     Action("previous_screen", "next_screen(-1)", ("shift+tab",), "Shift+Tab", "Previous screen."),
     Action("palette", "command_palette", ("ctrl+p",), "ctrl+p", "Every action by name.", rank=6),

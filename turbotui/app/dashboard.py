@@ -32,6 +32,7 @@ from turbotui.app.screen_table import SCREENS, screen_named
 from turbotui.app.settings import NO_SETTINGS, PersonalSettings
 from turbotui.app.tcc import tcc_prompt
 from turbotui.app.themes import SIXTEEN, THEMES, TUI_DEFAULTS
+from turbotui.app.tour import TourApp
 from turbotui.app.watch import Watch
 from turbotui.app.watched import FarSession, WatchedSession
 from turbotui.errors import InternalError, TerminalError, UsageError
@@ -56,7 +57,7 @@ class _Asked(Message, bubble=False):
         self.what = what
 
 
-class TurbotuiApp(HandsApp):
+class TurbotuiApp(HandsApp, TourApp):
     """The dashboard of one machine.
 
     `run()` returns the exit status; the terminal is restored by Textual whatever happens.
@@ -69,6 +70,7 @@ class TurbotuiApp(HandsApp):
         screen: mode of the screen to begin with; "" for the table of CPUs.
         profile: name and content of the saved view to begin with.
         player: of the recording that is shown; None for a machine that is watched.
+        tour: whether to offer the tour.
         settings: what the person wants at every start: theme, first screen and keys are taken here.
         on_shown: called when the empty first screen is there.
         on_rest: called after keys, when nobody has typed for a while; at the latest after some dozens of them.
@@ -98,7 +100,7 @@ class TurbotuiApp(HandsApp):
     def __init__(self, session: WatchedSession, columns: Sequence[CounterColumn] | None = None, *,
                  abilities: Abilities = _ANY_TERMINAL, theme: str | None = None, screen: str = "",
                  profile: tuple[str, Profile] | None = None, player: Player | None = None,
-                 settings: PersonalSettings = NO_SETTINGS,
+                 settings: PersonalSettings = NO_SETTINGS, tour: bool = False,
                  on_shown: Callable[[], None] | None = None, on_rest: Callable[[], None] | None = None) -> None:
         wanted, unknown = first_screen(settings)
         if settings.units or settings.thresholds:
@@ -140,6 +142,7 @@ class TurbotuiApp(HandsApp):
         if self._live_past is not None:
             self.watched.cursor = TimeCursor(self._live_past)
         self._profile = profile
+        self._has_tour, self.tour_ended = tour, not settings.tour
         self._on_shown = on_shown
         self._on_rest = on_rest
         self._keys_since_rest = 0
@@ -190,6 +193,8 @@ class TurbotuiApp(HandsApp):
             if self.watched.player.playing:
                 self.watched.player.playing = False
                 self._play(self.watched.player)
+        if self._has_tour:
+            self.call_after_refresh(self.begin_tour)
 
     def _taken(self, frame: Frame) -> None:
         """Keep a frame for the past, and hand it to the screens. On the sampler's thread."""

@@ -19,7 +19,7 @@ from turbotui.errors import TurbotuiError
 from turbotui.machine.given_files import GivenFileError, read_given
 from turbotui.machine.own_files import config_folder, replace_file
 from turbotui.quantities.documents import DocumentError, parse_toml
-from turbotui.quantities.rows import RowError, WrongKindError, make_row, number, text, texts
+from turbotui.quantities.rows import RowError, WrongKindError, make_row, number, switch, text, texts
 from turbotui.sampling.limits import SHORTEST_INTERVAL
 from turbotui.widgets.arrangement import USUAL, ColumnArrangement, widths
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from turbotui.quantities.presentation import Limits
 
 _HEAD: Final = "# turbotui settings: written by the key Ctrl+S, and by hand (docs/settings.md)\n"
+_TOUR_SWITCH: Final = "TURBOTUI_TOUR"
+"""Variable of the environment: 0 where nobody is to be offered the tour."""
 _KEYS: Final = "keys"
 _PRESET: Final = "preset"
 _TABLES: Final = "tables"
@@ -46,6 +48,7 @@ class PersonalSettings:
         interval: seconds; None for the dashboard's own.
         screen: id of the first screen.
         columns: names of the columns of CPUs that are visible.
+        tour: whether the tour is offered at the start.
         keys: keys of actions, by the action's id, in Textual's names of keys.
         preset: name of a set of keys, under those of `keys`.
         tables: order, widths and choice of columns, by the table's name.
@@ -61,6 +64,7 @@ class PersonalSettings:
     interval: float | None = None
     screen: str = ""
     columns: tuple[str, ...] = ()
+    tour: bool = True
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     preset: str = ""
     tables: Mapping[str, ColumnArrangement] = field(default_factory=dict)
@@ -91,6 +95,7 @@ VALUES: Final[Mapping[str, tuple[Callable[[object], object], str]]] = {
     "interval": (_seconds, "Seconds from reading to reading; `-i` comes first."),
     "screen": (text, "The screen that is shown first, by its word: `overview`, `CPUs`, `power`."),
     "columns": (texts, "Names of the columns of CPUs that are visible; `--show` and `--hide` change these."),
+    "tour": (switch, "`false`: the tour of five steps is not offered at the start; written when it ends."),
 }
 """What may stand in the file before its tables: how each value is read, and the line of docs/settings.md."""
 
@@ -113,6 +118,12 @@ def read_settings(environment: Mapping[str, str]) -> PersonalSettings:
         problems = () if error.missing else (f"the settings {path} cannot be read: {error.why}",)
         return PersonalSettings(problems=problems)
     return parse_settings(written, path)
+
+
+def may_offer_tour(settings: PersonalSettings, environment: Mapping[str, str]) -> bool:
+    """Whether a person who starts the dashboard has a home for settings, and did not end the tour."""
+    home = environment.get("XDG_CONFIG_HOME") or environment.get("HOME", "")
+    return settings.tour and environment.get(_TOUR_SWITCH) != "0" and os.path.isabs(home) and os.path.isdir(home)
 
 
 def parse_settings(written: str, where: str) -> PersonalSettings:
@@ -251,7 +262,7 @@ _READERS: Final[Mapping[str, Callable[[PersonalSettings, object, list[str]], dic
 
 
 def remember(environment: Mapping[str, str], tables: Mapping[str, ColumnArrangement] | None = None,
-             **values: str | float | tuple[str, ...]) -> str:
+             **values: str | float | bool | tuple[str, ...]) -> str:
     """Write values into a person's settings; comments, tables and other values stay as they are.
 
     Args:

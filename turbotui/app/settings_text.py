@@ -94,6 +94,8 @@ def _key(name: str) -> str:
 
 
 def _toml(value: str | float | tuple[str, ...] | Mapping[str, int]) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
     if isinstance(value, tuple):
         return f"[{', '.join(toml_text(item) for item in value)}]"
     if isinstance(value, Mapping):

@@ -154,6 +154,7 @@ def _show(arguments: argparse.Namespace, abilities: Abilities, settings: Persona
         raise
     app = dashboard.TurbotuiApp(session, columns, abilities=abilities, theme=arguments.theme, screen=arguments.screen,
                                 profile=None if profile is None else (arguments.profile, profile), settings=settings,
+                                tour=_offers_tour(arguments, settings),
                                 on_shown=running.settle, on_rest=running.collect)
     app.open_recorder = _open_recorder
     app.set_beside(beside)
@@ -167,6 +168,13 @@ def _show(arguments: argparse.Namespace, abilities: Abilities, settings: Persona
         if beside is not None:
             beside.left(app.left_by, has_terminal=not app.terminal_lost)
     return status
+
+
+def _offers_tour(arguments: argparse.Namespace, settings: PersonalSettings) -> bool:
+    """Whether somebody sits at this terminal who never ended the tour, and the numbers are of now."""
+    from turbotui.app.settings import may_offer_tour  # noqa: PLC0415 - --help stays fast
+
+    return arguments.sysroot == "/" and sys.stdin.isatty() and may_offer_tour(settings, os.environ)
 
 
 def _opened(arguments: argparse.Namespace, settings: PersonalSettings) -> tuple[

@@ -1,0 +1,150 @@
+"""The tour at the first start: offered to people, in nobody's way, and ended for ever by one key."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from driving import dashboard, text_of
+from fakes import FakeSession
+
+from turbotui.app.actions import ACTIONS
+from turbotui.app.dashboard import TurbotuiApp
+from turbotui.app.screen_table import SCREENS
+from turbotui.app.settings import PersonalSettings, may_offer_tour, read_settings
+from turbotui.app.tour import STEPS, TourLines
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A place for settings that is a test's own."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    return tmp_path
+
+
+def written_in(home: Path) -> list[Path]:
+    """The files that were written."""
+    return list(home.iterdir())
+
+
+def shown(app: TurbotuiApp) -> str:
+    """The text of the tour on the screen that is shown; "" for none."""
+    return "\n".join(lines.text for lines in app.screen_stack[0].query(TourLines))
+
+
+def test_it_is_offered_to_people_with_a_home_until_they_end_it(tmp_path: Path) -> None:
+    at_home = {"HOME": str(tmp_path)}
+    assert may_offer_tour(PersonalSettings(), at_home)
+    assert may_offer_tour(PersonalSettings(), {"XDG_CONFIG_HOME": str(tmp_path)})
+    assert not may_offer_tour(PersonalSettings(tour=False), at_home)
+    assert not may_offer_tour(PersonalSettings(), {**at_home, "TURBOTUI_TOUR": "0"})
+    assert not may_offer_tour(PersonalSettings(), {})
+    assert not may_offer_tour(PersonalSettings(), {"HOME": "/nonexistent"})
+
+
+def test_every_step_names_actions_that_there_are() -> None:
+    calls = {action.call.partition("(")[0] for action in ACTIONS} | {"show_screen"}
+    ids = {action.id for action in ACTIONS}
+    for step in STEPS:
+        assert set(step.done) <= calls
+        assert set(re.findall(r"\{(\w+)\}", step.text)) <= ids
+    assert len(STEPS) == 5
+
+
+async def test_it_is_not_there_unless_it_is_asked_for() -> None:
+    async with dashboard(FakeSession()) as (app, _pilot):
+        assert shown(app) == ""
+
+
+async def test_it_stands_on_the_live_screen_and_keys_do_what_they_do(home: Path) -> None:
+    async with dashboard(FakeSession(), screen="overview", tour=True) as (app, pilot):
+        assert shown(app).startswith(" Tour 1 of 5: What is in the way")
+        await pilot.press("down", "down")
+        await pilot.pause()
+        assert " · cpu " in text_of(app, "status")
+        assert "Tour 1 of 5" in shown(app)
+        await pilot.press("3")
+        await pilot.pause()
+        assert app.current_mode == "map"
+        assert "Tour 1 of 5" in shown(app)
+        assert not written_in(home)
+
+
+async def test_it_goes_on_when_a_person_does_what_a_step_is_about() -> None:
+    async with dashboard(FakeSession(), screen="overview", tour=True) as (app, pilot):
+        for number, keys in enumerate((("W", "escape"), ("1",), ("e", "escape"), ("comma",)), 2):
+            await pilot.press(*keys)
+            await pilot.pause()
+            assert f"Tour {number} of 5" in shown(app)
+
+
+@pytest.mark.parametrize("keys", [("Q",), ("B", "B", "B", "B", "B"), ("B", "Q")])
+async def test_it_is_ended_for_ever(home: Path, keys: tuple[str, ...]) -> None:
+    async with dashboard(FakeSession(), tour=True) as (app, pilot):
+        await pilot.press(*keys)
+        await pilot.pause()
+        assert shown(app) == ""
+        assert "is not offered again" in text_of(app, "status")
+    assert not read_settings({"XDG_CONFIG_HOME": str(home)}).tour
+    assert not may_offer_tour(read_settings({"XDG_CONFIG_HOME": str(home)}), {"XDG_CONFIG_HOME": str(home)})
+
+
+async def test_escape_puts_it_away_until_the_next_start(home: Path) -> None:
+    async with dashboard(FakeSession(), tour=True) as (app, pilot):
+        await pilot.press("escape")
+        await pilot.pause()
+        assert shown(app) == ""
+    assert read_settings({"XDG_CONFIG_HOME": str(home)}).tour
+
+
+async def test_settings_that_cannot_be_written_mean_that_it_is_offered_again(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tmp_path.joinpath("file").write_text("")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "file"))
+    async with dashboard(FakeSession(), tour=True, size=(200, 36)) as (app, pilot):
+        await pilot.press("Q")
+        await pilot.pause()
+        assert shown(app) == ""
+        assert "is offered at the next start again: " in text_of(app, "status")
+
+
+async def test_it_is_begun_again_by_its_key_and_is_then_remembered_no_second_time(home: Path) -> None:
+    async with dashboard(FakeSession(), settings=PersonalSettings(tour=False)) as (app, pilot):
+        await pilot.press("Q")
+        await pilot.pause()
+        assert "No tour is under way: B begins it" in text_of(app, "status")
+        await pilot.press("B")
+        await pilot.pause()
+        assert "Tour 1 of 5" in shown(app)
+        await pilot.press("Q")
+        await pilot.pause()
+        assert shown(app) == ""
+    assert not written_in(home)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36), (200, 60)])
+async def test_no_step_is_cut_and_every_screen_has_it(size: tuple[int, int]) -> None:
+    async with dashboard(FakeSession(), size=size, screen="overview", tour=True) as (app, pilot):
+        for number, _step in enumerate(STEPS, 1):
+            first, *said = shown(app).splitlines()
+            assert f"Tour {number} of 5" in first
+            assert "end it for ever" in first
+            assert said[-1].endswith(".")
+            assert all(len(line) <= size[0] for line in (first, *said))
+            if number < len(STEPS):
+                await pilot.press("B")
+                await pilot.pause()
+        for spec in SCREENS:
+            app.action_show_screen(spec.id)
+            await pilot.pause()
+            await pilot.pause()
+            assert "Tour 5 of 5" in shown(app), spec.id
+
+
+async def test_a_screen_without_room_has_no_tour() -> None:
+    async with dashboard(FakeSession(), size=(80, 14), tour=True) as (app, pilot):
+        assert shown(app) == ""
+        await pilot.press("B")
+        await pilot.pause()
+        assert "The tour needs 16 lines" in text_of(app, "status")

@@ -1,0 +1,162 @@
+"""The tour at the first start: five steps in three lines above the status line, which take no key but their own."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from typing import Final
+
+from textual.dom import DOMNode
+
+from turbotui.app.actions import actions_of
+from turbotui.app.base import WatchScreen
+from turbotui.app.screens_app import ScreensApp
+from turbotui.app.settings import remember
+from turbotui.dataclass import dataclass
+from turbotui.errors import TurbotuiError
+from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.painter import TextSegment
+from turbotui.widgets.segment_lines import SegmentLines
+
+LEAST_LINES: Final = 16
+"""Of a screen that has room for it."""
+
+_LINES: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class TourStep:
+    """One thing that the tour points at.
+
+    Attributes:
+        about: its heading.
+        text: sentences; {id} stands for the key of that action.
+        done: names of Textual's actions after which the tour goes on.
+    """
+
+    about: str
+    text: str
+    done: tuple[str, ...]
+
+
+STEPS: Final[tuple[TourStep, ...]] = (
+    TourStep("What is in the way",
+             "On the overview (0) the line below the machine's name says what holds work up, if anything does. "
+             "{why} says since when, who, and what to do.", ("why",)),
+    TourStep("Screens", "Digits show the screens at the lower right, {next_screen} the next one: 1 has every CPU in a "
+             "table, 7 the tasks, 9 what cannot be read here and why.", ("next_screen", "show_screen")),
+    TourStep("Numbers explained", "The arrows choose a number. {explain} explains it: formula, counters, "
+             "sources, or why it is missing. {graph} draws its past.", ("explain", "graph")),
+    TourStep("The past", "{past_back} goes back in time on every screen, {past_on} on, and {past_now} returns to now. "
+             "{past_jump} jumps to a time or looks for a condition.",
+             ("past_step", "past_jump", "past_event")),
+    TourStep("Finding things", "{search} finds a row, a CPU or a name, {filter} leaves only rows that pass, such as "
+             "Busy%>50. {help} shows every key, and {search} searches them.", ("search", "filter", "help")),
+)
+
+
+class TourLines(SegmentLines):
+    """The lines of the tour."""
+
+    DEFAULT_CSS = f"TourLines {{ height: {_LINES}; }}"
+
+
+class TourApp(ScreensApp):
+    """Shows the tour on whatever screen is shown, goes on when a person does what a step is about, and remembers."""
+
+    tour_step: int | None = None
+    """The step that is shown, from 0 on; None while there is no tour."""
+    tour_ended = False
+    """Whether settings say that the tour is not offered any more."""
+
+    def begin_tour(self) -> None:
+        """Show the first step."""
+        self._go_to_step(0)
+
+    def action_tour(self) -> None:
+        """Begin the tour, or go on to its next step."""
+        base = self._base
+        if base is not None and base.size.height < LEAST_LINES:
+            base.notice(f"The tour needs {LEAST_LINES} lines")
+            return
+        self._go_to_step(0 if self.tour_step is None else self.tour_step + 1)
+
+    def action_end_tour(self) -> None:
+        """End the tour for ever."""
+        if self.tour_step is None:
+            self._say(f"No tour is under way: {self._key('tour')} begins it")
+            return
+        self._go_to_step(None)
+        self._say(self._remember_end())
+
+    def action_close(self) -> None:
+        """Put the tour away until the next start; see `ScreensApp.action_close`."""
+        self._go_to_step(None)
+        super().action_close()
+
+    async def _dispatch_action(self, namespace: DOMNode, action_name: str, params: object) -> bool:
+        """Go on where the key is what the step is about."""
+        done = await super()._dispatch_action(namespace, action_name, params)
+        step = self.tour_step
+        if step is not None and step < len(STEPS) and action_name in STEPS[step].done:
+            self._go_to_step(step + 1)
+        return done
+
+    def _go_to_step(self, step: int | None) -> None:
+        before, self.tour_step = self.tour_step, step
+        if step is not None and step >= len(STEPS):
+            self.tour_step = None
+            self._say(self._remember_end())
+        if before is not None or self.tour_step is not None:
+            self._show_tour()
+
+    def _remember_end(self) -> str:
+        """Have the tour not offered again; a sentence about it."""
+        again = f"{self._key('tour')} begins it again"
+        if self.tour_ended:
+            return f"The tour is over: {again}"
+        try:
+            remember(os.environ, tour=False)
+        except TurbotuiError as error:
+            return f"The tour is over, and is offered at the next start again: {error}"
+        self.tour_ended = True
+        return f"The tour is over, and is not offered again; {again}"
+
+    # Drawing
+
+    def _resumed(self) -> None:
+        super()._resumed()
+        if self.tour_step is not None:
+            self._show_tour()
+
+    def _show_tour(self) -> None:
+        """Show the step on the screen that is shown, or take the lines away."""
+        base = self._base
+        if base is None or not base.composed:
+            return
+        lines = next(iter(base.query(TourLines)), None)
+        if self.tour_step is None or base.size.height < LEAST_LINES:
+            if lines is not None:
+                lines.remove()
+            return
+        if lines is None:
+            lines = TourLines(base=StyleRole.CURSOR)
+            base.mount(lines, before="#status")
+        lines.show(self._step_lines(base))
+
+    def _step_lines(self, base: WatchScreen) -> list[list[TextSegment]]:
+        """The heading with the tour's own keys, and the sentences, as far as they fit."""
+        at, width = self.tour_step or 0, base.size.width
+        step = STEPS[at]
+        head = f" Tour {at + 1} of {len(STEPS)}: {step.about}"
+        keys = f"{self._key('tour')} next · {self._key('tour_end')} end it for ever · Esc not now "
+        room = width - len(head) - 2
+        keys = keys if len(keys) <= room else f"{self._key('tour')} next · {self._key('tour_end')} end "
+        keys = keys if len(keys) <= room else ""
+        shown = {action.id: action.shown.split(" ")[0] for action in actions_of(self)}
+        said = textwrap.wrap(step.text.format_map(shown), max(20, width - 2), max_lines=_LINES - 1, placeholder=" …")
+        first: list[TextSegment] = [(head.ljust(width - len(keys)), StyleRole.SORTED), (keys, StyleRole.KEY)]
+        return [first, *([(f" {line}", StyleRole.PLAIN)] for line in said)]
+
+    def _key(self, name: str) -> str:
+        return next(action.shown.split(" ")[0] for action in actions_of(self) if action.id == name)
