@@ -10,7 +10,6 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
 from bench.child import thread_seconds
@@ -27,25 +26,24 @@ class _KeptPool(WorkerPool):
 
     ticks = 0
     again = threading.Event()
-    after: Callable[[], None] = staticmethod(lambda: None)
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self._kept: list[tuple[list[Answer], frozenset[int]]] = []
-        self._seen = 0
+        self._seen = self._given = 0
 
     async def ask(self, *arguments: Any, **words: Any) -> tuple[list[Answer], frozenset[int]]:
         """Read, or give what was read."""
         self._seen += 1
-        at = self._seen - _SETTLED - self.ticks - 1
-        if at < 0:
+        if len(self._kept) < self.ticks:
             found = await super().ask(*arguments, **words)
-            if self._seen > _SETTLED:
+            if self._seen > _SETTLED and not found[1]:  # ticks in which nobody was late
                 self._kept.append(found)
             return found
-        if at == 1:
+        self._given += 1
+        if self._given == 2:
             self.again.set()
-        return self._kept[at % len(self._kept)]
+        return self._kept[(self._given - 1) % self.ticks]
 
 
 def _as_it_is(_sampler: sampler.Sampler) -> None:

@@ -139,3 +139,17 @@ def test_of_groups_of_version_1_that_of_the_cause_is_told() -> None:
         look.look_at(100.0 + seconds)
     assert look.name(finding(Whose.FAULTS)).who == ("hog 10 (small, 100 major faults/s)",)
     assert look.name(finding(Whose.CPU)).who == ("hog 10 (slow, 100 % CPU)",)
+
+
+def test_a_unit_is_read_once_for_a_look_however_often_a_finding_is_drawn() -> None:
+    look = LookedAt()
+    for seconds in (0.0, 2.0):
+        look.process(10, "stress", ran=seconds, unit="burn.scope")
+        look.look_at(seconds)
+    said = look.name(finding(Whose.CPU)).who
+    look.made.files["/proc/10/cgroup"] = "0::/system.slice/other.scope\n"
+    assert look.name(finding(Whose.CPU)).who == said
+    assert "burn.scope" in said[0]
+    look.process(10, "stress", ran=4.0, unit="other.scope")
+    look.look_at(4.0)
+    assert "other.scope" in look.name(finding(Whose.CPU)).who[0]

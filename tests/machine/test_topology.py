@@ -467,3 +467,9 @@ def test_how_many_nodes_a_package_has_whatever_is_measured(nodes: list[int], tog
         assert topology.has_several(Scope.NODE) == (len(set(nodes)) > 1)
         assert topology.has_several(Scope.PACKAGE)
         assert topology.varies(Scope.PACKAGE) == (measured is None)
+
+
+def test_the_places_of_cpus_in_a_level_are_those_of_each() -> None:
+    topology = topology_of([CpuPlace(cpu, cpu % 2, 0, 0, 0, -1, cpu // 4) for cpu in (0, 3, 5, 6, 9)])
+    for scope in Scope:
+        assert topology.places_in(scope) == tuple(topology.index(scope, cpu) for cpu in topology.cpus)

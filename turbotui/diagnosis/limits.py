@@ -13,7 +13,7 @@ from enum import Enum
 from turbotui.dataclass import dataclass
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.catalog.power import NO_LIMIT_WATTS
-from turbotui.quantities.columns import ColumnId, Value
+from turbotui.quantities.columns import ColumnId, CounterColumn, Value
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.frame import Frame
@@ -180,38 +180,55 @@ def facts_of(frame: Frame, catalog: Catalog, row: RowId) -> Facts:
         column = catalog.get(name)
         if column is None:
             continue
-        value = cells[name] = frame.cell(column, row)
+        value = cells[name] = cell_of(frame, column, row)
         reason = frame.why(column, row) if value is None else None
         if reason is not None:
             why[name] = reason
     cpus = frame.topology.parts(row, Scope.CPU)
     working = _numbers(frame, catalog, "Busy%" if cells.get("Busy%") is not None else "Load%", cpus)
     clocks = _numbers(frame, catalog, "Bzy_MHz" if cells.get("Bzy_MHz") is not None else "CurMHz", cpus)
-    able = {cpu: mhz for cpu, mhz in clocks.items() if working.get(cpu, 100.0) >= _WORKING}
-    fastest = max(able, key=lambda cpu: able[cpu], default=None)
     base, top, cap = (_numbers(frame, catalog, name, cpus) for name in ("BaseMHz", "TopMHz", "MaxMHz"))
-    # Each against its own: an E core at its highest clock is slower than a P core at its.
-    loaded = [mhz / top[cpu] for cpu, mhz in clocks.items() if working.get(cpu, 0.0) >= _LOADED and top.get(cpu)]
+    fastest: tuple[float, int] | None = None
+    loaded: list[float] = []
+    for cpu, mhz, busy, highest in zip(cpus, clocks, working, top, strict=True):
+        if mhz is None or (busy is not None and busy < _WORKING):
+            continue
+        if fastest is None or mhz > fastest[0]:
+            fastest = mhz, cpu
+        if busy is not None and busy >= _LOADED and highest:
+            # Each against its own: an E core at its highest clock is slower than a P core at its.
+            loaded.append(mhz / highest)
     return Facts(
         row=row,
         cells=cells,
-        fastest=None if fastest is None else (able[fastest], fastest),
+        fastest=None if fastest is None else (fastest[0], frame.rows(Scope.CPU)[fastest[1]]),
         loaded_share=max(loaded, default=None),
-        base_mhz=max(base.values(), default=None),
-        top_mhz=max(top.values(), default=None),
-        cap_mhz=max(cap.values(), default=None),
+        base_mhz=_greatest(base),
+        top_mhz=_greatest(top),
+        cap_mhz=_greatest(cap),
         why=why,
     )
 
 
-def _numbers(frame: Frame, catalog: Catalog, name: ColumnId, places: Sequence[int]) -> dict[RowId, float]:
-    """A column of the CPUs at these places of the topology, as far as it is known."""
+def cell_of(frame: Frame, column: CounterColumn, row: RowId) -> Value:
+    """A cell of a row, of all rows of whose level the column is wanted: worked out for all where it is one's own."""
+    if column.scope is not row.scope:
+        return frame.cell(column, row)
+    topology = frame.topology
+    return frame.cells(column, topology.rows(row.scope))[topology.rows(row.scope).index(row)]
+
+
+def _numbers(frame: Frame, catalog: Catalog, name: ColumnId, places: Sequence[int]) -> Sequence[float | None]:
+    """A column of the CPUs at these places of the topology; None where it is unknown."""
     column = catalog.get(name)
     if column is None:
-        return {}
-    rows = frame.rows(Scope.CPU)
-    cells = frame.cells(column, rows)
-    return {rows[place]: value for place in places if isinstance(value := cells[place], int | float)}
+        return [None] * len(places)
+    cells = frame.cells(column, frame.rows(Scope.CPU))
+    return [value if isinstance(value := cells[place], int | float) else None for place in places]
+
+
+def _greatest(numbers: Sequence[float | None]) -> float | None:
+    return max((number for number in numbers if number is not None), default=None)
 
 
 def holds_of(facts: Facts, before: Facts | None) -> tuple[Hold, ...]:

@@ -94,10 +94,12 @@ class TaskLook:
         self._uses: tuple[TaskUse, ...] = ()
         self._single: tuple[str, float] | None = None
         self._sleeps: Mapping[int, int] = {}
+        self._units: dict[tuple[int, Whose], str] = {}
 
     def look(self) -> None:
         """Read the counts of every process, and of the threads of the busiest one."""
         now, found = self._host.now_ns() * 1e-9, dict(self._read(self._pids("/proc"), "/proc"))
+        self._units = {}
         seconds = now - self._at
         if self._before and seconds > 0:
             self._uses = self._with_wakes(_uses(self._before, found, seconds), seconds)
@@ -130,7 +132,10 @@ class TaskLook:
         if whose is Whose.VECTORS:
             most = [use for use in most[:_ASKED] if self._used_vectors(use.pids[0])] or most
         most = most[:_NAMED]
-        named = tuple(use.said(whose, self._unit(use.pids[0], whose)) for use in most)
+        for use in most:  # asked for at every frame, and looked at again with the processes themselves
+            if (use.pids[0], whose) not in self._units:
+                self._units[use.pids[0], whose] = self._unit(use.pids[0], whose)
+        named = tuple(use.said(whose, self._units[use.pids[0], whose]) for use in most)
         return replace(finding, who=(*finding.who, *named))
 
     def _pids(self, folder: str) -> Iterable[int]:

@@ -213,6 +213,10 @@ class Topology:
             cached = self._parts[outer.scope, scope] = {key: tuple(found) for key, found in inside.items()}
         return cached.get(outer.key, ())
 
+    def places_in(self, scope: Scope) -> tuple[int, ...]:
+        """The position in `instances(scope)` of the instance around each CPU, in the order of `cpus`."""
+        return tuple(self._levels[scope].positions.values())
+
     def readers(self, scope: Scope, named: tuple[int, ...]) -> tuple[int, ...]:
         """The CPU that reads for each instance of a scope: one of those named, else the instance's first CPU.
 

@@ -119,8 +119,7 @@ def _by_cpu(interval: Interval, name: SignalId) -> Numbers:
     grown, scope = interval.deltas(name), interval.capabilities.signals[name].scope
     if scope is Scope.CPU:
         return grown
-    index = interval.topology.index
-    return [grown[index(scope, cpu)] for cpu in interval.topology.cpus]
+    return [grown[at] for at in interval.topology.places_in(scope)]
 
 
 def _sources_apart(interval: Interval) -> Marks:
@@ -138,7 +137,6 @@ def _apart(interval: Interval, name: SignalId, other: SignalId) -> Iterator[tupl
     """The positions of a signal of which another source says something else."""
     capabilities, topology = interval.capabilities, interval.topology
     scope = max((capabilities.signals[one].scope for one in (name, other)), key=lambda one: one.rank)
-    index = topology.index
     for instance in topology.instances(scope):
         ours, theirs = (_watts_in(interval, one, instance) for one in (name, other))
         if ours is None or theirs is None or not _same_time(interval, name, other, instance.cpus[0]):
@@ -147,14 +145,14 @@ def _apart(interval: Interval, name: SignalId, other: SignalId) -> Iterator[tupl
             place = "" if scope is Scope.SYSTEM else f" of {scope.value} {instance.label}"
             here, there = (capabilities.provider[one].title for one in (name, other))
             text = f"{name}{place}: {ours:.2f} W by {here}, {theirs:.2f} W by {there}"
-            for position in {index(capabilities.signals[name].scope, cpu) for cpu in instance.cpus}:
+            for position in topology.parts(instance.row, capabilities.signals[name].scope):
                 yield position, text
 
 
 def _watts_in(interval: Interval, name: SignalId, instance: Instance) -> float | None:
     """Power of a RAPL domain in an instance of its own level or of a level above."""
     scope, watts = interval.capabilities.signals[name].scope, interval.rates(name)
-    items = [watts[at] for at in {interval.topology.index(scope, cpu) for cpu in instance.cpus}]
+    items = [watts[at] for at in interval.topology.parts(instance.row, scope)]
     known = [item for item in items if item is not None]
     return sum(known) if known and len(known) == len(items) else None
 

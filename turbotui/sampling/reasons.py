@@ -20,11 +20,11 @@ def problem(frame: Frame, signal: Signal, cpus: tuple[int, ...]) -> Unavailable 
     """Why a signal has no number on these CPUs in this interval; None if it has one."""
     if signal.behavior is Behavior.CONSTANT:
         return None
-    positions = {frame.topology.index(signal.scope, cpu) for cpu in cpus}
     origin = signal.origin.format(cpu=cpus[0])
     raw = frame.newer.values.get(signal.id)
     if raw is None:
         return Unavailable(Reason.NOT_READ, f"{origin} was not read in this interval: it is read while it is shown")
+    positions = {frame.topology.index(signal.scope, cpu) for cpu in cpus}
     if all(raw[position] is None for position in positions):
         return _why_unread(frame, signal, origin, positions)
     if signal.behavior is not Behavior.COUNTER:

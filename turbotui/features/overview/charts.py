@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -142,7 +141,7 @@ def chart_of(source: ChartSource, frame: Frame, history: History) -> Chart:
     """A chart as it is now."""
     value = _known(frame.cell(source.column, SYSTEM_ROW))
     past = past_of(history, source.column.id, SYSTEM_ROW)
-    peak = max((one for one in past if not math.isnan(one)), default=value or 0.0)
+    peak = max([one for one in past if one == one], default=value or 0.0)  # noqa: PLR0124 - NaN: a gap
     limits = [ChartLimit(word, most) for word, column in source.limits
               if (most := _known(frame.cell(column, SYSTEM_ROW))) is not None and most > 0]
     if source.spec.per_cpu:

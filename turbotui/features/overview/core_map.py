@@ -131,14 +131,13 @@ def _lay_out(topology: Topology, width: int, size: int) -> CoreMapPlan:
 
 def map_lines(plan: CoreMapPlan, frame: Frame, column: CounterColumn, cursor: RowId | None) -> list[list[TextSegment]]:
     """The map, each mark in the colour of its level: that of the busiest CPU of its core."""
-    rows = frame.rows(Scope.CPU)
-    values: dict[RowId, float] = {}
-    index, cores = frame.topology.index, frame.rows(mark_scope(frame.topology))
-    scope = mark_scope(frame.topology)
-    for row, value in zip(rows, frame.cells(column, rows), strict=True):
-        core = cores[index(scope, row.key[0])]
-        if isinstance(value, int | float) and value > values.get(core, -1.0):
-            values[core] = value
+    rows, scope = frame.rows(Scope.CPU), mark_scope(frame.topology)
+    cores = frame.rows(scope)
+    greatest = [-1.0] * len(cores)
+    for core, value in zip(frame.topology.places_in(scope), frame.cells(column, rows), strict=True):
+        if isinstance(value, int | float) and value > greatest[core]:
+            greatest[core] = value
+    values = {core: value for core, value in zip(cores, greatest, strict=True) if value > -1.0}
     return [_line(line, plan, values, cursor) for line in plan.lines]
 
 

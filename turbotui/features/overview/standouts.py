@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -15,8 +15,9 @@ from turbotui.features.overview.cpu_numbers import (
     kind_of,
     number_span,
 )
+from turbotui.machine.topology import Topology
 from turbotui.quantities.columns import CounterColumn
-from turbotui.quantities.scope import RowId, Scope
+from turbotui.quantities.scope import RowId, Scope, cpu_row
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.panel import Line, Span
@@ -43,7 +44,7 @@ def settled(before: Sequence[RowId], values: Mapping[RowId, float], count: int) 
 
     kept = [row for row in before if row in values][:count]
     standing = set(kept)
-    for row in sorted(values, key=lambda row: -values[row])[:2 * count]:
+    for row in sorted(values, key=values.__getitem__, reverse=True)[:2 * count]:
         if row in standing:
             continue
         if len(kept) < count:
@@ -80,20 +81,9 @@ class Standouts:
 
         Each row is there once; a machine that does not know its heat has more of the busiest.
         """
-        rows = frame.rows(Scope.CPU)
-
-        def known(column: CounterColumn | None, passes: Callable[[float], bool] = bool) -> dict[RowId, float]:
-            if column is None:
-                return {}
-            cells = zip(rows, frame.cells(column, rows), strict=True)
-            return {row: float(value) for row, value in cells if isinstance(value, int | float) and passes(value)}
-
-        busy = known(numbers.busy)
-        heat = known(numbers.heat)
-        if numbers.heat is not None and numbers.heat.scope is not Scope.CPU:
-            heat = {row: value for row, value in heat.items() if frame.first_of_home(numbers.heat, row)}
+        busy, heat = _known(frame, numbers.busy), _known(frame, numbers.heat)
         loaded = {row for row, value in busy.items() if value >= _BUSY_ENOUGH}
-        slow = {row: -value for row, value in known(numbers.clock).items() if row in loaded}
+        slow = {row: -value for row, value in _known(frame, numbers.clock).items() if row in loaded}
         slow = slow if len(slow) > 1 else {}
         candidates = {"busiest": busy, "hottest": heat, "slowest": slow}
         found: dict[RowId, str] = {}
@@ -113,6 +103,22 @@ class Standouts:
     def _settle(self, word: str, values: Mapping[RowId, float], count: int) -> list[RowId]:
         chosen = self._before[word] = settled(self._before.get(word, ()), values, count) if count > 0 else []
         return chosen
+
+
+def _known(frame: Frame, column: CounterColumn | None) -> dict[RowId, float]:
+    """The numbers of a column other than 0, each once: by the first CPU of what it is of."""
+    if column is None:
+        return {}
+    cells = frame.cells(column, frame.rows(column.scope))
+    rows = _first_cpus(frame.topology, column.scope)
+    return {row: float(value) for row, value in zip(rows, cells, strict=True)
+            if isinstance(value, int | float) and value}
+
+
+def _first_cpus(topology: Topology, scope: Scope) -> Sequence[RowId]:
+    if scope is Scope.CPU:
+        return topology.rows(scope)
+    return [cpu_row(instance.cpus[0]) for instance in topology.instances(scope)]
 
 
 def standout_lines(source: CpuSource, rows: Sequence[Standout], width: int) -> list[Line]:
