@@ -64,7 +64,7 @@ async def test_t_makes_it_flat_and_the_star_folds() -> None:
     async with groups() as (_session, screen, pilot):
         await pilot.press("t")
         assert {depth for _, depth in lines(screen)} == {0}
-        await pilot.press("t", "asterisk")
+        await pilot.press("t", "t", "asterisk")
         assert [row for row, _ in lines(screen)] == ["/", "/user.slice", "/system.slice", "/init.scope"]
         await pilot.press("down", "right")
         assert (f"/{SLICE}", 2) in lines(screen)

@@ -190,8 +190,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("acts", "acts", ("X",), "X",
            "Command lines to act on the task or group (renice, taskset, kill, systemctl, mkdir, perf): shown and "
            "copied, never run.", "act", (Where.TASKS, Where.GROUPS), rank=2),
-    Action("group_rows", "rows", ("t", "f5"), "t F5", "Groups in their tree, or one below the other.", "rows",
-           (Where.GROUPS,), rank=1),
+    Action("group_rows", "rows", ("t", "f5"), "t F5",
+           "Control groups in their tree, one below the other, or groups of resctrl.", "rows", (Where.GROUPS,), rank=1),
     Action("point", "point", ("i",), "i",
            "On a CPU: who runs there. On a task: pin and light the CPUs it ran on. Esc returns.", "who", _POINTING,
            rank=3),

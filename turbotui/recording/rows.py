@@ -12,6 +12,8 @@ from turbotui.recording.said import Said, packed, unpacked
 
 TASKS_STREAM: Final = 1
 """The stream of threads, processes and commands."""
+GROUPS_STREAM: Final = 2
+"""The stream of control groups and groups of resctrl."""
 
 _HEAD: Final = struct.Struct("<qq")  # wall clock and monotonic clock of the tick that ended the interval
 

@@ -120,6 +120,13 @@ class EnergyMeter:
         return Energy({}, {}, {}, why=self._absent or why)
 
 
+def energy_of(frame: Frame) -> Energy:
+    """The packages' energy of one frame."""
+    meter = EnergyMeter(frame.capabilities)
+    meter.feed(frame)
+    return meter.take()
+
+
 def energy_signals(capabilities: Capabilities) -> frozenset[SignalId]:
     """The signals that `EnergyMeter` reads; empty where there is no energy."""
     if _ENERGY not in capabilities.signals:

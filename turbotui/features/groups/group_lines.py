@@ -10,12 +10,12 @@ from turbotui.dataclass import dataclass
 from turbotui.features.groups.model import CGROUP, WHOLE, Group
 from turbotui.machine.cgroups import hierarchies
 from turbotui.machine.host import Host
+from turbotui.machine.resctrl import USUAL, resctrl_groups, resctrl_info, resctrl_mount
 from turbotui.machine.tasks.group_names import UNIT, GroupName, group_name
 from turbotui.untrusted import original
 from turbotui.widgets.act_line import ActLine
 
 _USERS_MANAGER: Final = "/user@"
-RESCTRL: Final = "/sys/fs/resctrl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def _of_unit(text: str) -> Callable[[GroupTarget], str | None]:
 
 
 def _mounted(target: GroupTarget) -> str | None:
-    return None if target.resctrl else f"mount -t resctrl resctrl {RESCTRL}"
+    return None if target.resctrl else f"mount -t resctrl resctrl {USUAL}"
 
 
 def _measured(target: GroupTarget) -> str | None:
@@ -83,7 +83,7 @@ def _measured(target: GroupTarget) -> str | None:
     directory = _quoted(target.directory)
     if target.kind != CGROUP or target.path == WHOLE or directory is None:
         return None
-    name = _quoted(f"{target.resctrl or RESCTRL}/mon_groups/{target.path.rpartition('/')[2]}")
+    name = _quoted(f"{target.resctrl or USUAL}/mon_groups/{target.path.rpartition('/')[2]}")
     if name is None:
         return None
     return f'mkdir {name} && while read -r pid; do echo "$pid" > {name}/tasks; done < {directory}/cgroup.threads'
@@ -137,10 +137,16 @@ _ACTS: Final = (
 
 
 def target_of(host: Host, group: Group) -> GroupTarget:
-    """The target that a row is; its directory is looked for in every tree, that of version 2 first."""
+    """The target that a row is; a control group's directory is looked for in every tree, that of version 2 first."""
+    top = resctrl_mount(host)
+    rmids = ""
+    if top and (most := resctrl_info(host, top).rmids) is not None:
+        rmids = f"{len(resctrl_groups(host, top))} of {most}"
+    if group.kind != CGROUP:
+        return GroupTarget(group.kind, group.path, f"{top}{group.path}".rstrip("/"), top, rmids)
     trees = sorted(hierarchies(host), key=lambda tree: -tree.version)
     directories = (tree.directory(group.path) for tree in trees)
-    return GroupTarget(group.kind, group.path, next((one for one in directories if host.exists(one)), ""))
+    return GroupTarget(CGROUP, group.path, next((one for one in directories if host.exists(one)), ""), top, rmids)
 
 
 def group_lines(target: GroupTarget) -> tuple[ActLine, ...]:

@@ -10,6 +10,8 @@ from turbotui.dataclass import dataclass
 from turbotui.features.groups.files import Quantity
 from turbotui.features.groups.model import GroupMoment, GroupRow, rows_between
 from turbotui.features.groups.reader import CgroupReader
+from turbotui.features.groups.resctrl_reader import ResctrlReader, resctrl_rows
+from turbotui.features.groups.resctrl_table import said_of
 from turbotui.machine.host import Host
 from turbotui.quantities.unavailable import Reason, Unavailable
 
@@ -22,11 +24,13 @@ class GroupRequest:
     """Request for what the groups did since the request before.
 
     Attributes:
-        wanted: what is to be known of each from now on.
+        wanted: what is to be known of each control group from now on.
+        resctrl: whether the groups of resctrl are read.
         clocks: wall clock and monotonic clock of the tick that ends the interval.
     """
 
     wanted: frozenset[Quantity]
+    resctrl: bool
     clocks: tuple[int, int]
 
 
@@ -36,17 +40,23 @@ class GroupSnapshot:
 
     Attributes:
         request: what was asked for.
-        rows: of every group; those of the first interval have gauges only.
+        rows: of every control group; those of the first interval have gauges only.
         seconds: length of the interval; 0 for the first one.
         complete: whether there are no more groups than these.
-        why: why there are none; None where there are.
+        why: why there are no control groups; None where there are.
+        resctrl: of every group of resctrl, and below each those of its domains.
+        said: how many of these there are and may be, in a sentence; "" where they are not read.
+        why_no_resctrl: why there are none; None where there are, or nobody asked.
     """
 
     request: GroupRequest
-    rows: Sequence[GroupRow]
+    rows: Sequence[GroupRow] = ()
     seconds: float = 0.0
     complete: bool = True
     why: Unavailable | None = None
+    resctrl: Sequence[GroupRow] = ()
+    said: str = ""
+    why_no_resctrl: Unavailable | None = None
 
 
 class GroupWatcher:
@@ -84,29 +94,35 @@ class GroupWatcher:
             self._thread.join(wait_seconds)
 
     def _run(self) -> None:
-        reader = CgroupReader(self._host, ())
+        reader, monitors = CgroupReader(self._host, ()), ResctrlReader(self._host)
         try:
-            self._loop(reader)
+            self._loop(reader, monitors)
         except Exception as error:  # noqa: BLE001 - a thread's own traceback would go to the screen it draws on
             why = Unavailable(Reason.FAILED, f"internal error, reading has ended: {type(error).__name__}: {error}")
-            self._publish(GroupSnapshot(self._request or GroupRequest(frozenset(), (0, 0)), (), why=why))
+            request = self._request or GroupRequest(frozenset(), resctrl=False, clocks=(0, 0))
+            self._publish(GroupSnapshot(request, why=why))
         finally:
             reader.close()
+            monitors.close()
 
-    def _loop(self, reader: CgroupReader) -> None:
-        older: GroupMoment | None = None
+    def _loop(self, reader: CgroupReader, monitors: ResctrlReader) -> None:
+        older: tuple[GroupMoment, GroupMoment | None] | None = None
         rounds = 0
         while (request := self._next_request(_FIRST if rounds == 1 else None)) is not None:
             rounds += 1
-            if reader.why_none is not None:
-                self._publish(GroupSnapshot(request, (), why=reader.why_none))
-                continue
             reader.want(request.wanted)
             newer = reader.read()
-            seconds = 0.0 if older is None else (newer.at_ns - older.at_ns) * 1e-9
+            none = monitors.why_none
+            monitored = monitors.read() if request.resctrl and none is None else None
+            seconds = 0.0 if older is None else (newer.at_ns - older[0].at_ns) * 1e-9
             if older is None or seconds > 0:
-                self._publish(GroupSnapshot(request, rows_between(older, newer), seconds, newer.complete))
-            older = newer
+                before, monitored_before = (None, None) if older is None else older
+                groups = () if monitored is None else resctrl_rows(monitored_before, monitored)
+                said = "" if monitored is None else said_of(monitors.info, len(monitored.samples))
+                self._publish(GroupSnapshot(
+                    request, rows_between(before, newer), seconds, newer.complete, reader.why_none, groups, said,
+                    none if request.resctrl else None))
+            older = newer, monitored
 
     def _next_request(self, patience: float | None) -> GroupRequest | None:
         """Wait for a request; after some seconds the last one stands once more. None ends the watching."""

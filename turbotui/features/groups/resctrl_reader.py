@@ -171,8 +171,13 @@ def _group_of(group: ResctrlGroup) -> Group:
 
 def resctrl_rows(older: GroupMoment | None, newer: GroupMoment) -> Sequence[GroupRow]:
     """What every group did between two moments, and below each what it did in each domain."""
+    return with_domains(rows_between(older, newer))
+
+
+def with_domains(groups: Iterable[GroupRow]) -> Sequence[GroupRow]:
+    """Rows of groups, each with the rows of its domains below it."""
     rows: list[GroupRow] = []
-    for row in rows_between(older, newer):
+    for row in groups:
         domains = tuple(dict.fromkeys(quantity.rpartition(" ")[0] for quantity in row.files))
         rows.append(replace(row, domains=domains))
         rows += [replace(row, group=Group(DOMAIN, row.group.path, domain, domain), domains=(domain,))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from enum import Enum
 from typing import ClassVar, Final
 
 from textual.message import Message
@@ -17,17 +18,23 @@ from turbotui.app.watch import Watch
 from turbotui.app.watched import FarSession, PlayedSession
 from turbotui.dataclass import dataclass
 from turbotui.features.groups.columns import COLUMNS, GroupColumn, needed
+from turbotui.features.groups.files import QUANTITIES
 from turbotui.features.groups.live import GroupRequest, GroupSnapshot, GroupWatcher
-from turbotui.features.groups.model import GroupRow
+from turbotui.features.groups.model import WHOLE, GroupRow
+from turbotui.features.groups.recorded_groups import groups_of, record_of
+from turbotui.features.groups.resctrl_reader import events_in
+from turbotui.features.groups.resctrl_table import resctrl_columns, resctrl_table
 from turbotui.features.groups.screen_rows import GroupContent, GroupPainter, GroupRows, name_slots
 from turbotui.features.groups.tables import group_table, sum_held_against_package
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.moments import time_of_day
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.sampling.energy import Energy, EnergyMeter, energy_signals
+from turbotui.recording.framing import DamagedError
+from turbotui.sampling.energy import Energy, EnergyMeter, energy_of, energy_signals
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.kept_intervals import KeptIntervals
+from turbotui.sampling.snapshot import Snapshot
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.row_content import RowView
 from turbotui.widgets.segment_lines import SegmentLines
@@ -58,7 +65,7 @@ class PastGroups:
     @property
     def size(self) -> int:
         """Rows, and one for the rest."""
-        return 1 + len(self.snapshot.rows)
+        return 1 + len(self.snapshot.rows) + len(self.snapshot.resctrl)
 
 
 @dataclass()
@@ -67,6 +74,14 @@ class GroupsReady(Message, bubble=False):
 
     snapshot: GroupSnapshot
     watcher: GroupWatcher
+
+
+class RowsShown(Enum):
+    """What stands in the table; the value is what a person is told."""
+
+    TREE = "control groups stand in their tree"
+    FLAT = "control groups stand one below the other, each with what is in it"
+    RESCTRL = "groups of resctrl: caches, memory bandwidth, energy of cores"
 
 
 class GroupsScreen(RowTableScreen[GroupRow]):
@@ -83,7 +98,7 @@ class GroupsScreen(RowTableScreen[GroupRow]):
     """
 
     def __init__(self, watch: Watch) -> None:
-        self._tree = True
+        self._rows = RowsShown.TREE
         super().__init__(watch)
         self._played = watch.session if isinstance(watch.session, PlayedSession) else None
         self._watcher: GroupWatcher | None = None
@@ -93,6 +108,7 @@ class GroupsScreen(RowTableScreen[GroupRow]):
         self._past_groups = KeptIntervals[PastGroups](_MOST_ROWS)
         self._newest: PastGroups | None = None
         self._shown: PastGroups | None = None
+        self._recorded: tuple[int, PastGroups | None] = (0, None)
 
     def body(self) -> Iterable[Widget]:
         """Lay out the table, and the notes below it."""
@@ -163,6 +179,10 @@ class GroupsScreen(RowTableScreen[GroupRow]):
         watcher: GroupWatcher | None = None
 
         def publish(snapshot: GroupSnapshot) -> None:
+            recorder = self.watch_state.recorder
+            if recorder is not None and snapshot.seconds:
+                recorder.rows(record_of(*snapshot.request.clocks, snapshot.seconds,
+                                        (*snapshot.rows, *snapshot.resctrl), complete=snapshot.complete))
             if watcher is not None:
                 self.post_message(GroupsReady(snapshot, watcher))
 
@@ -180,7 +200,9 @@ class GroupsScreen(RowTableScreen[GroupRow]):
         frame = self._frame or self.watch_state.frame
         if self._watcher is not None and frame is not None:
             clocks = frame.newer.wall_ns, frame.newer.started_ns
-            self._watcher.ask(GroupRequest(needed(self._table.view.columns), clocks))
+            everything = self.watch_state.recorder is not None
+            wanted = QUANTITIES if everything else needed(self._table.view.columns)
+            self._watcher.ask(GroupRequest(wanted, everything or self._rows is RowsShown.RESCTRL, clocks))
 
     def take(self, frame: Frame) -> None:
         """A new frame ends the interval of the groups too."""
@@ -213,21 +235,50 @@ class GroupsScreen(RowTableScreen[GroupRow]):
         """Show the groups of the moment that the watch holds, if it is one of the past."""
         frame = self.watch_state.frame
         if self.watch_state.in_past and frame is not None and frame.older is not None:
-            self._show(self._past_groups.at(frame.older.wall_ns, frame.newer.wall_ns))
+            self._show(self._of_moment(frame, frame.older))
         elif not self.watch_state.held and self._shown is not self._newest:
             self._show(self._newest)
         super().show_frame()
+
+    def _of_moment(self, frame: Frame, older: Snapshot) -> PastGroups | None:
+        """The groups of an interval of the past: those that were kept, or recorded; None where none are."""
+        if self._played is None:
+            return self._past_groups.at(older.wall_ns, frame.newer.wall_ns)
+        wall = frame.newer.wall_ns
+        if self._recorded[0] != wall:
+            try:
+                record = groups_of(self._played.rows, frame)
+            except DamagedError as error:
+                self.notice(str(error))
+                record = None
+            found = None
+            if record is not None:
+                request = GroupRequest(QUANTITIES, resctrl=True, clocks=(wall, 0))
+                snapshot = GroupSnapshot(request, record.cgroups, record.seconds, record.complete,
+                                         resctrl=record.monitored)
+                found = PastGroups(wall, frame.seq, snapshot, energy_of(frame))
+            self._recorded = wall, found
+        return self._recorded[1]
 
     def _show(self, one: PastGroups | None) -> None:
         """Show the groups of an interval, or that there are none."""
         self._shown = one
         if not self.composed:
             return
-        rows, energy = ((), _NO_ENERGY) if one is None else (one.snapshot.rows, one.energy)
-        packages = len(self.watch_state.session.machine.topology.instances(Scope.PACKAGE))
-        whole = group_table(rows, energy, packages)
-        self.show_content(GroupContent(whole, 0 if one is None else one.seq, tree=self._tree))
-        notes = [] if one is None else _notes(one, sum_held_against_package(whole, energy, packages))
+        seq = 0 if one is None else one.seq
+        notes: list[str] = []
+        if self._rows is RowsShown.RESCTRL:
+            rows = () if one is None else one.snapshot.resctrl
+            self.show_content(GroupContent(resctrl_table(rows, resctrl_columns(events_in(rows))), seq))
+            notes += [] if one is None or not one.snapshot.said else [one.snapshot.said]
+        else:
+            rows, energy = ((), _NO_ENERGY) if one is None else (one.snapshot.rows, one.energy)
+            packages = len(self.watch_state.session.machine.topology.instances(Scope.PACKAGE))
+            whole = group_table(rows, energy, packages)
+            self.show_content(GroupContent(whole, seq, tree=self._rows is RowsShown.TREE))
+            if one is not None and not one.snapshot.complete:
+                notes.append(f"there are more groups than the {len(rows):,} listed")
+            notes += list(filter(None, [sum_held_against_package(whole, energy, packages)]))
         line = self.query_one("#notes", SegmentLines)
         line.styles.height = len(notes)
         line.show([[(f" {note}", StyleRole.DIM)] for note in notes])
@@ -242,6 +293,8 @@ class GroupsScreen(RowTableScreen[GroupRow]):
 
     def _said_of_nothing(self) -> str:
         why = self._why_not
+        if self._rows is RowsShown.RESCTRL and self._shown is not None and self._shown.snapshot.why_no_resctrl:
+            return self._shown.snapshot.why_no_resctrl.sentence()
         if self.watch_state.in_past and self._played is None:
             first = self._past_groups.first_ns
             kept = "they were not read yet" if first is None else f"they are kept from {time_of_day(first)} on"
@@ -260,10 +313,11 @@ class GroupsScreen(RowTableScreen[GroupRow]):
         self._ask()
 
     def action_rows(self) -> None:
-        """Groups in their tree, or one below the other."""
-        self._tree = not self._tree
-        self.notice("groups stand in their tree" if self._tree else "groups stand one below the other, each with what "
-                    "is in it")
+        """Control groups in their tree, one below the other, or the groups of resctrl."""
+        order = tuple(RowsShown)
+        self._rows = order[(order.index(self._rows) + 1) % len(order)]
+        self.notice(self._rows.value)
+        self._ask()
         self._show(self._shown)
 
     def _fold(self, row: Hashable, *, fold: bool) -> None:
@@ -273,7 +327,7 @@ class GroupsScreen(RowTableScreen[GroupRow]):
     def action_sideways(self, by: int) -> None:
         """Fold or unfold the group under the cursor while no column is chosen; else go to the next column."""
         line = self._table.line
-        if line is None or not self._tree or self._table.is_column_chosen:
+        if line is None or self._rows is RowsShown.FLAT or self._table.is_column_chosen:
             super().action_sideways(by)
         elif by > 0 and line.open is False:
             self._fold(line.row, fold=False)
@@ -290,7 +344,9 @@ class GroupsScreen(RowTableScreen[GroupRow]):
         if not isinstance(content, GroupContent) or not content.tree:
             self.notice("groups stand in no tree: t changes that")
             return
-        outer = frozenset(content.parents().values()) - {content.rows[0] if content.rows else ""}
+        outer = frozenset(content.parents().values())
+        if self._rows is RowsShown.TREE:
+            outer -= {WHOLE}
         self._change(folded=frozenset[Hashable]() if self._table.view.folded else outer)
 
     def action_acts(self) -> None:
@@ -312,8 +368,3 @@ class GroupsScreen(RowTableScreen[GroupRow]):
 
 _NOT_RECORDED: Final = Unavailable(Reason.NOT_READ, "no groups of this moment were recorded",
                                    "turbotui record --tables groups, or Ctrl+R while the groups screen is shown")
-
-
-def _notes(one: PastGroups, sum_said: str) -> list[str]:
-    notes = [] if one.snapshot.complete else [f"there are more groups than the {len(one.snapshot.rows):,} listed"]
-    return [*notes, *([sum_said] if sum_said else [])]

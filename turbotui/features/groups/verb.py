@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -13,11 +14,19 @@ from typing import Final
 
 from turbotui.commands.arguments import add_machine_arguments
 from turbotui.commands.formats import add_format_arguments, make_writer, print_lines, text_lines
+from turbotui.commands.recorded import (
+    add_span_arguments,
+    open_replay,
+    refuse_span,
+    replayed_frames,
+    tell_missing,
+)
 from turbotui.commands.watching import open_host, parse_interval
-from turbotui.errors import UsageError
+from turbotui.errors import TurbotuiError, UsageError
 from turbotui.features.groups.columns import COLUMNS, GROUP, PATH, GroupColumn, needed
 from turbotui.features.groups.engine import GroupInterval, watch_groups
 from turbotui.features.groups.model import WHOLE, GroupRow
+from turbotui.features.groups.recorded_groups import replayed_intervals
 from turbotui.features.groups.resctrl_reader import events_in
 from turbotui.features.groups.resctrl_table import (
     RESCTRL,
@@ -53,6 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sort", metavar="COLUMN", default="",
                         help="the greatest of this column first, instead of the tree's order")
     parser.add_argument("--top", metavar="N", type=int, help=f"the first N rows only, by {_BUSIEST} unless --sort")
+    add_span_arguments(parser)
     add_format_arguments(parser, (GROUPS, RESCTRL))
 
 
@@ -67,36 +77,66 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"-n {arguments.intervals}: at least one interval")
     if arguments.top is not None and arguments.top < 1:
         raise UsageError(f"--top {arguments.top}: at least one row")
+    if arguments.replay:
+        return _replay(arguments)
+    refuse_span(arguments)
     seconds = parse_interval(arguments.interval or _INTERVAL)
     once = arguments.interval is None and arguments.intervals is None
     intervals = 1 if once else arguments.intervals
     machine = read_machine(open_host(arguments))
+    wanted = needed((*_columns(arguments), *_choosing(arguments)))
+    with closing(watch_groups(machine, seconds, intervals, wanted)) as watched:
+        _print(arguments, machine, watched, intervals)
+    return 0
+
+
+def _replay(arguments: argparse.Namespace) -> int:
+    """Print the tables of a recording.
+
+    Raises:
+        UsageError: an option that only a machine can follow.
+        TurbotuiError: no group was recorded in that time.
+    """
+    if arguments.interval:
+        raise UsageError("--replay shows what was recorded: leave -i (--every) out")
+    with open_replay(arguments) as journal:
+        found = replayed_intervals(journal.rows, replayed_frames(arguments, journal))
+        first = next(found, None)
+        if first is None:
+            raise TurbotuiError(f"{arguments.replay} holds no groups"
+                                f"{' in that time' if arguments.start or arguments.end else ''}: "
+                                "turbotui record --tables groups records them")
+        chosen = itertools.islice(itertools.chain((first,), found), arguments.intervals)
+        _print(arguments, journal.machine, chosen, arguments.intervals)
+        tell_missing(journal)
+    return 0
+
+
+def _print(arguments: argparse.Namespace, machine: Machine, intervals: Iterable[GroupInterval],
+           many: int | None) -> None:
+    """Print every interval, until they are over or SIGINT comes."""
     columns = _columns(arguments)
-    writer = make_writer(arguments, intervals, marks=True)
-    wanted = needed((*columns, *_choosing(arguments)))
     packages = len(machine.topology.instances(Scope.PACKAGE))
+    writer = make_writer(arguments, many, marks=True)
     try:
-        with closing(watch_groups(machine, seconds, intervals, wanted)) as watched:
-            for interval in watched:
-                whole = group_table(interval.rows, interval.energy, packages, columns)
-                envelope, table = _envelope(machine, interval, whole), _chosen(arguments, whole)
-                monitored = resctrl_table(interval.resctrl, resctrl_columns(events_in(interval.resctrl)))
-                tables = (table, *([monitored] if interval.info is not None else []))
-                if writer is not None:
-                    writer.write(envelope, tables)
-                    continue
-                if arguments.table != RESCTRL:
-                    print_lines(_text(arguments, envelope, table))
-                if interval.info is not None and arguments.table != GROUPS:
-                    print_lines(_monitored(envelope, monitored, interval.info))
-                elif arguments.table == RESCTRL:
-                    print_lines((why_no_resctrl(machine.host).sentence(), ""))
+        for interval in intervals:
+            whole = group_table(interval.rows, interval.energy, packages, columns)
+            envelope, table = _envelope(machine, interval, whole), _chosen(arguments, whole)
+            monitored = resctrl_table(interval.resctrl, resctrl_columns(events_in(interval.resctrl)))
+            if writer is not None:
+                writer.write(envelope, (table, *([monitored] if monitored.rows else [])))
+                continue
+            if arguments.table != RESCTRL:
+                print_lines(_text(arguments, envelope, table))
+            if monitored.rows and arguments.table != GROUPS:
+                print_lines(_monitored(envelope, monitored, interval.info))
+            elif arguments.table == RESCTRL:
+                print_lines((why_no_resctrl(machine.host).sentence(), ""))
     except KeyboardInterrupt:
         pass  # that is how a person ends it
     finally:
         if writer is not None:
             writer.end()
-    return 0
 
 
 def _columns(arguments: argparse.Namespace) -> tuple[GroupColumn, ...]:
@@ -207,13 +247,14 @@ def _text(arguments: argparse.Namespace, envelope: Envelope, table: RowTable[Gro
     yield ""
 
 
-def _monitored(envelope: Envelope, table: ResctrlTable, info: ResctrlInfo) -> Iterator[str]:
+def _monitored(envelope: Envelope, table: ResctrlTable, info: ResctrlInfo | None) -> Iterator[str]:
     """The table of resctrl, without the domains of groups that have one, and below it what may be monitored."""
     shown = tuple(replace(column, compute=_indented_group) if column.id == GROUP.id else column
                   for column in table.columns if column.default)
     yield f"# {', '.join([table.name, envelope.time, *filter(None, [envelope.label])])}"
     yield from text_lines(envelope, resctrl_table(table.rows, shown))
-    yield f"# {said_of(info, sum(not row.group.domain for row in table.rows))}"
+    if info is not None:
+        yield f"# {said_of(info, sum(not row.group.domain for row in table.rows))}"
     for reason, names in _by_reason(table, [column for column in shown if not column.identity and not any(
             value is not None for value in table.values(column, table.rows))]).items():
         yield f"# no {', '.join(names)}: {reason}"

@@ -9,6 +9,8 @@ from dataclasses import replace
 from typing import Final
 
 from turbotui.dataclass import dataclass
+from turbotui.features.groups.engine import GroupsReader
+from turbotui.features.groups.recorded_groups import record_of
 from turbotui.features.info.model import configuration
 from turbotui.features.roofline.traffic import MemoryTraffic, memory_metrics
 from turbotui.features.tasks.applications import EVERYTHING
@@ -44,6 +46,7 @@ class Recorded:
         failure: why it ended early; "" if it did not.
         status: exit status of the command; 0 without one.
         no_tasks: why no tasks were recorded that should have been; "" if they were.
+        no_groups: likewise of groups.
     """
 
     readings: int = 0
@@ -53,6 +56,7 @@ class Recorded:
     failure: str = ""
     status: int = 0
     no_tasks: str = ""
+    no_groups: str = ""
 
 
 def kept_answers(machine: Machine) -> KeptAnswers:
@@ -131,8 +135,39 @@ class TaskRecorder:
             self._taken.release()
 
 
-TABLES: Final = ("uncore", "tasks")
-"""What can be recorded beside the CPUs: every uncore PMU, every task of the machine."""
+class GroupRecorder:
+    """Reads every control group and every group of resctrl at the end of each interval, and has them recorded.
+
+    Args:
+        machine: whose groups.
+        recorder: is given them.
+
+    Attributes:
+        why_none: why there is nothing to record; "" where there is.
+    """
+
+    def __init__(self, machine: Machine, recorder: FrameRecorder) -> None:
+        self._recorder = recorder
+        self._reader = GroupsReader(machine.host)
+        self.why_none = "" if self._reader.why_none is None else self._reader.why_none.sentence()
+
+    def end_interval(self, frame: Frame) -> None:
+        """The tick of a frame ends the groups' interval too."""
+        if self.why_none:
+            return
+        interval = self._reader.read()
+        if interval is not None:
+            with contextlib.suppress(RecordingError):  # the next frame is told the same, and says it
+                self._recorder.rows(record_of(frame.newer.wall_ns, frame.newer.started_ns, interval.seconds,
+                                              (*interval.rows, *interval.resctrl), complete=interval.complete))
+
+    def stop(self) -> None:
+        """Close every file."""
+        self._reader.close()
+
+
+TABLES: Final = ("uncore", "tasks", "groups")
+"""What can be recorded beside the CPUs: every uncore PMU, every task of the machine, every group of tasks."""
 
 
 def open_recorder(path: str, machine: Machine, retention: Retention | None,
@@ -149,7 +184,8 @@ def open_recorder(path: str, machine: Machine, retention: Retention | None,
 
 
 def record(session: Session, recorder: FrameRecorder, *, intervals: int | None = None,
-           command: Sequence[str] = (), take_marks: Callable[[], int] = int, tasks: bool = False) -> Recorded:
+           command: Sequence[str] = (), take_marks: Callable[[], int] = int, tasks: bool = False,
+           groups: bool = False) -> Recorded:
     """Sample a session, which is not started yet, and record every frame of it.
 
     Args:
@@ -159,6 +195,7 @@ def record(session: Session, recorder: FrameRecorder, *, intervals: int | None =
         command: is run meanwhile, and ends the recording; its counters are open before it begins.
         take_marks: how many marks a person set since it was asked last.
         tasks: record every task of the machine, too.
+        groups: record every control group and every group of resctrl, too.
 
     Raises:
         TurbotuiError: what ended the sampling, or the command cannot be run.
@@ -171,6 +208,10 @@ def record(session: Session, recorder: FrameRecorder, *, intervals: int | None =
         if watched is not None:
             watched.start()
             stack.callback(watched.stop)
+        grouped = GroupRecorder(session.machine, recorder) if groups else None
+        if grouped is not None:
+            stack.callback(grouped.stop)
+            found.no_groups = grouped.why_none
         frames: Every[Frame] = Every(_QUEUE)
         session.start(frames.put, intervals=intervals, on_end=frames.close)
         stack.callback(session.stop)
@@ -179,6 +220,8 @@ def record(session: Session, recorder: FrameRecorder, *, intervals: int | None =
             _take(recorder, frame, found, take_marks)
             if watched is not None:
                 watched.end_interval(frame)
+            if grouped is not None:
+                grouped.end_interval(frame)
             if seen is not None and watcher is None:  # every counter is open
                 seen.run()
                 watcher = threading.Thread(target=_stop_behind, args=(seen, session), name="command", daemon=True)

@@ -23,7 +23,6 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.framing import DamagedError
 from turbotui.recording.rows import TASKS_STREAM, RecordedRows
 from turbotui.recording.said import Said, whole
-from turbotui.sampling.energy import Energy, EnergyMeter
 from turbotui.sampling.frame import Frame
 
 E = TypeVar("E", bound=Enum)
@@ -114,13 +113,6 @@ def tasks_of(rows: Callable[[int, int, int], Sequence[RecordedRows]], frame: Fra
     found = [task_record(one.said, one.wall_ns, model)
              for one in rows(TASKS_STREAM, frame.older.wall_ns, frame.newer.wall_ns)]
     return functools.reduce(TaskRecord.plus, found) if found else None
-
-
-def energy_of(frame: Frame) -> Energy:
-    """The packages' energy of a frame, which is shared out over its tasks."""
-    meter = EnergyMeter(frame.capabilities)
-    meter.feed(frame)
-    return meter.take()
 
 
 def _report_facts(report: Report) -> dict[str, object]:

@@ -17,7 +17,7 @@ from turbotui.errors import TurbotuiError, UsageError
 from turbotui.features.tasks.application_totals import multiplexing_sentence
 from turbotui.features.tasks.columns import TaskInputs
 from turbotui.features.tasks.energy import METHOD, share_out, why_not
-from turbotui.features.tasks.recorded_tasks import RECORDED_BY, energy_of, tasks_of
+from turbotui.features.tasks.recorded_tasks import RECORDED_BY, tasks_of
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.tables import Grouping
 from turbotui.features.tasks.task_table import task_table
@@ -27,7 +27,7 @@ from turbotui.quantities.columns import Value
 from turbotui.quantities.tables import RowTable
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.recording.journal import Journal
-from turbotui.sampling.energy import Energy
+from turbotui.sampling.energy import Energy, energy_of
 from turbotui.sampling.frame import Frame
 from turbotui.tables.envelope import Envelope
 

@@ -19,7 +19,7 @@ from turbotui.features.tasks.applications import EVERYTHING, Application
 from turbotui.features.tasks.columns import TASK_COLUMNS, TaskInputs
 from turbotui.features.tasks.lines import LANE_LEFT, lane_cell
 from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot, TaskWatcher
-from turbotui.features.tasks.recorded_tasks import energy_of, tasks_of
+from turbotui.features.tasks.recorded_tasks import tasks_of
 from turbotui.features.tasks.screen_rows import TaskContent, content_of
 from turbotui.features.tasks.screen_text import TasksView
 from turbotui.features.tasks.tables import Grouping
@@ -30,7 +30,7 @@ from turbotui.machine.tasks.proc_facts import ProcFacts, TaskLooks
 from turbotui.quantities.tables import RowTable
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.recording.framing import DamagedError
-from turbotui.sampling.energy import EnergyMeter, energy_signals
+from turbotui.sampling.energy import EnergyMeter, energy_of, energy_signals
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.snapshot import Snapshot
 

@@ -1,0 +1,96 @@
+"""Groups in recordings: what was written comes back, intervals add up, and what is damaged is told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from turbotui.cli import main
+from turbotui.features.groups.model import CGROUP, CONTROL, DOMAIN, Group, GroupRow
+from turbotui.features.groups.recorded_groups import GroupRecord, group_record, record_of
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.recording.framing import DamagedError
+from turbotui.recording.said import Said
+from turbotui.simulated.strain_files import GROUPS
+
+WHY = Unavailable(Reason.NOT_SET, "no limit", "sudo")
+FILES = {"cpu_usec": "cpu.stat", "memory_bytes": "memory.current", "memory_max": "memory.max"}
+ROWS = (
+    GroupRow(Group(CGROUP, "/", "/"), {"cpu_usec": 9e6}, {"memory_bytes": 5}, {"Δt cpu.stat": 1.0},
+             {"memory_max": WHY}, FILES),
+    GroupRow(Group(CGROUP, "/a", "a"), {}, {"memory_bytes": 7}, {}, {"cpu_usec": WHY}, FILES),
+    GroupRow(Group(CONTROL, "/", "default group"), {"L3 00 mbm_total_bytes": 3e9}, {},
+             {"Δt L3 00 mbm_total_bytes": 1.0}, {}, {"L3 00 mbm_total_bytes": "L3 00 mbm_total_bytes"}),
+)
+RECORD = GroupRecord(17, 5, 1.0, ROWS)
+
+
+def read_back(record: GroupRecord) -> GroupRecord:
+    return group_record(Said(json.loads(json.dumps(record.facts())), "test"), record.wall_ns)
+
+
+def test_what_was_written_comes_back() -> None:
+    assert read_back(RECORD) == replace(RECORD, started_ns=0)
+    assert [row.group.kind for row in read_back(RECORD).monitored] == [CONTROL, DOMAIN]
+    assert record_of(1, 2, 3.0, RECORD.monitored, complete=True).rows == (
+        replace(ROWS[2], domains=("L3 00",)),)
+
+
+def test_intervals_add_up() -> None:
+    both = RECORD.plus(replace(RECORD, wall_ns=18))
+    assert (both.wall_ns, both.seconds) == (18, 2.0)
+    row = both.rows[0]
+    assert (row.increases["cpu_usec"], row.spans["Δt cpu.stat"], row.values["memory_bytes"]) == (18e6, 2.0, 5)
+    assert row.rate("cpu_usec") == 9e6
+
+
+def test_what_is_known_of_a_part_is_not_taken_for_the_whole() -> None:
+    files = {"cpu_usec": "cpu.stat", "throttled": "cpu.stat"}
+    first = replace(ROWS[0], increases={"cpu_usec": 1.0, "throttled": 1.0}, files=files)
+    later = replace(first, increases={"cpu_usec": 1.0}, absent={"throttled": WHY})
+    row = replace(RECORD, rows=(first,)).plus(replace(RECORD, rows=(later,))).rows[0]
+    assert "throttled" not in row.increases
+    assert row.absent["throttled"] == WHY
+    came = replace(RECORD, rows=(replace(first, increases={}, spans={}, absent={"cpu_usec": WHY}),))
+    row = came.plus(replace(RECORD, rows=(first,))).rows[0]
+    assert row.rate("cpu_usec") == 1.0, "its file was read in the later interval only"
+
+
+@pytest.mark.parametrize("change", [
+    {"path": ["/"]}, {"plan": [0, 0, 9]}, {"kind": ["cgroup", "cgroup", "nothing"]}, {"values": {"x": [1]}},
+    {"absent": {"x": [None, None, 99]}}, {"reasons": [["not set"]]}, {"seconds": "long"}, {"plans": 3},
+    {"increases": {"cpu_usec": ["much", None, None]}},
+])
+def test_damage_is_told(change: Mapping[str, object]) -> None:
+    facts = json.loads(json.dumps(RECORD.facts()))
+    with pytest.raises(DamagedError):
+        group_record(Said({**facts, **change}, "test"), 1)
+
+
+def test_a_recording_tells_of_groups_in_every_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(tmp_path / "groups.ttj")
+    assert main(["record", path, "--machine", "laptop", "--tables", "groups", "-n", "4", "-i", "0.1"]) == 0
+    capsys.readouterr()
+    assert main(["groups", "--replay", path, "--json", "-n", "2"]) == 0
+    tables = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert len(tables) == 2
+    for table in tables:
+        assert table["kind"] == "RECORDED"
+        values = {row["path"]: row["values"] for row in table["rows"]}
+        for name, share in GROUPS:
+            assert values[f"/{name}"]["CPU%"] == pytest.approx(share * values["/"]["CPU%"], rel=1e-2, abs=0.1)
+        assert values["/"]["Watt"] > 0
+    assert main(["groups", "--replay", path, "--every", "1m", "--top", "2"]) == 0
+    assert "SIMULATED" in capsys.readouterr().out
+
+
+def test_a_recording_without_groups_says_how_they_get_there(tmp_path: Path,
+                                                           capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(tmp_path / "cpus.ttj")
+    assert main(["record", path, "--machine", "laptop", "-n", "2", "-i", "0.1"]) == 0
+    assert main(["groups", "--replay", path]) != 0
+    assert "record --tables groups" in capsys.readouterr().err

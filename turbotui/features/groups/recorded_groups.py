@@ -1,0 +1,191 @@
+"""The groups of an interval as a recording has them: increases, gauges and reasons, a list for each quantity."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final, Self, TypeVar
+
+from turbotui.dataclass import dataclass
+from turbotui.features.groups.engine import GroupInterval
+from turbotui.features.groups.model import CGROUP, CONTROL, MONITOR, Group, GroupRow
+from turbotui.features.groups.resctrl_reader import with_domains
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.recording.framing import DamagedError
+from turbotui.recording.rows import GROUPS_STREAM, RecordedRows
+from turbotui.recording.said import Said
+from turbotui.sampling.energy import energy_of
+from turbotui.sampling.frame import Frame
+
+T = TypeVar("T")
+_KINDS: Final = (CGROUP, CONTROL, MONITOR)
+_MOST_ROWS: Final = 5_000
+"""Groups of an interval that are kept: the first of the tree."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRecord:
+    """The groups of one interval; see `recording.rows.IntervalRows`.
+
+    Attributes:
+        wall_ns, started_ns: clocks of the tick that ended it.
+        seconds: its length.
+        rows: of control groups and of groups of resctrl, without rows of domains.
+        complete: whether there were no more groups than these.
+    """
+
+    wall_ns: int
+    started_ns: int
+    seconds: float
+    rows: tuple[GroupRow, ...]
+    complete: bool = True
+
+    @property
+    def stream(self) -> int:
+        """See `IntervalRows.stream`."""
+        return GROUPS_STREAM
+
+    def facts(self) -> Mapping[str, object]:
+        """See `IntervalRows.facts`."""
+        kept = self.rows[:_MOST_ROWS]
+        reasons = list(dict.fromkeys(why for row in kept for why in row.absent.values()))
+        plans = list({tuple(row.files.items()): dict(row.files) for row in kept}.values())
+        number = {why: at for at, why in enumerate(reasons)}
+        return {
+            "table": "groups", "seconds": self.seconds, "complete": self.complete and len(kept) == len(self.rows),
+            "reasons": [[why.reason.value, why.detail, why.remedy] for why in reasons], "plans": plans,
+            "kind": [row.group.kind for row in kept], "path": [row.group.path for row in kept],
+            "name": [row.group.name for row in kept], "plan": [plans.index(dict(row.files)) for row in kept],
+            "increases": _lists([row.increases for row in kept]), "values": _lists([row.values for row in kept]),
+            "spans": _lists([row.spans for row in kept]),
+            "absent": _lists([{name: number[why] for name, why in row.absent.items()} for row in kept]),
+        }
+
+    def plus(self, later: Self) -> Self:
+        """See `IntervalRows.plus`."""
+        before = {(row.group.kind, row.group.path): row for row in self.rows}
+        rows = tuple(row if (first := before.get((row.group.kind, row.group.path))) is None else _joined(first, row)
+                     for row in later.rows)
+        return replace(later, rows=rows, seconds=self.seconds + later.seconds,
+                       complete=self.complete and later.complete)
+
+    @property
+    def cgroups(self) -> Sequence[GroupRow]:
+        """The rows of control groups."""
+        return [row for row in self.rows if row.group.kind == CGROUP]
+
+    @property
+    def monitored(self) -> Sequence[GroupRow]:
+        """The rows of groups of resctrl, and below each those of its domains."""
+        return with_domains(row for row in self.rows if row.group.kind != CGROUP)
+
+
+def _lists(rows: Sequence[Mapping[str, float]]) -> Mapping[str, Sequence[float | None]]:
+    """By name, the values of all rows; None where a row has none."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [row.get(name) for row in rows] for name in names}
+
+
+def _joined(first: GroupRow, later: GroupRow) -> GroupRow:
+    """A group over two intervals: what is known of one only is left out, unless its file was read in that one only."""
+    increases: dict[str, float] = {}
+    absent = dict(later.absent)
+    for name in dict.fromkeys((*first.increases, *later.increases)):
+        parts = [row.increases[name] for row in (first, later) if name in row.increases]
+        spans = [row for row in (first, later) if row.span(name) is not None]
+        if len(parts) == len(spans) or not spans:
+            increases[name] = sum(parts)
+            absent.pop(name, None)
+        else:
+            absent.setdefault(name, first.absent.get(name, _PARTLY))
+    spans_of = {name: first.spans.get(name, 0.0) + later.spans.get(name, 0.0) for name in (*first.spans, *later.spans)}
+    return replace(later, increases=increases, spans=spans_of, absent=absent)
+
+
+_PARTLY: Final = Unavailable(Reason.NOT_READ, "it was known for a part of this time only")
+
+
+def group_record(said: Said, wall_ns: int) -> GroupRecord:
+    """The groups of a JSON document.
+
+    Args:
+        said: that of `GroupRecord.facts`.
+        wall_ns: when the interval ended.
+
+    Raises:
+        DamagedError: it is none.
+    """
+    reasons = [_reason(one) for one in said["reasons"].items()]
+    plans = [{name: file.text() for name, file in one.entries().items()} for one in said["plans"].items()]
+    kinds, paths, names = (said[name].texts() for name in ("kind", "path", "name"))
+    plan = said["plan"].integers()
+    many = len(paths)
+    increases, values, spans = (_rows_of(said[name], many, Said.number) for name in ("increases", "values", "spans"))
+    absent = _rows_of(said["absent"], many, lambda one: _at(one, reasons))
+    if not len(kinds) == len(names) == len(plan) == many or not set(kinds) <= set(_KINDS):
+        raise DamagedError(f"{said.where} of the recording has columns of different lengths, or rows of no known kind")
+    rows = tuple(
+        GroupRow(Group(kinds[at], paths[at], names[at]), increases[at], values[at], spans[at], absent[at],
+                 _at(Said(plan[at], f"{said.where}.plan"), plans)) for at in range(many))
+    return GroupRecord(wall_ns, 0, said["seconds"].number(), rows, said["complete"].flag())
+
+
+def _reason(said: Said) -> Unavailable:
+    parts = said.items()
+    if len(parts) != 3:
+        raise DamagedError(f"{said.where} of the recording is no reason")
+    return Unavailable(parts[0].one_of(Reason, Reason.NOT_READ), parts[1].text(), parts[2].text())
+
+
+def _at(said: Said, choices: Sequence[T]) -> T:
+    number = said.integer()
+    if not 0 <= number < len(choices):
+        raise DamagedError(f"{said.where} of the recording is {number}, of {len(choices)}")
+    return choices[number]
+
+
+def _rows_of(said: Said, many: int, read: Callable[[Said], T]) -> list[dict[str, T]]:
+    """The values of each row by their names; null is none."""
+    rows: list[dict[str, T]] = [{} for _ in range(many)]
+    for name, column in said.entries().items():
+        cells = column.items()
+        if len(cells) != many:
+            raise DamagedError(f"{column.where} of the recording has {len(cells)} values for {many} rows")
+        for row, cell in zip(rows, cells, strict=True):
+            if cell.value is not None:
+                row[name] = read(cell)
+    return rows
+
+
+def groups_of(rows: Callable[[int, int, int], Sequence[RecordedRows]], frame: Frame) -> GroupRecord | None:
+    """The groups of a frame's interval; None where none were recorded. Several intervals are added up.
+
+    Args:
+        rows: `Journal.rows`, or what stands for it.
+        frame: of the same recording.
+
+    Raises:
+        DamagedError: what is there are no groups.
+    """
+    if frame.older is None:
+        return None
+    found = [group_record(one.said, one.wall_ns)
+             for one in rows(GROUPS_STREAM, frame.older.wall_ns, frame.newer.wall_ns)]
+    return functools.reduce(GroupRecord.plus, found) if found else None
+
+
+def record_of(wall_ns: int, started_ns: int, seconds: float, rows: Iterable[GroupRow], *,
+              complete: bool) -> GroupRecord:
+    """The record of an interval; rows of domains are left out, for the groups have what is in them."""
+    return GroupRecord(wall_ns, started_ns, seconds, tuple(row for row in rows if not row.group.domain), complete)
+
+
+def replayed_intervals(rows: Callable[[int, int, int], Sequence[RecordedRows]],
+                       frames: Iterable[Frame]) -> Iterator[GroupInterval]:
+    """The intervals of a recording of which groups were recorded."""
+    for frame in frames:
+        record = groups_of(rows, frame)
+        if record is not None:
+            yield GroupInterval(record.cgroups, record.wall_ns, record.seconds, energy_of(frame), record.complete,
+                                record.monitored)
