@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import FrameType
 
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.host import HostKind, Privileges
@@ -14,6 +16,7 @@ from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.units import Unit
 from turbotui.recording.recorded_host import RecordedHost
 from turbotui.recording.recorded_source import RecordedSource
+from turbotui.recording.tick_decoder import TickDecoder
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.carrying import FrameMaker
 from turbotui.sampling.frame import Frame
@@ -98,3 +101,20 @@ def said(frame: Frame) -> tuple[object, ...]:
         [(frame.deltas(name), frame.rates(name)) for name in ("work", "energy")],
         frame.levels("heat"), frame.texts("word"),
     )
+
+
+def decoded(action: Callable[[], object]) -> int:
+    """How many ticks are decoded meanwhile."""
+    count = 0
+
+    def called(frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal count
+        count += event == "call" and frame.f_code is TickDecoder.decode.__code__
+
+    before = sys.getprofile()
+    sys.setprofile(called)
+    try:
+        action()
+    finally:
+        sys.setprofile(before)
+    return count

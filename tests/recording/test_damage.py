@@ -13,13 +13,14 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-from made_frames import NOON, SECOND, frames, machine, said, topology_of_cpus
+from made_frames import NOON, SECOND, decoded, frames, machine, said, topology_of_cpus
 from patience import PATIENCE
 
 from turbotui import recording
 from turbotui.errors import TurbotuiError
 from turbotui.recording.framing import RecordingError
 from turbotui.recording.recorder import Recorder
+from turbotui.recording.rotation import Retention, RotatingRecorder
 from turbotui.recording.tiers import KEY_EVERY
 
 TOPOLOGY = topology_of_cpus(range(2))
@@ -135,6 +136,27 @@ def test_any_moment_is_found(tmp_path: Path) -> None:
         assert [(frame.seq, frame.seconds) for frame in longer] == [(100, 20.0), (120, 20.0), (140, 20.0), (160, 20.0)]
 
 
+def test_a_recording_of_many_files_is_opened_without_decoding_them(tmp_path: Path) -> None:
+    """A day of 256 CPUs has 40 of them: what each covers is in the heads of its ticks."""
+    path = str(tmp_path / "day.ttj")
+    recorder = RotatingRecorder(path, machine(TOPOLOGY), Retention(3600.0, 600.0))
+    for frame in frames(1200, TOPOLOGY):
+        recorder.take(frame)
+    recorder.close()
+    assert len(list(tmp_path.iterdir())) > 12
+    found = []
+
+    def jump() -> None:
+        with recording.read(path) as journal:
+            found.append((journal.first_ns, journal.last_ns, journal.frame_at(NOON + 1000 * SECOND)))
+
+    assert decoded(jump) <= 1 + 2 * KEY_EVERY
+    ((first_ns, last_ns, shown),) = found
+    assert (first_ns, last_ns) == (NOON, NOON + 1199 * SECOND)
+    assert shown is not None
+    assert (shown.seq, shown.seconds) == (1000, 1.0)
+
+
 def test_two_writers_are_refused_and_a_second_session_is_appended(tmp_path: Path) -> None:
     path = str(tmp_path / "one.ttj")
     first = Recorder(path, machine(TOPOLOGY), sync_seconds=0.0)
@@ -206,6 +228,7 @@ _WRITER = """
 import sys
 from made_frames import frames, machine, topology_of_cpus
 from turbotui.recording.recorder import Recorder
+from turbotui.recording.rotation import Retention, RotatingRecorder
 topology = topology_of_cpus(range(2))
 for path in sys.stdin:
     recorder = Recorder(path.strip(), machine(topology), sync_seconds=0.0)

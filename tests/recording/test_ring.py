@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import sys
-from collections.abc import Callable
-from types import FrameType
 
-from made_frames import CAPABILITIES, NOON, SECOND, frames, frames_of, said, snapshot, topology_of_cpus
+from made_frames import CAPABILITIES, NOON, SECOND, decoded, frames, frames_of, said, snapshot, topology_of_cpus
 
 from turbotui.recording.ring import PastRing
 from turbotui.recording.stream_writer import Event, Gap
-from turbotui.recording.tick_decoder import TickDecoder
 
 
 def test_every_frame_comes_back_as_it_was() -> None:
@@ -118,20 +114,3 @@ def test_a_jump_decodes_few_ticks_and_steps_decode_each_once() -> None:
     for time in (times[100], times[30], times[-1]):
         assert decoded(lambda time=time: ring.frame(time)) <= 30  # type: ignore[misc] # bound now
     assert decoded(lambda: [ring.frame(time) for time in reversed(times)]) <= len(times)
-
-
-def decoded(action: Callable[[], object]) -> int:
-    """How many ticks are decoded meanwhile."""
-    count = 0
-
-    def called(frame: FrameType, event: str, _argument: object) -> None:
-        nonlocal count
-        count += event == "call" and frame.f_code is TickDecoder.decode.__code__
-
-    before = sys.getprofile()
-    sys.setprofile(called)
-    try:
-        action()
-    finally:
-        sys.setprofile(before)
-    return count

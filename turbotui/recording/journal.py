@@ -113,12 +113,12 @@ class Journal:
     @property
     def first_ns(self) -> int:
         """Wall clock of the first tick, in ns since 1970."""
-        return min(one.first_ns for one in self.covered())
+        return min((one.first_ns for one in self.covered()), default=self._first.snapshot.wall_ns)
 
     @property
     def last_ns(self) -> int:
         """Wall clock of the last tick so far, in ns since 1970."""
-        return max(one.last_ns for one in self.covered())
+        return max((one.last_ns for one in self.covered()), default=self._first.snapshot.wall_ns)
 
     @property
     def missing(self) -> tuple[Missing, ...]:
@@ -144,14 +144,15 @@ class Journal:
         """Which resolution there is of which time, in order of time."""
         found: list[CoveredTime] = []
         for part in sorted(self._parts, key=lambda one: one.seconds):
-            first, last = part.first(), part.last()
-            if first is None or last is None:
+            whole = part.span()
+            if whole is None:
                 continue
-            whole = first.snapshot.wall_ns, last.snapshot.wall_ns
             spans = [whole]
             for known in found:
                 spans = [rest for span in spans for rest in _without(span, (known.first_ns, known.last_ns))]
-            found += [CoveredTime(part, begin, end, part.seconds, (begin, end) == whole) for begin, end in spans]
+            least = round(part.seconds * 1e9)  # between two files of a finer tier there is no tick of this one
+            found += [CoveredTime(part, begin, end, part.seconds, (begin, end) == whole) for begin, end in spans
+                      if end - begin >= least or (begin, end) == whole]
         return tuple(sorted(found, key=lambda one: one.first_ns))
 
     def frames(self, start_ns: int | None = None, end_ns: int | None = None, every: float = 0.0) -> Iterator[Frame]:
@@ -232,8 +233,8 @@ class Journal:
             yield from one.ticks(begin, end_ns)
 
     def _newest(self) -> RecordedTick:
-        found = [tick for part in self._parts if (tick := part.last()) is not None]
-        return max(found, key=lambda one: one.snapshot.wall_ns)
+        latest = sorted(self._parts, key=lambda part: (part.span() or (0, 0))[1], reverse=True)
+        return next((tick for part in latest if (tick := part.last()) is not None), self._first)
 
     def _noted(self, kind: type[T]) -> Iterable[T]:
         return (item for part in self._parts for item in part.noted() if isinstance(item, kind))

@@ -14,6 +14,7 @@ from turbotui.quantities.definition import Definition
 from turbotui.recording.capability_facts import layout_definitions
 from turbotui.recording.framing import DamagedError, Record, RecordKind
 from turbotui.recording.journal_file import NOTED, JournalFile, KeyEntry
+from turbotui.recording.machine_facts import header_from
 from turbotui.recording.recorded_host import KeptAnswers
 from turbotui.recording.rows import RecordedRows, rows_from, wall_of
 from turbotui.recording.said import unpacked
@@ -63,6 +64,8 @@ class RecordingPart:
         self.missing: dict[tuple[int, str], Missing] = {}
         self._first: RecordedTick | None = None
         self._last: tuple[int, RecordedTick | None] = (-1, None)
+        self._seconds: float | None = None
+        self._span: tuple[int, tuple[int, int] | None] = (-1, None)
         self._clocks: list[int] = []
         self._rows: dict[int, list[tuple[int, int]]] = {}
         self._seen_end = 0
@@ -107,8 +110,39 @@ class RecordingPart:
     @property
     def seconds(self) -> float:
         """Seconds from one tick to the next where not every one was kept; 0: every one."""
-        first = self.first()
-        return 0.0 if first is None else first.header.tier[0]
+        if self._seconds is None:
+            first = next((one for one in self.file.records() if isinstance(one, Record)), None)
+            try:
+                known = first is not None and first.kind == RecordKind.HEADER
+                header = header_from(unpacked(first.payload, "the header")) if first is not None and known else None
+            except DamagedError:  # layouts have it, too
+                header = None
+            tick = self.first() if header is None else None
+            found = tick.header if tick is not None else header
+            self._seconds = 0.0 if found is None else found.tier[0]
+        return self._seconds
+
+    def span(self) -> tuple[int, int] | None:
+        """Wall clocks of the first key tick and of the last tick, without decoding any; None where there are none."""
+        size = self.file.size
+        if self._span[0] != size:
+            known = self._span[1]
+            first = known[0] if known is not None else self._clock_from(0, RecordKind.KEY)
+            index = self.file.index()
+            last = None if first is None else self._clock_from(index[-1].key if index else 0)
+            self._span = size, None if first is None or last is None else (first, last)
+        return self._span[1]
+
+    def _clock_from(self, offset: int, until: RecordKind | None = None) -> int | None:
+        """The wall clock of the last tick behind an offset, or of the first one of a kind."""
+        found: int | None = None
+        for record in self.file.records(offset):
+            if isinstance(record, Record) and record.kind in (RecordKind.KEY, RecordKind.DELTA) and not record.stream:
+                with contextlib.suppress(DamagedError):  # `items` tells
+                    found = head_of(record.payload).wall_ns
+                    if record.kind == until:
+                        return found
+        return None if until is not None else found
 
     def first(self) -> RecordedTick | None:
         """The first tick that can be read."""
