@@ -164,7 +164,7 @@ class ArrangeKeys(Window[None]):
     def _show(self) -> None:
         width = self._below.table.width_of(self._column)
         keys = (("← →", "move"), ("↑ ↓", f"width {width}"), ("=", "natural"), ("Tab", "next"),
-                ("0", "all as usual"), ("Enter", "keep"), ("Esc", "undo"))
+                ("0", "usual"), ("Enter", "keep"), ("Esc", "undo"))
         gap = "  " if self.app.size.width >= 100 else " "
         segments = [(f" {self._column.id}{gap}", StyleRole.SORTED)]
         for key, word in keys:

@@ -107,6 +107,7 @@ class TurbotuiApp(HandsApp, TourApp):
             settings = replace(settings, problems=(*settings.problems, *presented(settings, session)))
             columns = columns and [session.catalog.by_id[column.id] for column in columns]
         super().__init__(Watch(session, columns, player), TerminalDriver, screen_named(screen or wanted))
+        self.watched.why_limits = settings.why
         if settings.units.get("energy") == "J":
             self.watched.show_joules()
         for known in THEMES:

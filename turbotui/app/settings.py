@@ -7,6 +7,7 @@ holds.
 
 from __future__ import annotations
 
+import math
 import os
 import reprlib
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -36,6 +37,7 @@ _TABLES: Final = "tables"
 _ALERT: Final = "alert"
 _UNITS: Final = "units"
 _THRESHOLDS: Final = "thresholds"
+_WHY: Final = "why"
 MOST_ALERTS: Final = 64
 
 
@@ -47,6 +49,7 @@ class PersonalSettings:
         theme: its name.
         interval: seconds; None for the dashboard's own.
         screen: id of the first screen.
+        profile: name of the saved view to begin with.
         columns: names of the columns of CPUs that are visible.
         tour: whether the tour is offered at the start.
         keys: keys of actions, by the action's id, in Textual's names of keys.
@@ -55,6 +58,7 @@ class PersonalSettings:
         alerts: what to tell of, each with the number of its table in the file, from 0 on.
         units: by the quantity: "temperature", "energy".
         thresholds: from which values on columns are marked, by name.
+        why: percent of the wanted work from which causes of slowness are told, by the rule's id; infinite for never.
         problems: sentences about what is wrong in the file, each with its line; that part of the file is not used.
         where: the file.
         written: its text.
@@ -63,6 +67,7 @@ class PersonalSettings:
     theme: str = ""
     interval: float | None = None
     screen: str = ""
+    profile: str = ""
     columns: tuple[str, ...] = ()
     tour: bool = True
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -71,6 +76,7 @@ class PersonalSettings:
     alerts: tuple[tuple[int, AlertWish], ...] = ()
     units: Mapping[str, str] = field(default_factory=dict)
     thresholds: Mapping[str, Limits] = field(default_factory=dict)
+    why: Mapping[str, float] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     where: str = ""
     written: str = field(default="", repr=False)
@@ -94,6 +100,7 @@ VALUES: Final[Mapping[str, tuple[Callable[[object], object], str]]] = {
     "theme": (text, "Colours: `calm`, `contrast` or `ansi`; `--theme` comes first."),
     "interval": (_seconds, "Seconds from reading to reading; `-i` comes first."),
     "screen": (text, "The screen that is shown first, by its word: `overview`, `CPUs`, `power`."),
+    "profile": (text, "A saved view to begin with; `--profile` comes first."),
     "columns": (texts, "Names of the columns of CPUs that are visible; `--show` and `--hide` change these."),
     "tour": (switch, "`false`: the tour of five steps is not offered at the start; written when it ends."),
 }
@@ -251,12 +258,37 @@ def _read_thresholds(file: PersonalSettings, table: object, problems: list[str])
     return {"thresholds": found}
 
 
+def _read_why(file: PersonalSettings, table: object, problems: list[str]) -> dict[str, Any]:
+    """`why` of the table of causes; what is wrong with one of them is added to the problems.
+
+    Raises:
+        WrongKindError: it is no table.
+    """
+    if not isinstance(table, Mapping):
+        raise WrongKindError("a table, [why]")
+    from turbotui.diagnosis.rule_table import RULES  # noqa: PLC0415 - most people have none
+
+    known, found = [rule.id for rule in RULES], dict[str, float]()
+    for name, percent in table.items():
+        if name not in known:
+            why = f"there is no cause {reprlib.repr(name)}; there are {', '.join(known)}"
+            problems.append(file.problem(name, why, (_WHY,)))
+            continue
+        try:
+            found[name] = math.inf if percent is False else number(percent)
+        except WrongKindError:
+            why = f"{name} has to be percent of the wanted work, or false for never"
+            problems.append(file.problem(name, why, (_WHY,)))
+    return {"why": found}
+
+
 _READERS: Final[Mapping[str, Callable[[PersonalSettings, object, list[str]], dict[str, Any]]]] = {
     _KEYS: _read_keys,
     _TABLES: _read_tables,
     _ALERT: _read_alerts,
     _UNITS: _read_units,
     _THRESHOLDS: _read_thresholds,
+    _WHY: _read_why,
 }
 """What reads the tables of the file."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from turbotui.app.lingering import Lingering
@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # most people record nothing, and run no command
     from turbotui.app.alerting import Alerting
     from turbotui.app.beside import BesideCommand
     from turbotui.app.live_recorder import LiveRecorder
+    from turbotui.diagnosis.rules import SlownessRule
 
 STEPS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0)
 """Intervals that + and - step through, in seconds."""
@@ -57,6 +58,7 @@ class Watch:
         arrangements: order and widths of columns where a person changed them, by the table's name.
         remembered: names of the tables whose columns the settings have.
         alerts: what the person wants to be told of; None for nothing.
+        why_limits: percent of the wanted work from which causes of slowness are told, by the rule's id.
     """
 
     def __init__(self, session: WatchedSession, columns: Sequence[CounterColumn] | None = None,
@@ -69,6 +71,7 @@ class Watch:
         self.arrangements: dict[str, ColumnArrangement] = {}
         self.remembered: frozenset[str] = frozenset()
         self.alerts: Alerting | None = None
+        self.why_limits: Mapping[str, float] = {}
         self.times: deque[FrameTime] = deque(maxlen=LONG)
         self.player = player
         self.recorder: LiveRecorder | None = None
@@ -130,6 +133,14 @@ class Watch:
             return one_line(self.session.machine.host.read_text("/proc/sys/kernel/osrelease"))
         except HostError:
             return ""
+
+    @property
+    def rules(self) -> Sequence[SlownessRule]:
+        """Causes of slowness, as far as the person wants to hear of them."""
+        from turbotui.diagnosis.limited_rules import limited  # noqa: PLC0415 - not every screen judges
+        from turbotui.diagnosis.rule_table import RULES  # noqa: PLC0415 - as above
+
+        return limited(RULES, self.why_limits) if self.why_limits else RULES
 
     @property
     def in_past(self) -> bool:

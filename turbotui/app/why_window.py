@@ -49,7 +49,7 @@ class WhyWindow(MenuWindow[str]):
     def __init__(self, watch: Watch) -> None:
         super().__init__()
         self._watch = watch
-        self._diagnosis = MachineDiagnosis(watch.session.catalog)
+        self._diagnosis = MachineDiagnosis(watch.session.catalog, watch.rules)
         self._looks: Looks | None = None
         self._work: list[asyncio.Task[None]] = []
         self._is_filled = False

@@ -119,6 +119,7 @@ def _open(arguments: argparse.Namespace, abilities: Abilities, beside: CommandBe
     from turbotui.opening.terminal import GROUNDS, OpeningTerminal  # noqa: PLC0415 - as above
 
     doubtful = arguments.profile is not None or (arguments.theme or "ansi") not in {"ansi", *GROUNDS}
+    settings = with_own_profile(arguments, settings)
     if os.environ.get("TERM", "dumb") in _PLAIN or doubtful:  # what may be refused is refused on the person's screen
         return _show(arguments, abilities, settings, None, beside)
     from turbotui.opening.readings import read_glance  # noqa: PLC0415 - as above
@@ -274,6 +275,20 @@ def _profile(arguments: argparse.Namespace) -> Profile | None:
     from turbotui.widgets.profiles import Profiles  # noqa: PLC0415 - as in run
 
     return Profiles(os.environ).load(arguments.profile)
+
+
+def with_own_profile(arguments: argparse.Namespace, settings: PersonalSettings) -> PersonalSettings:
+    """Have the command line name the saved view of the settings where it names none; one that is not there is told."""
+    if arguments.profile is not None or not settings.profile:
+        return settings
+    from turbotui.widgets.profiles import ProfileError, Profiles  # noqa: PLC0415 - as in run
+
+    try:
+        Profiles(os.environ).load(settings.profile)
+    except ProfileError as error:
+        return replace(settings, problems=(*settings.problems, settings.problem("profile", str(error))))
+    arguments.profile = settings.profile
+    return settings
 
 
 def _chosen(profile: Profile, session: Session, arguments: argparse.Namespace) -> Profile:

@@ -56,7 +56,7 @@ class OverviewScreen(SearchScreen):
         self._look: ProcessLook | None = None
         self._looking: asyncio.Task[None] | None = None
         self._has_tasks = session.machine.host.kind is not HostKind.RECORDED and not isinstance(session, FarSession)
-        self._judge = Judge(session.catalog, session.machine.host if self._has_tasks else None)
+        self._judge = Judge(session.catalog, session.machine.host if self._has_tasks else None, watch.rules)
         self._cursor: Target | None = None
         self._lit = ""
         self._noted: object = None

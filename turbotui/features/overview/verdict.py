@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from turbotui.dataclass import dataclass
 from turbotui.diagnosis.diagnosis import MachineDiagnosis
 from turbotui.diagnosis.findings import Finding
 from turbotui.diagnosis.looks import Looks
-from turbotui.diagnosis.rules import Seen
+from turbotui.diagnosis.rules import Seen, SlownessRule
 from turbotui.machine.host import Host
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import CounterColumn
@@ -54,11 +54,13 @@ class Judge:
     Args:
         catalog: of the machine.
         host: whose tasks are looked at to find who has to do with a finding; None where there are none to look at.
+        rules: what is judged by.
     """
 
-    def __init__(self, catalog: Catalog, host: Host | None) -> None:
+    def __init__(self, catalog: Catalog, host: Host | None, rules: Sequence[SlownessRule]) -> None:
         self._catalog = catalog
-        self._diagnosis = MachineDiagnosis(catalog)
+        self._rules = rules
+        self._diagnosis = MachineDiagnosis(catalog, rules)
         self._looks = None if host is None else Looks(host)
         self._now: Finding | None = None
 
@@ -92,7 +94,7 @@ class Judge:
 
     def verdict_of(self, frame: Frame) -> OverviewVerdict:
         """What was so in an interval of the past; for how long tells who looks at those before it, too (window W)."""
-        alone = MachineDiagnosis(self._catalog)
+        alone = MachineDiagnosis(self._catalog, self._rules)
         alone.push(frame)
         return replace(self._said(alone.verdict(), alone), since="")
 

@@ -1,0 +1,27 @@
+"""Rules that a person does not want to hear of until they cost as much as the person says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from turbotui.diagnosis.rules import JudgedFrame, NoFinding, Observed, SlownessRule
+
+
+def limited(rules: Sequence[SlownessRule], least: Mapping[str, float]) -> tuple[SlownessRule, ...]:
+    """Rules of which some find nothing until the share of the wanted work that is lost reaches a limit.
+
+    Args:
+        rules: all of them.
+        least: percent of the wanted work, by the rule's id; more than 100 keeps a rule silent.
+    """
+    return tuple(replace(rule, judge=_from(rule.judge, least[rule.id])) if rule.id in least else rule for rule in rules)
+
+
+def _from(judge: Callable[[JudgedFrame], Observed | NoFinding],
+          percent: float) -> Callable[[JudgedFrame], Observed | NoFinding]:
+    def judged(frame: JudgedFrame) -> Observed | NoFinding:
+        found = judge(frame)
+        return NoFinding.CLEAR if isinstance(found, Observed) and 100 * found.lost < percent else found
+
+    return judged
