@@ -21,6 +21,7 @@ from turbotui.app.player import Player
 from turbotui.app.prompt import Prompt
 from turbotui.app.watch import Watch
 from turbotui.sampling.bus import Latest
+from turbotui.sampling.collector import loop_here, when_resting
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
 from turbotui.terminal.handover import Handover
@@ -74,14 +75,10 @@ class FramesApp(App[int]):
         if loop is None or loop.is_closed():
             return
         wake = partial(loop.call_soon_threadsafe, self._frame_left)
-        try:
-            here = asyncio.get_running_loop()
-        except RuntimeError:
-            here = loop
-        if here is loop:
+        if loop_here() is loop:
             wake()
-        else:  # when the sampler rests: two threads that run at once wait for the interpreter's lock
-            here.call_soon(wake)
+        else:
+            when_resting(wake)
 
     def _frame_left(self) -> None:
         if not self.is_running or self._exit:

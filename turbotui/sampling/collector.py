@@ -1,33 +1,111 @@
-"""Waiting in the sampler's loop: until a time, until something happens, or until every worker has answered.
+"""Waiting of the sampler: until a time, until something happens, or until every worker has answered.
 
-Futures and timers of the loop, without `asyncio.timeout` around them: at twenty intervals a second a timeout that ends
-by cancelling its task is a tenth of what sampling costs.
+In a thread of its own the sampler has no loop to share: it rests on a lock, and asyncio, whose import is a fifth of a
+start of `turbotui stat`, is not needed. On a loop of somebody else it rests on the loop's futures and timers, without
+`asyncio.timeout` around them: at twenty intervals a second a timeout that ends by cancelling its task is a tenth of
+what sampling costs.
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
+import sys
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, TypeVar
 
+from turbotui.errors import InternalError
 from turbotui.sampling.answers import Answer, Answering
+
+if TYPE_CHECKING:
+    import asyncio
+
+T = TypeVar("T")
+
+
+def loop_here() -> asyncio.AbstractEventLoop | None:
+    """The asyncio loop that runs in this thread, None where none does."""
+    asyncio_module = sys.modules.get("asyncio")
+    found: asyncio.AbstractEventLoop | None = None
+    if asyncio_module is not None:
+        with contextlib.suppress(RuntimeError):
+            found = asyncio_module.get_running_loop()
+    return found
+
+
+def clock_here() -> Callable[[], float]:
+    """The clock that `WakeUp.sleep_until` goes by in this thread: seconds that only grow."""
+    loop = loop_here()
+    return time.monotonic if loop is None else loop.time
+
+
+def run_alone(coroutine: Coroutine[object, None, T]) -> T:
+    """Run a coroutine that waits for nothing but `WakeUp`s to its end, in a thread that it has for itself.
+
+    Raises:
+        InternalError: it waits for something else.
+    """
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+    finally:
+        _here.rest()
+    coroutine.close()
+    raise InternalError("the sampler waits for something that nobody does in its thread")
+
+
+class _Resting(threading.local):
+    """What a thread does when it rests next."""
+
+    def __init__(self) -> None:
+        self.calls: list[Callable[[], object]] = []
+        self.rests = False  # it has rested in a `WakeUp`, and will again
+
+    def rest(self) -> None:
+        """Do what was put off."""
+        calls, self.calls = self.calls, []
+        for call in calls:
+            call()
+
+
+_here = _Resting()
+
+
+def when_resting(call: Callable[[], object]) -> None:
+    """Call this when the sampler whose thread this is rests next; at once in any other thread.
+
+    Two threads that run at once wait for the interpreter's lock.
+    """
+    loop = loop_here()
+    if loop is not None:
+        loop.call_soon(call)
+    elif _here.rests:
+        _here.calls.append(call)
+    else:
+        call()
 
 
 class WakeUp:
-    """What a coroutine sleeps on until a time or a request from any thread; for one coroutine on one loop."""
+    """What a coroutine sleeps on until a time or a request from any thread; for one coroutine in one thread."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._requested = False
         self._sleeping: asyncio.Future[None] | None = None
+        self._bell = threading.Lock()  # free once it was rung
+        self._bell.acquire()
 
     def request(self) -> None:
         """Wake the coroutine that sleeps here, or the next one that would. From any thread."""
         self._requested = True  # before the look at the loop, which the sleeper sets before it looks at this
-        if self._loop is not None:
-            with contextlib.suppress(RuntimeError):  # the loop has closed: nobody sleeps there any more
+        with contextlib.suppress(RuntimeError):  # it was rung before; or the loop has closed: nobody sleeps there
+            if self._loop is not None:
                 self._loop.call_soon_threadsafe(self._wake)
+            else:
+                self._bell.release()
 
     @property
     def requested(self) -> bool:
@@ -35,9 +113,14 @@ class WakeUp:
         return self._requested
 
     async def sleep_until(self, when: float) -> bool:
-        """Sleep until the loop's clock says so or a wake-up is requested; True for the latter. A request wakes once."""
-        loop = self._loop = asyncio.get_running_loop()
-        if not self._requested:
+        """Sleep until the clock says so or a wake-up is requested; True for the latter. A request wakes once.
+
+        By the loop's clock, or, in a thread without one, by time.monotonic().
+        """
+        loop = self._loop = loop_here()
+        if loop is None:
+            self._rest(when)
+        elif not self._requested:
             self._sleeping = loop.create_future()
             timer = loop.call_at(when, self._wake)
             try:
@@ -47,6 +130,13 @@ class WakeUp:
                 self._sleeping = None
         requested, self._requested = self._requested, False
         return requested
+
+    def _rest(self, when: float) -> None:
+        """Rest until a time or a request; a bell that was rung for a request of before is not one."""
+        _here.rests = True
+        _here.rest()
+        while not self._requested and (left := when - time.monotonic()) > 0:
+            self._bell.acquire(timeout=min(left, threading.TIMEOUT_MAX))
 
     def _wake(self) -> None:
         if self._sleeping is not None and not self._sleeping.done():

@@ -6,7 +6,6 @@ An interval ends at its deadline, or early: on a newline, a key, SIGUSR1 or the 
 
 from __future__ import annotations
 
-import asyncio
 import math
 import threading
 from collections.abc import Callable, Sequence
@@ -24,7 +23,7 @@ from turbotui.sampling.assembly import Assembler, Tick
 from turbotui.sampling.bus import Bus
 from turbotui.sampling.capabilities import Capabilities, probe_sources
 from turbotui.sampling.carrying import FrameMaker
-from turbotui.sampling.collector import WakeUp
+from turbotui.sampling.collector import WakeUp, clock_here
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.liveness import Liveness
 from turbotui.sampling.plan import Plan, make_plan
@@ -144,7 +143,7 @@ class Sampler:
             intervals: how many; None for ever.
             first: length of the first interval in seconds, so that a screen has numbers soon; None for a full one.
         """
-        now = asyncio.get_running_loop().time
+        now = clock_here()
         if self._stopping:
             return
         try:

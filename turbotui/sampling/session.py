@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import os
 import sys
@@ -25,6 +24,7 @@ from turbotui.quantities.signals import SignalId
 from turbotui.quantities.spies import SpyPlan
 from turbotui.sampling.adding import AddedEvents, named_set, open_request, open_set
 from turbotui.sampling.capabilities import Capabilities, probe_sources
+from turbotui.sampling.collector import run_alone
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.limits import SHORTEST_INTERVAL
 from turbotui.sampling.own_cost import Meter, OwnCost
@@ -371,7 +371,7 @@ class Session:
         try:
             if self._bound is not None:
                 self._own_host.pin_this_thread([self._bound])
-            asyncio.run(self._sampler.run(intervals, first))
+            run_alone(self._sampler.run(intervals, first))
         except BaseException as error:  # noqa: BLE001 - handed to whoever waits: a thread's own traceback would be lost
             self.failure = error
         finally:
