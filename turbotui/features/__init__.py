@@ -27,6 +27,7 @@ from turbotui.features import (
     replay,
     roofline,
     score,
+    serve,
     spies,
     stat,
     tasks,
@@ -58,6 +59,7 @@ FEATURES: Final[tuple[Feature, ...]] = (
     replay.FEATURE,
     gather.FEATURE,
     collect.FEATURE,
+    serve.FEATURE,
 )
 """Every feature; verbs stand in --help in this order."""
 

@@ -1,0 +1,201 @@
+"""`turbotui serve`: who is answered, what a tab gets, and how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from patience import PATIENCE, until_gone
+
+pytest.importorskip("textual_serve", reason="textual-serve is not installed: pip install 'turbotui[serve]'")
+
+import aiohttp
+from browser import CHROMIUM, opened
+
+from turbotui.cli import main
+from turbotui.errors import UsageError
+from turbotui.features.serve.verb import check_options, parse_address
+
+_DASHBOARD = ("--", "--machine", "laptop", "-i", "0.2")
+_ODD = "no;such'screen $(touch made) "
+
+
+class Served:
+    """A server of its own process.
+
+    Attributes:
+        address: with the key.
+        place: without.
+    """
+
+    def __init__(self, process: asyncio.subprocess.Process, address: str) -> None:
+        self.process = process
+        self.address = address
+        self.place = address.partition("/?")[0]
+
+    def children(self) -> list[int]:
+        """The dashboards."""
+        path = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        return [int(word) for word in path.read_text().split()]
+
+
+@contextlib.asynccontextmanager
+async def served(*words: str, folder: Path | None = None) -> AsyncIterator[Served]:
+    """A server at any port, until the block ends; it ends by SIGTERM with status 0."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "turbotui", "serve", "--listen", "127.0.0.1:0", *words, stdout=asyncio.subprocess.PIPE,
+        cwd=folder)
+    try:
+        assert process.stdout is not None
+        line = await asyncio.wait_for(process.stdout.readline(), PATIENCE)
+        found = re.search(rb"http://127\.0\.0\.1:\d+/\?key=\S+", line)
+        assert found, line
+        yield Served(process, found[0].decode())
+        process.terminate()
+        assert await asyncio.wait_for(process.wait(), PATIENCE) == 0
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+async def test_only_who_has_the_key_and_comes_by_the_right_name_is_answered() -> None:
+    async with served(*_DASHBOARD) as server, aiohttp.ClientSession() as stranger:
+        for path in ("/", "/?key=wrong", "/ws", "/download/x"):
+            async with stranger.get(server.place + path) as answer:
+                assert (path, answer.status) == (path, 403)
+        for headers in ({"Host": "evil.example:80"}, {"Origin": "http://evil.example"}):
+            async with stranger.get(server.address, headers=headers) as answer:
+                assert answer.status == 403
+        assert not server.children()
+
+
+async def test_the_key_opens_a_page_that_loads_nothing_from_elsewhere_and_leaves_the_address() -> None:
+    jar = aiohttp.CookieJar(unsafe=True)  # of addresses, not names
+    async with served(*_DASHBOARD) as server, aiohttp.ClientSession(cookie_jar=jar) as client:
+        async with client.get(server.address) as answer:
+            assert answer.status == 200
+            assert str(answer.url) == f"{server.place}/"
+            assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+            cookie = answer.history[0].headers["Set-Cookie"]
+            assert "HttpOnly" in cookie
+            assert "SameSite=Strict" in cookie
+        async with client.get(f"{server.place}/ws", headers={"Origin": "http://evil.example"}) as answer:
+            assert answer.status == 403
+
+
+async def _heard(tab: aiohttp.ClientWebSocketResponse, pattern: bytes) -> bytes:
+    """Take what a tab is shown until a pattern is in it."""
+    data = b""
+    async with asyncio.timeout(PATIENCE):
+        while not re.search(pattern, data, re.DOTALL):
+            message = await tab.receive()
+            assert message.type == aiohttp.WSMsgType.BINARY, (message, data[-500:])
+            data += message.data
+    return data
+
+
+async def test_a_tab_has_a_dashboard_of_its_own_that_takes_keys_and_sizes_and_ends_with_it() -> None:
+    jar = aiohttp.CookieJar(unsafe=True)
+    async with served(*_DASHBOARD) as server, aiohttp.ClientSession(cookie_jar=jar) as client:
+        async with client.get(server.address):
+            pass
+        async with client.ws_connect(f"{server.place}/ws?width=100&height=30") as tab:
+            await _heard(tab, rb"SIMULATED machine laptop.*#\d")
+            [child] = server.children()
+            await tab.send_json(["resize", {"width": 30, "height": 9}])
+            await _heard(tab, rb"30x9 is too")
+            await tab.send_json(["nonsense"])
+            await tab.send_json(["resize", {"width": 100, "height": 30}])
+            await tab.send_json(["stdin", "?"])
+            await _heard(tab, rb"keys and columns")
+        until_gone(child)
+        async with client.ws_connect(f"{server.place}/ws") as tab:
+            await _heard(tab, rb"#\d")
+            await tab.send_json(["stdin", "q"])
+            while (await asyncio.wait_for(tab.receive(), PATIENCE)).type is aiohttp.WSMsgType.BINARY:
+                pass
+            assert tab.closed
+
+
+async def test_words_of_the_command_line_reach_the_dashboard_as_they_are(tmp_path: Path) -> None:
+    jar = aiohttp.CookieJar(unsafe=True)
+    async with (served("--", "--screen", _ODD, "--machine", "guest", folder=tmp_path) as server,
+                aiohttp.ClientSession(cookie_jar=jar) as client):
+        async with client.get(server.address):
+            pass
+        async with client.ws_connect(f"{server.place}/ws?width=200&height=30") as tab:
+            await _heard(tab, re.escape(_ODD.encode()))
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="the package chromium is not installed")
+async def test_a_browser_shows_numbers_that_change_takes_keys_and_ends_the_dashboard_with_its_tab(
+        tmp_path: Path) -> None:
+    async with served(*_DASHBOARD) as server:
+        async with opened(server.address, tmp_path) as page, asyncio.timeout(PATIENCE):
+            await page.until("document.body.className.includes('-first-byte')")
+            assert await page.value("location.search") == ""
+            first = await page.picture()
+            while await page.picture() == first:
+                pass
+            [child] = server.children()
+            await page.click(1000, 500)
+            await page.type("q")  # a key arrives: the dashboard ends, and the page says so
+            await page.until("document.body.className.includes('-closed')")
+            until_gone(child)
+            await page.call("Page.reload")
+            await page.until("document.body.className.includes('-first-byte')")
+            [child] = server.children()
+        until_gone(child)
+
+
+@pytest.mark.parametrize(("text", "found"), [
+    ("127.0.0.1:8000", ("127.0.0.1", 8000)), ("localhost:1", ("127.0.0.1", 1)), ("[::1]:0", ("::1", 0))])
+def test_addresses_are_read(text: str, found: tuple[str, int]) -> None:
+    address, port = parse_address(text)
+    assert (str(address), port) == found
+    assert address.is_loopback
+
+
+@pytest.mark.parametrize("text", ["8000", "127.0.0.1", "node:80", "127.0.0.1:70000", "127.0.0.1:x", "::"])
+def test_what_is_no_address_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="an address and a port are wanted"):
+        parse_address(text)
+
+
+@pytest.mark.parametrize(("words", "sentence"), [
+    (["stat"], "serve shows the dashboard"), (["-i", "1", "--", "make"], "run anew for every tab")])
+def test_verbs_and_commands_are_not_served(words: list[str], sentence: str) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        check_options(words)
+
+
+def test_other_machines_are_let_in_only_when_that_was_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve", "--listen", "192.0.2.1:8000"]) == 2
+    assert "give --allow-remote too" in capsys.readouterr().err
+
+
+def test_what_is_not_installed_is_named_with_the_line_that_installs_it(
+        monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.delitem(sys.modules, "turbotui.features.serve.server", raising=False)
+    monkeypatch.setitem(sys.modules, "aiohttp", None)
+    assert main(["serve"]) == 1
+    assert capsys.readouterr().err == (
+        "turbotui: turbotui serve needs aiohttp, which is not installed: pip install textual-serve\n")
+
+
+def test_a_port_that_is_taken_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    import socket  # noqa: PLC0415 - one test
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert main(["serve", "--listen", f"127.0.0.1:{port}"]) == 1
+    assert capsys.readouterr().err == (
+        f"turbotui: 127.0.0.1, port {port} cannot be listened at: Address already in use\n")

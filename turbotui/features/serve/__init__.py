@@ -1,0 +1,10 @@
+"""`turbotui serve`: the dashboard in a browser, each tab with a process and a terminal of its own."""
+
+from turbotui.feature import Command, Feature
+
+FEATURE = Feature(
+    "serve",
+    commands=(
+        Command("serve", "turbotui.features.serve.verb", "the dashboard in a browser of this machine", runs=True),
+    ),
+)

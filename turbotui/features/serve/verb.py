@@ -1,0 +1,82 @@
+"""`turbotui serve`: shows the dashboard in a browser, of this machine alone unless somebody asks for more."""
+
+from __future__ import annotations
+
+import argparse
+import ipaddress
+import sys
+from typing import Final
+
+from turbotui.errors import TurbotuiError, UsageError
+
+_ADDRESS: Final = "127.0.0.1:8000"
+_PORTS: Final = range(65536)
+_NEEDED: Final = ("textual_serve", "aiohttp", "aiohttp_jinja2", "jinja2")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.epilog = ("Words after -- are options of the dashboard: turbotui serve -- --screen tasks -i 2. Who opens "
+                     "the printed address sees what the dashboard sees, and acts in it as this user.")
+    parser.add_argument("--listen", metavar="ADDRESS:PORT", default=_ADDRESS,
+                        help=f"where to wait for browsers (default {_ADDRESS}; port 0: any that is free)")
+    parser.add_argument("--allow-remote", action="store_true",
+                        help="let --listen name an address that other machines can reach; nothing is encrypted: ssh -L "
+                        "to the loopback address is better")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve until a signal.
+
+    Raises:
+        UsageError: no such address, one that other machines reach without --allow-remote, or no option behind --.
+        TurbotuiError: textual-serve is not installed, or the address cannot be listened at.
+    """
+    address, port = parse_address(arguments.listen)
+    if not address.is_loopback and not arguments.allow_remote:
+        raise UsageError(f"other machines can reach {address}: give --allow-remote too, or listen at 127.0.0.1 and let "
+                         "them come by ssh -L")
+    options = check_options(arguments.command)
+    try:
+        from turbotui.features.serve.server import serve  # noqa: PLC0415 - textual-serve is not there with every turbotui
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] not in _NEEDED:
+            raise
+        raise TurbotuiError(f"turbotui serve needs {error.name}, which is not installed: "
+                            "pip install textual-serve") from error
+    if not address.is_loopback:
+        print(f"turbotui: everybody who reaches {address} and learns the address below sees this machine, and what is "
+              "sent is not encrypted", file=sys.stderr)
+    serve(str(address), port, options)
+    return 0
+
+
+def parse_address(text: str) -> tuple[ipaddress.IPv4Address | ipaddress.IPv6Address, int]:
+    """ADDRESS:PORT, with an IPv6 address in brackets; "localhost" is 127.0.0.1.
+
+    Raises:
+        UsageError: it is not written so.
+    """
+    host, colon, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    try:
+        address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
+        number = int(port)
+    except ValueError:
+        number = -1
+    if not colon or number not in _PORTS:
+        raise UsageError(f"--listen {text}: an address and a port are wanted, as 127.0.0.1:8000 or [::1]:8000")
+    return address, number
+
+
+def check_options(words: list[str]) -> list[str]:
+    """The options of the dashboard.
+
+    Raises:
+        UsageError: another verb, or a command, which would be run anew for every tab.
+    """
+    if words and not words[0].startswith("-"):
+        raise UsageError(f'serve shows the dashboard, and "{words[0]}" is none of its options')
+    if "--" in words:
+        raise UsageError("a command would be run anew for every tab: run turbotui -- COMMAND in a terminal")
+    return words
