@@ -83,7 +83,7 @@ def test_a_rule_stands_between_neighbours_of_two_caches_or_kinds(shape: str, siz
 @pytest.mark.parametrize(("shape", "names"), [
     ("laptop", ["P", "E", "E · no L3"]),
     ("laptop-arrow", ["P", "E", "LP-E · no L3"]),
-    ("turin-2s", [f"L3 {cache}" for cache in range(12)]),
+    ("turin-2s", [f"CCD {number}" for number in range(12)]),
     ("sapphire-2s", [""]),
     ("guest", [""]),
 ])
@@ -93,7 +93,7 @@ def test_blocks_are_named_by_what_tells_them_apart(shape: str, names: list[str])
 
 def test_packages_say_their_node_and_blocks_their_cache() -> None:
     text = "\n".join(painted(plan_map(topology_of("turin-2s"), 120, 29)))
-    for words in ("package 0 · node 0", "package 1 · node 1", "L3 0 ─", "L3 23 ─"):
+    for words in ("package 0 · node 0", "package 1 · node 1", "CCD 0 ─", "CCD 11 ─"):
         assert words in text
 
 

@@ -36,6 +36,7 @@ class Processor:
         metrics, metrics_e, metrics_lp: how floating-point operations are counted, on E and LP cores.
         sheet, sheet_e, sheet_lp: design limits of the cores, likewise.
         amx: whether the cores have matrix tiles.
+        complexes: core complexes in each of AMD's core dies; 0: it is not made of such, or it is not known.
         licences: whether the cores count their power licences (CORE_POWER.LVL0_TURBO_LICENSE to LVL2).
     """
 
@@ -58,6 +59,7 @@ class Processor:
     sheet_e: str = ""
     sheet_lp: str = ""
     amx: bool = False
+    complexes: int = 0
     licences: bool = False
 
 

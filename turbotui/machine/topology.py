@@ -14,10 +14,11 @@ from typing import TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import MachineError, UsageError
+from turbotui.machine.chiplets import chiplet_names
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.cpumodel import CpuModel, read_cpu_model
 from turbotui.machine.host import Host
-from turbotui.machine.topology_groups import Groups, all_groups, distinct, unique_keys
+from turbotui.machine.topology_groups import Groups, all_groups, distinct, grouping_notes, unique_keys
 from turbotui.machine.topology_kinds import CoreKinds, KindsAnswer, core_kinds, type_rank
 from turbotui.machine.topology_sysfs import CPUS, UNSAID, CpuFacts, OnlineCpus, read_facts
 from turbotui.quantities.scope import RowId, Scope
@@ -129,6 +130,7 @@ class Topology:
         ids: for each scope the ids that the machine gives its online CPUs, measured or not.
         nodes_together: the most NUMA nodes that one package has, measured or not.
         notes: sentences about what the machine did not say, and what was taken instead.
+        chiplets: what L3 caches are called by their row keys, where that is more than "L3": "CCD 3".
     """
 
     cpus: tuple[int, ...]
@@ -142,6 +144,7 @@ class Topology:
     ids: Mapping[Scope, frozenset[int]] = field(default_factory=dict)
     nodes_together: int = 1
     notes: tuple[str, ...] = ()
+    chiplets: Mapping[Key, str] = field(default_factory=dict)
     _levels: Mapping[Scope, _Level] = field(init=False, repr=False, compare=False)
     _parts: dict[tuple[Scope, Scope], Mapping[Key, tuple[int, ...]]] = field(init=False, repr=False, compare=False)
     _readers: dict[tuple[Scope, tuple[int, ...]], tuple[int, ...]] = field(init=False, repr=False, compare=False)
@@ -250,6 +253,7 @@ def topology_of(
     kinds: CoreKinds | None = None,
     everywhere: Iterable[CpuPlace] | None = None,
     notes: Sequence[str] = (),
+    chiplets: Mapping[Key, str] | None = None,
 ) -> Topology:
     """Order the measured CPUs and build their topology.
 
@@ -262,6 +266,7 @@ def topology_of(
         kinds: None: those that `places` have.
         everywhere: the places of all online CPUs; None: `places`.
         notes: see `Topology.notes`.
+        chiplets: see `Topology.chiplets`.
     """
     by_cpu = {place.cpu: place for place in sorted(places, key=lambda place: place.cpu)}
     if keys is None:
@@ -290,6 +295,7 @@ def topology_of(
         ids={scope: frozenset(label for place in online if (label := place.label(scope)) >= 0) for scope in Scope},
         nodes_together=max(map(len, nodes.values()), default=1),
         notes=tuple(notes),
+        chiplets=chiplets or {},
     )
 
 
@@ -313,7 +319,8 @@ def read_topology(host: Host, cpus: frozenset[int] | None, model: CpuModel | Non
         )
     measured = _measured(host, facts, cpus)
     groups = all_groups(facts.cpus)
-    kinds = core_kinds(host, facts.cpus, read_cpu_model(host) if model is None else model)
+    model = read_cpu_model(host) if model is None else model
+    kinds = core_kinds(host, facts.cpus, model)
     thread = {cpu: at for core in distinct(groups[Scope.CORE]) for at, cpu in enumerate(core)}
     places = {cpu: _place(fact, groups, kinds.of.get(cpu), thread[cpu]) for cpu, fact in facts.cpus.items()}
     keys: dict[Scope, Mapping[int, Key]] = {}
@@ -328,7 +335,8 @@ def read_topology(host: Host, cpus: frozenset[int] | None, model: CpuModel | Non
         possible=sorted(facts.possible),
         kinds=kinds,
         everywhere=places.values(),
-        notes=(*facts.notes, *_notes(facts.cpus, groups)),
+        notes=(*facts.notes, *grouping_notes(facts.cpus, groups)),
+        chiplets=chiplet_names(places.values(), model),
     )
 
 
@@ -372,27 +380,3 @@ def _place(fact: CpuFacts, groups: Mapping[Scope, Groups], kind: str | None, smt
         core_type=kind,
         smt=smt,
     )
-
-
-def _notes(facts: Mapping[int, CpuFacts], groups: Mapping[Scope, Groups]) -> list[str]:
-    """Notes on topology files that were missing or contradictory, and what was taken instead."""
-    notes = []
-    silent = [cpu for cpu, fact in facts.items() if fact.package == UNSAID]
-    if silent:
-        how = "what sibling masks say" if all(facts[cpu].package_mask for cpu in silent) else "one package"
-        notes.append(f"no package id for CPUs {format_cpulist(silent)}; {how} was taken instead")
-    silent = [cpu for cpu, fact in facts.items() if fact.core == UNSAID]
-    if silent:
-        how = "what sibling masks say" if all(facts[cpu].core_mask for cpu in silent) else "a core for each"
-        notes.append(f"no core id for CPUs {format_cpulist(silent)}; {how} was taken instead")
-    by_id: dict[tuple[int, int], set[int]] = {}
-    for cpu, fact in facts.items():
-        if fact.core != UNSAID:
-            by_id.setdefault((groups[Scope.DIE][cpu][0], fact.core), set()).add(groups[Scope.CORE][cpu][0])
-    if any(len(cores) > 1 for cores in by_id.values()):
-        notes.append("core ids repeat where sibling masks tell the cores apart; the masks were believed")
-    if not any(fact.has_l3 for fact in facts.values()):
-        notes.append("no level 3 cache is described; L3 rows are dies")
-    elif any(fact.has_l3 and fact.l3 == UNSAID for fact in facts.values()):
-        notes.append("level 3 caches have no ids; each is named after its lowest CPU")
-    return notes

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 
+from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.topology_sysfs import UNSAID, CpuFacts, Mask
 from turbotui.quantities.scope import Scope
 
@@ -184,3 +185,27 @@ def all_groups(facts: Mapping[int, CpuFacts]) -> dict[Scope, Groups]:
         Scope.PACKAGE: packages,
         Scope.SYSTEM: dict.fromkeys(facts, tuple(sorted(facts))),
     }
+
+
+def grouping_notes(facts: Mapping[int, CpuFacts], groups: Mapping[Scope, Groups]) -> list[str]:
+    """Notes on topology files that were missing or contradictory, and what was taken instead."""
+    notes = []
+    silent = [cpu for cpu, fact in facts.items() if fact.package == UNSAID]
+    if silent:
+        how = "what sibling masks say" if all(facts[cpu].package_mask for cpu in silent) else "one package"
+        notes.append(f"no package id for CPUs {format_cpulist(silent)}; {how} was taken instead")
+    silent = [cpu for cpu, fact in facts.items() if fact.core == UNSAID]
+    if silent:
+        how = "what sibling masks say" if all(facts[cpu].core_mask for cpu in silent) else "a core for each"
+        notes.append(f"no core id for CPUs {format_cpulist(silent)}; {how} was taken instead")
+    by_id: dict[tuple[int, int], set[int]] = {}
+    for cpu, fact in facts.items():
+        if fact.core != UNSAID:
+            by_id.setdefault((groups[Scope.DIE][cpu][0], fact.core), set()).add(groups[Scope.CORE][cpu][0])
+    if any(len(cores) > 1 for cores in by_id.values()):
+        notes.append("core ids repeat where sibling masks tell the cores apart; the masks were believed")
+    if not any(fact.has_l3 for fact in facts.values()):
+        notes.append("no level 3 cache is described; L3 rows are dies")
+    elif any(fact.has_l3 and fact.l3 == UNSAID for fact in facts.values()):
+        notes.append("level 3 caches have no ids; each is named after its lowest CPU")
+    return notes

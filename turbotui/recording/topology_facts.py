@@ -36,6 +36,7 @@ def topology_facts(topology: Topology) -> dict[str, object]:
         "ids": {scope.value: sorted(ids) for scope, ids in topology.ids.items()},
         "nodes_together": topology.nodes_together,
         "notes": topology.notes,
+        "chiplets": [[*key, name] for key, name in sorted(topology.chiplets.items())],
     }
 
 
@@ -67,7 +68,17 @@ def topology_from(said: Said) -> Topology:
              for name, ids in said["ids"].entries().items()},
         nodes_together=said["nodes_together"].integer(),
         notes=said["notes"].texts(),
+        chiplets=_chiplets(said.get("chiplets")),
     )
+
+
+def _chiplets(said: Said | None) -> Mapping[Key, str]:
+    """Names of L3 caches; none in recordings of before."""
+    found: dict[Key, str] = {}
+    for one in () if said is None else said.items():
+        *key, name = one.items()
+        found[tuple(number.integer() for number in key)] = name.text()
+    return found
 
 
 def _keys(said: Said | None, scope: Scope, places: Mapping[int, CpuPlace]) -> Mapping[int, Key]:

@@ -14,10 +14,19 @@ def scope_word(scope: Scope) -> str:
     return _SCOPE_WORDS.get(scope, word)
 
 
-def row_name(topology: Topology, row: RowId) -> str:
-    """A row in words, with the ids of what encloses it only where they are needed: "core 17", "cpu 3"."""
+def row_name(topology: Topology, row: RowId, *, inside: bool = False) -> str:
+    """A row in words, with the ids of what encloses it only where they are needed: "core 17", "cpu 3".
+
+    Args:
+        topology: of the row.
+        row: of any level.
+        inside: whether it stands within its package, so that nothing has to say which.
+    """
     if row.scope is Scope.SYSTEM:
         return "whole machine"
+    chiplet = topology.chiplets.get(row.key) if row.scope is Scope.L3 else None
+    if chiplet is not None:  # they are counted in each package
+        return chiplet if inside or not topology.varies(Scope.PACKAGE) else f"{chiplet} of package {row.key[0]}"
     instance = topology.instance(row)
     if instance is not None and instance.label < 0:
         # The machine does not number it: an island without a level 3 cache, a board without packages.

@@ -153,7 +153,7 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
         elif row == TAGS_ROW:
             text = f" Σ {len(self.view.tags)} tagged"
         else:
-            name = row_name(frame.topology, row)
+            name = row_name(frame.topology, row, inside=Scope.PACKAGE in self.view.levels)
             kind = _kind(frame.topology, row)
             name += f" {kind}" if kind else " off" if frame.topology.instance(row) is None else ""
             mark = " " if line.open is None else OPEN if line.open else FOLDED

@@ -144,8 +144,8 @@ def _words(topology: Topology, key: tuple[str, int, int]) -> Iterator[str]:
     kind, node, cache = key
     yield KIND_WORDS.get(kind, kind) or "other"
     yield f"node {topology.instances(Scope.NODE)[node].label}"
-    label = topology.instances(Scope.L3)[cache].label
-    yield _NO_CACHE if label < 0 else f"L3 {label}"
+    found = topology.instances(Scope.L3)[cache]
+    yield topology.chiplets.get(found.row.key) or (_NO_CACHE if found.label < 0 else f"L3 {found.label}")
 
 
 def package_name(topology: Topology, package: RowId) -> str:

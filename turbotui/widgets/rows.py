@@ -132,6 +132,7 @@ def row_words(topology: Topology, row: RowId) -> str:
         label = place.label(scope)
         if scope.rank > row.scope.rank and label >= 0:
             words.append(f"{scope.value}{label}")
+    words.append(topology.chiplets.get(topology.row(Scope.L3, place.cpu).key, "").replace(" ", ""))
     if place.core_type:
         words.append(place.core_type)
     return " ".join(words).lower()

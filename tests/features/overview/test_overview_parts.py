@@ -11,7 +11,7 @@ from knownmachines import known_machine
 
 from turbotui.features.overview.chart_picture import area, picture
 from turbotui.features.overview.charts import Chart, ChartLimit, chosen
-from turbotui.features.overview.core_map import mark_scope, plan_map
+from turbotui.features.overview.core_map import first_cpu, mark_scope, plan_map
 from turbotui.features.overview.lines import CellPlace, nearest
 from turbotui.features.overview.meters import plan_meters
 from turbotui.features.overview.painter import parts
@@ -20,7 +20,7 @@ from turbotui.features.overview.top_tasks import look
 from turbotui.features.overview.verdict import OverviewVerdict
 from turbotui.machine.topology import Topology
 from turbotui.quantities.catalog import STATIC_COLUMNS
-from turbotui.quantities.scope import SYSTEM_ROW, RowId, cpu_row
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
 from turbotui.simulated import ManualClock, simulated_host
 
 BUSY = next(column for column in STATIC_COLUMNS if column.id == "Busy%")
@@ -101,6 +101,23 @@ class TestRoom:
         for y, line in enumerate(plan.lines):
             for mark in line.marks:
                 assert plan.at(mark.x, y) == mark.row
+
+    def test_chiplets_are_named_above_their_cores_and_each_line_of_names_stands_once(self) -> None:
+        known = topology("turin-2s")
+        plan = plan_map(known, 300, 30)
+        above: dict[int, str] = {}
+        told = set()
+        for line in plan.lines:
+            above = dict(line.names) or above  # lines that have the same names stand below them
+            for mark in line.marks:
+                if mark.x in above:
+                    cpu = first_cpu(known, mark.row)
+                    assert cpu is not None
+                    assert known.chiplets[known.row(Scope.L3, cpu).key] == above[mark.x]
+                    told.add(known.row(Scope.L3, cpu))
+        assert told == set(known.rows(Scope.L3))
+        assert all(plan.at(x, y) is None for y, line in enumerate(plan.lines) for x, _ in line.names)
+        assert not any(line.names for line in plan_map(known, 120, 4).lines)  # cores before names
 
     def test_kinds_of_core_have_lines_of_their_own(self) -> None:
         plan = plan_map(topology("laptop-arrow"), 80, 3)

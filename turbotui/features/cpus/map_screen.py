@@ -89,8 +89,9 @@ class MapScreen(SearchScreen):
         if cpu not in topology.places:
             return f"{row_name(topology, row)} · offline"
         words = [row_name(topology, row)]
-        around = [scope for scope in (Scope.CORE, Scope.PACKAGE) if topology.varies(scope)]
-        words += [row_name(topology, topology.row(scope, cpu)) for scope in around]
+        around = [scope for scope in (Scope.CORE, Scope.L3, Scope.PACKAGE)
+                  if topology.varies(scope) and (scope is not Scope.L3 or topology.chiplets)]
+        words += [row_name(topology, topology.row(scope, cpu), inside=True) for scope in around]
         shown = [self._column, *(column for column in self._choices() if column is not self._column)]
         words += [f"{column.id} {said(column, frame.cell(column, row))}" for column in shown if column is not None]
         return " · ".join(words)

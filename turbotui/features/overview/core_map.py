@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -11,6 +12,7 @@ from turbotui.machine.topology import Topology
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.sampling.frame import Frame
+from turbotui.tables.row_names import row_name
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.levels import role_of
 from turbotui.widgets.painter import TextSegment
@@ -38,10 +40,17 @@ class MapMark:
 
 @dataclass(frozen=True, slots=True)
 class MapLine:
-    """A line of the map: its label, and its marks from left to right."""
+    """A line of the map: its label, and its marks from left to right; or names of the blocks of the line below.
+
+    Attributes:
+        label: in front.
+        marks: of cores.
+        names: of blocks, with their first characters.
+    """
 
     label: str
     marks: tuple[MapMark, ...]
+    names: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,21 +80,45 @@ def mark_scope(topology: Topology) -> Scope:
 
 
 def plan_map(topology: Topology, width: int, lines: int) -> CoreMapPlan:
-    """The map with the greatest marks with which it takes no more than so many lines; else with the smallest."""
-    best: CoreMapPlan | None = None
-    for size in _SIZES:
-        best = _lay_out(topology, width, size)
-        if len(best.lines) <= lines:
-            return best
-    return best or CoreMapPlan(1, 0, ())
+    """The map with the greatest marks with which it takes no more than so many lines; else with the smallest.
+
+    Names of blocks are worth smaller marks, as long as a blank stands between two of them.
+    """
+    plans = [_lay_out(topology, width, size) for size in _SIZES]
+    named = [_named(plan, said=True) for plan in plans[:-1]]
+    found = next((plan for plan in (*named, *plans) if len(plan.lines) <= lines), plans[-1])
+    return _named(found, said=False) if found in plans else found
+
+
+def _named(plan: CoreMapPlan, *, said: bool) -> CoreMapPlan:
+    """The plan with the names of blocks above them, once for lines that have the same ones; or without names."""
+    lines: list[MapLine] = []
+    before: tuple[tuple[int, str], ...] = ()
+    for line in plan.lines:
+        if said and line.names and line.names != before:
+            lines.append(MapLine("", (), line.names))
+        before = line.names
+        lines.append(replace(line, names=()))
+    return replace(plan, lines=tuple(lines))
 
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Cores that share a label: those of an L3, or of a kind of core in a package."""
+    """Cores that share a label: those of an L3, or of a kind of core in a package.
+
+    Attributes:
+        label: the kind of core.
+        name: of the L3 among several: "CCD 3"; else "".
+        rows: the cores.
+    """
 
     label: str
+    name: str
     rows: tuple[RowId, ...]
+
+    def said(self, room: int) -> str:
+        """As much of the name as there is room for: its number alone, or nothing, where there is little."""
+        return next((text for text in (self.name, self.name.rpartition(" ")[2]) if len(text) <= room), "")
 
 
 def _blocks(topology: Topology, package: RowId, scope: Scope) -> list[_Block]:
@@ -98,7 +131,11 @@ def _blocks(topology: Topology, package: RowId, scope: Scope) -> list[_Block]:
         cpu = one.cpus[0]
         kind = topology.places[cpu].core_type or ""
         found.setdefault((kind, topology.index(Scope.L3, cpu) if len(slices) > 1 else 0), []).append(one.row)
-    return [_Block(KINDS.get(kind, kind), tuple(rows)) for (kind, _), rows in found.items()]
+    caches = topology.instances(Scope.L3)
+    apart = len({kind for kind, _ in found}) == 1 < len(found)  # kinds of core have words of their own
+    named = [row_name(topology, caches[at].row, inside=True) if apart else "" for _, at in found]
+    return [_Block(KINDS.get(kind, kind), name, tuple(rows))
+            for ((kind, _), rows), name in zip(found.items(), named, strict=True)]
 
 
 def _lay_out(topology: Topology, width: int, size: int) -> CoreMapPlan:
@@ -109,23 +146,26 @@ def _lay_out(topology: Topology, width: int, size: int) -> CoreMapPlan:
     lines: list[MapLine] = []
     for name, package in zip(names, packages, strict=True):
         marks: list[MapMark] = []
+        above: list[tuple[int, str]] = []
         said, x, kind = name if len(packages) > 1 else "", label + 1, None
         for block in _blocks(topology, package.row, scope):
             needed = len(block.rows) * size
             if marks and (x + min(needed, width - label - 2) > width or (hybrid and block.label != kind)):
-                lines.append(MapLine(said, tuple(marks)))
-                marks, said, x = [], "", label + 1
+                lines.append(MapLine(said, tuple(marks), tuple(above)))
+                marks, above, said, x = [], [], "", label + 1
             if hybrid and not marks:
                 said = f"{said}{block.label:>5}"[-label:]
             kind = block.label
+            text = block.said(min(needed, width - x) - (size > 1))
+            above += [(x, text)] if text else []
             for row in block.rows:
                 if x + size > width:
-                    lines.append(MapLine(said, tuple(marks)))
-                    marks, said, x = [], "", label + 1
+                    lines.append(MapLine(said, tuple(marks), tuple(above)))
+                    marks, above, said, x = [], [], "", label + 1
                 marks.append(MapMark(x, row))
                 x += size
             x += 1
-        lines.append(MapLine(said, tuple(marks)))
+        lines.append(MapLine(said, tuple(marks), tuple(above)))
     return CoreMapPlan(max(1, size - 1), label, tuple(lines))
 
 
@@ -142,6 +182,11 @@ def map_lines(plan: CoreMapPlan, frame: Frame, column: CounterColumn, cursor: Ro
 
 
 def _line(line: MapLine, plan: CoreMapPlan, values: Mapping[RowId, float], cursor: RowId | None) -> list[TextSegment]:
+    if line.names:
+        text = ""
+        for x, name in line.names:
+            text = f"{text.ljust(x)}{name}"
+        return [(text, StyleRole.DIM)]
     found: list[TextSegment] = [(line.label.ljust(plan.label), StyleRole.TITLE)]
     text, role, at = "", StyleRole.TITLE, plan.label
     for mark in line.marks:
