@@ -10,7 +10,14 @@ import sys
 
 from bench.beside_peers import SLEEPING, beside_peers, megabytes_after_screens
 from bench.beside_turbostat import text_costs
-from bench.dashboard import PEERS, Cost, cost_of_dashboard, cost_of_program, key_to_paint
+from bench.dashboard import (
+    PEERS,
+    Cost,
+    cost_of_dashboard,
+    cost_of_program,
+    cost_without_model,
+    key_to_paint,
+)
 from bench.events import STRINGS, encoding_seconds
 from bench.model_memory import model_megabytes
 from bench.recording import print_recording
@@ -68,14 +75,7 @@ def main() -> int:
     print("\ncost of the dashboard (% of one CPU; to reach: the screen of 1,024 CPUs 1 %)")
     print("  simulation, in all and reading, is paid by nobody on a real machine")
     print(f"  {'':<34} {'all':>7} {'screen':>7} {'sampler':>8} {'reading':>8} {'RSS MB':>7} {'kB/s':>6}")
-    rows: list[Cost] = [
-        cost_of_dashboard("this machine", [], seconds),
-        cost_of_dashboard("256 CPUs (SIMULATED)", ["--machine", "big-8s", "--cpu", "0-255"], seconds),
-        cost_of_dashboard("1,024 CPUs (SIMULATED)", ["--machine", "big-8s"], seconds),
-        cost_of_dashboard("1,024 CPUs (SIMULATED), 120x36", ["--machine", "big-8s"], seconds, (120, 36)),
-    ]
-    if not arguments.quick:
-        rows += [cost_of_program(name, words, seconds) for name, words in PEERS if shutil.which(words[0])]
+    rows = _dashboards(seconds, quick=arguments.quick)
     for row in rows:
         parts = [f"{value:7.2f}" if value is not None else f"{'-':>7}" for value in (row.all, row.screen)]
         parts += [f"{value:8.2f}" if value is not None else f"{'-':>8}" for value in (row.sampler, row.reading)]
@@ -102,6 +102,23 @@ def main() -> int:
         p95 = times[int(len(times) * 0.95)]
         print(f"  {name:<34} median {statistics.median(times):6.1f}   p95 {p95:6.1f}   max {times[-1]:6.1f}")
     return 0
+
+
+def _dashboards(seconds: float, *, quick: bool) -> list[Cost]:
+    rows: list[Cost] = [
+        cost_of_dashboard("this machine, overview", ["--screen", "overview"], seconds),
+        cost_of_dashboard("256 CPUs (SIMULATED)", ["--machine", "big-8s", "--cpu", "0-255"], seconds),
+        cost_of_dashboard("1,024 CPUs (SIMULATED)", ["--machine", "big-8s"], seconds),
+        cost_of_dashboard("1,024 CPUs (SIMULATED), 120x36", ["--machine", "big-8s"], seconds, (120, 36)),
+    ]
+    ticks = 5 if quick else 12
+    rows += [cost_without_model(f"{cpus} CPUs, {screen}, no model",
+                                ["--machine", "big-8s", *chosen, "--screen", screen], ticks)
+             for cpus, chosen in (("256", ["--cpu", "0-255"]), ("1,024", [])) for screen in ("overview", "cpus")]
+    rows.append(cost_of_dashboard("this machine, cpus", ["--screen", "cpus"], seconds))
+    if not quick:
+        rows += [cost_of_program(name, words, seconds) for name, words in PEERS if shutil.which(words[0])]
+    return rows
 
 
 def _print_beside_peers(seconds: float) -> None:

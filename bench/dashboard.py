@@ -53,6 +53,34 @@ def cost_of_dashboard(name: str, words: Sequence[str], seconds: float,
     return Cost(name, found.all, screen, sampler, reading, found.rss_mb, found.kb_per_second)
 
 
+def cost_without_model(name: str, words: Sequence[str], ticks: int,
+                       size: tuple[int, int] = (_COLUMNS, _ROWS)) -> Cost:
+    """Run the dashboard of a simulated machine on answers that were kept, so that no model is computed beside it.
+
+    Args:
+        name: of the row.
+        words: that choose the machine and the screen.
+        ticks: that are kept, one a second, and given again.
+        size: of the terminal.
+    """
+    with tempfile.NamedTemporaryFile(mode="r", suffix=".json") as report:
+        words = [sys.executable, "-m", "bench.kept", report.name, str(ticks), *words, "-i", "1"]
+        terminal = Terminal(words, *size, {})
+        shares: dict[str, float] = {}
+        try:
+            end = time.monotonic() + 8.0 * ticks + 60.0  # ticks in which somebody was late are not kept
+            while not shares and time.monotonic() < end:
+                terminal.drain(1.0)
+                report.seek(0)
+                shares = json.loads(report.read() or "{}")
+            resident = terminal.usage().rss_bytes
+        finally:
+            terminal.end()
+    screen, sampler = shares.get("MainThread", 0.0), shares.get("sampler", 0.0)
+    reading = sum(value for thread, value in shares.items() if thread not in ("MainThread", "sampler", "clock"))
+    return Cost(name, screen + sampler + reading, screen, sampler, reading, resident / 1e6, 0.0)
+
+
 def cost_of_program(name: str, words: Sequence[str], seconds: float) -> Cost:
     """Run another program in the same terminal."""
     return _watch(name, Terminal(words, _COLUMNS, _ROWS, {}), seconds)

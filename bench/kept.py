@@ -65,6 +65,7 @@ if __name__ == "__main__":
     report, count, *words = sys.argv[1:]
     _KeptPool.ticks = int(count)
     vars(sampler)["WorkerPool"] = _KeptPool
+    vars(sampler)["_LATE_SHARE"] = 10.0  # the model may take as long as it does: nobody waits for it later
     setattr(sampler.Sampler, "_new_topology", _as_it_is)  # noqa: B010 - it is no method of the class's own
     threading.Thread(target=_report, args=(report, float(count) - 3.0), name="clock", daemon=True).start()
     sys.exit(main(words))

@@ -10,7 +10,6 @@ import contextlib
 import ctypes
 import errno
 import os
-import platform
 import pwd
 import struct
 from collections.abc import Iterator, Mapping, Sequence
@@ -103,7 +102,7 @@ def _take(groups: Sequence[int], gid: int, uid: int) -> None:
 
 
 def _set_groups(groups: Sequence[int]) -> None:
-    number = _SETGROUPS.get((platform.machine(), struct.calcsize("P")))
+    number = _SETGROUPS.get((os.uname().machine, struct.calcsize("P")))
     if number is None:
         raise OSError(errno.ENOSYS, "setgroups of one thread is not known on this architecture")
     array = (ctypes.c_uint32 * len(groups))(*groups)

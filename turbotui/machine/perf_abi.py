@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import fcntl
-import platform
+import os
 import struct
 from typing import Final
 
@@ -97,7 +97,7 @@ def syscall_number(machine: str, pointer_bytes: int) -> int | None:
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
-_number = syscall_number(platform.machine(), struct.calcsize("P"))
+_number = syscall_number(os.uname().machine, struct.calcsize("P"))
 
 
 def perf_event_open(attr: PerfAttr, pid: int, cpu: int, group: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import functools
-import platform
+import os
 import sys
 
 from turbotui.errors import MachineError
@@ -36,7 +36,7 @@ def read_timestamp() -> int:
 
 @functools.cache
 def _page() -> CodePage:
-    if platform.machine() != "x86_64" or sys.maxsize <= 1 << 32:
+    if os.uname().machine != "x86_64" or sys.maxsize <= 1 << 32:
         raise HostError(errno.ENOSYS, "rdtsc")
     if not _allowed():
         raise HostError(errno.EPERM, "rdtsc (prctl PR_SET_TSC)")
