@@ -6,6 +6,7 @@ import functools
 from dataclasses import replace
 
 from turbotui.machine.machine import Machine, read_machine
+from turbotui.quantities.scope import Scope
 from turbotui.simulated import ManualClock, SimulatedHost
 from turbotui.simulated.shapes import MachineShape
 
@@ -18,3 +19,9 @@ def _found(shape: MachineShape, cpus: frozenset[int] | None) -> Machine:
 def known_machine(host: SimulatedHost, cpus: frozenset[int] | None = None) -> Machine:
     """What `read_machine` finds on a simulated host, whatever its rights, with all its CPUs and files still there."""
     return replace(_found(host.shape, cpus), host=host, privileges=host.privileges())
+
+
+def machine_of_few(host: SimulatedHost) -> Machine:
+    """The machine when one CPU of each package is measured: for tests that are about something else than CPUs."""
+    packages = known_machine(host).topology.instances(Scope.PACKAGE)
+    return known_machine(host, frozenset(one.cpus[0] for one in packages))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from fakes import FakeSession
-from knownmachines import known_machine
+from knownmachines import known_machine, machine_of_few
 
 from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog import Catalog, catalog_for
@@ -30,12 +30,12 @@ class Recording:
 
 
 @cache
-def recording(shape: str, warm_up: float, count: int) -> Recording:
-    """Watch a machine from `warm_up` seconds on. Call it outside any event loop."""
+def recording(shape: str, warm_up: float, count: int, *, few: bool = False) -> Recording:
+    """Watch a machine from `warm_up` seconds on, or one CPU of each package of it. Call it outside any event loop."""
     clock = ManualClock(0)
     host = simulated_host(shape, clock, seed=7)
     clock.advance(warm_up)
-    machine = known_machine(host)
+    machine = machine_of_few(host) if few else known_machine(host)
     capabilities = probe_sources(machine, SOURCES)
     catalog = catalog_for(capabilities.signals)
     columns = available_columns(catalog, capabilities, machine.topology)

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from knownmachines import known_machine
+from knownmachines import known_machine, machine_of_few
 from patience import PATIENCE
 
 from turbotui.events.set_files import EventSet
@@ -29,13 +29,21 @@ class SimulatedSession:
     """Everything between machine and frames is the program's own; only `tick` makes time pass."""
 
     def __init__(self, shape: str, seconds: float = 1.0,
-                 prepare: Callable[[SimulatedHost], None] | None = None) -> None:
+                 prepare: Callable[[SimulatedHost], None] | None = None, *, few: bool = False) -> None:
+        """Take the first readings.
+
+        Args:
+            shape: of the machine.
+            seconds: of an interval.
+            prepare: changes the machine before it is looked at.
+            few: only one CPU of each package is measured, for tests that are about something else.
+        """
         self._clock = ManualClock()
         self.host: SimulatedHost = simulated_host(shape, self._clock, seed=7)
         self._clock.advance(20.0)
         if prepare is not None:
             prepare(self.host)
-        self.machine = known_machine(self.host)
+        self.machine = machine_of_few(self.host) if few else known_machine(self.host)
         self.capabilities = probe_sources(self.machine, SOURCES)
         self.catalog: Catalog = catalog_for(self.capabilities.signals)
         self.latest: Frame | None = None

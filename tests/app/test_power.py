@@ -50,7 +50,7 @@ def amd() -> Recording:
 
 @pytest.fixture(scope="module")
 def big() -> Recording:
-    return recording("big-8s", 10.0, 3)
+    return recording("big-8s", 10.0, 3, few=True)
 
 
 @pytest.fixture(scope="module")

@@ -36,7 +36,7 @@ SnapCompare = Callable[..., bool]
 async def uncore(shape: str = "vera-2s", size: tuple[int, int] = (120, 36),
                  ticks: int = 2) -> AsyncIterator[tuple[SimulatedSession, UncoreScreen, Pilot[int]]]:
     """The dashboard on its uncore screen, after some frames."""
-    session = SimulatedSession(shape)
+    session = SimulatedSession(shape, few=True)
     app = TurbotuiApp(session)
     async with app.run_test(size=size) as pilot:
         while not session.started:  # a busy machine shows the first screen later
