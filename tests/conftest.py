@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
+import math
 import os
 import signal
 import statistics
 import sys
+import threading
 import time
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sized
 from pathlib import Path
+from typing import Any, Protocol, cast
 
 import pytest
 from hypothesis import settings
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
 
 # what every folder's tests share, and the screens' tests, is found whatever pytest's import mode is
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent / "app")]
@@ -65,27 +72,90 @@ def idle() -> _Idle:
     return _Idle()
 
 
+_NEAR = 0.02
+"""Seconds: what an event loop does within these follows on what it does now."""
+
+
+async def _loop_is_idle() -> None:
+    """Wait until the event loop has nothing to do, and what it does soon is done, once."""
+    loop = cast(_Loop, asyncio.get_running_loop())
+    for _ in range(2):
+        quiet = 0
+        while quiet < 2:  # each time around, the loop also asks for input
+            await asyncio.sleep(0)
+            quiet = 0 if loop._ready else quiet + 1
+        due = [timer.when() for timer in loop._scheduled if not timer.cancelled()]
+        rest = min(due, default=math.inf) - loop.time()
+        if rest > _NEAR:
+            return
+        await asyncio.sleep(max(0.0, rest))
+
+
+class _Loop(Protocol):
+    """What an event loop of asyncio has to do, and what it will (Lib/asyncio/base_events.py)."""
+
+    _ready: Sized
+    _scheduled: Iterable[asyncio.TimerHandle]
+
+    def time(self) -> float: ...
+
+
 @pytest.fixture(autouse=True)
 def _the_pilot_knows_what_idle_is_here(idle: _Idle, monkeypatch: pytest.MonkeyPatch) -> None:
     """Textual's pilot goes on when a program uses less than 1 ms of CPU time in 20 ms, or after a second.
 
-    On a virtual machine whose host is busy, waking up alone costs that, and every key would take two seconds.
+    Where all of it runs in one event loop, that loop knows it at once: a key took 60 ms of nothing but waiting, and
+    screens' tests most of their time. Other threads are waited for as before. On a virtual machine whose host is busy,
+    waking up alone costs more than 1 ms, and every key would take two seconds.
     """
     waiting = sys.modules.get("textual._wait")
-    if waiting is not None:
-        usual = vars(waiting)["SLEEP_IDLE"]
-        monkeypatch.setattr(waiting, "SLEEP_IDLE", min(_MOST, max(usual, 4 * idle.look())))
+    if waiting is None:
+        return
+    usual = vars(waiting)["SLEEP_IDLE"]
+    monkeypatch.setattr(waiting, "SLEEP_IDLE", min(_MOST, max(usual, 4 * idle.look())))
+    by_cpu_time: Callable[..., Awaitable[None]] = waiting.wait_for_idle
+    others = set(threading.enumerate())  # xdist's
+
+    async def wait(*seconds: float) -> None:
+        await (by_cpu_time(*seconds) if set(threading.enumerate()) - others else _loop_is_idle())
+
+    for module in ("textual.app", "textual.pilot"):
+        if module in sys.modules:
+            monkeypatch.setattr(sys.modules[module], "wait_for_idle", wait)
 
 
-_WAITING = ("e2e", "guest", "bed")
-"""Folders whose tests wait minutes for terminals and emulated machines: begun first, they end while others compute."""
+@pytest.fixture(autouse=True, scope="session")
+def _style_sheets_are_parsed_once() -> Iterator[None]:
+    """Let all apps of a process share parsed style sheets: a sixth of what a test of a screen costs.
+
+    Textual parses the sheet of each widget for each app, and all of them again when the theme is set. What comes of it
+    depends on the sheet and on the theme's variables alone, and nobody changes it.
+    """
+    parse = Stylesheet._parse_rules
+    parsed: dict[tuple[object, ...], list[RuleSet]] = {}
+
+    def parse_once(self: Stylesheet, css: str, **more: Any) -> list[RuleSet]:
+        key = (frozenset(self._variables.items()), css, *more.items())
+        if key not in parsed:
+            parsed[key] = parse(self, css, **more)
+        return parsed[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Stylesheet, "_parse_rules", parse_once)
+        yield
+
+
+_LONG = ("guest", "e2e", "bed", "terminal", "app", "truth")
+"""Folders with the longest files, which are begun first: those that wait for emulated machines and terminals end while
+others compute, and at the end of the suite no worker has a long file left while the others have nothing."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the tests that wait longest; the order within a folder stays (xdist: --no-loadscope-reorder)."""
+    """Begin with what takes longest; the order within a folder stays (xdist: --no-loadscope-reorder)."""
     here = Path(__file__).parent
-    items.sort(key=lambda item: item.path.relative_to(here).parts[0] not in _WAITING)
+    rank = {folder: at for at, folder in enumerate(_LONG)}
+    items.sort(key=lambda item: rank.get(item.path.relative_to(here).parts[0], len(_LONG)))
 
 
 def pytest_collection_finish() -> None:
