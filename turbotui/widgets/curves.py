@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from operator import attrgetter
+from itertools import pairwise
+from operator import attrgetter, le
 from typing import NamedTuple
 
 from turbotui.dataclass import dataclass
@@ -106,25 +107,28 @@ def buckets(timed: Sequence[TimedValue], span: TimeSpan, size: int) -> list[Buck
         span: what the places divide.
         size: how many.
     """
-    lows, highs, joins = [math.inf] * size, [-math.inf] * size, [False] * size
-    before: TimedValue | None = None
-    for one in visible(timed, span):
-        value = one.value
-        if value != value:  # noqa: PLR0124 - NaN; a call of isnan, a thousand times a picture, costs more
-            before = None
-            continue
-        first = span.start_place(one.start, size)
-        if lows[first] > highs[first]:  # the first one in this place
-            joins[first] = before is not None and first > 0 and one.follows(before)
-        for place in range(first, max(first, span.place(one.end, size)) + 1):
-            joins[place] = joins[place] or place > first
-            if value < lows[place]:  # noqa: PLR1730 - a call of min costs more than the rest of this loop
-                lows[place] = value
-            if value > highs[place]:  # noqa: PLR1730 - as above
-                highs[place] = value
-        before = one
-    return [Bucket(low, high, joined) if low <= high else None
-            for low, high, joined in zip(lows, highs, joins, strict=True)]
+    seen = visible(timed, span)
+    values, starts, ends = [one.value for one in seen], [one.start for one in seen], [one.end for one in seen]
+    ordered = all(map(le, starts, starts[1:]))  # no interval holds another one
+    edges = [span.first - -place * span.length // size for place in range(size + 1)]  # the first ns of each place
+    found: list[Bucket | None] = []
+    for place, (begin, end) in enumerate(pairwise(edges)):
+        low = bisect_right(ends, span.first + place * span.length // size)
+        high = bisect_left(starts, end) if ordered else len(seen)
+        inside = range(low, high) if ordered else [at for at in range(low, high) if starts[at] < end]
+        known = values[low:high] if ordered else [values[at] for at in inside]
+        total = sum(known)
+        if total != total:  # noqa: PLR0124 - one is NaN; so asked, the others cost nothing
+            inside = [at for at in inside if seen[at].known]
+            known = [values[at] for at in inside]
+        if known:
+            first = inside[0]
+            goes_on = (starts[first] if ordered else min(starts[at] for at in inside)) < begin
+            follows = first > 0 and seen[first - 1].known and seen[first].follows(seen[first - 1])
+            found.append(Bucket(min(known), max(known), place > 0 and (goes_on or follows)))
+        else:
+            found.append(None)
+    return found
 
 
 def raster(curves: Sequence[tuple[Sequence[Bucket | None], StyleRole]], bottom: float, top: float, width: int,
