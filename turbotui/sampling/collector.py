@@ -26,12 +26,13 @@ T = TypeVar("T")
 
 def loop_here() -> asyncio.AbstractEventLoop | None:
     """The asyncio loop that runs in this thread, None where none does."""
-    asyncio_module = sys.modules.get("asyncio")
-    found: asyncio.AbstractEventLoop | None = None
-    if asyncio_module is not None:
+    # another thread may be importing it at this moment: then it lacks the function, and no loop runs here
+    running: Callable[[], asyncio.AbstractEventLoop] | None = getattr(sys.modules.get("asyncio"), "get_running_loop",
+                                                                      None)
+    if running is not None:
         with contextlib.suppress(RuntimeError):
-            found = asyncio_module.get_running_loop()
-    return found
+            return running()
+    return None
 
 
 def clock_here() -> Callable[[], float]:
