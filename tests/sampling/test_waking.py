@@ -8,12 +8,13 @@ import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Generator
+from types import ModuleType
 
 import pytest
 from patience import PATIENCE
 
 from turbotui.errors import InternalError
-from turbotui.sampling.collector import WakeUp, clock_here, run_alone, when_resting
+from turbotui.sampling.collector import WakeUp, clock_here, loop_here, run_alone, when_resting
 
 FAR = time.monotonic() + 1e6
 
@@ -106,6 +107,12 @@ def test_what_is_put_off_until_the_thread_rests_is_done_then_or_at_the_end() -> 
     thread.join()
     assert found == [True]
     assert [text.partition(":")[0] for text in done] == ["at once", "at the next rest", "at the end"]
+
+
+def test_asyncio_that_another_thread_imports_right_now_is_no_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "asyncio", ModuleType("asyncio"))  # as it stands there in the middle of it
+    assert loop_here() is None
+    assert alone(lambda: WakeUp().sleep_until(0.0)) is False
 
 
 def test_text_is_printed_without_asyncio() -> None:
