@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 from driving import dashboard, lines, table, text_of
@@ -86,7 +87,8 @@ async def test_the_map_says_that_its_cpu_is_offline_while_the_picture_is_paused(
 
 
 @pytest.mark.parametrize("seed", range(6))
-async def test_random_keys_while_cpus_come_and_go(seed: int) -> None:
+async def test_random_keys_while_cpus_come_and_go(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # P writes there
     chance = random.Random(seed)
     types = bool(seed % 2)
     topology = build_topology(*chance.choice([(1, 1, 1), (1, 4, 2), (2, 4, 2), (1, 20, 1)]), types=types)
