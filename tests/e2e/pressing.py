@@ -27,7 +27,8 @@ NEEDS_TMUX = pytest.mark.skipif(shutil.which("tmux") is None, reason="the packag
 
 _POLL = 0.02
 _SOON = 3.0  # seconds, until a screen that is not as it was is looked at anew
-_NAMES = {"question_mark": "?", "slash": "/", "backslash": "\\", "greater_than_sign": ">", "less_than_sign": "<",
+_NAMES = {"exclamation_mark": "!",
+          "question_mark": "?", "slash": "/", "backslash": "\\", "greater_than_sign": ">", "less_than_sign": "<",
           "asterisk": "*", "space": "Space", "enter": "Enter", "ctrl+j": "C-j", "plus": "+", "equals_sign": "=",
           "minus": "-", "underscore": "_", "tab": "Tab", "shift+tab": "BTab", "ctrl+p": "C-p", "ctrl+z": "C-z",
           "escape": "Escape", "ctrl+c": "C-c", "up": "Up", "down": "Down", "left": "Left", "right": "Right",
