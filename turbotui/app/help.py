@@ -22,6 +22,7 @@ from turbotui.widgets.cells import (
     MARK_OLD,
     MARK_PARTIAL,
     MARK_RED,
+    TOO_WIDE,
     UNKNOWN,
     StyleRole,
 )
@@ -38,6 +39,7 @@ MARKS: tuple[tuple[str, str], ...] = (
     (MARK_OLD, "Old: a CPU behind it did not answer in time; a longer interval (+) helps."),
     (MARK_PARTIAL, "Partial: a CPU inside this row did not answer."),
     (MARK_DISPUTED, "Disputed: another counter contradicts this one; e shows both."),
+    (TOO_WIDE, "Filled with it: a number too wide for its column; m, then up, makes that wider."),
     ("dim", "A core's or package's value, said again on its other CPUs."),
     ("coloured", "How much a value is of what is possible, in nine steps from cool and dim to warm and bright."),
     ("•", "Tagged, or lit by i: a task ran there."),
