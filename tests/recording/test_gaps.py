@@ -1,0 +1,52 @@
+"""Times of which there are no readings: a machine that slept, a clock that was set, in files and in the ring."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from made_frames import NOON, SECOND, frames_of, machine, snapshot, topology_of_cpus
+
+from turbotui import recording
+from turbotui.recording.recorder import Recorder
+
+TOPOLOGY = topology_of_cpus(range(2))
+HOUR = 3600 * SECOND
+
+
+def test_a_machine_that_slept_has_a_gap_and_no_clock_that_was_set(tmp_path: Path) -> None:
+    """CLOCK_MONOTONIC_RAW stands still meanwhile, the wall clock goes on, CLOCK_BOOTTIME knows for how long."""
+    slept = [0]
+    path = str(tmp_path / "slept.ttj")
+    recorder = Recorder(path, machine(TOPOLOGY), sync_seconds=0.0, suspended_ns=lambda: slept[0])
+    live = frames_of([snapshot(number, TOPOLOGY, wall_ns=NOON + number * SECOND + (HOUR if number >= 5 else 0))
+                      for number in range(10)])
+    for frame in live:
+        slept[0] = HOUR if frame.seq >= 5 else 0
+        recorder.take(frame)
+    recorder.close()
+    with recording.read(path) as journal:
+        found = list(journal.frames())
+        assert [(one.reason, one.seconds, one.wall_ns) for one in journal.gaps()] == [
+            ("suspend", 3600.0, NOON + 5 * SECOND + HOUR)]
+        assert [frame.seconds for frame in found[1:]] == [1.0] * 9, "rates are of the time in which it counted"
+        assert found[5].deltas("work") == live[5].deltas("work")
+        asleep = journal.frame_at(NOON + HOUR // 2)
+        assert asleep is not None
+        assert asleep.seq == 4, "a moment in the gap shows the last one before it"
+        assert journal.last_ns - journal.first_ns == HOUR + 9 * SECOND
+
+
+def test_a_clock_that_was_set_back_and_on_loses_nothing(tmp_path: Path) -> None:
+    path = str(tmp_path / "set.ttj")
+    recorder = Recorder(path, machine(TOPOLOGY), sync_seconds=0.0, suspended_ns=lambda: 0)
+    for frame in frames_of([
+        snapshot(number, TOPOLOGY, wall_ns=NOON + (number + {2: -100, 3: 50}.get(number // 5, 0)) * SECOND)
+        for number in range(20)
+    ]):
+        recorder.take(frame)
+    recorder.close()
+    with recording.read(path) as journal:
+        assert [(one.reason, one.seconds) for one in journal.gaps()] == [("clock", -100.0), ("clock", 150.0)]
+        assert [frame.seq for frame in journal.frames()] == list(range(20))
+        assert all(frame.seconds == 1.0 for frame in journal.frames() if frame.older is not None)
+        assert journal.check() == ()
