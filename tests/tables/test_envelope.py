@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
+import importlib
 import io
 import re
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 from jsontables import tables
 
 from turbotui.cli import main
+from turbotui.features import COMMANDS
 from turbotui.features.why.verb import FOUND
 from turbotui.tables.formats import FORMATS, NAMES
 
@@ -36,6 +39,11 @@ VERBS: dict[str, tuple[str, ...]] = {
     "nvidia_scf_pmu": ("uncore", "-i", "0.05", "-n", "1", "--machine", "grace-2s"),
 }
 """The first table of each verb, and a command line that writes it."""
+_ELSEWHERE = {
+    "diff": "tests/features/diff/test_diff_command.py",
+    "export": "tests/features/export/test_export_command.py",
+}
+"""Verbs of recordings that write JSON, and the tests that check theirs against the schema."""
 _RESERVED = {"row", "values", "why", "disputed", "estimated", "partial", "time", "seconds", "machine", "kind"}
 
 
@@ -48,6 +56,25 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def _written(verb: str, name: str, capsys: pytest.CaptureFixture[str]) -> str:
     assert main([*VERBS[verb], "--format", name]) in (0, FOUND)
     return capsys.readouterr().out
+
+
+def _writes_json(parser: argparse.ArgumentParser) -> bool:
+    """Whether --format takes "json", in a verb or in a word below it."""
+    below = [action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    return (any("--format" in action.option_strings and "json" in (action.choices or ()) for action in parser._actions)
+            or any(_writes_json(one) for parsers in below for one in parsers.values()))
+
+
+def test_every_verb_that_writes_json_is_checked() -> None:
+    found = {"stat"}  # it reads its words itself
+    for command in COMMANDS:
+        parser = argparse.ArgumentParser()
+        if not command.reads_words:
+            importlib.import_module(command.module).add_arguments(parser)
+        if _writes_json(parser):
+            found.add(command.name)
+    assert found == {words[0] for words in VERBS.values()} | _ELSEWHERE.keys()
+    assert all("jsontables" in Path(name).read_text(encoding="utf-8") for name in _ELSEWHERE.values())
 
 
 @pytest.mark.parametrize("verb", VERBS)
