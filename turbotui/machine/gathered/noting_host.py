@@ -7,12 +7,13 @@ import os
 import re
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from turbotui import __version__
 from turbotui.dataclass import dataclass
+from turbotui.machine.delegating_host import DelegatingHost
 from turbotui.machine.gathered.model import Answer, Gathered, OpenAttempt
-from turbotui.machine.host import Host, HostError, HostKind, PerfAttr, Privileges, TimeStamped
+from turbotui.machine.host import Host, HostError, PerfAttr
 from turbotui.untrusted import original
 
 _DEVICE = re.compile(r"/dev/")
@@ -26,14 +27,17 @@ class _OpenCounter:
     events: list[PerfAttr]
 
 
-class NotingHost:
+class NotingHost(DelegatingHost):
     """Another host, of which every reading is noted, the refused ones with their errno.
 
     Of several readings of one thing the last successful one counts. Any thread may read.
+
+    Two are not noted: what counters hold, for only their increase means anything, and the TSC, for it is of whatever
+    CPU the calling thread is on.
     """
 
     def __init__(self, host: Host) -> None:
-        self._host = host
+        super().__init__(host)
         self._lock = threading.Lock()
         self._texts: dict[str, str] = {}
         self._folders: dict[str, tuple[str, ...]] = {}
@@ -78,31 +82,6 @@ class NotingHost:
                 words=words,
                 counters=dict(self._counters),
             )
-
-    @property
-    def kind(self) -> HostKind:
-        """Same as of the host whose readings are noted."""
-        return self._host.kind
-
-    @property
-    def name(self) -> str:
-        """Same as of the host whose readings are noted."""
-        return self._host.name
-
-    @property
-    def pins(self) -> bool:
-        """Same as of the host whose readings are noted."""
-        return self._host.pins
-
-    def read_tsc(self) -> int:
-        """See `TimeStamped.read_tsc`; not noted, for it is of whatever CPU the calling thread is on.
-
-        Raises:
-            HostError: also ENOSYS where the host executes nothing.
-        """
-        if not isinstance(self._host, TimeStamped):
-            raise HostError(errno.ENOSYS, "rdtsc")
-        return self._host.read_tsc()
 
     def read_text(self, path: str) -> str:
         """See `Host.read_text`."""
@@ -175,36 +154,12 @@ class NotingHost:
             self._open_counters[descriptor] = _OpenCounter(group, [attr])
         return descriptor
 
-    def read_counter(self, descriptor: int, size: int) -> bytes:
-        """See `Host.read_counter`; what counters hold is not noted, for only their increase means anything."""
-        return self._host.read_counter(descriptor, size)
-
     def close(self, descriptor: int) -> None:
         """See `Host.close`."""
         with self._lock:  # before it is closed: another thread may be given the number at once
             self._paths.pop(descriptor, None)
             self._open_counters.pop(descriptor, None)
         self._host.close(descriptor)
-
-    def pin_this_thread(self, cpus: Sequence[int]) -> None:
-        """See `Host.pin_this_thread`."""
-        self._host.pin_this_thread(cpus)
-
-    def usable_cpus(self) -> frozenset[int] | None:
-        """See `Host.usable_cpus`."""
-        return self._host.usable_cpus()
-
-    def privileges(self) -> Privileges:
-        """See `Host.privileges`."""
-        return self._host.privileges()
-
-    def now_ns(self) -> int:
-        """See `Host.now_ns`."""
-        return self._host.now_ns()
-
-    def wall_ns(self) -> int:
-        """See `Host.wall_ns`."""
-        return self._host.wall_ns()
 
     def _opened(self, path: str, opening: Callable[[], int]) -> int:
         try:
