@@ -56,8 +56,10 @@ class Feature:
         name: the folder's name.
         commands: the feature's verbs, in the order of --help.
         screens: the feature's screens.
+        memory: module of the class `MemoryWatch`, which says what memory moves of what it can; "" for none.
     """
 
     name: str
     commands: tuple[Command, ...] = ()
     screens: tuple[ScreenSpec, ...] = ()
+    memory: str = ""

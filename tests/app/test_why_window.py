@@ -92,3 +92,15 @@ async def test_a_moment_of_the_past_is_judged_by_what_led_to_it() -> None:
         session.tick()
         await pilot.pause()
         assert text(app) == before
+
+
+async def test_memory_controllers_are_counted_while_somebody_asks_why() -> None:
+    async with asked("forest-1s+bandwidth") as (app, _pilot, session):
+        assert session.also, "no controller is read"
+        assert re.search(r"The memory of package 0 moves \d+ of .*GB/s", " ".join(text(app).split()))
+
+
+async def test_where_no_controller_can_be_read_bandwidth_is_among_what_could_not_be_judged() -> None:
+    async with asked("guest+calm") as (app, _pilot, session):
+        assert not session.also
+        assert "could not be judged: memory controllers" in " ".join(text(app).split())

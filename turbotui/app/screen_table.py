@@ -3,19 +3,42 @@
 from __future__ import annotations
 
 import importlib
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, Protocol
 
 from turbotui.app.actions import Where
 from turbotui.app.base import WatchScreen
 from turbotui.app.watch import Watch
+from turbotui.diagnosis.rules import MemoryShare, NoFinding
 from turbotui.errors import UsageError
 from turbotui.feature import ScreenSpec
 from turbotui.features import FEATURES
+from turbotui.machine.machine import Machine
+from turbotui.quantities.signals import SignalId
+from turbotui.sampling.frame import Frame
+from turbotui.sources.source import Source
 
 SCREENS: Final[tuple[ScreenSpec, ...]] = tuple(
     sorted((screen for feature in FEATURES for screen in feature.screens), key=lambda screen: screen.number)
 )
 """Every screen there is."""
+
+
+class CountsMemory(Protocol):
+    """Counts what memory controllers move, beside the columns."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether there is something to count."""
+
+    def sources(self) -> Sequence[Source]:
+        """What is read beside the columns."""
+
+    def signals(self) -> frozenset[SignalId]:
+        """The signals of these sources."""
+
+    def share(self, frame: Frame) -> MemoryShare | NoFinding:
+        """What the memory of the fullest package moved in an interval."""
 
 
 def where_keys_of(spec: ScreenSpec) -> Where:
@@ -34,6 +57,15 @@ def screen_named(name: str) -> str:
         if wanted in {spec.id, spec.number, spec.word.lower()}:
             return spec.id
     raise UsageError(f'no screen is called "{name}"; there are {", ".join(spec.id for spec in SCREENS)}')
+
+
+def watch_memory(machine: Machine) -> CountsMemory | None:
+    """What says how much memory moves of what it can; None where no feature does. It reads files: on a thread."""
+    module = next((feature.memory for feature in FEATURES if feature.memory), "")
+    if not module:
+        return None
+    made: CountsMemory = importlib.import_module(module).MemoryWatch(machine)
+    return made
 
 
 def build_screen(spec: ScreenSpec, watch: Watch) -> WatchScreen:

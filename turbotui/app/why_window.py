@@ -10,6 +10,7 @@ from typing import ClassVar, Final
 from textual.binding import Binding, BindingType
 
 from turbotui.app.list_window import MenuWindow
+from turbotui.app.screen_table import watch_memory
 from turbotui.app.watch import Watch
 from turbotui.app.watched import FarSession
 from turbotui.diagnosis.diagnosis import MachineDiagnosis
@@ -52,6 +53,7 @@ class WhyWindow(MenuWindow[str]):
         self._diagnosis = MachineDiagnosis(watch.session.catalog, watch.rules)
         self._looks: Looks | None = None
         self._work: list[asyncio.Task[None]] = []
+        self._looking: asyncio.Task[None] | None = None
         self._is_filled = False
 
     @property
@@ -82,9 +84,20 @@ class WhyWindow(MenuWindow[str]):
     def on_mount(self) -> None:
         """Judge the minute before, and look at tasks."""
         loop = asyncio.get_running_loop()
-        self._work = [loop.create_task(self._fill())]
+        self._work = [loop.create_task(self._fill()), loop.create_task(self._watch_memory())]
         self._look()
         self._show()
+
+    async def _watch_memory(self) -> None:
+        """Have memory controllers counted from now on, where they can be; as columns are, for a while longer."""
+        watch = self._watch
+        if watch.held or watch.in_past or watch.player is not None or isinstance(watch.session, FarSession):
+            return
+        memory = await asyncio.to_thread(watch_memory, watch.session.machine)
+        if memory is not None:
+            self._diagnosis.memory = memory.share
+            if memory.counts:
+                watch.read_also(self, memory.sources(), memory.signals())
 
     def on_unmount(self) -> None:
         """End what goes on beside the window."""
@@ -108,8 +121,9 @@ class WhyWindow(MenuWindow[str]):
         if watch.in_past or watch.player is not None or isinstance(watch.session, FarSession):
             return
         self._work = [task for task in self._work if not task.done()]
-        if len(self._work) < (1 if self._is_filled else 2):
-            self._work.append(asyncio.get_running_loop().create_task(self._look_beside()))
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.get_running_loop().create_task(self._look_beside())
+            self._work.append(self._looking)
 
     async def _look_beside(self) -> None:
         seen, self._looks = await asyncio.to_thread(_looked, self._looks, self._make_looks)

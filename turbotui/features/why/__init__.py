@@ -8,4 +8,5 @@ FEATURE = Feature(
         Command("why", "turbotui.features.why.verb", "why the machine is slow: causes by the work they take, who, and "
                 "what to do"),
     ),
+    memory="turbotui.features.why.memory",
 )

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, Final
 
 from turbotui.dataclass import dataclass
 from turbotui.diagnosis.diagnosis import MachineDiagnosis
 from turbotui.diagnosis.findings import Finding
 from turbotui.diagnosis.looks import Looks
-from turbotui.diagnosis.rules import MemoryShare, NoFinding
-from turbotui.features.roofline.dram import Dram, dram_of
-from turbotui.features.roofline.traffic import MemoryTraffic
+from turbotui.features.why.memory import MemoryWatch
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine
 from turbotui.quantities.moments import parse_span
-from turbotui.quantities.scope import Scope
-from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampled import frames_of
 from turbotui.sampling.selection import why_absent
 from turbotui.sampling.session import Session
@@ -64,9 +59,9 @@ def watch_machine(machine: Machine, intervals: int, seconds: float) -> WhyReport
     topology, capabilities = machine.topology, session.capabilities
     session.want(column.id for column in diagnosis.wanted(
         lambda column: why_absent(column, capabilities, topology) is None))
-    memory = MemoryTraffic(machine)
+    memory = MemoryWatch(machine)
     session.read_also(memory.sources(), memory.signals())
-    diagnosis.memory = functools.partial(_memory_share, memory, dram_of(machine))
+    diagnosis.memory = memory.share
     looks = Looks(machine.host)
     wall_ns, watched = 0, 0.0
     for frame in frames_of(session, intervals):
@@ -74,15 +69,6 @@ def watch_machine(machine: Machine, intervals: int, seconds: float) -> WhyReport
         diagnosis.push(frame)
         wall_ns, watched = frame.newer.wall_ns, watched + (frame.seconds or 0.0)
     return _report(diagnosis, looks, wall_ns, watched)
-
-
-def _memory_share(traffic: MemoryTraffic, dram: Dram, frame: Frame) -> MemoryShare | NoFinding:
-    """What the memory of the fullest package moved, of its share of the machine's peak."""
-    found = traffic.read(frame)
-    if not found or dram.rate is None:
-        return NoFinding.UNKNOWN
-    row = max(found, key=lambda one: found[one])
-    return MemoryShare(row, found[row], dram.rate / len(frame.rows(Scope.PACKAGE)), dram.at_most)
 
 
 def read_recording(journal: Journal, intervals: int, begin: str = "", end: str = "") -> WhyReport:
@@ -104,10 +90,9 @@ def read_recording(journal: Journal, intervals: int, begin: str = "", end: str =
     if not (begin or end) and len(clocks) > intervals:
         start_ns = clocks[-intervals]
     diagnosis = MachineDiagnosis(journal.catalog, kept=max(intervals, len(clocks)))
-    machine = journal.machine
-    memory = MemoryTraffic(machine, journal.definitions())
-    if memory.document:
-        diagnosis.memory = functools.partial(_memory_share, memory, dram_of(machine))
+    memory = MemoryWatch(journal.machine, journal.definitions())
+    if memory.counts:
+        diagnosis.memory = memory.share
     wall_ns, watched = last, 0.0
     for frame in journal.frames(start_ns, end_ns):
         diagnosis.push(frame)

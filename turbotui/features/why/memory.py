@@ -1,0 +1,49 @@
+"""What memory moves of what it can, for the rule on bandwidth: counted by memory controllers while somebody asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from turbotui.diagnosis.rules import MemoryShare, NoFinding
+from turbotui.features.roofline.dram import dram_of
+from turbotui.features.roofline.traffic import MemoryTraffic
+from turbotui.machine.machine import Machine
+from turbotui.quantities.definition import Definition
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import SignalId
+from turbotui.sampling.frame import Frame
+from turbotui.sources.uncore import UncoreSource
+
+
+class MemoryWatch:
+    """The memory controllers of a machine, and the peak by its sheet. Making one reads files, and opens nothing.
+
+    Args:
+        machine: real, simulated or recorded.
+        definitions: of what a recording has counted beside its catalog; None: the machine counts now.
+    """
+
+    def __init__(self, machine: Machine, definitions: Iterable[Definition] | None = None) -> None:
+        self._traffic = MemoryTraffic(machine, definitions)
+        self._dram = dram_of(machine)
+
+    @property
+    def counts(self) -> bool:
+        """Whether there are controllers whose traffic is known."""
+        return bool(self._traffic.document)
+
+    def sources(self) -> Sequence[UncoreSource]:
+        """The sources that are read beside the columns'."""
+        return self._traffic.sources()
+
+    def signals(self) -> frozenset[SignalId]:
+        """The signals of these sources."""
+        return self._traffic.signals()
+
+    def share(self, frame: Frame) -> MemoryShare | NoFinding:
+        """What the memory of the fullest package moved, of its share of the machine's peak."""
+        found = self._traffic.read(frame)
+        if not found or self._dram.rate is None:
+            return NoFinding.UNKNOWN
+        row = max(found, key=lambda one: found[one])
+        return MemoryShare(row, found[row], self._dram.rate / len(frame.rows(Scope.PACKAGE)), self._dram.at_most)
