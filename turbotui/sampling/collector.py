@@ -96,8 +96,8 @@ class WakeUp:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._requested = False
         self._sleeping: asyncio.Future[None] | None = None
-        self._bell = threading.Lock()  # free once it was rung
-        self._bell.acquire()
+        self._wake_up = threading.Lock()  # free once somebody wakes it
+        self._wake_up.acquire()
 
     def request(self) -> None:
         """Wake the coroutine that sleeps here, or the next one that would. From any thread."""
@@ -106,7 +106,7 @@ class WakeUp:
             if self._loop is not None:
                 self._loop.call_soon_threadsafe(self._wake)
             else:
-                self._bell.release()
+                self._wake_up.release()
 
     @property
     def requested(self) -> bool:
@@ -137,7 +137,7 @@ class WakeUp:
         _here.rests = True
         _here.rest()
         while not self._requested and (left := when - time.monotonic()) > 0:
-            self._bell.acquire(timeout=min(left, threading.TIMEOUT_MAX))
+            self._wake_up.acquire(timeout=min(left, threading.TIMEOUT_MAX))
 
     def _wake(self) -> None:
         if self._sleeping is not None and not self._sleeping.done():
