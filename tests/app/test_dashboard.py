@@ -221,7 +221,7 @@ async def test_a_filter_that_no_row_passes_says_so() -> None:
     async with dashboard(FakeSession()) as (app, pilot):
         await pilot.press("backslash", *"Busy%>100", "enter")
         await pilot.pause()
-        assert "no row passes the filter Busy%>100" in text_of(app, "status")
+        assert "No row passes the filter Busy%>100" in text_of(app, "status")
 
 
 async def test_a_filter_on_a_hidden_column_has_it_read() -> None:
@@ -309,7 +309,7 @@ async def test_the_sum_of_tags_is_read_out_and_not_explained() -> None:
         await pilot.press("e")
         await pilot.pause()
         assert not isinstance(app.screen, Explain)
-        assert "the sum of 1 tagged rows is explained by the rows" in text_of(app, "status")
+        assert "The sum of 1 tagged rows is explained by the rows" in text_of(app, "status")
 
 
 async def test_the_cursor_follows_the_hottest_until_a_person_moves_it() -> None:

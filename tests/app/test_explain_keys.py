@@ -29,11 +29,11 @@ async def test_a_told_target_is_flagged_until_it_is_taken_back() -> None:
         await pilot.press("D", "9", "5", "enter")
         await pilot.pause()
         assert told(session) == 95
-        assert "TCC 95 °C" in text_of(app, "status")
+        assert "SLOWS DOWN AT 95 °C (TCC)" in text_of(app, "status")
         await pilot.press("D", "ctrl+u", "enter")
         await pilot.pause()
         assert told(session) is None
-        assert "TCC" not in text_of(app, "status").replace("TCC target", "")
+        assert "TCC" not in text_of(app, "status")
 
 
 async def test_a_target_that_is_no_temperature_changes_nothing() -> None:
@@ -114,7 +114,7 @@ async def test_nothing_can_be_compared_before_the_first_interval_is_over() -> No
         await pilot.press("b")
         await pilot.pause()
         assert app.watched.mark is None
-        assert "nothing to compare with yet" in text_of(app, "status")
+        assert "Nothing to compare with yet" in text_of(app, "status")
 
 
 @given(st.floats(-1e9, 1e9), st.integers(0, 3), st.integers(4, 9))

@@ -71,13 +71,13 @@ async def test_a_key_records_until_it_is_pressed_again(recorded: Recording, tmp_
         await pilot.pause()
         await pilot.press("enter")
         await pilot.pause()
-        assert "recording to" in text_of(app, "status")
+        assert "Recording to" in text_of(app, "status")
         for _ in range(4):
             session.tick()
             await pilot.pause()
         assert "● REC" in text_of(app, "status")
         await pilot.press("M", "ctrl+r")
-        assert "recorded" in text_of(app, "status")
+        assert "Recorded" in text_of(app, "status")
         session.tick()
         await pilot.pause()
     [path] = tmp_path.iterdir()  # noqa: ASYNC240 - nothing else runs any more
@@ -103,7 +103,7 @@ def test_two_recorders_of_one_file_are_refused(recorded: Recording, tmp_path: Pa
     first = LiveRecorder(path, recorded.machine)
     with pytest.raises(RecordingError):
         LiveRecorder(path, recorded.machine)
-    assert "recorded" in first.stop()
+    assert "Recorded" in first.stop()
     assert first.flag == ""
 
 

@@ -105,7 +105,7 @@ class TestKeys:
             await pilot.press("escape", "g")
             assert isinstance(app.screen, Graph)
             await pilot.press("escape", "escape")
-            assert text_of(app, "status").startswith(" arrows choose a number")
+            assert text_of(app, "status").startswith(" Arrows choose a number")
 
     async def test_enter_opens_the_cpu_in_the_table(self, machines: dict[str, Recording]) -> None:
         async with dashboard(ReplayedSession(machines["sapphire-2s"]), screen="overview") as (app, pilot):

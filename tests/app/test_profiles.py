@@ -113,7 +113,7 @@ async def test_s_saves_what_is_seen(home: Path) -> None:
         await pilot.press(*"night", "enter")
         await pilot.pause()
         view = table(app).view
-        assert f"saved as {home}/night.toml" in text_of(app, "status")
+        assert f"Saved as {home}/night.toml" in text_of(app, "status")
         theme = app.theme
         shown = tuple(column.id for column in app.watched.columns)
     saved = in_home(home).load("night")

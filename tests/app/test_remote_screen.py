@@ -49,7 +49,7 @@ async def test_the_interval_is_not_ours() -> None:
     session = FakeFarSession()
     async with dashboard(session) as (app, pilot):
         await pilot.press("+")
-        assert "the interval is the collector's" in text_of(app, "status")
+        assert "The interval is the collector's" in text_of(app, "status")
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120])

@@ -73,7 +73,7 @@ async def test_joules_take_the_place_of_watts_and_back() -> None:
         await pilot.pause()
         assert "Pkg_J" in lines(app)[0]
         assert "PkgWatt" not in lines(app)[0]
-        assert "energy in joules" in text_of(app, "status")
+        assert "Energy in joules" in text_of(app, "status")
         await pilot.press("J")
         await pilot.pause()
         assert "PkgWatt" in lines(app)[0]

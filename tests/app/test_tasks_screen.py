@@ -474,7 +474,7 @@ async def test_the_past_shows_the_tasks_of_its_moment_and_sampling_goes_on() -> 
         await found.press("comma")
         assert found.rows == shown[1]
         await found.press("t")
-        assert "the past is kept as it was shown" in text_of(found.app, "status")
+        assert "The past is kept as it was shown" in text_of(found.app, "status")
         await found.next()
         assert found.rows == shown[1], "the picture is held"
         await found.press("backspace")
@@ -495,7 +495,7 @@ async def test_a_moment_at_which_no_tasks_were_watched_says_so() -> None:
         found.app.watched.cursor = TimeCursor(FramesTimeline(frames))
         await found.press("7", "comma")
         assert found.rows == []
-        assert "no tasks of this moment" in text_of(found.app, "status")
+        assert "No tasks of this moment" in text_of(found.app, "status")
 
 
 def snapshot_of(rows: int) -> TaskSnapshot:

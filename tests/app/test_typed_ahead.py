@@ -67,7 +67,7 @@ async def test_a_key_behind_that_of_another_screen_is_for_that_screen() -> None:
     async with dashboard(FakeSession()) as (app, pilot):
         await type_at_once(app, pilot, "2t")
         assert isinstance(app.screen, TopologyScreen)
-        assert "the tree shows every level" in text_of(app, "status")
+        assert "The tree shows every level" in text_of(app, "status")
         assert app.screen.table.view.levels == table(app).view.levels
 
 

@@ -29,7 +29,7 @@ _TABLE = {
     "search_next": Promise(_cell("cpu 56"), first=("/", "cpu5", "Enter"), now=_cell("cpu 5")),
     "filter": Promise(r"filter Busy%>50: \d+ rows", typed=("Busy%>50",), undo=ESC),
     "save": Promise("save this view as", undo=ESC),
-    "joules": Promise("energy in joules", undo=("J",)),
+    "joules": Promise("Energy in joules", undo=("J",)),
     "add": Promise("a set of columns: ipc", undo=ESC),
     "spies": Promise("spies: event sets by CPU", undo=ESC),
     "explain": Promise("Δmperf", undo=ESC),
@@ -51,7 +51,7 @@ CPUS = Place("1", Where.TABLE, _SAPPHIRE, (160, 18), (
     **there_and_back("column_left", "column_right", _cell("cpu 0", "Bzy_MHz")),
     **there_and_back("sort_previous", "sort_next", "Package[▲▼]", ">", "<"),
     "reverse": Promise(r"(?m)^ +all │.*\n +1   63 │", undo=("I",)),
-    "group": Promise(r"▾ package 0 +│[\s\S]*grouped by package", undo=("t", "t", "t", "t")),
+    "group": Promise(r"▾ package 0 +│[\s\S]*Grouped by package", undo=("t", "t", "t", "t")),
     "fold_all": Promise(_ALL_FOLDED, first=("t",), now="▾ package 0", undo=("*", "t", "t", "t", "t")),
 })
 
@@ -65,8 +65,8 @@ TOPOLOGY = Place("2", Where.TABLE, _SAPPHIRE, (160, 18), (
     "sort_next": Promise("Avg_MHz[▲▼]", undo=("<", "S-Right")),
     "sort_previous": Promise(first=(">",), now="Avg_MHz[▲▼]", gone="[▲▼] ", undo=("S-Right",)),
     "reverse": Promise(r"whole machine .*\n ▾ package 1", undo=("I",)),
-    "point": Promise("go to the row of a CPU"),
-    "group": Promise("the tree shows every level"),
+    "point": Promise("Go to the row of a CPU"),
+    "group": Promise("The tree shows every level"),
     "fold_all": Promise(_ALL_FOLDED, undo=("*",)),
 })
 
@@ -82,10 +82,10 @@ MAP = Place("3", Where.MAP, _MANY, (160, 24), r"(?m)^ cpu 0 · .*· Busy% \d", {
     **moves(_cpu(r"([2-9]|1\d)"), _cpu("75")),
     **pages(_cpu("75"), _cpu("16"), _cpu("59"), keys=("map_back", "map_on")),
     **there_and_back("map_left", "map_right", _cpu("1")),
-    "sort_next": Promise("coloured by Bzy_MHz", undo=("<",)),
-    "sort_previous": Promise("coloured by Avg_MHz", undo=(">",)),
-    "column_left": Promise("coloured by Avg_MHz", undo=(">",)),
-    "column_right": Promise("coloured by Bzy_MHz", undo=("<",)),
+    "sort_next": Promise("Coloured by Bzy_MHz", undo=("<",)),
+    "sort_previous": Promise("Coloured by Avg_MHz", undo=(">",)),
+    "column_left": Promise("Coloured by Avg_MHz", undo=(">",)),
+    "column_right": Promise("Coloured by Bzy_MHz", undo=("<",)),
     "explain": Promise("Δmperf", undo=ESC),
     "point": Promise("only what ran on CPU 0", undo=ESC),
     "search": Promise(_cpu("62"), typed=("62",), undo=ESC),
@@ -232,7 +232,7 @@ def another_row(before: str, after: str) -> bool:
 _ROW = r"(?m)^ (\S+ · )?package \d core \d+(:| ·)"
 _POINT = r"(?m)^ (\S+ · )?package \d core \d+(: AI| · )"
 _BUSIEST = ("t",) * 5  # around through all levels
-ROOFLINE = Place("6", Where.ROOFLINE, ("sapphire-2s",), (160, 36), r"(?m)^ past: of the point under the cursor", {
+ROOFLINE = Place("6", Where.ROOFLINE, ("sapphire-2s",), (160, 36), r"(?m)^ Past: of the point under the cursor", {
     **_MENU, **_GRAPH,
     "columns": Promise("type to search", undo=ESC),
     "arrange": Promise("← → move", undo=ESC),
@@ -251,10 +251,10 @@ ROOFLINE = Place("6", Where.ROOFLINE, ("sapphire-2s",), (160, 36), r"(?m)^ past:
     "page_up": Promise(compared=another_row, first=("End",), now=_ROW, undo=_BUSIEST),
     "last": Promise(compared=another_row, undo=_BUSIEST),
     "first": Promise(compared=another_row, first=("End",), now=_ROW, undo=_BUSIEST),
-    "roof_rows": Promise("points: packages", undo=("t", "t", "t", "t")),
-    "roof_trail": Promise("(?m)^ past: of all points", undo=("v", "v")),
-    "roof_width": Promise("bytes of an access: width of the precisions", undo=("w", "w", "w", "w", "w")),
-    "roof_roofs": Promise("roofs: theory", undo=("R",)),
+    "roof_rows": Promise("Points: packages", undo=("t", "t", "t", "t")),
+    "roof_trail": Promise("(?m)^ Past: of all points", undo=("v", "v")),
+    "roof_width": Promise("Bytes of an access: width of the precisions", undo=("w", "w", "w", "w", "w")),
+    "roof_roofs": Promise("Roofs: theory", undo=("R",)),
     "roof_nearer": Promise(compared=nearer, typed=("]", "]"), undo=("A",)),
     "roof_further": Promise(compared=further, typed=("[", "["), undo=("A",)),
     "roof_whole": Promise(gone="outside the axes", undo=("A",)),
@@ -270,8 +270,8 @@ ROOFLINE = Place("6", Where.ROOFLINE, ("sapphire-2s",), (160, 36), r"(?m)^ past:
     "roof_pan_right": Promise(compared=to_the_left, undo=("A",)),
     "roof_pan_up": Promise(compared=lower, undo=("A",)),
     "roof_pan_down": Promise(compared=higher, undo=("A",)),
-    "roof_svg": Promise(r"(?m)^ saved \S+\.svg"),
-    "roof_csv": Promise(r"(?m)^ saved \S+\.csv"),
+    "roof_svg": Promise(r"(?m)^ Saved \S+\.svg"),
+    "roof_csv": Promise(r"(?m)^ Saved \S+\.csv"),
 }, calm=("v", "v", "v"), ready=r"DRAM [\d.]+ [\s\S]* AI +~?0\.[12][\s\S]*◉[\s\S]* outside the axes")
 """A machine on which something of every kind is going on at any time, so that points are far apart."""
 
@@ -316,13 +316,13 @@ TASKS = Place("7", Where.TASKS, _MANY, (160, 18), r"watching everything · .* th
     "acts": Promise(r"turbotui runs nothing", undo=ESC),
     "point": Promise(r"ran there: Esc returns", undo=ESC),
     "watch": Promise("(?m)^ watch all .*Enter: watch$", undo=ESC),
-    "start_stop": Promise("stopped: every counter is closed", undo=("s",)),
+    "start_stop": Promise("Stopped: every counter is closed", undo=("s",)),
     "rows": Promise(r"\d processes ran", undo=("t", "t", "t", "t")),
     "fold_all": Promise(r"▸ systemd Σ", first=("t", "t"), now=r"▾ systemd", undo=("*", "t", "t", "t")),
     "timeline": Promise(r"\|-10 s", undo=("v",)),
     "explain": Promise(r"· PID \d+ · TID \d+ · [\d.]+ % ─", undo=ESC),
-    "window_longer": Promise("timeline of 20 s", undo=("[",)),
-    "window_shorter": Promise("timeline of 5 s", undo=("]",)),
+    "window_longer": Promise("Timeline of 20 s", undo=("[",)),
+    "window_shorter": Promise("Timeline of 5 s", undo=("]",)),
     **moves(_task("1"), _BOTTOM), **pages(_BOTTOM, _BOTTOM, ""),
     "page_up": Promise(compared=_paged_up, first=("End",), now=_BOTTOM),
 }, exact=False)
@@ -361,7 +361,7 @@ GROUPS = Place("u", Where.GROUPS, _SAPPHIRE, (160, 24), _group("/") + r" [\d.,]+
 # Overview
 
 _BUSY_0 = _cell("cpu 0")
-_NO_CURSOR = r"(?m)^ arrows choose a number"
+_NO_CURSOR = r"(?m)^ Arrows choose a number"
 OVERVIEW = Place("0", Where.OVERVIEW, _SAPPHIRE, (160, 36), _NO_CURSOR, {
     **_GRAPH,
     "explain": Promise("Δmperf", undo=ESC),

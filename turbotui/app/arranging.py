@@ -96,7 +96,7 @@ class ArrangedTable(WatchScreen, Generic[F, C, K]):
         """Move the column under the cursor, and change its width, with the next keys."""
         cell = self._table.selected
         if cell is None or not self._table.headings:
-            self.notice("no column is under the cursor")
+            self.notice("No column is under the cursor")
             return
         self._table.select_column(cell[0])
         self.app.push_screen(ArrangeKeys(self, cell[0]))

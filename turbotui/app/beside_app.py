@@ -48,7 +48,7 @@ class BesideApp(FramesApp):
             return True
         if self._base is not None:
             self._base.show_summary()
-        self._say(f"the command has {command.state}: q leaves with its report")
+        self._say(f"The command has {command.state}: q leaves with its report")
         return False
 
     async def action_quit(self) -> None:
@@ -83,7 +83,7 @@ class BesideApp(FramesApp):
         """Show what the command wrote."""
         command = self.watched.beside
         if command is None:
-            self._say("no command runs beside: turbotui -- COMMAND starts one")
+            self._say("No command runs beside: turbotui -- COMMAND starts one")
             return
         from turbotui.app.output_window import OutputWindow  # noqa: PLC0415 - as above
 

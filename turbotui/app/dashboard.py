@@ -354,18 +354,18 @@ class TurbotuiApp(HandsApp, TourApp):
             self.step_speed(self.watched.player, by)
             return
         if isinstance(self.session, FarSession):
-            self._say("the interval is the collector's: turbotui collect --interval")
+            self._say("The interval is the collector's: turbotui collect --interval")
             return
         seconds = self.watched.step_interval(by)
         if self._base is not None:
             self._base.show_columns()
-            self._base.notice(f"interval {seconds:g} s")
+            self._base.notice(f"Interval {seconds:g} s")
 
     def action_reset(self) -> None:
         """Start least, greatest and mean values anew."""
         self.watched.history.reset()
         if self._base is not None:
-            self._base.notice("least, greatest and mean start anew")
+            self._base.notice("Least, greatest and mean start anew")
 
     def action_tcc(self) -> None:
         """Ask for the temperature that readouts count down from."""

@@ -174,7 +174,7 @@ class FramesApp(App[int]):
         """The moments that can be shown; says so on the status line where there are none."""
         cursor = self.watched.cursor
         if cursor is None or len(cursor.timeline.times) < 2:
-            self._say("no past yet: two intervals are needed")
+            self._say("No past yet: two intervals are needed")
             return None
         return cursor
 
@@ -238,7 +238,7 @@ class FramesApp(App[int]):
         """Ask for a file and record to it from now on; or end the recording."""
         watch = self.watched
         if watch.player is not None:
-            self._say("this is a recording already")
+            self._say("This is a recording already")
         elif watch.recorder is not None:
             recorder, watch.recorder = watch.recorder, None
             self._say(recorder.stop())
@@ -260,7 +260,7 @@ class FramesApp(App[int]):
         except RecordingError as error:
             self._say(str(error))
         else:
-            self._say(f"recording to {path.strip()} until Ctrl+R is pressed again")
+            self._say(f"Recording to {path.strip()} until Ctrl+R is pressed again")
 
     async def _search(self, cursor: TimeCursor, by: int) -> None:
         """Search the past in a task beside keys and frames."""
@@ -268,7 +268,7 @@ class FramesApp(App[int]):
         for found in cursor.search(by):
             looked += 1
             if found is None and time.monotonic() - began > _PART:
-                self._say(f"looking {'on' if by > 0 else 'back'}: {looked:,} moments")
+                self._say(f"Looking {'on' if by > 0 else 'back'}: {looked:,} moments")
                 await asyncio.sleep(0)
                 began = time.monotonic()
         if isinstance(found, Found):
@@ -277,7 +277,7 @@ class FramesApp(App[int]):
             self._say(found.text)
         else:
             wanted = "" if cursor.condition is None else f" where {cursor.condition.text}"
-            self._say(f"nothing {'later' if by > 0 else 'earlier'}{wanted}: {looked:,} moments were looked at")
+            self._say(f"Nothing {'later' if by > 0 else 'earlier'}{wanted}: {looked:,} moments were looked at")
 
     # Playing
 
@@ -336,7 +336,7 @@ class FramesApp(App[int]):
             self._pending = None
             watch.history = watch.live_history
         elif frame is None:
-            self._say("this moment cannot be shown: its record is damaged, or no longer there")
+            self._say("This moment cannot be shown: its record is damaged, or no longer there")
             return
         else:
             before, watch.frame = watch.frame, frame

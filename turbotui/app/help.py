@@ -57,7 +57,7 @@ STATES: tuple[tuple[str, str], ...] = (
     ("● REC", "A recording is written; ctrl+r ends it. NOT RECORDING: it cannot be written any more."),
     ("LATE", "CPUs did not answer in time, and their numbers are old; a longer interval (+) helps."),
     ("filter", "Rows that do not pass the filter are hidden; \\ changes it."),
-    ("TCC … BY HAND", "Temperatures count down from what D was told: where the thermal control circuit slows it down."),
+    ("TCC … BY HAND", "Temperatures count down from what D was told, where the processor slows itself down."),
     ("own", "What turbotui itself takes: of one CPU, of memory, and of time to read everything once."),
     ("#", "The number of the interval that is shown; the seconds before it are how long that was."),
 )

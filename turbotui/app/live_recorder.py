@@ -74,8 +74,8 @@ class LiveRecorder:
             size = 0 if self._recorder is None else self._recorder.size
             self._end()
         if self.failure:
-            return f"recording ended: {self.failure}"
-        return f"recorded {age(time.monotonic() - self._since)} in {self._path}, {size / 1e6:.1f} MB"
+            return f"Recording ended: {self.failure}"
+        return f"Recorded {age(time.monotonic() - self._since)} in {self._path}, {size / 1e6:.1f} MB"
 
     @property
     def flag(self) -> str:

@@ -99,7 +99,7 @@ class Picker(PickWindow):
             return
         column = self._watch.session.catalog.get(key)
         if column is None:
-            self.say("no column matches")
+            self.say("No column matches")
             return
         unit = f", {column.unit}" if column.unit else ""
         first = f"{column.id}: per {scope_word(column.scope)}{unit}"

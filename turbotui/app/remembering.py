@@ -77,4 +77,4 @@ def remember_view(watch: Watch, theme: str, screen: ScreenSpec) -> str:
     except TurbotuiError as error:
         return str(error)
     watch.remembered = frozenset(changed)
-    return f"remembered theme, interval, screen and columns in {path}"
+    return f"Remembered theme, interval, screen and columns in {path}"

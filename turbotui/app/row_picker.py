@@ -88,7 +88,7 @@ class RowPicker(PickWindow):
         """Say what the column under the cursor is."""
         column = self._current
         if column is None:
-            self.say("no column matches")
+            self.say("No column matches")
             return
         why = self._choosing.why_absent(column)
         unit = f", {column.unit}" if column.unit else ""

@@ -99,7 +99,7 @@ def name_prompt(profile: Callable[[], Profile], said: Callable[[str], None]) -> 
         if not text:
             return
         try:
-            said(f"saved as {profiles.save(text, profile())}; turbotui --profile {text} shows it")
+            said(f"Saved as {profiles.save(text, profile())}; turbotui --profile {text} shows it")
         except TurbotuiError as error:
             said(str(error))
 

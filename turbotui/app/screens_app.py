@@ -109,7 +109,7 @@ class ScreensApp(BesideApp):
         at = names.index(self.theme) if self.theme in names else -1
         self.theme = names[(at + 1) % len(names)]
         if self._base is not None:
-            self._base.notice(f"theme {self.theme}")
+            self._base.notice(f"Theme {self.theme}")
 
     def action_close(self) -> None:
         """Return from what `i` showed, or take away the cursor of the screen; Esc never quits."""

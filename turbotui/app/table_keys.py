@@ -98,10 +98,10 @@ class TableKeys(ArrangedTable[F, C, K], SearchScreen, Generic[F, C, K]):
         """The cell under the cursor in words."""
         cell, content = self._table.selected, self._table.content
         if content is None:
-            return "waiting for the first reading"
+            return "Waiting for the first reading"
         if cell is None:
             chosen = self._table.view.filter.text
-            return f"no row passes the filter {chosen}: \\ changes it" if chosen else "no cell is under the cursor"
+            return f"No row passes the filter {chosen}: \\ changes it" if chosen else "No cell is under the cursor"
         column, row = cell
         if row in self._table.view.sums:
             return f"{column.id} · sum of {len(self._table.view.tags)} tagged · {column.help}"
@@ -221,11 +221,11 @@ class TableKeys(ArrangedTable[F, C, K], SearchScreen, Generic[F, C, K]):
         """Compare with what is shown now, or show values again."""
         begin = self.marked is None
         if begin and (self.watch_state.frame is None or self.watch_state.frame.older is None):
-            self.notice("nothing to compare with yet: the first interval is not over")
+            self.notice("Nothing to compare with yet: the first interval is not over")
             return
         self.compare(begin=begin)
         self.show_mark()
-        self.notice("cells are differences from this moment on; b ends it" if begin else "values again")
+        self.notice("Cells are differences from this moment on; b ends it" if begin else "Values again")
 
     def copied(self) -> str:
         """See `WatchScreen.copied`."""
@@ -279,7 +279,7 @@ class TableKeys(ArrangedTable[F, C, K], SearchScreen, Generic[F, C, K]):
         cell = self._table.selected
         if cell is not None and cell[1] in self._table.view.sums:
             count = len(self._table.view.tags)
-            self.notice(f"the sum of {count} tagged rows is explained by the rows: go to one of them")
+            self.notice(f"The sum of {count} tagged rows is explained by the rows: go to one of them")
             return None
         return cell
 

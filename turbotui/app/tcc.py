@@ -35,7 +35,7 @@ def tcc_prompt(session: WatchedSession, told: Callable[[str], None]) -> tuple[Pr
         told(sentence)
 
     now = session.machine.tcc
-    word = "TCC target in °C, empty for the machine's own"
+    word = "°C at which the processor slows down (TCC target), empty for its own"
     return Prompt(word, "" if now is None else f"{now}", typed), done
 
 
@@ -44,7 +44,7 @@ def tcc_flag(session: WatchedSession) -> str:
     degrees = session.machine.tcc
     if degrees is None:
         return ""
-    return f"TCC {degrees} °C BY HAND" if _counts_down(session) else f"TCC {degrees} °C NOT USED"
+    return f"SLOWS DOWN AT {degrees} °C (TCC) {'BY HAND' if _counts_down(session) else 'NOT USED'}"
 
 
 def _tell_tcc(session: WatchedSession, text: str) -> str:
@@ -56,10 +56,10 @@ def _tell_tcc(session: WatchedSession, text: str) -> str:
     degrees = parse_celsius(text) if text.strip() else None
     session.tell_tcc(degrees)
     if degrees is None:
-        return "temperatures count down from the target that the machine tells"
+        return "Temperatures count down from the target that the machine tells"
     if not _counts_down(session):
-        return "no temperature here counts down from a target: sensors tell degrees themselves, and TCC is not used"
-    return f"temperatures count down from {degrees} °C, as you told"
+        return "No temperature here counts down from a target: sensors tell degrees themselves; yours is not used"
+    return f"Temperatures count down from {degrees} °C, as you told"
 
 
 def _counts_down(session: WatchedSession) -> bool:

@@ -129,7 +129,7 @@ def tj_max(machine: Machine, facts: Circumstances) -> Constant:
     if "dtherm" not in machine.model.flags:
         return Unavailable(Reason.NO_HARDWARE, "this CPU has no digital thermal sensor in registers")
     if machine.tcc is not None:
-        return Known(float(machine.tcc), "told by hand: TCC")
+        return Known(float(machine.tcc), "told by hand: where the processor slows down (TCC)")
     raw = read_msr(machine, _TEMPERATURE_TARGET, facts) if machine.platform.features.has_nhm_msrs else 0
     if isinstance(raw, Unavailable):
         if raw.reason not in (Reason.NO_HARDWARE, Reason.VIRTUALISED):

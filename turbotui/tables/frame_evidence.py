@@ -9,6 +9,7 @@ from typing import Final
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.formula_text import formula_of, unrounded
 from turbotui.quantities.scope import RowId, Scope
+from turbotui.quantities.signal_words import SIGNAL_WORDS
 from turbotui.quantities.signals import Behavior, Raw, Reduce, SignalId
 from turbotui.quantities.tables import CellEvidence
 from turbotui.quantities.traced import ReadingKind, TracedOperation, TracedReading, number_text, written
@@ -116,6 +117,8 @@ def _reading_lines(frame: Frame, column: CounterColumn, item: Evidence) -> Itera
     texts = {part.newer for part in item.parts}
     value = _value_text(item, texts.pop() if len(texts) == 1 else None)
     yield f"{item.label} = {value}"
+    if signal.id in SIGNAL_WORDS:
+        yield SIGNAL_WORDS[signal.id]
     origin = _origin(signal.origin, alone)
     where = f"{origin}, by {item.source}"
     if alone is None:

@@ -154,7 +154,7 @@ complete -c turbotui -n '__fish_seen_subcommand_from tasks' -s h -l help -d 'sho
 complete -c turbotui -n '__fish_seen_subcommand_from tasks' -l pid -r -d 'this process; may be given several times'
 complete -c turbotui -n '__fish_seen_subcommand_from tasks' -l cgroup -r -d 'the threads of a control group (cgroup2, or perf_event)'
 complete -c turbotui -n '__fish_seen_subcommand_from tasks' -l container -r -d 'the threads of a container or pod, by name or the beginning of its id (docker, podman, containerd, cri-o, Kubernetes, lxc)'
-complete -c turbotui -n '__fish_seen_subcommand_from tasks' -l all -d 'every thread, by watching whole CPUs (mode C)'
+complete -c turbotui -n '__fish_seen_subcommand_from tasks' -l all -d 'every thread, by watching whole CPUs instead of tasks'
 complete -c turbotui -n '__fish_seen_subcommand_from tasks' -l app -r -d 'several applications at once, each with a name and events of its own: NAME:pid=N[,N], NAME:cgroup=PATH, NAME:container=NAME, NAME:all or NAME:run=COMMAND, then :events=EVENT,EVENT; events stand last; may be given several times'
 complete -c turbotui -n '__fish_seen_subcommand_from tasks' -l machine -r -d 'a simulated machine'\''s tasks; every output says SIMULATED'
 complete -c turbotui -n '__fish_seen_subcommand_from tasks' -s i -l interval -r -d 'a table for every interval, not only at the end'

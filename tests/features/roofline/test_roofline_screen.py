@@ -253,7 +253,7 @@ async def test_picture_and_points_are_saved_beside_older_files(tmp_path: Path,
         for key in ("S", "S", "X"):
             await pilot.press(key)
             await pilot.pause()
-            assert "saved " in _text(app, "status")
+            assert "Saved " in _text(app, "status")
     _check_saved(tmp_path)
 
 

@@ -246,7 +246,7 @@ async def test_of_too_many_threads_the_longest_gone_are_forgotten_and_counted(
         await pilot.press("X")
         await pilot.pause()
         status = app.screen_stack[0].query_one("#status", SegmentLines).text
-    assert f"saved without {screen.view.forgotten} threads of long ago: " in status
+    assert f"Saved without {screen.view.forgotten} threads of long ago: " in status
 
 
 def _without(report: Report, *events: str) -> Report:

@@ -17,6 +17,7 @@ from turbotui.machine.machine import read_machine
 from turbotui.quantities.catalog import STATIC_COLUMNS, catalog_for
 from turbotui.quantities.columns import Column, CounterColumn
 from turbotui.quantities.formula_text import formula_of
+from turbotui.quantities.signal_words import legend
 from turbotui.quantities.tables import RowTable
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.capabilities import Capabilities, probe_sources
@@ -103,3 +104,7 @@ def _text(envelope: Envelope, listed: Sequence[_Listed]) -> Iterator[str]:
         mark = " " if one.absent is None else "-"
         yield f"{mark} {column.id:<{width}}  {column.scope.value:<8} {column.unit:<4} {formula_of(column)}"
         yield f"  {'':<{width}}  {column.help if one.absent is None else one.absent.sentence()}"
+    lines = tuple(legend(" ".join(formula_of(one.column) for one in listed)))
+    if lines:
+        yield "In formulas:"
+        yield from (f"  {line}" for line in lines)

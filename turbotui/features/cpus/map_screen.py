@@ -83,7 +83,7 @@ class MapScreen(SearchScreen):
         """The CPU under the cursor in full."""
         frame, cpu = self.watch_state.frame, self._map.cpu
         if frame is None or cpu is None:
-            return "waiting for the first reading"
+            return "Waiting for the first reading"
         row = cpu_row(cpu)
         topology = frame.topology
         if cpu not in topology.places:
@@ -110,7 +110,7 @@ class MapScreen(SearchScreen):
         self._column = column
         self.watch_state.want(self.wanted)
         self.show_frame()
-        self.notice(f"coloured by {column.id}: {column.help}")
+        self.notice(f"Coloured by {column.id}: {column.help}")
 
     def action_sort_step(self, by: int) -> None:
         """Colour by the next or previous column."""

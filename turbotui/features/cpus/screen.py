@@ -46,4 +46,4 @@ class TopologyScreen(TableScreen):
 
     def action_group(self) -> None:
         """Say that the tree has every level already."""
-        self.notice("the tree shows every level; → ← fold and unfold, * all")
+        self.notice("The tree shows every level; → ← fold and unfold, * all")

@@ -41,7 +41,7 @@ class TableScreen(TableBase):
         at = next((at for at, (_, levels) in enumerate(usable) if levels == view.levels), -1)
         word, levels = usable[(at + 1) % len(usable)]
         self._change(levels=levels, folded=frozenset())
-        self.notice("flat" if len(levels) == 1 else f"grouped by {word}")
+        self.notice("Flat" if len(levels) == 1 else f"Grouped by {word}")
 
     def action_fold_all(self) -> None:
         """Fold every group, or unfold all when some are folded."""
@@ -95,7 +95,7 @@ class TableScreen(TableBase):
         self._change(follow=follow)
         if self.watch_state.frame is not None:
             self._table.show_content(FrameContent(self.watch_state.frame))
-        self.notice(f"the cursor follows: {follow.value}")
+        self.notice(f"The cursor follows: {follow.value}")
 
     # Columns
 
@@ -108,7 +108,7 @@ class TableScreen(TableBase):
         """Swap columns of watts for those of joules, or back."""
         unit = self.watch_state.swap_joules()
         self.show_columns()
-        self.notice(f"energy in {unit}" if unit else "no visible column has both watts and joules")
+        self.notice(f"Energy in {unit}" if unit else "No visible column has both watts and joules")
 
     def action_add(self) -> None:
         """Open the form for counters by hand."""
@@ -123,7 +123,7 @@ class TableScreen(TableBase):
         """Open the form for event sets of single CPUs, beginning with the row under the cursor."""
         watch = self.watch_state
         if watch.spied_on is None:
-            self.notice("no spies can be sent here: frames come from elsewhere")
+            self.notice("No spies can be sent here: frames come from elsewhere")
             return
         self.app.push_screen(SpyForm(watch, self.show_columns, self._table.current))
 

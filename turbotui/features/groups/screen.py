@@ -79,9 +79,9 @@ class GroupsReady(Message, bubble=False):
 class RowsShown(Enum):
     """What stands in the table; the value is what a person is told."""
 
-    TREE = "control groups stand in their tree"
-    FLAT = "control groups stand one below the other, each with what is in it"
-    RESCTRL = "groups of resctrl: caches, memory bandwidth, energy of cores"
+    TREE = "Control groups stand in their tree"
+    FLAT = "Control groups stand one below the other, each with what is in it"
+    RESCTRL = "Groups of resctrl: caches, memory bandwidth, energy of cores"
 
 
 class GroupsScreen(RowTableScreen[GroupRow]):
@@ -298,8 +298,8 @@ class GroupsScreen(RowTableScreen[GroupRow]):
         if self.watch_state.in_past and self._played is None:
             first = self._past_groups.first_ns
             kept = "they were not read yet" if first is None else f"they are kept from {time_of_day(first)} on"
-            return f"no groups of this moment: groups are kept while this screen is shown, and {kept}"
-        return "waiting for the first reading of the groups" if why is None else why.sentence()
+            return f"No groups of this moment: groups are kept while this screen is shown, and {kept}"
+        return "Waiting for the first reading of the groups" if why is None else why.sentence()
 
     def _row(self) -> GroupRow | None:
         content = self._table.content
@@ -342,7 +342,7 @@ class GroupsScreen(RowTableScreen[GroupRow]):
         """Fold every group that has groups in it, or unfold all when some are folded."""
         content = self._table.content
         if not isinstance(content, GroupContent) or not content.tree:
-            self.notice("groups stand in no tree: t changes that")
+            self.notice("Groups stand in no tree: t changes that")
             return
         outer = frozenset(content.parents().values())
         if self._rows is RowsShown.TREE:
@@ -353,7 +353,7 @@ class GroupsScreen(RowTableScreen[GroupRow]):
         """Show command lines for the group under the cursor; one is copied, none is run."""
         row = self._row()
         if row is None:
-            self.notice("there is no group under the cursor")
+            self.notice("There is no group under the cursor")
             return
         from turbotui.app.acts_window import ActsWindow  # noqa: PLC0415 - only this key needs them
         from turbotui.features.groups.group_lines import group_lines, target_of  # noqa: PLC0415

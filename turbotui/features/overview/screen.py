@@ -153,11 +153,11 @@ class OverviewScreen(SearchScreen):
         """The number under the cursor, and what it is."""
         frame = self.watch_state.frame
         if frame is None:
-            return "waiting for the first reading"
+            return "Waiting for the first reading"
         if self._cursor is None and self._lit:
             return f"{self._lit.strip()} · found by /; Esc drops it"
         if self._cursor is None:
-            return "arrows choose a number: e explains it, g shows its past, Enter opens its CPU"
+            return "Arrows choose a number: e explains it, g shows its past, Enter opens its CPU"
         column, row = self._cursor
         value = frame.cell(column, row)
         why = frame.why(column, row) if value is None else None

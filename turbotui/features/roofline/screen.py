@@ -252,7 +252,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
     def readout(self) -> str:
         """The cell under the cursor, or the point: "cpu 17: AI 0.41 flop/B, 18.2 GF/s: 71 % of the L2 roof, …"."""
         if not self._definitions:
-            return "no floating-point counters here"
+            return "No floating-point counters here"
         point = self._view.under_cursor
         if point is None and not self._table.view.filter.text:
             past = "its events were not counted in this interval: they are while this screen is shown"
@@ -305,19 +305,19 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         word = self._view.next_level()
         self._threads.want(wanted=self._view.tasks)
         of_threads = ": each thread in a second of its own run time" if self._view.tasks else ""
-        self._shown(f"points: {word}{of_threads}", points=True)
+        self._shown(f"Points: {word}{of_threads}", points=True)
 
     def action_trail(self) -> None:
         """Draw the past of the point under the cursor, of all points, or none."""
-        self._shown(f"past: {self._view.next_trail()}")
+        self._shown(f"Past: {self._view.next_trail()}")
 
     def action_width(self) -> None:
         """Change how accesses become bytes."""
-        self._shown(f"bytes of an access: {self._view.next_sizing()}; the past is counted anew", points=True)
+        self._shown(f"Bytes of an access: {self._view.next_sizing()}; the past is counted anew", points=True)
 
     def action_roofs(self) -> None:
         """Swap measured roofs for theory, or back."""
-        self._shown(f"roofs: {self._view.swap_roofs()}", points=True)
+        self._shown(f"Roofs: {self._view.swap_roofs()}", points=True)
 
     def action_zoom(self, by: int) -> None:
         """Zoom in or out around the cursor."""
@@ -366,7 +366,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         """Save the picture."""
         plot = self._view.plot() if self._definitions else None
         if plot is None:
-            self.notice("there is no picture to save yet")
+            self.notice("There is no picture to save yet")
             return
         points = self._view.past if TRAILS[self._view.trail] == TRAILS[1] else self._view.points
         said = (f"roofs: {self._view.choice.source}", *(note.text for note in self._notes()))
@@ -375,7 +375,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
     def action_save_csv(self) -> None:
         """Save the points of this level, with their past."""
         if not self._view.past:
-            self.notice("there are no points to save yet")
+            self.notice("There are no points to save yet")
             return
         gone = self._view.forgotten if self._view.tasks else 0
         self._save("csv", csv_text(envelope_now(self.watch_state.session.machine.host), point_table(self._view.past)),
@@ -396,6 +396,6 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         kept = "".join(char if char.isalnum() or char in "-+." else "-" for char in name)
         stem = f"turbotui-roofline-{kept}-{time.strftime('%Y%m%d-%H%M%S')}"
         try:
-            self.notice(f"saved{without} {write_numbered(os.getcwd(), stem, suffix, text)}")
+            self.notice(f"Saved{without} {write_numbered(os.getcwd(), stem, suffix, text)}")
         except (TurbotuiError, OSError) as error:
-            self.notice(f"not saved: {error}")
+            self.notice(f"Not saved: {error}")

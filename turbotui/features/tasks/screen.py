@@ -117,7 +117,7 @@ class TasksScreen(WatchingScreen):
         if self._snapshot is None and (self.watch_state.in_past or self.played is not None):
             return self._said_of_past()
         if self._snapshot is None:
-            return "w: choose what to watch · s: start" if self.watcher is None else "waiting for the first samples"
+            return "w: choose what to watch · s: start" if self.watcher is None else "Waiting for the first samples"
         inputs, cell = self._inputs(self._table.current), self._table.selected
         if inputs is None:
             return "w: choose what to watch · t: threads, processes, commands · v: timeline"
@@ -131,10 +131,10 @@ class TasksScreen(WatchingScreen):
     def _said_of_past(self) -> str:
         """Why no tasks are known of a moment."""
         if self.played is not None:
-            return "no tasks of this moment were recorded: turbotui record --tables tasks, or Ctrl+R on this screen"
+            return "No tasks of this moment were recorded: turbotui record --tables tasks, or Ctrl+R on this screen"
         first = self._past.first_ns
         kept = "they were not watched yet" if first is None else f"they are kept from {time_of_day(first)} on"
-        return f"no tasks of this moment: tasks are kept while this screen is shown, and {kept}"
+        return f"No tasks of this moment: tasks are kept while this screen is shown, and {kept}"
 
     def _cell_said(self, column: TaskColumn, row: Hashable) -> str:
         content = self._table.content
@@ -194,15 +194,15 @@ class TasksScreen(WatchingScreen):
             return
         if self.watcher is None:
             self.restart(self.applications)
-            self.notice("watching")
+            self.notice("Watching")
         else:
             self.stop()
-            self.notice("stopped: every counter is closed; s starts anew")
+            self.notice("Stopped: every counter is closed; s starts anew")
 
     def _is_recorded(self) -> bool:
         """Whether a recording is shown, of which nothing can be watched any more; says so."""
         if self.played is not None:
-            self.notice("a recording has the tasks that were watched when it was made")
+            self.notice("A recording has the tasks that were watched when it was made")
         return self.played is not None
 
     def _is_kept_as_it_is(self) -> bool:
@@ -210,7 +210,7 @@ class TasksScreen(WatchingScreen):
         if self._is_recorded():
             return True
         if self.watch_state.in_past:
-            self.notice("the past is kept as it was shown: ⌫ returns to now")
+            self.notice("The past is kept as it was shown: ⌫ returns to now")
         return self.watch_state.in_past
 
     def action_rows(self) -> None:
@@ -218,14 +218,14 @@ class TasksScreen(WatchingScreen):
         if self.played is not None:
             by = RECORDED_BY[(RECORDED_BY.index(self.view.by) + 1) % len(RECORDED_BY)]
             self.view = replace(self.view, by=by)
-            self.notice(f"rows are {PLURAL[by]}")
+            self.notice(f"Rows are {PLURAL[by]}")
             self.show_again()
             return
         if self._is_kept_as_it_is():
             return
         by, tree = _KINDS[(_KINDS.index((self.view.by, self.view.tree)) + 1) % len(_KINDS)]
         self.view = replace(self.view, by=by, tree=tree, timeline=False)
-        self.notice("processes below those that made them; ← folds, * folds all" if tree else f"rows are {PLURAL[by]}")
+        self.notice("Processes below those that made them; ← folds, * folds all" if tree else f"Rows are {PLURAL[by]}")
         self.ask()
 
     @property
@@ -259,7 +259,7 @@ class TasksScreen(WatchingScreen):
         self.view = replace(self.view, timeline=not self.view.timeline)
         self.ask()
         if self.view.timeline:
-            self.notice("the CPU's number where a thread ran, filled where it ran at least half of the time; [ ] zoom")
+            self.notice("The CPU's number where a thread ran, filled where it ran at least half of the time; [ ] zoom")
 
     def action_window(self, by: int) -> None:
         """Change the length of the timeline."""
@@ -267,7 +267,7 @@ class TasksScreen(WatchingScreen):
             return
         at = max(0, min(len(_WINDOWS) - 1, _WINDOWS.index(self.view.window) + by))
         self.view = replace(self.view, window=_WINDOWS[at])
-        self.notice(f"timeline of {_WINDOWS[at]:g} s")
+        self.notice(f"Timeline of {_WINDOWS[at]:g} s")
         self.ask()
 
     # The tree
@@ -301,7 +301,7 @@ class TasksScreen(WatchingScreen):
         content = self._table.content
         tree = content.tree if isinstance(content, TaskContent) else None
         if tree is None:
-            self.notice("rows stand in no tree: t changes that")
+            self.notice("Rows stand in no tree: t changes that")
             return
         self._change(folded=frozenset[Hashable]() if self._table.view.folded else frozenset[Hashable](tree.parts))
         self.show_again()
@@ -312,7 +312,7 @@ class TasksScreen(WatchingScreen):
         """Show command lines for the task under the cursor; one is copied, none is run."""
         inputs = self._inputs(self._table.current)
         if inputs is None:
-            self.notice("there is no task under the cursor")
+            self.notice("There is no task under the cursor")
             return
         from turbotui.app.acts_window import ActsWindow  # noqa: PLC0415
         from turbotui.features.tasks.act_lines import act_lines, target_of  # noqa: PLC0415 - only this key needs them
@@ -322,7 +322,7 @@ class TasksScreen(WatchingScreen):
         group, kernel = (None, False) if seen is None else (seen.group, seen.stat.kernel)
         lines = act_lines(target_of(inputs.row, group, kernel=kernel))
         if not lines:
-            self.notice("no command line fits a row of several processes: t changes what rows are")
+            self.notice("No command line fits a row of several processes: t changes what rows are")
             return
 
         def copied(words: str | None) -> None:
@@ -335,7 +335,7 @@ class TasksScreen(WatchingScreen):
         """Light the CPUs on which the task under the cursor ran, on the map and in the tables of CPUs."""
         inputs = self._inputs(self._table.current)
         if inputs is None:
-            self.notice("there is no task under the cursor")
+            self.notice("There is no task under the cursor")
             return
         row = inputs.row
         cpus = tuple(sorted(row.loads)) or row.cpus

@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--container", metavar="NAME",
                       help="the threads of a container or pod, by name or the beginning of its id (docker, podman, "
                            "containerd, cri-o, Kubernetes, lxc)")
-    what.add_argument("--all", action="store_true", help="every thread, by watching whole CPUs (mode C)")
+    what.add_argument("--all", action="store_true", help="every thread, by watching whole CPUs instead of tasks")
     what.add_argument("--app", metavar="APP", action="append", default=[],
                       help=f"several applications at once, each with a name and events of its own: {GRAMMAR}; "
                            "events stand last; may be given several times")

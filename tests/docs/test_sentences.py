@@ -1,0 +1,90 @@
+"""Sentences begin with a capital letter, and no word of the house or of a manual stands without an explanation."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from turbotui.app.actions import ACTIONS
+from turbotui.app.help import MARKS, STATES
+from turbotui.app.tour import STEPS
+from turbotui.quantities.catalog import STATIC_COLUMNS
+from turbotui.quantities.formula_text import formula_of
+from turbotui.quantities.signal_words import SIGNAL_WORDS, legend
+
+ROOT = Path(__file__).parents[2] / "turbotui"
+SAYING = frozenset({"notice", "_say", "say"})
+"""Methods that put a sentence on a screen."""
+MODULES = sorted(path for folder in ("app", "features") for path in (ROOT / folder).rglob("*.py")
+                 if path.name != "verb.py")
+
+
+def beginnings(node: ast.expr) -> Iterator[str]:
+    """How a text begins, as far as the program says it and not a machine."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, ast.JoinedStr) and node.values and isinstance(node.values[0], ast.Constant):
+        yield str(node.values[0].value)
+    elif isinstance(node, ast.IfExp):
+        yield from beginnings(node.body)
+        yield from beginnings(node.orelse)
+    elif isinstance(node, ast.BinOp):
+        yield from beginnings(node.left)
+
+
+def said(path: Path) -> Iterator[tuple[int, str]]:
+    """Line and beginning of the sentences that a module says."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in SAYING:
+            for argument in node.args[:1]:
+                yield from ((node.lineno, text) for text in beginnings(argument))
+
+
+def strings(path: Path) -> Iterator[str]:
+    """The strings of a module that are no docstrings."""
+    tree = ast.parse(path.read_text())
+    told = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    yield from (node.value for node in ast.walk(tree)
+                if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in told)
+
+
+def test_sentences_are_found() -> None:
+    assert sum(len(list(said(path))) for path in MODULES) > 50
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_what_a_screen_says_begins_with_a_capital_letter(path: Path) -> None:
+    assert [(line, text) for line, text in said(path) if text[:1].islower()] == []
+
+
+def test_texts_of_tables_begin_with_a_capital_letter_and_end() -> None:
+    texts = [*(action.help for action in ACTIONS), *(text for _, text in (*MARKS, *STATES)),
+             *(sentence for step in STEPS for sentence in (step.about, step.text)),
+             *(column.help for column in STATIC_COLUMNS)]
+    assert [text for text in texts if text[:1].islower()] == []
+    assert [text for text in texts if text not in {step.about for step in STEPS} and text[-1] != "."] == []
+
+
+def test_words_of_the_house_are_nowhere() -> None:
+    found = [(path.name, text) for path in ROOT.rglob("*.py") for text in strings(path)
+             if re.search(r"\bmode [A-C]\b", text)]
+    assert found == []
+
+
+@pytest.mark.parametrize("path", [path for path in MODULES if "app" in path.parts], ids=lambda path: path.name)
+def test_the_target_of_the_thermal_readouts_is_told_with_what_it_is(path: Path) -> None:
+    told = [text for text in strings(path) if re.search(r"\bTCC\b", text) and not text.startswith(("--", "TCC …"))]
+    assert [text for text in told if not re.search("slow|target", text.lower())
+            and not text.startswith(" °C (TCC)")] == []
+
+
+def test_each_signal_of_a_formula_that_a_person_cannot_know_has_words() -> None:
+    formulas = " ".join(formula_of(column) for column in STATIC_COLUMNS)
+    assert "tsc_tweak" in formulas
+    assert [signal for signal in SIGNAL_WORDS if signal not in formulas] == []
+    assert [line.partition(":")[0] for line in legend("100 x Δmperf / (Δtsc x tsc_tweak)")] == [
+        "Δ", "tsc", "mperf", "tsc_tweak"]

@@ -1,0 +1,24 @@
+"""What signals are, in plain words, for formulas that name them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+SIGNAL_WORDS: Final[Mapping[str, str]] = {
+    "tsc": "ticks of the time stamp counter, which always runs at the same clock",
+    "mperf": "ticks at base clock while the CPU executes",
+    "aperf": "ticks at the actual clock while the CPU executes",
+    "tsc_tweak": "base clock / clock of the time stamp counter: brings its ticks to those at base clock",
+    "tj_max": "temperature at which the processor slows itself down",
+}
+"""By the signal's id. Intel SDM vol. 3, Hardware Feedback and Time-Stamp Counter; turbostat(8) for tsc_tweak."""
+
+
+def legend(formulas: str) -> Iterator[str]:
+    """A line for each signal with words that is named in formulas, and one for their signs."""
+    if "Δ" in formulas:
+        yield "Δ: how much a counter grew over the interval"
+    for signal, words in SIGNAL_WORDS.items():
+        if signal in formulas:
+            yield f"{signal}: {words}"
