@@ -14,6 +14,7 @@ from textual.pilot import Pilot
 
 from turbotui.app.settings import parse_settings, read_settings, remember
 from turbotui.widgets.arrangement import ColumnArrangement
+from turbotui.widgets.profiles import Profiles
 
 
 def titles(app: Any) -> list[str]:
@@ -158,3 +159,16 @@ def test_what_is_wrong_in_a_table_is_told_with_its_line_and_the_rest_holds() -> 
     assert dict(found.tables) == {"a": ColumnArrangement(("x",)), "b": ColumnArrangement(show=("y",))}
     assert [problem.split(":")[0] for problem in found.problems] == [
         "s.toml, line 4", "s.toml, line 5", "s.toml, line 7"]
+
+
+async def test_a_profile_keeps_order_and_widths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    async with dashboard(FakeSession(), screen="cpus") as (app, pilot):
+        await pilot.press("m", "right", "up", "enter", "s", *"mine", "enter")
+        await pilot.pause()
+        wanted = lines(app)[0]
+    profile = Profiles({"XDG_CONFIG_HOME": str(tmp_path)}).load("mine")
+    assert profile.order
+    assert profile.widths
+    async with dashboard(FakeSession(), profile=("mine", profile)) as (app, _):
+        assert lines(app)[0] == wanted

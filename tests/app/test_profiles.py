@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from turbotui.errors import TurbotuiError
 from turbotui.quantities.scope import Scope
 from turbotui.untrusted import visible
+from turbotui.widgets.arrangement import NARROWEST, WIDEST
 from turbotui.widgets.profiles import Profile, ProfileError, Profiles, parse_profile, toml_of
 
 VIEW = Profile(screen="cpus", columns=("CPU", "Busy%", "IRQ"), added=(), sort="IRQ", reverse=True,
@@ -41,7 +42,9 @@ words = st.text(st.characters(exclude_categories=["Cs"]), max_size=12).map(visib
 @given(st.builds(Profile, screen=words, columns=st.lists(words, max_size=4).map(tuple),
                  added=st.lists(words, max_size=2).map(tuple), sort=words, reverse=st.booleans(),
                  group=st.lists(words, max_size=3).map(tuple), filter=words,
-                 interval=st.floats(0.01, 1e6, allow_nan=False), theme=words))
+                 interval=st.floats(0.01, 1e6, allow_nan=False), theme=words,
+                 order=st.lists(words, max_size=3).map(tuple),
+                 widths=st.dictionaries(words, st.integers(NARROWEST, WIDEST), max_size=3)))
 def test_whatever_is_saved_is_read_back(profile: Profile) -> None:
     assert parse_profile(toml_of(profile), "here") == profile
 
