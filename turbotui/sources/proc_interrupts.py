@@ -8,15 +8,14 @@ in every tool that adds up rows: on x86 a TLB shootdown also comes as a function
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from turbotui.dataclass import dataclass
-from turbotui.machine.host import Host, HostError
+from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
 from turbotui.quantities.scope import Scope
-from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
+from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
+from turbotui.sources.irq_reader import RowReader, whole_count
 from turbotui.sources.irq_rows import RowTotals
 from turbotui.sources.kinds import SharedSource
 from turbotui.sources.source import Probe, SharedReader
@@ -49,6 +48,8 @@ _KINDS: tuple[_Kind, ...] = (
     _Kind("irq.tlb", "TLB shootdowns", ("TLB",)),
     _Kind("irq.trm", "thermal event interrupts", ("TRM",)),
 )
+
+_ORDER: tuple[SignalId, ...] = (_TOTAL, *(kind.signal for kind in _KINDS), _DEVICE)
 
 # Rows of the whole machine and their labels: x86 ERR and MIS, Arm Err, PowerPC and Sparc BAD.
 _WHOLE: tuple[tuple[SignalId, str, tuple[str, ...]], ...] = (
@@ -100,7 +101,7 @@ class ProcInterrupts(SharedSource):
                     origin=f"{PATH} column CPU{{cpu}}: {words}", document=_DOCUMENT,
                 )  # fmt: skip
         for signal, words, labels in _WHOLE:
-            if _whole(table, labels) is None:
+            if whole_count(table, labels) is None:
                 signals[signal] = Unavailable(Reason.NO_HARDWARE, f"{PATH}: this machine has no row of {words}")
             else:
                 signals[signal] = Signal(
@@ -116,68 +117,5 @@ class ProcInterrupts(SharedSource):
 
     def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:
         """Read the wanted signals for the CPUs of the machine's topology."""
-        return InterruptReader(machine.host, machine.topology.cpus, wanted)
-
-
-class InterruptReader:
-    """Reads /proc/interrupts; a CPU without a column (offline) gives None.
-
-    Totals begin at the sums of the rows when first read and from then on never wrap; another reader's totals are not
-    comparable with them once a row has wrapped.
-    """
-
-    def __init__(self, host: Host, cpus: Sequence[int], wanted: frozenset[SignalId]) -> None:
-        self._host = host
-        self._cpus = tuple(cpus)
-        self._pick(wanted)
-        self._table = RowTotals(self._cpus, self._wanted_groups)
-
-    @property
-    def signals(self) -> tuple[SignalId, ...]:
-        """The wanted signals of CPUs, then those of the machine."""
-        return (*self._per_cpu, *(signal for signal, _ in self._whole))
-
-    def choose(self, wanted: frozenset[SignalId]) -> bool:
-        """Give these signals from now on; totals of those that were given before go on."""
-        self._pick(wanted)
-        self._table.classify_anew()
-        return True
-
-    def follow(self, cpus: Sequence[int]) -> None:
-        """Give these CPUs from now on; totals go on."""
-        self._cpus = tuple(cpus)
-        self._table.follow(cpus)
-
-    def read(self) -> Sequence[Sequence[Raw]]:
-        """The totals of each CPU and the counts of the machine; all None if the file cannot be read."""
-        nothing: list[Raw] = [None] * len(self._cpus)
-        try:
-            text = self._host.read_text(PATH)
-        except HostError:
-            return [*(nothing for _ in self._per_cpu), *((None,) for _ in self._whole)]
-        self._table.update(text)
-        result: list[Sequence[Raw]] = []
-        for signal in self._per_cpu:
-            totals = self._table.totals(signal)
-            result.append(nothing if totals is None else totals)
-        result.extend((_whole(self._table, labels),) for _, labels in self._whole)
-        return result
-
-    def close(self) -> None:
-        """Nothing is kept open."""
-
-    def _pick(self, wanted: frozenset[SignalId]) -> None:
-        order = (_TOTAL, *(kind.signal for kind in _KINDS), _DEVICE)
-        self._per_cpu = tuple(signal for signal in order if signal in wanted)
-        self._whole = tuple((signal, labels) for signal, _, labels in _WHOLE if signal in wanted)
-
-    def _wanted_groups(self, label: str, text: str) -> tuple[SignalId, ...]:
-        return tuple(signal for signal in classify(label, text) if signal in self._per_cpu)
-
-
-def _whole(table: RowTotals, labels: Sequence[str]) -> int | None:
-    for label in labels:
-        count = table.first_number(label)
-        if count is not None:
-            return count
-    return None
+        return RowReader(machine.host, PATH, _ORDER, classify,
+                         {signal: labels for signal, _, labels in _WHOLE}).start(machine.topology.cpus, wanted)

@@ -6,14 +6,13 @@ has a column for every possible CPU, online or not.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from turbotui.machine.host import Host, HostError
+from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
 from turbotui.quantities.scope import Scope
-from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
+from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
+from turbotui.sources.irq_reader import RowReader
 from turbotui.sources.irq_rows import RowTotals
 from turbotui.sources.kinds import SharedSource
 from turbotui.sources.source import Probe, SharedReader
@@ -79,50 +78,4 @@ class ProcSoftirqs(SharedSource):
 
     def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:
         """Read the wanted signals for the CPUs of the machine's topology."""
-        return SoftirqReader(machine.host, machine.topology.cpus, wanted)
-
-
-class SoftirqReader:
-    """Reads /proc/softirqs; a CPU without a column gives None. Totals behave as those of /proc/interrupts."""
-
-    def __init__(self, host: Host, cpus: Sequence[int], wanted: frozenset[SignalId]) -> None:
-        self._host = host
-        self._cpus = tuple(cpus)
-        self._signals = tuple(signal for signal in _ORDER if signal in wanted)
-        self._table = RowTotals(self._cpus, self._wanted_groups)
-
-    @property
-    def signals(self) -> tuple[SignalId, ...]:
-        """The wanted signals, the total first."""
-        return self._signals
-
-    def choose(self, wanted: frozenset[SignalId]) -> bool:
-        """Give these signals from now on; totals of those that were given before go on."""
-        self._signals = tuple(signal for signal in _ORDER if signal in wanted)
-        self._table.classify_anew()
-        return True
-
-    def follow(self, cpus: Sequence[int]) -> None:
-        """Give these CPUs from now on; totals go on."""
-        self._cpus = tuple(cpus)
-        self._table.follow(cpus)
-
-    def read(self) -> Sequence[Sequence[Raw]]:
-        """The totals of each CPU; all None if the file cannot be read."""
-        nothing: list[Raw] = [None] * len(self._cpus)
-        try:
-            text = self._host.read_text(PATH)
-        except HostError:
-            return [nothing for _ in self._signals]
-        self._table.update(text)
-        result: list[Sequence[Raw]] = []
-        for signal in self._signals:
-            totals = self._table.totals(signal)
-            result.append(nothing if totals is None else totals)
-        return result
-
-    def close(self) -> None:
-        """Nothing is kept open."""
-
-    def _wanted_groups(self, label: str, text: str) -> tuple[SignalId, ...]:
-        return tuple(signal for signal in classify(label, text) if signal in self._signals)
+        return RowReader(machine.host, PATH, _ORDER, classify).start(machine.topology.cpus, wanted)
