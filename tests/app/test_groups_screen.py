@@ -14,6 +14,7 @@ from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.explain import Explain
 from turbotui.features.groups.screen import GroupsScreen
 from turbotui.simulated.strain_files import GROUPS, OWN_GROUP, SLICE
+from turbotui.widgets.segment_lines import SegmentLines
 
 
 async def shown(screen: GroupsScreen, pilot: Pilot[int], seq: int) -> None:
@@ -23,9 +24,10 @@ async def shown(screen: GroupsScreen, pilot: Pilot[int], seq: int) -> None:
 
 
 @asynccontextmanager
-async def groups(size: tuple[int, int] = (120, 36)) -> AsyncIterator[tuple[SimulatedSession, GroupsScreen, Pilot[int]]]:
+async def groups(size: tuple[int, int] = (120, 36),
+                 shape: str = "laptop") -> AsyncIterator[tuple[SimulatedSession, GroupsScreen, Pilot[int]]]:
     """The dashboard on its groups screen, after an interval."""
-    session = SimulatedSession("laptop")
+    session = SimulatedSession(shape)
     async with TurbotuiApp(session).run_test(size=size) as pilot:
         while not session.started:
             await pilot.pause()
@@ -123,3 +125,25 @@ async def test_a_column_that_is_hidden_is_not_read() -> None:
         assert row is not None
         assert "stalled_io_some_usec" not in row.files
         assert "stalled_cpu_some_usec" in row.files
+
+
+async def test_t_goes_on_to_the_groups_of_resctrl() -> None:
+    async with groups(shape="turin-2s") as (session, screen, pilot):
+        await pilot.press("t", "t")
+        for seq in (3, 4):  # the first reading of a counter has no increase
+            session.tick()
+            await shown(screen, pilot, seq)
+        assert [row for row, _ in lines(screen)] == ["/", "/batch"], "24 domains of each are folded"
+        assert value(screen, "/batch", "MemBW") > 0
+        assert "RMIDs are taken" in screen.query_one("#notes", SegmentLines).text
+        await pilot.press("right")
+        assert len(lines(screen)) > 24
+
+
+async def test_without_resctrl_it_is_said_why() -> None:
+    async with groups() as (session, screen, pilot):
+        await pilot.press("t", "t")
+        session.tick()
+        await shown(screen, pilot, 3)
+        assert not lines(screen)
+        assert "no hardware" in screen.readout()

@@ -13,6 +13,7 @@ from turbotui.simulated.pmu import SimulatedPmu
 from turbotui.simulated.pmu_files import devices
 from turbotui.simulated.power_files import graphics, hwmon, nodes, powercap
 from turbotui.simulated.proc_files import ProcFiles
+from turbotui.simulated.resctrl_files import resctrl_tree
 from turbotui.simulated.strain_files import StrainFiles
 from turbotui.simulated.task_files import USERS
 from turbotui.simulated.tree import File, Folder, Node, folder, place
@@ -36,6 +37,7 @@ def machine_tree(model: Model, pmus: Iterable[SimulatedPmu], paranoid: Mapping[s
         ("/sys/class/hwmon", hwmon(model)),
         ("/sys/class/drm", graphics(model)),
         ("/sys/bus/pci/devices", root_ports(model.shape)),
+        ("/sys/fs/resctrl", resctrl_tree(model)),
         ("/sys/firmware/dmi/entries", memory_modules(model.shape)),
         ("/dev/cpu", cpuid_folder(model)),
     ):

@@ -8,6 +8,7 @@ from typing import Final
 from turbotui.simulated import basis as b
 from turbotui.simulated.kernel_counts import BUSY, MAJOR_FAULTS, SWITCHES
 from turbotui.simulated.model import Model
+from turbotui.simulated.resctrl_files import has_resctrl
 from turbotui.simulated.strain import DELAY, PRESSURES
 from turbotui.simulated.tree import File, Node, fixed, folder
 
@@ -31,6 +32,16 @@ GROUPS: Final[tuple[tuple[str, float], ...]] = (
 """Control groups and the share of the machine's CPU time that they use, with all below them."""
 
 
+MEMORY: Final = 0.4
+"""Of the machine's memory, what a group with all of the CPU time would have."""
+PIDS: Final = 400
+"""Tasks of such a group."""
+DISK: Final = (50e6, 20e6)
+"""Bytes a second that such a group reads and writes."""
+_MOUNTS: Final = ("30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate",
+                  "31 23 0:27 / /sys/fs/resctrl rw,relatime - resctrl resctrl rw")
+
+
 class StrainFiles:
     """What the kernel says of waiting tasks, all of it from the model's integrals."""
 
@@ -48,17 +59,26 @@ class StrainFiles:
             "loadavg": File(self._loadavg),
             "self": folder({
                 "cgroup": fixed(f"0::/{OWN_GROUP}"),
-                "mountinfo": fixed("30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate"),
+                "mountinfo": fixed("\n".join(_MOUNTS if has_resctrl(self._model.shape) else _MOUNTS[:1])),
             }),
         }
 
     def groups(self) -> Mapping[str, Node]:
         """What is below /sys/fs/cgroup, by path."""
+        memory = self._model.shape.memory_gib << 30
         found: dict[str, Node] = {"cgroup.controllers": fixed("cpuset cpu io memory pids"),
+                                  "cgroup.stat": fixed(f"nr_descendants {len(GROUPS)}\nnr_dying_descendants 0"),
                                   "cpu.stat": File(self._usage(1.0))}
         for path, share in GROUPS:
             found[f"{path}/cpu.stat"] = File(self._group_stat(share, limited=path == SLICE))
             found[f"{path}/cpu.max"] = File(self._quota if path == SLICE else lambda _now: f"max {_PERIOD_US}\n")
+            used = int(memory * share * MEMORY)
+            for name, number in (("memory.current", used), ("memory.peak", 2 * used), ("memory.high", "max"),
+                                 ("memory.max", memory // 2 if path == SLICE else "max"), ("memory.swap.current", 0),
+                                 ("pids.current", int(share * PIDS)), ("pids.max", "max"),
+                                 ("memory.events", "low 0\nhigh 0\nmax 0\noom 0\noom_kill 0")):
+                found[f"{path}/{name}"] = fixed(number)
+            found[f"{path}/io.stat"] = File(self._traffic(share))
             for resource in ("cpu", "memory", "io"):
                 found[f"{path}/{resource}.pressure"] = File(self._pressure(resource))
         return found
@@ -142,6 +162,13 @@ class StrainFiles:
             periods = int(system.at(b.SYS_PERIODS, now)) if limited else 0
             throttled = int(system.at(b.SYS_THROTTLED, now)) if limited else 0
             return f"{usage(now)}nr_periods {periods}\nnr_throttled {throttled}\nthrottled_usec {throttled * 50_000}\n"
+
+        return content
+
+    def _traffic(self, share: float) -> Callable[[float], str]:
+        def content(now: float) -> str:
+            read, written = (int(share * now * rate) for rate in DISK)
+            return f"259:0 rbytes={read} wbytes={written} rios={read >> 14} wios={written >> 14} dbytes=0 dios=0\n"
 
         return content
 

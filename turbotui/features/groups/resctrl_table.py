@@ -20,6 +20,7 @@ _DOCUMENT: Final = "kernel Documentation/filesystems/resctrl.rst"
 _TOTAL, _LOCAL, _ENERGY = "mbm_total_bytes", "mbm_local_bytes", "core_energy"
 _CYCLES, _UOPS, _STALLS_HIT, _STALLS_MISS = "unhalted_core_cycles", "uops_retired", "stalls_llc_hit", "stalls_llc_miss"
 _GIGA: Final = 1e9
+_MANY_DOMAINS: Final = 4
 _NO_SUCH: Final = Unavailable(Reason.NO_HARDWARE, "info/*_MON/mon_features of resctrl has no such event here")
 _NO_NUMBER: Final = Unavailable(Reason.OUT_OF_RANGE, "nothing to divide by was counted in this interval")
 
@@ -165,6 +166,11 @@ def _basis(column: GroupColumn, row: GroupRow) -> CellEvidence:
         else:
             readings.append((f"{quantity}: {row.values[quantity]:,.0f}",))
     return CellEvidence(readings=tuple(readings), remarks=(f"resctrl group {row.group.path}",))
+
+
+def has_many_domains(rows: Iterable[GroupRow]) -> bool:
+    """Whether groups have so many domains that a person looks at their sums first."""
+    return any(len(row.domains) > _MANY_DOMAINS for row in rows)
 
 
 def said_of(info: ResctrlInfo, groups: int) -> str:

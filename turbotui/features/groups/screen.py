@@ -23,7 +23,7 @@ from turbotui.features.groups.live import GroupRequest, GroupSnapshot, GroupWatc
 from turbotui.features.groups.model import WHOLE, GroupRow
 from turbotui.features.groups.recorded_groups import groups_of, record_of
 from turbotui.features.groups.resctrl_reader import events_in
-from turbotui.features.groups.resctrl_table import resctrl_columns, resctrl_table
+from turbotui.features.groups.resctrl_table import has_many_domains, resctrl_columns, resctrl_table
 from turbotui.features.groups.screen_rows import GroupContent, GroupPainter, GroupRows, name_slots
 from turbotui.features.groups.tables import group_table, sum_held_against_package
 from turbotui.quantities.columns import CounterColumn
@@ -99,6 +99,7 @@ class GroupsScreen(RowTableScreen[GroupRow]):
 
     def __init__(self, watch: Watch) -> None:
         self._rows = RowsShown.TREE
+        self._domains_shown = False
         super().__init__(watch)
         self._played = watch.session if isinstance(watch.session, PlayedSession) else None
         self._watcher: GroupWatcher | None = None
@@ -269,6 +270,11 @@ class GroupsScreen(RowTableScreen[GroupRow]):
         notes: list[str] = []
         if self._rows is RowsShown.RESCTRL:
             rows = () if one is None else one.snapshot.resctrl
+            if rows and not self._domains_shown:
+                self._domains_shown = True
+                if has_many_domains(rows):
+                    outer = {row.group.key for row in rows if not row.group.domain}
+                    self._change(folded=self._table.view.folded | outer)
             self.show_content(GroupContent(resctrl_table(rows, resctrl_columns(events_in(rows))), seq))
             notes += [] if one is None or not one.snapshot.said else [one.snapshot.said]
         else:

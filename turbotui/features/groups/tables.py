@@ -39,7 +39,7 @@ def group_table(rows: Iterable[GroupRow], energy: Energy, packages: int,
     """
     rows = tuple(rows)
     joules, whole = energy.total(packages), next((row for row in rows if row.group.path == WHOLE), None)
-    everything = None if whole is None else whole.increases.get(_WORK)
+    everything = None if whole is None else whole.rate(_WORK)
     why = energy.reason(joules)
     if joules is not None and everything is not None and energy.span > 0:
         rows = tuple(_with_energy(row, joules, everything, energy.span) for row in rows)
@@ -48,7 +48,7 @@ def group_table(rows: Iterable[GroupRow], energy: Energy, packages: int,
 
 
 def _with_energy(row: GroupRow, joules: float, everything: float, seconds: float) -> GroupRow:
-    mine = row.increases.get(_WORK)
+    mine = row.rate(_WORK)
     if mine is None:
         return row
     return replace(row, increases={**row.increases, JOULES: joules, MINE: mine, ALL: everything},
@@ -90,7 +90,7 @@ def basis(column: GroupColumn, row: GroupRow) -> CellEvidence:
             readings.append((f"{need} of {file}: {row.values[need]:,.0f}",))
     if ENERGY in column.needs and JOULES in row.increases:
         readings.append((f"energy of all packages: {row.increases[JOULES]:,.2f} J",
-                         f"CPU time: {row.increases[MINE]:,.0f} of the machine's {row.increases[ALL]:,.0f} us"))
+                         f"CPU time: {row.increases[MINE]:,.0f} us a second of all {row.increases[ALL]:,.0f}"))
     remarks = (f"group {row.group.path}",)
     return CellEvidence(readings=tuple(readings), remarks=remarks)
 

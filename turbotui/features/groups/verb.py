@@ -31,6 +31,7 @@ from turbotui.features.groups.resctrl_reader import events_in
 from turbotui.features.groups.resctrl_table import (
     RESCTRL,
     ResctrlTable,
+    has_many_domains,
     resctrl_columns,
     resctrl_table,
     said_of,
@@ -248,11 +249,14 @@ def _text(arguments: argparse.Namespace, envelope: Envelope, table: RowTable[Gro
 
 
 def _monitored(envelope: Envelope, table: ResctrlTable, info: ResctrlInfo | None) -> Iterator[str]:
-    """The table of resctrl, without the domains of groups that have one, and below it what may be monitored."""
+    """The table of resctrl, and below it what may be monitored; of many domains the groups alone."""
     shown = tuple(replace(column, compute=_indented_group) if column.id == GROUP.id else column
                   for column in table.columns if column.default)
     yield f"# {', '.join([table.name, envelope.time, *filter(None, [envelope.label])])}"
-    yield from text_lines(envelope, resctrl_table(table.rows, shown))
+    rows = [row for row in table.rows if not row.group.domain or not has_many_domains(table.rows)]
+    yield from text_lines(envelope, resctrl_table(rows, shown))
+    if len(rows) < len(table.rows):
+        yield "# each group is the sum of its domains, which the other formats have"
     if info is not None:
         yield f"# {said_of(info, sum(not row.group.domain for row in table.rows))}"
     for reason, names in _by_reason(table, [column for column in shown if not column.identity and not any(

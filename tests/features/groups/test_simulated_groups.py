@@ -1,0 +1,82 @@
+"""Groups of simulated machines: every number is a known share of what the model did."""
+
+from __future__ import annotations
+
+import pytest
+
+from turbotui.features.groups.engine import GroupInterval, GroupsReader
+from turbotui.features.groups.model import GroupRow
+from turbotui.features.groups.resctrl_reader import events_in
+from turbotui.features.groups.resctrl_table import ResctrlTable, resctrl_columns, resctrl_table
+from turbotui.quantities.unavailable import Reason
+from turbotui.simulated import ManualClock, SimulatedHost, simulated_host
+from turbotui.simulated.resctrl_files import LOCAL, SHARES, TELEMETRY, UNASSIGNED
+from turbotui.simulated.strain_files import DISK, GROUPS, MEMORY, SLICE
+
+SECONDS = 2.0
+
+
+def interval(name: str) -> tuple[SimulatedHost, GroupInterval, list[tuple[float, float]]]:
+    """An interval, with bytes and cores' joules of each package in it."""
+    clock = ManualClock()
+    host = simulated_host(name, clock)
+    clock.advance(10.0)
+    reader = GroupsReader(host)
+    assert reader.read() is None
+    packages = range(host.shape.packages)
+    before = [host.model.package_truth(package) for package in packages]
+    clock.advance(SECONDS)
+    found = reader.read()
+    reader.close()
+    assert found is not None
+    assert found.seconds == pytest.approx(SECONDS)
+    after = [host.model.package_truth(package) for package in packages]
+    return host, found, [(new.read_bytes + new.written_bytes - old.read_bytes - old.written_bytes,
+                          new.cores_joules - old.cores_joules) for old, new in zip(before, after, strict=True)]
+
+
+def value(table: ResctrlTable, path: str, name: str, domain: str = "") -> object:
+    column = next(column for column in table.columns if column.id == name)
+    row = next(row for row in table.rows if (row.group.path, row.group.domain) == (path, domain))
+    return column.compute(row)
+
+
+def table(found: GroupInterval) -> ResctrlTable:
+    return resctrl_table(found.resctrl, resctrl_columns(events_in(found.resctrl)))
+
+
+@pytest.mark.parametrize("name", ["sapphire-2s", "turin-2s", "grace-2s", TELEMETRY])
+def test_bandwidth_and_occupancy_are_the_group_s_share(name: str) -> None:
+    host, found, packages = interval(name)
+    moved = sum(traffic for traffic, _ in packages)
+    made = table(found)
+    assert found.info is not None
+    for path, share in SHARES:
+        if found.info.mode == "mbm_event" and path == UNASSIGNED:
+            row = next(row for row in found.resctrl if (row.group.path, row.group.domain) == (path, ""))
+            assert row.absent["L3 00 mbm_total_bytes"].reason is Reason.NOT_SET
+            continue
+        assert value(made, path, "MemBW") == pytest.approx(share * moved / SECONDS / 1e9, rel=1e-3)
+        assert value(made, path, "LocalBW") == pytest.approx(LOCAL * share * moved / SECONDS / 1e9, rel=1e-3)
+        assert value(made, path, "L3", "L3 00") == pytest.approx(share * host.shape.l3_kib * 1024 / 1e6, rel=1e-3)
+
+
+def test_watts_of_a_group_are_measured_where_there_is_telemetry() -> None:
+    _host, found, packages = interval(TELEMETRY)
+    for path, share in SHARES:
+        assert value(table(found), path, "CorWatt") == pytest.approx(share * packages[0][1] / SECONDS, rel=1e-3)
+    _host, without, _packages = interval("sapphire-2s")
+    assert "CorWatt" not in {column.id for column in table(without).columns}
+
+
+def test_control_groups_have_memory_storage_and_tasks() -> None:
+    host, found, _packages = interval("laptop")
+    rows: dict[str, GroupRow] = {row.group.path: row for row in found.rows}
+    for path, share in GROUPS:
+        row = rows[f"/{path}"]
+        assert row.values["memory_bytes"] == int((host.shape.memory_gib << 30) * share * MEMORY)
+        assert row.rate("cpu_usec") == pytest.approx(share * (rows["/"].rate("cpu_usec") or 0.0), rel=1e-4, abs=1.0)
+        assert row.rate("read_bytes") == pytest.approx(share * DISK[0], rel=1e-4)
+        assert ("memory_max" in row.values) == (path == SLICE)
+    assert not found.resctrl
+    assert found.info is None

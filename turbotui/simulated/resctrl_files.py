@@ -1,0 +1,111 @@
+"""/sys/fs/resctrl of simulated servers: groups with known shares of what the packages do.
+
+As kernel Documentation/filesystems/resctrl.rst has it: Intel with a counter for each group, and on the server of
+efficiency cores the telemetry of energy; AMD with counters that are assigned; Arm by MPAM.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from turbotui.simulated import basis as b
+from turbotui.simulated.model import Model
+from turbotui.simulated.shapes import Isa, MachineShape
+from turbotui.simulated.tree import File, Node, fixed, place
+
+LOCAL: Final = 0.8
+"""The part of the traffic that stays in its node."""
+SHARES: Final[tuple[tuple[str, float], ...]] = (
+    ("/", 0.4),
+    ("/mon_groups/web", 0.1),
+    ("/batch", 0.5),
+    ("/batch/mon_groups/train", 0.35),
+)
+"""Groups, and their shares of every package's traffic, cache and cores' energy, with those of their MON groups."""
+UNASSIGNED: Final = "/mon_groups/web"
+"""Where AMD's counters of bandwidth are assigned, the group that has none."""
+TELEMETRY: Final = "forest-1s"
+"""The machine with energy by group."""
+_RMIDS: Final = {Isa.INTEL: 256, Isa.AMD: 4096, Isa.ARM: 64}
+_COUNTERS: Final = 32
+
+
+def has_resctrl(shape: MachineShape) -> bool:
+    """Whether a machine monitors caches by group: servers do."""
+    return not shape.hypervisor and (shape.packages > 1 or shape.name == TELEMETRY)
+
+
+def resctrl_tree(model: Model) -> Mapping[str, Node]:
+    """What is below /sys/fs/resctrl; nothing where the machine has none."""
+    shape = model.shape
+    if not has_resctrl(shape):
+        return {}
+    assigned = shape.isa is Isa.AMD
+    tree: dict[str, Node] = {}
+
+    def put(path: str, node: Node) -> None:
+        place(tree, path, node)
+
+    put("/info/L3_MON/mon_features", fixed("llc_occupancy\nmbm_total_bytes\nmbm_local_bytes"))
+    put("/info/L3_MON/num_rmids", fixed(_RMIDS[shape.isa]))
+    put("/info/last_cmd_status", fixed("ok"))
+    domains = _domains(model)
+    if assigned:
+        taken = 2 * sum(path != UNASSIGNED for path, _ in SHARES)
+        put("/info/L3_MON/mbm_assign_mode", fixed("[mbm_event]\ndefault"))
+        put("/info/L3_MON/num_mbm_cntrs", fixed(_each(domains, _COUNTERS)))
+        put("/info/L3_MON/available_mbm_cntrs", fixed(_each(domains, _COUNTERS - taken)))
+    if shape.name == TELEMETRY:
+        put("/info/PERF_PKG_MON/mon_features", fixed("core_energy\nactivity"))
+        put("/info/PERF_PKG_MON/num_rmids", fixed(_RMIDS[shape.isa]))
+    for path, share in SHARES:
+        at = path.rstrip("/")
+        for name in ("tasks", "cpus_list", "mode"):
+            put(f"{at}/{name}", fixed(""))
+        counted = not assigned or path != UNASSIGNED
+        for number, (package, part) in enumerate(domains):
+            folder = f"{at}/mon_data/mon_L3_{number:02d}"
+            put(f"{folder}/llc_occupancy", fixed(int(share * shape.l3_kib * 1024)))
+            total = _traffic(model, package, share * part)
+            put(f"{folder}/mbm_total_bytes", _number(total) if counted else fixed("Unassigned"))
+            put(f"{folder}/mbm_local_bytes", _number(_scaled(total, LOCAL)) if counted else fixed("Unassigned"))
+        for package in range(shape.packages if shape.name == TELEMETRY else 0):
+            folder = f"{at}/mon_data/mon_PERF_PKG_{package:02d}"
+            joules = _cores_joules(model, package, share)
+            put(f"{folder}/core_energy", _fraction(joules))
+            put(f"{folder}/activity", _fraction(_scaled(joules, 0.5)))
+    return tree
+
+
+def _domains(model: Model) -> list[tuple[int, float]]:
+    """Package of each L3 cache, and its part of the package's traffic."""
+    packages = [model.layout.places[cpus[0]].package for cpus in model.layout.l3_cpus] or list(
+        range(model.shape.packages))
+    return [(package, 1.0 / packages.count(package)) for package in packages]
+
+
+def _each(domains: list[tuple[int, float]], number: int) -> str:
+    return ";".join(f"{at}={number}" for at in range(len(domains)))
+
+
+def _traffic(model: Model, package: int, share: float) -> Callable[[float], float]:
+    one = model.package[package]
+    return lambda now: share * (one.at(b.PKG_READ_BYTES, now) + one.at(b.PKG_WRITTEN_BYTES, now))
+
+
+def _cores_joules(model: Model, package: int, share: float) -> Callable[[float], float]:
+    one = model.package[package]
+    return lambda now: share * one.at(b.PKG_CORES_JOULES, now)
+
+
+def _scaled(value: Callable[[float], float], factor: float) -> Callable[[float], float]:
+    return lambda now: value(now) * factor
+
+
+def _number(value: Callable[[float], float]) -> File:
+    return File(lambda now: f"{int(value(now))}\n")
+
+
+def _fraction(value: Callable[[float], float]) -> File:
+    return File(lambda now: f"{value(now):.6f}\n")
