@@ -11,7 +11,7 @@ from turbotui.sources.irq_rows import RowTotals
 _NO_LABELS: Mapping[SignalId, tuple[str, ...]] = {}
 
 
-class RowReader:
+class IrqRowReader:
     """Reads one of the two files; a CPU without a column (offline) gives None.
 
     Totals begin at the sums of the rows when first read and from then on never wrap; another reader's totals are not
@@ -38,7 +38,7 @@ class RowReader:
         self._whole: tuple[SignalId, ...] = ()
         self._table = RowTotals((), self._wanted_groups)
 
-    def start(self, cpus: Sequence[int], wanted: frozenset[SignalId]) -> RowReader:
+    def start(self, cpus: Sequence[int], wanted: frozenset[SignalId]) -> IrqRowReader:
         """Give these signals for these CPUs from the first reading on."""
         self.follow(cpus)
         self.choose(wanted)

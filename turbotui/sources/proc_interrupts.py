@@ -15,7 +15,7 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.irq_reader import RowReader, whole_count
+from turbotui.sources.irq_reader import IrqRowReader, whole_count
 from turbotui.sources.irq_rows import RowTotals
 from turbotui.sources.kinds import SharedSource
 from turbotui.sources.source import Probe, SharedReader
@@ -117,5 +117,5 @@ class ProcInterrupts(SharedSource):
 
     def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:
         """Read the wanted signals for the CPUs of the machine's topology."""
-        return RowReader(machine.host, PATH, _ORDER, classify,
-                         {signal: labels for signal, _, labels in _WHOLE}).start(machine.topology.cpus, wanted)
+        return IrqRowReader(machine.host, PATH, _ORDER, classify,
+                            {signal: labels for signal, _, labels in _WHOLE}).start(machine.topology.cpus, wanted)

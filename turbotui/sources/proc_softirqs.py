@@ -12,7 +12,7 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.irq_reader import RowReader
+from turbotui.sources.irq_reader import IrqRowReader
 from turbotui.sources.irq_rows import RowTotals
 from turbotui.sources.kinds import SharedSource
 from turbotui.sources.source import Probe, SharedReader
@@ -78,4 +78,4 @@ class ProcSoftirqs(SharedSource):
 
     def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:
         """Read the wanted signals for the CPUs of the machine's topology."""
-        return RowReader(machine.host, PATH, _ORDER, classify).start(machine.topology.cpus, wanted)
+        return IrqRowReader(machine.host, PATH, _ORDER, classify).start(machine.topology.cpus, wanted)
