@@ -28,7 +28,7 @@ def notes_of(view: RoofView, outside: int) -> tuple[Note, ...]:
     """
     found = list(view.notes)
     if outside:
-        found.append(Note(f"{outside} outside the axes: 0 shows them", f"{outside} outside the axes: 0"))
+        found.append(Note(f"{outside} outside the axes: A shows them", f"{outside} outside the axes: A"))
     if view.unknown:
         found.append(Note(f"{view.unknown} not counted", f"{view.unknown} not counted"))
     if view.idle:
