@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 
+import pytest
 from patience import PATIENCE
 from scripted import FakeHost, FakeSource, counter, machine_of
 
 from turbotui.errors import InternalError
 from turbotui.quantities.signals import Raw, SignalId
+from turbotui.sampling.collector import loop_here
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.limits import SHORTEST_INTERVAL
 from turbotui.sampling.session import Session
@@ -31,6 +33,21 @@ class Listener:
     def frame(self, frame: Frame) -> None:
         self.frames.append(frame)
         self.first.set()
+
+
+@pytest.mark.parametrize("on_loop", [True, False])
+def test_it_samples_on_an_asyncio_loop_where_it_is_told_to(on_loop: bool) -> None:
+    session, heard, loops = session_of(), Listener(), []
+
+    def take(frame: Frame) -> None:
+        loops.append(loop_here() is not None)
+        heard.frame(frame)
+
+    session.start(take, on_end=heard.ended.set, on_loop=on_loop)
+    assert heard.first.wait(PATIENCE)
+    session.stop()
+    assert heard.ended.wait(PATIENCE)
+    assert set(loops) == {on_loop}
 
 
 def test_stop_is_prompt_and_may_be_called_again() -> None:

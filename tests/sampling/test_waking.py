@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import subprocess
 import sys
 import threading
@@ -14,7 +13,7 @@ import pytest
 from patience import PATIENCE
 
 from turbotui.errors import InternalError
-from turbotui.sampling.collector import WakeUp, clock_here, loop_here, run_alone, when_resting
+from turbotui.sampling.collector import WakeUp, clock_here, loop_here, run_alone, run_on_loop, when_resting
 
 FAR = time.monotonic() + 1e6
 
@@ -30,7 +29,7 @@ def on_a_loop(coroutine: Callable[[], Awaitable[bool]]) -> bool:
     async def body() -> bool:
         return await coroutine()
 
-    return asyncio.run(body())
+    return run_on_loop(body())
 
 
 @pytest.mark.parametrize("run", [alone, on_a_loop])

@@ -1,9 +1,9 @@
 """Waiting of the sampler: until a time, until something happens, or until every worker has answered.
 
-In a thread of its own the sampler has no loop to share: it rests on a lock, and asyncio, whose import is a fifth of a
-start of `turbotui stat`, is not needed. On a loop of somebody else it rests on the loop's futures and timers, without
-`asyncio.timeout` around them: at twenty intervals a second a timeout that ends by cancelling its task is a tenth of
-what sampling costs.
+Under the dashboard, and in a program with a loop, the sampler rests on futures and timers of an asyncio loop. Text
+output has nothing else to put on a loop: there the sampler rests on a lock, and asyncio, whose import is a fifth of a
+start of `turbotui stat`, is not loaded. No `asyncio.timeout` stands around the futures: at twenty intervals a second a
+timeout that ends by cancelling its task is a tenth of what sampling costs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from turbotui.errors import InternalError
 from turbotui.sampling.answers import Answer, Answering
@@ -56,6 +56,13 @@ def run_alone(coroutine: Coroutine[object, None, T]) -> T:
         _here.rest()
     coroutine.close()
     raise InternalError("the sampler waits for something that nobody does in its thread")
+
+
+def run_on_loop(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end on an asyncio loop of this thread's own."""
+    import asyncio  # noqa: PLC0415 - a fifth of a start of text output, which runs without it
+
+    return asyncio.run(coroutine)
 
 
 class _Resting(threading.local):
@@ -102,7 +109,7 @@ class WakeUp:
     def request(self) -> None:
         """Wake the coroutine that sleeps here, or the next one that would. From any thread."""
         self._requested = True  # before the look at the loop, which the sleeper sets before it looks at this
-        with contextlib.suppress(RuntimeError):  # it was rung before; or the loop has closed: nobody sleeps there
+        with contextlib.suppress(RuntimeError):  # it is free already; or the loop has closed: nobody sleeps there
             if self._loop is not None:
                 self._loop.call_soon_threadsafe(self._wake)
             else:
@@ -133,7 +140,7 @@ class WakeUp:
         return requested
 
     def _rest(self, when: float) -> None:
-        """Rest until a time or a request; a bell that was rung for a request of before is not one."""
+        """Rest until a time or a request; a lock that a request of before set free is not one."""
         _here.rests = True
         _here.rest()
         while not self._requested and (left := when - time.monotonic()) > 0:

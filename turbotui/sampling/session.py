@@ -24,7 +24,7 @@ from turbotui.quantities.signals import SignalId
 from turbotui.quantities.spies import SpyPlan
 from turbotui.sampling.adding import AddedEvents, named_set, open_request, open_set
 from turbotui.sampling.capabilities import Capabilities, probe_sources
-from turbotui.sampling.collector import run_alone
+from turbotui.sampling.collector import run_alone, run_on_loop
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.limits import SHORTEST_INTERVAL
 from turbotui.sampling.own_cost import Meter, OwnCost
@@ -80,7 +80,7 @@ class Session:
         self._sampler = Sampler(machine, self.capabilities, frozenset(), interval, cpus)
         self._thread: threading.Thread | None = None
         self._gives_up = False
-        self._on_frame: Callable[[Frame], None] = _ignore
+        self._on_frame: Callable[[Frame], None] = _nothing
         self._on_end: Callable[[], None] = _nothing
         self._meter = Meter(own_host)
 
@@ -280,7 +280,7 @@ class Session:
         return with_spies(columns, plan, frozenset(capabilities.signals))
 
     def start(self, on_frame: Callable[[Frame], None], *, intervals: int | None = None, first: float | None = None,
-              on_end: Callable[[], None] | None = None, hold: float = 0.0) -> None:
+              on_end: Callable[[], None] | None = None, hold: float = 0.0, on_loop: bool = False) -> None:
         """Sample on a thread of its own; on a session that samples already, take its frames over.
 
         Args:
@@ -289,6 +289,7 @@ class Session:
             first: length of the first interval in seconds; None for a full one.
             on_end: called on that thread when sampling has ended, for whatever reason.
             hold: seconds for which frames may be held back; at shorter intervals sampling then costs half.
+            on_loop: on an asyncio loop of that thread; for programs that load asyncio anyway, as Textual does.
         """
         self._on_frame = on_frame
         self._on_end = on_end or _nothing
@@ -306,7 +307,7 @@ class Session:
         sys.setswitchinterval(_SWITCH_SECONDS)
         spare_memory(len(self.machine.topology.cpus))
         self._sampler.bus.attach(_Callback(self._publish))
-        self._thread = threading.Thread(target=self._run, args=(intervals, first), name="sampler", daemon=True)
+        self._thread = threading.Thread(target=self._run, args=(intervals, first, on_loop), name="sampler", daemon=True)
         self._thread.start()
 
     def give_up_privileges(self) -> None:
@@ -367,11 +368,11 @@ class Session:
         """What this process used over the last interval."""
         return self._meter.cost
 
-    def _run(self, intervals: int | None, first: float | None) -> None:
+    def _run(self, intervals: int | None, first: float | None, on_loop: bool) -> None:
         try:
             if self._bound is not None:
                 self._own_host.pin_this_thread([self._bound])
-            run_alone(self._sampler.run(intervals, first))
+            (run_on_loop if on_loop else run_alone)(self._sampler.run(intervals, first))
         except BaseException as error:  # noqa: BLE001 - handed to whoever waits: a thread's own traceback would be lost
             self.failure = error
         finally:
@@ -393,9 +394,5 @@ class _Callback:
         self.put = call
 
 
-def _ignore(_frame: Frame) -> None:
-    """Discard the frame of a session without a listener."""
-
-
-def _nothing() -> None:
+def _nothing(*_frame: object) -> None:
     """Do nothing at the end of a session without a listener."""

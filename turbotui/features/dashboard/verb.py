@@ -145,7 +145,7 @@ def _show(arguments: argparse.Namespace, abilities: Abilities, settings: Persona
     if beside is not None:
         beside.choose_columns(session)
         session.want(column.id for column in (*columns, *beside.columns))
-    session.start(_unseen if beside is None else beside.take, first=_FIRST_INTERVAL)
+    session.start(_unseen if beside is None else beside.take, first=_FIRST_INTERVAL, on_loop=True)
     try:
         dashboard, running = wait_for(_load_screens, "Loading the screens")
         if beside is not None:
