@@ -269,3 +269,13 @@ def test_a_later_version_is_refused_with_a_sentence(tmp_path: Path, monkeypatch:
     monkeypatch.undo()
     with pytest.raises(TurbotuiError, match="version 2 of the format"):
         recording.read(str(path))
+
+
+def test_a_layout_is_parsed_once_however_often_somebody_jumps(tmp_path: Path) -> None:
+    """That of 256 CPUs takes as long as all ticks of a minute."""
+    path = written(tmp_path / "jumps.ttj", 3 * KEY_EVERY)
+    with recording.read(str(path)) as journal:
+        found = [journal.frame_at(NOON + seq * SECOND) for seq in (5, 70, 130, 8)]
+        assert [None if frame is None else frame.seq for frame in found] == [5, 70, 130, 8]
+        assert len({id(frame.topology) for frame in found if frame is not None}) == 1
+        assert len({id(frame.capabilities) for frame in found if frame is not None}) == 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Final, Generic, TypeVar
 
@@ -160,19 +160,18 @@ def layout_facts(layout: CpuTableLayout) -> dict[str, object]:
     }
 
 
-def layout_from(said: Said, before: Topology | None = None) -> CpuTableLayout:
+def layout_from(said: Said, known: Iterable[Topology] = ()) -> CpuTableLayout:
     """The layout of `layout_facts`.
 
     Args:
         said: the JSON document.
-        before: a topology that is taken instead of an equal one: frames know by identity that it is the same.
+        known: topologies that are taken instead of an equal one: frames know by identity that it is the same.
 
     Raises:
         DamagedError: it is none.
     """
     topology = topology_from(said["topology"])
-    if before is not None and before == topology:
-        topology = before
+    topology = next((one for one in known if one == topology), topology)
     capabilities = capabilities_from(said["capabilities"])
     signals: dict[SignalId, int] = {}
     wraps: list[SignalId] = []

@@ -20,7 +20,7 @@ from turbotui.recording.recorded_host import KeptAnswers
 from turbotui.recording.recorded_source import recorded_catalog
 from turbotui.recording.recording_part import CoveredTime, RecordingPart
 from turbotui.recording.rows import RecordedRows
-from turbotui.recording.stream_reader import Missing, RecordedTick
+from turbotui.recording.stream_reader import KnownLayouts, Missing, RecordedTick
 from turbotui.recording.stream_writer import Event, Gap
 from turbotui.recording.tiers import Thinning
 from turbotui.sampling.capabilities import Capabilities
@@ -43,9 +43,10 @@ class Journal:
     def __init__(self, paths: Sequence[str]) -> None:
         self.paths = tuple(paths)
         self._parts: list[RecordingPart] = []
+        layouts = KnownLayouts()
         with contextlib.ExitStack() as opened:
             for path in paths:
-                part = RecordingPart(path)
+                part = RecordingPart(path, layouts)
                 opened.callback(part.file.close)
                 self._parts.append(part)
             first = next((tick for part in self._parts if (tick := part.first()) is not None), None)

@@ -18,7 +18,7 @@ from turbotui.recording.machine_facts import header_from
 from turbotui.recording.recorded_host import KeptAnswers
 from turbotui.recording.rows import RecordedRows, rows_from, wall_of
 from turbotui.recording.said import unpacked
-from turbotui.recording.stream_reader import Item, Missing, RecordedTick, StreamReader
+from turbotui.recording.stream_reader import Item, KnownLayouts, Missing, RecordedTick, StreamReader
 from turbotui.recording.stream_writer import Event, Gap
 from turbotui.recording.tick_decoder import head_of
 
@@ -57,10 +57,16 @@ class CoveredTime:
 
 
 class RecordingPart:
-    """One file of a recording."""
+    """One file of a recording.
 
-    def __init__(self, path: str) -> None:
+    Args:
+        path: of the file.
+        layouts: of all files of the recording.
+    """
+
+    def __init__(self, path: str, layouts: KnownLayouts) -> None:
         self.file = JournalFile(path)
+        self._layouts = layouts
         self.missing: dict[tuple[int, str], Missing] = {}
         self._first: RecordedTick | None = None
         self._last: tuple[int, RecordedTick | None] = (-1, None)
@@ -166,7 +172,7 @@ class RecordingPart:
 
     def items(self, begin: KeyEntry | int) -> Iterator[Item]:
         """What the file holds from a key tick on, or from its beginning (0); `missing` notes what it does not."""
-        reader = StreamReader()
+        reader = StreamReader(self._layouts)
         offset = 0
         if isinstance(begin, KeyEntry):
             layout = self._layout(begin)
