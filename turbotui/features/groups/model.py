@@ -162,25 +162,31 @@ def row_of(older: GroupSample | None, newer: GroupSample) -> GroupRow:
     spans: dict[str, float] = {}
     absent: dict[Quantity, Unavailable] = {}
     first = FIRST if older is None else MADE_ANEW if older.serial != newer.serial else None
+    then_by_file: Mapping[str, FileReading] = {} if older is None or first is not None else older.readings
+    last, reading, before, is_same = "", None, None, False
     for quantity, file in newer.gives.items():
-        reading = newer.readings.get(file)
+        if file != last:  # quantities of a file stand together
+            last, reading, before = file, newer.readings.get(file), then_by_file.get(file)
+            if reading is None or before is None or reading.at_ns <= before.at_ns:
+                before = None
+            else:
+                spans[f"Δt {file}"] = (reading.at_ns - before.at_ns) * 1e-9
+            is_same = reading is not None and before is not None and reading.values is before.values
         value = newer.absent.get(file, _NOT_GIVEN) if reading is None else reading.values.get(quantity, _NOT_GIVEN)
         if isinstance(value, Unavailable):
             absent[quantity] = value
-            continue
-        if not is_counter(quantity):
+        elif not is_counter(quantity):
             values[quantity] = value
-            continue
-        before = None if older is None or first is not None else older.readings.get(file)
-        then = None if before is None else before.values.get(quantity)
-        if (then is None or isinstance(then, Unavailable) or before is None or reading is None
-                or reading.at_ns <= before.at_ns):
-            absent[quantity] = first or _NOT_TWICE
-        elif value < then:
-            absent[quantity] = _went_back(file)
+        elif is_same:
+            increases[quantity] = 0
         else:
-            increases[quantity] = value - then
-            spans[f"Δt {file}"] = (reading.at_ns - before.at_ns) * 1e-9
+            then = None if before is None else before.values.get(quantity)
+            if then is None or isinstance(then, Unavailable):
+                absent[quantity] = first or _NOT_TWICE
+            elif value < then:
+                absent[quantity] = _went_back(file)
+            else:
+                increases[quantity] = value - then
     return GroupRow(newer.group, increases, values, spans, absent, newer.gives)
 
 

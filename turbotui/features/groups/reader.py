@@ -129,22 +129,22 @@ class CgroupReader:
             last = None
         readings: dict[str, FileReading] = {}
         absent: dict[str, Unavailable] = {}
-        asleep, at_ns = False, self._host.now_ns()
+        asleep = moved = False
+        at_ns = 0
         for file in files:
             then = None if last is None else last.readings.get(file.id)
             if then is not None and later and (file.seldom or (asleep and file.id not in _ALWAYS)):
-                readings[file.id] = FileReading(then.values, at_ns)
+                readings[file.id] = FileReading(then.values, at_ns or then.at_ns)
                 continue
             found = self._files.read(f"{place.directories[file.controller]}/{file.name}", file.parse)
             if isinstance(found, Unavailable):
                 absent[file.id] = found
                 continue
             readings[file.id], at_ns = found, found.at_ns
+            moved |= then is None or found.values is not then.values
             if "cpu_usec" in file.gives:
-                asleep = last is not None and last.calm and then is not None and found.values is then.values
-        calm = last is not None and all(
-            (then := last.readings.get(name)) is not None and then.values is found.values
-            for name, found in readings.items())
+                asleep = not moved and last is not None and last.calm
+        calm = last is not None and not moved
         sample = self._last[key] = GroupSample(place.group, serial, readings, absent, gives, calm)
         return sample
 
