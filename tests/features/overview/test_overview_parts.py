@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 
 import pytest
 from hypothesis import given
@@ -16,7 +17,7 @@ from turbotui.features.overview.lines import CellPlace, nearest
 from turbotui.features.overview.meters import plan_meters
 from turbotui.features.overview.painter import parts
 from turbotui.features.overview.standouts import settled
-from turbotui.features.overview.top_tasks import look
+from turbotui.features.overview.top_tasks import look, look_and
 from turbotui.features.overview.verdict import OverviewVerdict
 from turbotui.machine.topology import Topology
 from turbotui.quantities.catalog import STATIC_COLUMNS
@@ -168,6 +169,24 @@ class TestTasks:
         assert {task.name for task in second.tasks} <= {"dense algebra", "streaming", "compiling", "background"}
         assert 0 < sum(task.percent for task in second.tasks) <= 2200
         assert second.runs == {}  # each has a thread on every CPU: where the first one is says nothing
+
+    def test_what_is_looked_at_beside_counts_for_the_next_look_once_tasks_are_known(self) -> None:
+        clock = ManualClock()
+        host = simulated_host("laptop", clock, seed=7)
+        clock.advance(30.0)
+
+        def beside() -> int:
+            spent = time.thread_time_ns() + 30_000_000
+            while time.thread_time_ns() < spent:
+                pass
+            return 5
+
+        first, other = look_and(host, None, beside)()
+        assert other == 5
+        assert first.next == first.at + 3_000_000_000  # a second look soon: the first one names nobody
+        clock.advance(4.0)
+        second, _ = look_and(host, first, beside)()
+        assert second.next >= second.at + 15_000_000_000
 
     def test_a_machine_without_processes_gives_an_empty_look(self) -> None:
         class Bare:

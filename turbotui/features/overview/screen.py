@@ -17,7 +17,7 @@ from turbotui.features.overview.core_map import first_cpu
 from turbotui.features.overview.cpu_numbers import cpu_numbers
 from turbotui.features.overview.lines import CellPlace, OverviewLines, TextPlace, nearest, places_of, texts_of
 from turbotui.features.overview.painter import OverviewPainter, OverviewScene
-from turbotui.features.overview.top_tasks import ProcessLook, look
+from turbotui.features.overview.top_tasks import ProcessLook, look_and
 from turbotui.features.overview.verdict import Judge, OverviewVerdict
 from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import CounterColumn
@@ -99,7 +99,7 @@ class OverviewScreen(SearchScreen):
     async def _look_again(self) -> None:
         host = self.watch_state.session.machine.host
         try:
-            self._look, seen = await asyncio.to_thread(lambda: (look(host, self._look), self._judge.look()))
+            self._look, seen = await asyncio.to_thread(look_and(host, self._look, self._judge.look))
             self._judge.take(seen)
         finally:
             self._looking = None

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import field
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field, replace
+from typing import Final, TypeVar
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.tasks.processes import processes
 from turbotui.untrusted import one_line
+
+T = TypeVar("T")
 
 PAUSE: Final = 3.0
 """Seconds between two looks at least."""
@@ -59,7 +61,7 @@ class ProcessLook:
 
     Attributes:
         at: when, in ns of the host's clock.
-        took: ns of CPU time that it took.
+        took: ns of CPU time that it took, and what was looked at beside it.
         spent: process -> when it began and ticks that it ran, in all.
         tasks: those that ran since the look before, the greatest first; none after the first look.
         count: processes in all.
@@ -74,6 +76,8 @@ class ProcessLook:
     @property
     def next(self) -> int:
         """When another look may be taken, in ns of the host's clock."""
+        if not self.tasks:  # nobody is known yet
+            return self.at + round(PAUSE * 1e9)
         return self.at + round(min(_LONGEST * 1e9, max(PAUSE * 1e9, self.took / _SHARE)))
 
     @property
@@ -115,6 +119,17 @@ def look(host: Host, before: ProcessLook | None) -> ProcessLook:
                                int(words[21]) * _PAGE, ticks / _TICKS))
     ran.sort(key=lambda task: -task.percent)
     return ProcessLook(began, time.thread_time_ns() - cost, spent, tuple(ran[:_MOST]), len(spent))
+
+
+def look_and(host: Host, before: ProcessLook | None,
+             beside: Callable[[], T]) -> Callable[[], tuple[ProcessLook, T]]:
+    """A call that looks at all processes, and at something else whose time counts for the next look as well."""
+    def both() -> tuple[ProcessLook, T]:
+        began = time.thread_time_ns()
+        found, other = look(host, before), beside()
+        return replace(found, took=time.thread_time_ns() - began), other
+
+    return both
 
 
 def _stat(host: Host, pid: int) -> tuple[str, list[str]] | None:
