@@ -113,6 +113,8 @@ class TestWatching:
             watch.take(session.frame())
         session.frame()  # nobody saw this one
         assert [len(watch.take(session.frame())[0]) for _ in range(3)] == [0, 0, 1]
+        session.frame()
+        assert [len(found) for found in watch.take(session.frame())] == [0, 1]
 
     def test_ended_alerts_are_bounded(self) -> None:
         topology = build_topology()
@@ -243,6 +245,7 @@ class TestDashboard:
             player.cursor.step(-2)
             app._show_moment(player.cursor)
             assert not alerts.watch.active
+            assert not alerts.watch.ended
         assert not lines_of(log)
 
 

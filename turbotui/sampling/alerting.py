@@ -107,7 +107,8 @@ class AlertWatch:
         begun: list[Alert] = []
         ended: list[Alert] = []
         if last_ns is not None and not joined and begin_ns != last_ns:
-            ended += self.forget(last_ns)
+            ended += [self._end(alert, last_ns) for alert in self.active]
+            self.forget()
         for one in self._watched:
             before = one.alert
             self._judge(one, frame, begin_ns, now_ns)
@@ -117,12 +118,10 @@ class AlertWatch:
                 ended.append(self._end(before, now_ns))
         return begun, ended
 
-    def forget(self, now_ns: int | None = None) -> Sequence[Alert]:
-        """Begin anew, with what follows: the alerts that end by it."""
-        ended = [self._end(one.alert, now_ns or one.alert.begun_ns) for one in self._watched if one.alert is not None]
+    def forget(self) -> None:
+        """Begin anew with what follows: what goes on has not ended, but nobody knows what comes between."""
         for one in self._watched:
             one.since, one.alert = {}, None
-        return ended
 
     def _end(self, alert: Alert, now_ns: int) -> Alert:
         alert = replace(alert, ended_ns=now_ns)
