@@ -13,7 +13,9 @@ from textual.widgets import Input, Static
 
 from turbotui.app.arranging import Arranges
 from turbotui.app.modal import Result, Window
-from turbotui.widgets.listing import Listing
+from turbotui.quantities.unavailable import Unavailable
+from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.listing import Item, Listing
 
 ARRANGING: Final = ("less_than_sign", "greater_than_sign", "left_square_bracket", "right_square_bracket",
                     "equals_sign")
@@ -194,3 +196,19 @@ class PickWindow(ListWindow):
     def on_listing_chosen(self) -> None:
         """Show or hide the clicked line."""
         self.action_show_or_hide()
+
+
+def pick_line(name: str, wide: int, rest: str, why: Unavailable | None = None, *, is_shown: bool) -> Item:
+    """The line of something that can be shown: a mark where it is, its name, and what it means or why it cannot be had.
+
+    Args:
+        name: which is also the line's key.
+        wide: characters for the name.
+        rest: what it means.
+        why: it cannot be had.
+        is_shown: whether it is shown now.
+    """
+    if why is not None:
+        return Item(((f" -  {name:<{wide}} ", StyleRole.DIM), (why.sentence(), StyleRole.DIM)), name)
+    mark = (f" {'✓' if is_shown else ' '}  ", StyleRole.KEY)
+    return Item((mark, (f"{name:<{wide}} ", StyleRole.PLAIN), (rest, StyleRole.DIM)), name)

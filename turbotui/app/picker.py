@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
 from turbotui.app.arranging import Arranges
-from turbotui.app.list_window import PickWindow
+from turbotui.app.list_window import PickWindow, pick_line
 from turbotui.app.watch import Watch
 from turbotui.errors import UsageError
 from turbotui.events.set_files import EventSet
@@ -63,10 +63,7 @@ class Picker(PickWindow):
             return [Item((("event sets", StyleRole.TITLE),)), Item(((f" -  {error}", StyleRole.DIM),))]
         found = [one for one in sets.values() if wanted in f"{SET}{one.name} {one.title}".lower()]
         items = [Item((("event sets", StyleRole.TITLE),))] if found else []
-        for one in found:
-            mark = "✓" if self._added_of(one) else " "
-            name = (f"{SET + one.name:<{self._wide}} ", StyleRole.PLAIN)
-            items.append(Item(((f" {mark}  ", StyleRole.KEY), name, (one.title, StyleRole.DIM)), SET + one.name))
+        items += [pick_line(SET + one.name, self._wide, one.title, is_shown=bool(self._added_of(one))) for one in found]
         return items
 
     def _added_of(self, one: EventSet) -> list[str]:
@@ -79,15 +76,8 @@ class Picker(PickWindow):
         return wanted in column.id.lower() or wanted in column.help.lower() or wanted in column.category.value
 
     def _item(self, column: CounterColumn) -> Item:
-        why = self._watch.why_absent(column)
-        if why is not None:
-            return Item(
-                ((f" -  {column.id:<{self._wide}} ", StyleRole.DIM), (why.sentence(), StyleRole.DIM)), column.id
-            )
-        mark = "✓" if self._watch.is_visible(column) else " "
-        unit = column.unit or ""
-        name = (f"{column.id:<{self._wide}} ", StyleRole.PLAIN)
-        return Item(((f" {mark}  ", StyleRole.KEY), name, (f"{unit:<4} {column.help}", StyleRole.DIM)), column.id)
+        return pick_line(column.id, self._wide, f"{column.unit:<4} {column.help}", self._watch.why_absent(column),
+                         is_shown=self._watch.is_visible(column))
 
     def on_listing_moved(self) -> None:
         """Say what the column means."""

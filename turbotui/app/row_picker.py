@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
 from turbotui.app.arranging import Arranges
-from turbotui.app.list_window import PickWindow
+from turbotui.app.list_window import PickWindow, pick_line
 from turbotui.quantities.columns import Column
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.widgets.cells import StyleRole
@@ -72,12 +72,8 @@ class RowPicker(PickWindow):
         return wanted in f"{column.id} {column.help}".lower()
 
     def _item(self, column: Column[Any], wide: int) -> Item:
-        why = self._choosing.why_absent(column)
-        if why is not None:
-            return Item(((f" -  {column.id:<{wide}} ", StyleRole.DIM), (why.sentence(), StyleRole.DIM)), column.id)
-        mark = "✓" if self._choosing.is_shown(column) else " "
-        name = (f"{column.id:<{wide}} ", StyleRole.PLAIN)
-        return Item(((f" {mark}  ", StyleRole.KEY), name, (f"{column.unit:<8}{column.hint}", StyleRole.DIM)), column.id)
+        return pick_line(column.id, wide, f"{column.unit:<8}{column.hint}", self._choosing.why_absent(column),
+                         is_shown=self._choosing.is_shown(column))
 
     @property
     def _current(self) -> Column[Any] | None:
