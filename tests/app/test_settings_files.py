@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turbotui.app.settings import VALUES, parse_settings, read_settings
+from turbotui.diagnosis.diagnosis import MachineDiagnosis
 from turbotui.diagnosis.limited_rules import limited
 from turbotui.diagnosis.rule_table import RULES
 from turbotui.diagnosis.rules import Certainty, NoFinding, Observed
@@ -119,6 +120,14 @@ class TestWhy:
         assert (others[0].judge(None) is found) is told  # type: ignore[arg-type]  # the rule looks at no frame
         assert (others[0].judge(None) is NoFinding.CLEAR) is not told  # type: ignore[arg-type]  # as above
         assert others[1] is RULES[1]
+
+    def test_who_silenced_a_cause_is_reminded_of_it(self) -> None:
+        session = FakeSession()
+        for least, reminded in (({}, False), ({"steal": 200.0}, True)):
+            diagnosis = MachineDiagnosis(session.catalog, limited(RULES, least))
+            diagnosis.push(session.frame())
+            diagnosis.push(session.frame())
+            assert ("as far as [why] of your settings" in diagnosis.quiet()) is reminded
 
     def test_what_is_wrong_is_told_with_its_line(self) -> None:
         found = parse_settings('[why]\nsteal = "much"\nnosuch = 5\nquota = true\n', "s.toml")

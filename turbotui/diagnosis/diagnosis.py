@@ -142,7 +142,8 @@ class MachineDiagnosis:
         celsius, hottest = moment.number("PkgTmp", "CoreTmp"), moment.number("TjMax")
         if celsius is not None:
             facts.append(f"{celsius:.0f} °C" + ("" if hottest is None else f" of {hottest:.0f}"))
-        return f"Nothing is in the way: {', '.join(facts)}"
+        far = ", as far as [why] of your settings lets it be told" if any(rule.least for rule in self._rules) else ""
+        return f"Nothing is in the way{far}: {', '.join(facts)}"
 
     def not_judged(self) -> str:
         """One line about causes that could not be judged; "" where all could."""

@@ -15,7 +15,8 @@ def limited(rules: Sequence[SlownessRule], least: Mapping[str, float]) -> tuple[
         rules: all of them.
         least: percent of the wanted work, by the rule's id; more than 100 keeps a rule silent.
     """
-    return tuple(replace(rule, judge=_from(rule.judge, least[rule.id])) if rule.id in least else rule for rule in rules)
+    return tuple(replace(rule, judge=_from(rule.judge, least[rule.id]), least=least[rule.id]) if rule.id in least
+                 else rule for rule in rules)
 
 
 def _from(judge: Callable[[JudgedFrame], Observed | NoFinding],

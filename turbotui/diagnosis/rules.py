@@ -91,6 +91,7 @@ class SlownessRule:
         whose: by what the tasks are found that have to do with it.
         wants: columns that make the sentence better.
         costly: whether reading it takes files of every CPU, so that it is only read where somebody asks.
+        least: percent of the wanted work below which a person does not want to hear of it.
     """
 
     id: str
@@ -103,6 +104,7 @@ class SlownessRule:
     whose: Whose = Whose.NOBODY
     wants: tuple[ColumnId, ...] = ()
     costly: bool = False
+    least: float = 0.0
 
     @property
     def columns(self) -> tuple[ColumnId, ...]:
