@@ -37,7 +37,7 @@ def told(running: BarePty) -> str:
 
 def sleeper(folder: Path) -> str:
     """A script that says that it runs, and goes on for ever; its number is in a file."""
-    return f"echo $$ > {folder}/pid; echo be''gun; while :; do sleep 0.1; done"
+    return f"echo $$ > {folder}/pid; echo be''gun; i=0; while [ $i -lt 3000 ]; do sleep 0.1; i=$((i+1)); done"
 
 
 def test_it_ends_with_the_command_and_tells_its_output_its_status_and_what_the_machine_did() -> None:
