@@ -19,6 +19,7 @@ from turbotui.features.overview.painter import parts
 from turbotui.features.overview.standouts import settled
 from turbotui.features.overview.top_tasks import look, look_and
 from turbotui.features.overview.verdict import OverviewVerdict
+from turbotui.machine.host import HostError
 from turbotui.machine.topology import Topology
 from turbotui.quantities.catalog import STATIC_COLUMNS
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
@@ -195,6 +196,9 @@ class TestTasks:
 
             def list_dir(self, path: str) -> tuple[str, ...]:
                 return ("stat", "cpuinfo")
+
+            def read_text(self, path: str) -> str:
+                raise HostError(2, path)
 
         found = look(Bare(), None)  # type: ignore[arg-type]  # no more of a host is asked for
         assert (found.tasks, found.count) == ((), 0)

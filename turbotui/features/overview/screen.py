@@ -16,8 +16,9 @@ from turbotui.features.overview.charts import chart_sources
 from turbotui.features.overview.core_map import first_cpu
 from turbotui.features.overview.cpu_numbers import cpu_numbers
 from turbotui.features.overview.lines import CellPlace, OverviewLines, TextPlace, nearest, places_of, texts_of
+from turbotui.features.overview.note_line import note_line
 from turbotui.features.overview.painter import OverviewPainter, OverviewScene
-from turbotui.features.overview.top_tasks import ProcessLook, look_and
+from turbotui.features.overview.top_tasks import MachineFacts, ProcessLook, look_and
 from turbotui.features.overview.verdict import Judge, OverviewVerdict
 from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import CounterColumn
@@ -60,7 +61,7 @@ class OverviewScreen(SearchScreen):
         self._cursor: Target | None = None
         self._lit = ""
         self._noted: object = None
-        self._mute = ""
+        self._mute = (0, 0)
         cpus = session.machine.topology.cpus
         busy = self._numbers.busy
         each = [(busy, cpu_row(cpu)) for cpu in cpus] if busy is not None and len(cpus) <= _CHARTED else []
@@ -123,14 +124,16 @@ class OverviewScreen(SearchScreen):
         self._lines.show_lines(self._painter.lines(scene, size.width, size.height), self._lit)
 
     def _note(self) -> str:
-        """How many sources of numbers cannot be read here; counted once for what probing found."""
+        """The machine around its CPUs, and how many sources cannot be read; these are counted once for each probing."""
         capabilities = self.watch_state.session.capabilities
         if capabilities is not self._noted:
             self._noted = capabilities
             probes = [probe.signals.values() for probe in capabilities.probes.values() if probe.signals]
             mute = sum(not any(isinstance(found, Signal) for found in signals) for signals in probes)
-            self._mute = f" {mute} of {len(probes)} sources of numbers cannot be read here: 9 says why" if mute else ""
-        return self._mute
+            self._mute = mute, len(probes)
+        look = None if self.watch_state.in_past else self._look
+        said = note_line(MachineFacts() if look is None else look.machine, *self._mute, self._lines.size.width)
+        return said or (" " if self._has_tasks else "")  # the line keeps its place until there is something to say
 
     def second_line(self, width: int) -> list[TextSegment]:
         """The verdict, in the place of the gauges, which are charts here."""

@@ -15,6 +15,9 @@ _NAME: Final = 16
 _FIXED: Final = ((" process", 9), (" state", 6), (" threads", 8), ("  CPU", 5), (" memory", 9), ("   CPU time", 11))
 """Titles after the name, with their widths; they leave from the right."""
 _CPU_PERCENT: Final = 8
+_BAR: Final = 16
+_ARGUMENTS: Final = 16
+"""Characters from which on arguments are shown: four processes of one interpreter are told apart by them."""
 
 
 def task_lines(tasks: Sequence[TopTask], width: int, count: int, before: str = "",
@@ -32,10 +35,13 @@ def task_lines(tasks: Sequence[TopTask], width: int, count: int, before: str = "
     fixed = list(_FIXED)
     while fixed and _NAME + _CPU_PERCENT + sum(size for _, size in fixed) + 12 > inner:
         fixed.pop()
-    bar = max(0, min(40, inner - _NAME - _CPU_PERCENT - sum(size for _, size in fixed) - 2))
+    free = inner - _NAME - _CPU_PERCENT - sum(size for _, size in fixed) - 2
+    words = free - _BAR if len(fixed) == len(_FIXED) and free >= _BAR + _ARGUMENTS else 0
+    bar = max(0, min(40, free - words))
     edge = [Span(before, StyleRole.RULE)] if before else []
     title = " task".ljust(_NAME) + " " * (bar + 1) + "CPU%".rjust(_CPU_PERCENT - 1)
     title += " " + "".join(word.rjust(size) for word, size in fixed)
+    title += "  arguments" if words else ""
     lines: list[Line] = [(*edge, Span(title[:inner].ljust(inner), StyleRole.TITLE))]
     if absent and count and not tasks:
         lines.append((*edge, Span(f" {absent}"[:inner].ljust(inner), StyleRole.DIM)))
@@ -44,12 +50,18 @@ def task_lines(tasks: Sequence[TopTask], width: int, count: int, before: str = "
         role = role_of(min(1.0, task.percent / 100))
         texts = (str(task.pid), task.state, f"{task.threads:,}", str(task.cpu), _bytes(task.bytes), _time(task.running))
         rest = "".join(text.rjust(size) for text, (_, size) in zip(texts, fixed, strict=False))
-        spans = (Span(f" {task.name:<{_NAME - 1}.15}"), Span(meter(task.percent, max(100.0, top), bar), role),
+        if words:
+            rest += f"  {_cut(task.arguments, words - 3)}"
+        spans = (Span(f" {task.name:<{_NAME - 1}.14}"), Span(meter(task.percent, max(100.0, top), bar), role),
                  Span(number(task.percent, 1, _CPU_PERCENT).rjust(_CPU_PERCENT) + " ", role),
                  Span(rest, StyleRole.DIM))
         left = inner - sum(len(span.text) for span in spans)
         lines.append((*edge, *spans, Span(" " * max(0, left))))
     return lines
+
+
+def _cut(text: str, room: int) -> str:
+    return text if len(text) <= room else f"{text[: max(0, room - 1)]}…"
 
 
 def _bytes(size: int) -> str:

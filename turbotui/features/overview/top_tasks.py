@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
+from turbotui.machine.tasks.proc_facts import command_words
 from turbotui.machine.tasks.processes import processes
 from turbotui.untrusted import one_line
 
@@ -27,6 +28,10 @@ _TICKS: Final = os.sysconf("SC_CLK_TCK")
 """Of a second, in which the kernel tells times to programs (proc(5))."""
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 _MOST: Final = 60
+_NAMED: Final = 24
+"""Processes whose command lines are read: as many as a large screen shows."""
+_MEMORY: Final = ("MemTotal", "MemAvailable")
+_KIB: Final = 1024
 _MUCH: Final = 20.0  # percent of a CPU: who uses less was there, but is not what one sees there
 
 
@@ -43,6 +48,8 @@ class TopTask:
         percent: of one CPU that it used.
         bytes: of memory that it holds.
         running: seconds of CPU time since it began.
+        arguments: of its command line, without the folder of the program, and without the program where
+            that is the name; "" for those that use little.
     """
 
     pid: int
@@ -53,6 +60,22 @@ class TopTask:
     percent: float
     bytes: int
     running: float
+    arguments: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineFacts:
+    """What a person wants to know of a machine beside its CPUs; None where /proc does not tell.
+
+    Attributes:
+        load: averages of tasks that run or wait for storage over 1, 5 and 15 minutes (proc_loadavg(5)).
+        memory: bytes that are not available to programs, and bytes in all (proc_meminfo(5)).
+        up: seconds since the start (proc_uptime(5)).
+    """
+
+    load: tuple[float, ...] | None = None
+    memory: tuple[int, int] | None = None
+    up: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +88,7 @@ class ProcessLook:
         spent: process -> when it began and ticks that it ran, in all.
         tasks: those that ran since the look before, the greatest first; none after the first look.
         count: processes in all.
+        machine: the machine around them.
     """
 
     at: int
@@ -72,6 +96,7 @@ class ProcessLook:
     spent: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     tasks: Sequence[TopTask] = ()
     count: int = 0
+    machine: MachineFacts = field(default_factory=MachineFacts)
 
     @property
     def next(self) -> int:
@@ -118,7 +143,39 @@ def look(host: Host, before: ProcessLook | None) -> ProcessLook:
             ran.append(TopTask(pid, one_line(name), words[0], int(words[17]), int(words[36]), percent,
                                int(words[21]) * _PAGE, ticks / _TICKS))
     ran.sort(key=lambda task: -task.percent)
-    return ProcessLook(began, time.thread_time_ns() - cost, spent, tuple(ran[:_MOST]), len(spent))
+    top = (*(replace(task, arguments=_arguments(host, task)) for task in ran[:_NAMED]), *ran[_NAMED:_MOST])
+    return ProcessLook(began, time.thread_time_ns() - cost, spent, top, len(spent), _machine(host))
+
+
+def _arguments(host: Host, task: TopTask) -> str:
+    words = command_words(host, task.pid) or []
+    program = words[0].rpartition("/")[2] if words else ""
+    return " ".join(words[1:] if program[:len(task.name)] == task.name else [program, *words[1:]])
+
+
+def _machine(host: Host) -> MachineFacts:
+    """Load, memory and time of a machine, each as far as it is told."""
+    load, up = _numbers(host, "/proc/loadavg", 3), _numbers(host, "/proc/uptime", 1)
+    memory: dict[str, int] = {}
+    try:
+        for line in host.read_text("/proc/meminfo").splitlines():
+            name, _, rest = line.partition(":")
+            if name in _MEMORY and rest.split()[:1]:
+                memory[name] = int(rest.split()[0]) * _KIB
+    except (HostError, ValueError):
+        memory = {}
+    total, free = (memory.get(name) for name in _MEMORY)
+    return MachineFacts(load, None if total is None or free is None else (total - free, total),
+                        None if up is None else up[0])
+
+
+def _numbers(host: Host, path: str, count: int) -> tuple[float, ...] | None:
+    """The first words of a file, if so many are numbers."""
+    try:
+        found = tuple(float(word) for word in host.read_text(path).split()[:count])
+    except (HostError, ValueError):
+        return None
+    return found if len(found) == count else None
 
 
 def look_and(host: Host, before: ProcessLook | None,

@@ -98,6 +98,21 @@ def parse_stat(text: str) -> Stat | None:
         return None
 
 
+def command_words(host: Host, pid: int) -> list[str] | None:
+    """The words of a process's command line, fit for a terminal; none of a kernel thread. None: it may not be read."""
+    try:
+        descriptor = host.open_file(f"/proc/{pid}/cmdline")
+    except HostError:
+        return None
+    try:
+        found = host.read_at(descriptor, _WORDS)
+    except HostError:
+        return None
+    finally:
+        host.close(descriptor)
+    return [one_line(decoded(word)) for word in found.rstrip(b"\0").split(b"\0")] if found else []
+
+
 class ProcFacts:
     """Reads facts, and remembers what seldom changes of a process as long as it is the same one with the same name.
 
@@ -140,18 +155,10 @@ class ProcFacts:
             return None
 
     def _arguments(self, pid: int, stat: Stat) -> str:
-        try:
-            descriptor = self._host.open_file(f"/proc/{pid}/cmdline")
-        except HostError:
+        words = command_words(self._host, pid)
+        if words is None:
             return ""
-        try:
-            found = self._host.read_at(descriptor, _WORDS)
-        except HostError:
-            return ""
-        finally:
-            self._host.close(descriptor)
-        text = " ".join(one_line(decoded(word)) for word in found.rstrip(b"\0").split(b"\0"))
-        return text or (f"[{stat.name}]" if stat.kernel or not found else "")
+        return " ".join(words) or (f"[{stat.name}]" if stat.kernel or not words else "")
 
     def _user(self, pid: int) -> str:
         try:

@@ -1,0 +1,58 @@
+"""What the overview says of the machine around its CPUs: its line at the bottom, and the arguments of its tasks."""
+
+from __future__ import annotations
+
+import pytest
+
+from turbotui.features.overview.note_line import note_line
+from turbotui.features.overview.task_lines import task_lines
+from turbotui.features.overview.top_tasks import MachineFacts, TopTask, look
+from turbotui.machine.linux import LinuxHost
+
+_FACTS = MachineFacts((11.26, 9.04, 0.5), (2_310_000_000, 23_500_000_000), 2 * 86400 + 7 * 3600 + 35 * 60)
+
+
+@pytest.mark.parametrize(("width", "said"), [
+    (130, (" load 11.3 9.04 0.50 · memory 2.3 of 23.5 GB · up 2 d 7:35             "
+           "21 of 36 sources of numbers cannot be read here: 9 says why")),
+    (90, " load 11.3 9.04 0.50 · memory 2.3 of 23.5 GB · up 2 d 7:35     21 of 36 sources missing: 9"),
+    (80, " load 11.3 9.04 0.50 · memory 2.3 of 23.5 GB          21 of 36 sources missing: 9"),
+])
+def test_the_line_says_as_much_as_fits(width: int, said: str) -> None:
+    found = note_line(_FACTS, 21, 36, width)
+    assert " ".join(found.split()) == " ".join(said.split())
+    assert len(found) <= width - 1
+
+
+def test_what_is_not_told_takes_no_room() -> None:
+    assert note_line(MachineFacts(), 3, 9, 80) == " 3 of 9 sources of numbers cannot be read here: 9 says why"
+    assert note_line(MachineFacts(up=59.0), 0, 9, 80) == " up 0:00"
+    assert note_line(MachineFacts(), 0, 9, 80) == ""
+
+
+def _drawn(width: int, arguments: str) -> list[str]:
+    task = TopTask(4242, "python3", "R", 3, 1, 61.5, 128_000_000, 75.0, arguments)
+    return ["".join(span.text for span in line) for line in task_lines([task], width, 1)]
+
+
+def test_arguments_stand_where_there_is_room_and_end_with_the_line() -> None:
+    title, row = _drawn(120, "-m pytest tests/a/very/long/path/that/does/not/fit/into/the/line.py")
+    assert title.rstrip().endswith("CPU time  arguments")
+    assert "1:15  -m pytest tests/a" in row
+    assert row.rstrip().endswith("…")
+    assert len(row) == len(title) == 120
+    title, row = _drawn(80, "-m pytest")
+    assert "arguments" not in title
+    assert "pytest" not in row
+
+
+@pytest.mark.real
+def test_this_machine_tells_its_load_memory_and_time() -> None:
+    host = LinuxHost()
+    facts = look(host, None).machine
+    assert facts.load is not None
+    assert len(facts.load) == 3
+    assert facts.memory is not None
+    assert 0 < facts.memory[0] < facts.memory[1]
+    assert facts.up is not None
+    assert facts.up > 0

@@ -1,0 +1,47 @@
+"""The last line of the overview: the machine around its CPUs, and how much of them cannot be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from turbotui.features.overview.top_tasks import MachineFacts
+
+_GAP: Final = 3
+_DAY: Final = 86400
+
+
+def note_line(facts: MachineFacts, mute: int, sources: int, width: int) -> str:
+    """Load, memory and time on the left as far as they fit, sources that tell nothing on the right; "" for nothing.
+
+    Args:
+        facts: of the machine.
+        mute: sources of numbers that cannot be read.
+        sources: all of them.
+        width: characters.
+    """
+    said = list(_said(facts))
+    told = ("", "") if not mute else (f"{mute} of {sources} sources of numbers cannot be read here: 9 says why",
+                                      f"{mute} of {sources} sources missing: 9")
+    for right in told:
+        if _fits(said, right, width):
+            break
+    while said and not _fits(said, right, width):
+        said.pop()
+    left = " · ".join(said)
+    return f" {left}{right.rjust(width - len(left) - 2) if left else right}".rstrip()
+
+
+def _fits(said: Sequence[str], right: str, width: int) -> bool:
+    return len(" · ".join(said)) + len(right) + (_GAP if said and right else 0) + 2 <= width
+
+
+def _said(facts: MachineFacts) -> Iterator[str]:
+    if facts.load is not None:
+        yield "load " + " ".join(f"{one:.2f}" if one < 10 else f"{one:.1f}" for one in facts.load)
+    if facts.memory is not None:
+        used, total = (one / 1e9 for one in facts.memory)
+        yield f"memory {used:.1f} of {total:.1f} GB"
+    if facts.up is not None:
+        days, left = divmod(int(facts.up), _DAY)
+        yield f"up {f'{days} d ' if days else ''}{left // 3600}:{left % 3600 // 60:02}"
