@@ -127,7 +127,7 @@ async def test_a_folder_that_cannot_be_written_is_named_with_what_to_do(here: Pa
         await pilot.press("P")
         await pilot.pause()
         said = text_of(app, "status")
-    assert said.startswith(" Not saved: ")
+    assert said.startswith(" Not saved (")
     assert "start turbotui" in said
 
 

@@ -12,22 +12,21 @@ from textual.widget import Widget
 
 from turbotui.app import scales
 from turbotui.app.actions import Where, actions_of
+from turbotui.app.gauges import gauges_of
 from turbotui.app.tcc import tcc_flag
 from turbotui.app.time_line import TimeLine
 from turbotui.app.watch import Watch
 from turbotui.app.watched import FarSession
 from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import CounterColumn
-from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
+from turbotui.quantities.scope import RowId, Scope
 from turbotui.sampling.frame import Frame
-from turbotui.tables.row_names import row_name
 from turbotui.widgets.banners import far_banner
-from turbotui.widgets.cells import StyleRole, alarm
+from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.direct import DirectScreen
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.segment_lines import Hot, SegmentLines
-from turbotui.widgets.slots import HISTORY
-from turbotui.widgets.summary import Gauge, Place, gauge_line, place_line, short_model
+from turbotui.widgets.summary import Place, gauge_line, place_line, short_model
 
 SMALLEST = (40, 10)
 """Characters and lines below which one sentence is shown instead."""
@@ -202,7 +201,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
     def second_line(self, width: int) -> list[TextSegment]:
         """The line below the machine's: gauges of the whole of it."""
         frame = self.watch_state.frame
-        return gauge_line(self._gauges(), width, 0 if frame is None else frame.seq)
+        return gauge_line(gauges_of(self.watch_state), width, 0 if frame is None else frame.seq)
 
     def show_trouble(self) -> None:
         """Draw the banner: no frame comes that would."""
@@ -232,55 +231,6 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         if host.kind is HostKind.RECORDED:
             long = f"{word} on {host.name}: these numbers are not of this machine"
         return (long if len(long) + 2 <= width else f"{word} {host.name}").center(width)
-
-    def _gauges(self) -> list[Gauge]:
-        watch = self.watch_state
-        frame = watch.frame
-        tops = scales.tops(watch)
-        gauges: list[Gauge] = []
-
-        def value(column: CounterColumn) -> float | None:
-            cell = None if frame is None else frame.cell(column, SYSTEM_ROW)
-            return None if isinstance(cell, str) else cell
-
-        def past(column: CounterColumn) -> Sequence[float]:
-            ring = watch.history.ring(column.id, SYSTEM_ROW)
-            return () if ring is None else ring.values(HISTORY)
-
-        if watch.busy is not None:
-            label = "Busy" if watch.busy.id == "Busy%" else "Load"
-            gauges.append(Gauge(label, watch.busy, value(watch.busy), past(watch.busy), 100.0))
-        if watch.clock is not None:
-            label = "Bzy" if watch.clock.id == "Bzy_MHz" else "Clock"
-            gauges.append(Gauge(label, watch.clock, value(watch.clock), past(watch.clock), tops.get(watch.clock.id)))
-        if watch.watts is not None:
-            label = {"PkgWatt": "Pkg", "SysWatt": "Sys"}.get(watch.watts.id, "Cores")
-            limit = scales.limit_watts(watch) if watch.watts.id == "PkgWatt" else None
-            note = f"of {limit:,.0f}" if limit else ""
-            gauges.append(Gauge(label, watch.watts, value(watch.watts), past(watch.watts), limit, note))
-        if watch.heat is not None:
-            hottest = scales.hottest(watch)
-            if hottest is None:
-                gauges.append(Gauge("Hot", watch.heat, None))
-            else:
-                row, degrees = hottest
-                past_limit = alarm(watch.heat, degrees)
-                gauges.append(Gauge("Hot", watch.heat, degrees, note=self._where(row), alarm=past_limit))
-        if watch.interrupts is not None:
-            gauges.append(Gauge("", watch.interrupts, value(watch.interrupts)))
-        return gauges
-
-    def _where(self, row: RowId) -> str:
-        """The hottest row in a fixed width: the first CPU of the core, or the package."""
-        frame = self.watch_state.frame
-        if frame is None:
-            return ""
-        for instance in frame.topology.instances(self.watch_state.heat.scope if self.watch_state.heat else Scope.CORE):
-            if instance.row == row:
-                if instance.row.scope in {Scope.CORE, Scope.CPU}:
-                    return f"cpu{instance.cpus[0]}".ljust(3 + len(str(max(frame.topology.cpus))))
-                return row_name(frame.topology, instance.row)
-        return ""
 
     def show_keys(self) -> None:
         """Draw the footer: keys by rank as they fit, screens at the right."""

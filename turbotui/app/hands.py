@@ -49,9 +49,9 @@ class HandsApp(ScreensApp):
             folder = os.getcwd()
             path = write_alike(folder, stem, {"svg": drawing, "txt": text})
         except OSError as error:
-            return f"Not saved: the current folder is gone ({error.strerror}): start turbotui in another one"
+            return f"Not saved (start turbotui in another folder): the current one is gone, {error.strerror}"
         except TurbotuiError as error:
-            return f"Not saved: {error}, and start turbotui there"
+            return f"Not saved (start turbotui in a folder of yours): {error}"
         return f"Saved {os.path.basename(path)}.svg and .txt in {guarded(folder)}"
 
     def pictures(self, title: str) -> tuple[str, str]:

@@ -1,0 +1,65 @@
+"""The gauges of the whole machine on the second line of most screens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from turbotui.app import scales
+from turbotui.app.watch import Watch
+from turbotui.quantities.columns import CounterColumn
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
+from turbotui.tables.row_names import row_name
+from turbotui.widgets.cells import alarm
+from turbotui.widgets.slots import HISTORY
+from turbotui.widgets.summary import Gauge
+
+
+def gauges_of(watch: Watch) -> list[Gauge]:
+    """Load, clock, watts, heat and interrupts, as far as there are any."""
+    frame = watch.frame
+    tops = scales.tops(watch)
+    gauges: list[Gauge] = []
+
+    def value(column: CounterColumn) -> float | None:
+        cell = None if frame is None else frame.cell(column, SYSTEM_ROW)
+        return None if isinstance(cell, str) else cell
+
+    def past(column: CounterColumn) -> Sequence[float]:
+        ring = watch.history.ring(column.id, SYSTEM_ROW)
+        return () if ring is None else ring.values(HISTORY)
+
+    if watch.busy is not None:
+        label = "Busy" if watch.busy.id == "Busy%" else "Load"
+        gauges.append(Gauge(label, watch.busy, value(watch.busy), past(watch.busy), 100.0))
+    if watch.clock is not None:
+        label = "Bzy" if watch.clock.id == "Bzy_MHz" else "Clock"
+        gauges.append(Gauge(label, watch.clock, value(watch.clock), past(watch.clock), tops.get(watch.clock.id)))
+    if watch.watts is not None:
+        label = {"PkgWatt": "Pkg", "SysWatt": "Sys"}.get(watch.watts.id, "Cores")
+        limit = scales.limit_watts(watch) if watch.watts.id == "PkgWatt" else None
+        note = f"of {limit:,.0f}" if limit else ""
+        gauges.append(Gauge(label, watch.watts, value(watch.watts), past(watch.watts), limit, note))
+    if watch.heat is not None:
+        hottest = scales.hottest(watch)
+        if hottest is None:
+            gauges.append(Gauge("Hot", watch.heat, None))
+        else:
+            row, degrees = hottest
+            past_limit = alarm(watch.heat, degrees)
+            gauges.append(Gauge("Hot", watch.heat, degrees, note=_where(watch, row), alarm=past_limit))
+    if watch.interrupts is not None:
+        gauges.append(Gauge("", watch.interrupts, value(watch.interrupts)))
+    return gauges
+
+
+def _where(watch: Watch, row: RowId) -> str:
+    """The hottest row in a fixed width: the first CPU of the core, or the package."""
+    frame = watch.frame
+    if frame is None:
+        return ""
+    for instance in frame.topology.instances(watch.heat.scope if watch.heat else Scope.CORE):
+        if instance.row == row:
+            if instance.row.scope in {Scope.CORE, Scope.CPU}:
+                return f"cpu{instance.cpus[0]}".ljust(3 + len(str(max(frame.topology.cpus))))
+            return row_name(frame.topology, instance.row)
+    return ""
