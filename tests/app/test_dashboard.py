@@ -546,7 +546,7 @@ async def test_every_action_of_the_table_can_be_done() -> None:
 
 async def test_footer_help_and_palette_come_from_the_same_table() -> None:
     session = FakeSession()
-    async with dashboard(session, size=(220, 60)) as (app, _):
+    async with dashboard(session, size=(280, 60)) as (app, _):
         keys = text_of(app, "keys")
         for action in ACTIONS:
             if action.label and {Where.APP, Where.TABLE} & set(action.where):

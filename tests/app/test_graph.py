@@ -240,7 +240,7 @@ async def test_without_a_past_the_curve_is_what_was_kept() -> None:
         await pilot.press("enter")
         await pilot.pause()
         assert not isinstance(app.screen, Graph)
-        assert "no past yet" in text_of(app, "status")
+        assert "No past yet" in text_of(app, "status")
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36), (200, 60)])

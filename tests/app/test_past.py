@@ -231,7 +231,7 @@ async def test_without_a_past_keys_say_so(recorded: Recording) -> None:
     async with dashboard(session, ticks=2) as (app, pilot):
         app.watched.cursor = None
         await pilot.press("comma")
-        assert "no past yet" in text_of(app, "status")
+        assert "No past yet" in text_of(app, "status")
 
 
 async def test_sparks_of_a_moment_are_of_what_led_to_it(recorded: Recording) -> None:
