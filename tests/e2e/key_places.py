@@ -105,7 +105,7 @@ POWER = Place("4", Where.POWER, _SAPPHIRE, (160, 45), r"(?m)^ PkgWatt  package 0
     "explain": Promise("PkgWatt · package 0 · ", undo=ESC),
     "search": Promise(_watt("package 0", "PkgTmp"), typed=("pkgtmp",), undo=ESC),
     "search_next": Promise(_watt("package 1", "PkgTmp"), first=("/", "pkgtmp", "Enter"),
-                           now=_watt("package 0", "PkgTmp")),
+                           now=_watt("package 0", "PkgTmp"), undo=("Left",) * 4),
 }, calm=("Home", "Left", "Left", "Left", "Left"))
 
 # Uncore
