@@ -10,6 +10,7 @@ from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.tables.row_names import row_name
 from turbotui.widgets.cells import alarm
+from turbotui.widgets.levels import share_of
 from turbotui.widgets.slots import HISTORY
 from turbotui.widgets.summary import Gauge
 
@@ -24,21 +25,26 @@ def gauges_of(watch: Watch) -> list[Gauge]:
         cell = None if frame is None else frame.cell(column, SYSTEM_ROW)
         return None if isinstance(cell, str) else cell
 
+    def share(column: CounterColumn, row: RowId = SYSTEM_ROW) -> float | None:
+        return None if frame is None else watch.levels.share(frame, column, row, frame.cell(column, row))
+
     def past(column: CounterColumn) -> Sequence[float]:
         ring = watch.history.ring(column.id, SYSTEM_ROW)
         return () if ring is None else ring.values(HISTORY)
 
     if watch.busy is not None:
         label = "Busy" if watch.busy.id == "Busy%" else "Load"
-        gauges.append(Gauge(label, watch.busy, value(watch.busy), past(watch.busy), 100.0))
+        gauges.append(Gauge(label, watch.busy, value(watch.busy), past(watch.busy), 100.0, share=share(watch.busy)))
     if watch.clock is not None:
         label = "Bzy" if watch.clock.id == "Bzy_MHz" else "Clock"
-        gauges.append(Gauge(label, watch.clock, value(watch.clock), past(watch.clock), tops.get(watch.clock.id)))
+        gauges.append(Gauge(label, watch.clock, value(watch.clock), past(watch.clock), tops.get(watch.clock.id),
+                            share=share(watch.clock)))
     if watch.watts is not None:
         label = {"PkgWatt": "Pkg", "SysWatt": "Sys"}.get(watch.watts.id, "Cores")
         limit = scales.limit_watts(watch) if watch.watts.id == "PkgWatt" else None
         note = f"of {limit:,.0f}" if limit else ""
-        gauges.append(Gauge(label, watch.watts, value(watch.watts), past(watch.watts), limit, note))
+        gauges.append(Gauge(label, watch.watts, value(watch.watts), past(watch.watts), limit, note,
+                            share=share_of(value(watch.watts), limit)))
     if watch.heat is not None:
         hottest = scales.hottest(watch)
         if hottest is None:
@@ -46,7 +52,8 @@ def gauges_of(watch: Watch) -> list[Gauge]:
         else:
             row, degrees = hottest
             past_limit = alarm(watch.heat, degrees)
-            gauges.append(Gauge("Hot", watch.heat, degrees, note=_where(watch, row), alarm=past_limit))
+            gauges.append(Gauge("Hot", watch.heat, degrees, note=_where(watch, row), alarm=past_limit,
+                                share=share(watch.heat, row)))
     if watch.interrupts is not None:
         gauges.append(Gauge("", watch.interrupts, value(watch.interrupts)))
     return gauges
@@ -61,5 +68,6 @@ def _where(watch: Watch, row: RowId) -> str:
         if instance.row == row:
             if instance.row.scope in {Scope.CORE, Scope.CPU}:
                 return f"cpu{instance.cpus[0]}".ljust(3 + len(str(max(frame.topology.cpus))))
-            return row_name(frame.topology, instance.row)
+            name = row_name(frame.topology, row, inside=True)
+            return name if name == row_name(frame.topology, row) else f"{name} pkg {row.key[0]}"
     return ""

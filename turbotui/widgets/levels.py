@@ -20,6 +20,9 @@ HIGH: Final = 7
 IN_A_CELL: Final = (*(StyleRole.PLAIN,) * CALM, *LEVELS[CALM:])
 """Roles of numbers in tables."""
 
+OF_A_WHOLE: Final = (*(StyleRole.SUMMARY,) * CALM, *LEVELS[CALM:])
+"""Roles of numbers that stand for a whole machine or package, and are bright where they are calm."""
+
 MARKS: Final = "·░░▒▒▓▓██"
 """A mark for each step, for pictures that have to be read without colours."""
 
@@ -27,6 +30,11 @@ MARKS: Final = "·░░▒▒▓▓██"
 def step_of(share: float) -> int:
     """The step of a share of 0 to 1; what lies outside has the first or last."""
     return max(0, min(STEPS - 1, int(share * STEPS)))
+
+
+def share_of(value: float | None, limit: float | None) -> float | None:
+    """A value as a share of its limit, 0 to 1; None where one of them is not known."""
+    return None if value is None or not limit else max(0.0, min(1.0, value / limit))
 
 
 def role_of(share: float) -> StyleRole:
@@ -37,3 +45,8 @@ def role_of(share: float) -> StyleRole:
 def cell_role_of(share: float) -> StyleRole:
     """How a number of this share is coloured: as any text as long as it is not much."""
     return IN_A_CELL[step_of(share)]
+
+
+def whole_role_of(share: float | None) -> StyleRole:
+    """How a number of a whole is coloured; None: nobody can tell how much that is."""
+    return StyleRole.SUMMARY if share is None else OF_A_WHOLE[step_of(share)]

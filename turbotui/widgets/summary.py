@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import CounterColumn
 from turbotui.widgets.cells import UNKNOWN, StyleRole
+from turbotui.widgets.levels import whole_role_of
 from turbotui.widgets.painter import TextSegment, nice_top
 from turbotui.widgets.spark import spark
 
@@ -58,6 +59,7 @@ class Gauge:
         top: of the spark's scale; None for its peak.
         note: after the spark ("of 700", "cpu17").
         alarm: AMBER or RED past a threshold.
+        share: how much the value is of what is possible, 0 to 1; None where nobody can tell.
     """
 
     label: str
@@ -67,6 +69,7 @@ class Gauge:
     top: float | None = None
     note: str = ""
     alarm: StyleRole | None = None
+    share: float | None = None
 
 
 _NOISE = re.compile(r"\((?:R|TM|tm|r)\)|\bCPU\b|\bProcessor\b|@.*$|\b\d+-Core\b|\bwith Radeon.*$")
@@ -140,9 +143,8 @@ def _gauges(gauges: Sequence[Gauge], named: bool, size: int, seq: int) -> list[T
     for gauge in gauges:
         segments.append((f" {gauge.label} " if named and gauge.label else " ", StyleRole.DIM))
         mark = "▲ " if gauge.alarm is StyleRole.AMBER else "! " if gauge.alarm is StyleRole.RED else ""
-        segments.append(
-            (mark + _figure(gauge), gauge.alarm or (StyleRole.DIM if gauge.value is None else StyleRole.SUMMARY))
-        )
+        calm = StyleRole.DIM if gauge.value is None else whole_role_of(gauge.share)
+        segments.append((mark + _figure(gauge), gauge.alarm or calm))
         if gauge.values and size:
             known = [value for value in gauge.values if not math.isnan(value)]
             top = gauge.top or nice_top(max(known, default=0.0))

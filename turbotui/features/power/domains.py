@@ -14,6 +14,7 @@ from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
 from turbotui.widgets.bars import LAYERS, stacked, stacked_bar
 from turbotui.widgets.cells import UNKNOWN, StyleRole
+from turbotui.widgets.frame_levels import FrameLevels
 from turbotui.widgets.panel import Line, Panel, Span, Target
 from turbotui.widgets.slots import HISTORY
 from turbotui.widgets.spark import spark
@@ -40,6 +41,11 @@ class PowerSource:
     frame: Frame
     catalog: Catalog
     history: History
+    levels: FrameLevels
+
+    def share(self, target: Target | None, value: Value) -> float | None:
+        """How much a value is of what is possible in its row; None where nobody can tell."""
+        return None if target is None else self.levels.share(self.frame, *target, value)
 
     def cell(self, name: ColumnId, row: RowId) -> tuple[CounterColumn, Value] | None:
         """A column and its value; None where there is no such column."""

@@ -17,6 +17,7 @@ from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.widgets.bars import BarMark, bar, labels
 from turbotui.widgets.cells import MARK_AMBER, MARK_RED, StyleRole, number
+from turbotui.widgets.levels import role_of, whole_role_of
 from turbotui.widgets.panel import Line, Panel, Span, Target, wrapped
 
 _GAP = Span(" ")
@@ -77,7 +78,7 @@ def package_panel(source: PowerSource, verdict: LimitVerdict, width: int, *, alo
         )
         lines += [*said, *[()] * (most - len(said))]  # always as many: panels must not jump
     for scale in (_watts(source, verdict), _heat(verdict, source), _clock(source, verdict)):
-        lines += [] if scale is None else _bar_lines(scale, width)
+        lines += [] if scale is None else _bar_lines(scale, width, source.share(scale.target, scale.value))
     lines += _reasons(source, verdict, width)
     lines += domain_lines(source, verdict, width, tall=tall, platform=alone)
     # Where hardly anything can be had there is room for the whole reasons.
@@ -99,24 +100,25 @@ def _title(verdict: LimitVerdict) -> str:
 # Bars
 
 
-def _bar_lines(scale: _Scale, width: int) -> list[Line]:
-    """A bar and the words of its marks below it."""
+def _bar_lines(scale: _Scale, width: int, share: float | None) -> list[Line]:
+    """A bar and the words of its marks below it; `share` is how much the value is of what is possible."""
     decimals = 1 if scale.unit == "W" else 0
     room = max(0, width - LEFT) if scale.top else 0
     flag = {StyleRole.AMBER: MARK_AMBER, StyleRole.RED: MARK_RED}.get(scale.role, " ") if scale.role else " "
     drawn = bar(scale.value, scale.top, room, [one.value for one, _ in scale.marks])
+    painted = scale.role or (StyleRole.SPARK if share is None else role_of(share))
     first = (
         Span(scale.word.ljust(WORD), StyleRole.TITLE),
-        Span(amount(scale.value, scale.unit, decimals), scale.role or StyleRole.SUMMARY, scale.target),
+        Span(amount(scale.value, scale.unit, decimals), scale.role or whole_role_of(share), scale.target),
         Span(flag, scale.role or StyleRole.PLAIN),
         _GAP,
-        Span(drawn, scale.role or StyleRole.SPARK),
+        Span(drawn, painted),
     )
     if scale.beside and scale.marks:
         only, target = scale.marks[0]
         drawn = bar(scale.value, scale.top, max(0, room - len(only.label) - 1), [only.value])
         return [
-            (*first[:-1], Span(drawn, scale.role or StyleRole.SPARK), _GAP, Span(only.label, StyleRole.DIM, target))
+            (*first[:-1], Span(drawn, painted), _GAP, Span(only.label, StyleRole.DIM, target))
         ]
     if not scale.marks and not scale.note:
         return [first]

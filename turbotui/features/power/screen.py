@@ -101,7 +101,7 @@ class PowerScreen(SearchScreen):
 
     def _show(self, frame: Frame, verdicts: Sequence[LimitVerdict]) -> None:
         watch = self.watch_state
-        source = PowerSource(frame, watch.session.catalog, watch.history)
+        source = PowerSource(frame, watch.session.catalog, watch.history, watch.levels)
         alone = len(verdicts) == 1
         # The frame of the whole machine stands last where there are several packages to add up.
         width = inner_width(1 if alone else len(verdicts) + 1, self._grid.room, _LEAST)

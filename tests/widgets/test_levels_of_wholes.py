@@ -1,0 +1,36 @@
+"""The numbers of the summary line: bright where they are calm, in the colour of their level where they are much."""
+
+from __future__ import annotations
+
+import pytest
+
+from turbotui.quantities.catalog import STATIC_COLUMNS
+from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.levels import CALM, LEVELS, STEPS, cell_role_of, share_of, whole_role_of
+from turbotui.widgets.summary import Gauge, gauge_line
+
+BUSY = next(column for column in STATIC_COLUMNS if column.id == "Busy%")
+
+
+def role(value: float | None, share: float | None, alarm: StyleRole | None = None) -> StyleRole:
+    line = gauge_line([Gauge("Busy", BUSY, value, share=share, alarm=alarm)], 80, 0)
+    return next(role for text, role in line if "%" in text)
+
+
+@pytest.mark.parametrize("step", range(STEPS))
+def test_a_share_has_the_level_that_it_has_in_a_table_and_is_bright_where_that_is_calm(step: int) -> None:
+    share = (step + 0.5) / STEPS
+    assert role(100 * share, share) is (StyleRole.SUMMARY if step < CALM else LEVELS[step])
+    assert (whole_role_of(share) is cell_role_of(share)) is (step >= CALM)
+
+
+def test_alarms_and_unknown_numbers_go_before_levels() -> None:
+    assert role(99.0, 0.99, StyleRole.RED) is StyleRole.RED
+    assert role(None, None) is StyleRole.DIM
+    assert role(99.0, None) is StyleRole.SUMMARY
+
+
+def test_a_share_of_a_limit_that_is_not_known_is_not_known() -> None:
+    assert share_of(50.0, 200.0) == 0.25
+    assert share_of(500.0, 200.0) == 1.0
+    assert share_of(None, 200.0) is share_of(50.0, None) is share_of(50.0, 0.0) is None
