@@ -356,7 +356,8 @@ GROUPS = Place("u", Where.GROUPS, _SAPPHIRE, (160, 24), _group("/") + r" [\d.,]+
     "explain": Promise(r"CPU% · / · [\d.,]+ % ─", undo=ESC),
     **moves(_group(r"user\.slice"), _group(r"init\.scope")),
     **pages(_group(r"init\.scope"), _group(r"init\.scope"), _group("/")),
-})
+}, exact=False)
+"""Where `t` comes to groups that were not read yet, their reading ends the interval."""
 
 # Overview
 

@@ -68,6 +68,9 @@ def test_each_unknown_cell_has_its_reason() -> None:
     assert "version 2 counts no run delay" in run_delay.why.detail
     assert elsewhere.why is not None
     assert "not in the tree" in elsewhere.why.detail
+    switches = cell(found, "CSw/s").why
+    assert switches is not None
+    assert "perf stat" in switches.remedy
     for one in found.rows:
         for column in found.columns:
             made = found.cell(column, one)
@@ -85,6 +88,6 @@ def test_every_formula_is_written_down() -> None:
 
 
 def test_columns_need_what_files_give() -> None:
-    assert needed(COLUMNS) - {"joules"} <= QUANTITIES
+    assert needed(COLUMNS) - {"joules", "switches"} <= QUANTITIES
     assert len({column.id for column in COLUMNS}) == len(COLUMNS)
     assert all(column.help and column.document for column in COLUMNS if column.needs)

@@ -18,6 +18,8 @@ _MICRO: Final = 1e-6
 _MEGABYTE: Final = 1e6
 ENERGY: Final = "joules"
 """The need of columns that rest on the packages' energy."""
+SWITCHES: Final = "switches"
+"""The need of a column that no file gives."""
 JOULES, MINE, ALL = "packages' joules", "own work", "all work"
 """The packages' energy of the interval, the group's work, and the whole machine's: what energy is shared by."""
 
@@ -137,6 +139,8 @@ COLUMNS: Final[tuple[GroupColumn, ...]] = (
             "Time that tasks of the group waited for a CPU, 100 % for one task that waited all the time. Version 1 "
             "counts it while the kernel keeps schedstats; version 2 does not: PSIcpu% is its word for it.",
             document="kernel Documentation/admin-guide/cgroup-v1", width=7),
+    _column("CSw/s", "/s", (SWITCHES,), _rate(SWITCHES),
+            "Context switches. The kernel counts them for no group: the cell says what does.", decimals=0),
     _column("Quota", "CPUs", ("quota_usec", "period_usec"), _allowed, "CPUs that the group may use at most.",
             decimals=2, shown=True, priority=4),
     _column("Quota%", "%", ("cpu_usec", "quota_usec", "period_usec"), _of_quota,
@@ -188,7 +192,7 @@ COLUMNS: Final[tuple[GroupColumn, ...]] = (
     _column("PidsMax", "", ("pids_max",), _gauge("pids_max"), "How many there may be.", decimals=0),
     _column("Watt", "W", (ENERGY, "cpu_usec"), _watts,
             "The packages' power, shared by CPU time: an estimate, which takes work that burns more per second for "
-            "what other work burns, and shares out idle power too.", decimals=2, shown=True, priority=4,
+            "what other work burns, and shares out idle power too.", decimals=2, width=7, shown=True, priority=4,
             document="docs/specs/groups.md 1.4"),
 )
 """In print order."""

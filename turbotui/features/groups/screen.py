@@ -323,7 +323,8 @@ class GroupsScreen(RowTableScreen[GroupRow]):
         order = tuple(RowsShown)
         self._rows = order[(order.index(self._rows) + 1) % len(order)]
         self.notice(self._rows.value)
-        self._ask()
+        if self._rows is RowsShown.RESCTRL and (self._shown is None or not self._shown.snapshot.request.resctrl):
+            self._ask()  # it was not read yet; else the interval goes on
         self._show(self._shown)
 
     def _fold(self, row: Hashable, *, fold: bool) -> None:

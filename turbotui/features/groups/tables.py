@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from turbotui.features.groups.columns import ALL, COLUMNS, ENERGY, JOULES, MINE, GroupColumn
+from turbotui.features.groups.columns import ALL, COLUMNS, ENERGY, JOULES, MINE, SWITCHES, GroupColumn
 from turbotui.features.groups.model import CGROUP, WHOLE, GroupRow
 from turbotui.quantities.columns import Value
 from turbotui.quantities.tables import Cell, CellEvidence, RowTable
@@ -25,6 +25,10 @@ _NO_NUMBER: Final = Unavailable(Reason.OUT_OF_RANGE, "nothing to divide by was c
 _NO_RUN_DELAY: Final = Unavailable(
     Reason.NO_DRIVER, "version 2 counts no run delay of a group, and version 1 only where kernel.sched_schedstats is 1",
     "PSIcpu% says for which share of the time a task of the group waited for a CPU; turbotui tasks --waits who")
+
+_NO_SWITCHES: Final = Unavailable(
+    Reason.NO_DRIVER, "no file of a control group counts context switches",
+    "perf stat -a -e context-switches -G GROUP sleep 1 counts them; turbotui tasks --cgroup GROUP says whose")
 
 
 def group_table(rows: Iterable[GroupRow], energy: Energy, packages: int,
@@ -65,6 +69,8 @@ def judged(column: GroupColumn, row: GroupRow, value: Value, energy: Unavailable
 def _why(column: GroupColumn, row: GroupRow, energy: Unavailable | None) -> Unavailable:
     if ENERGY in column.needs and row.why(_WORK) is None:
         return energy or NO_ENERGY
+    if SWITCHES in column.needs:
+        return _NO_SWITCHES
     if "waited_usec" in column.needs and "waited_usec" not in row.files:
         return _NO_RUN_DELAY
     for need in column.needs:
@@ -98,7 +104,7 @@ def basis(column: GroupColumn, row: GroupRow) -> CellEvidence:
 def sum_held_against_package(table: RowTable[GroupRow], energy: Energy, packages: int) -> str:
     """The estimates of the outermost groups added up, held against the packages' joules; "" where there are none.
 
-    What lacks ran in no group but the outermost one: threads of the kernel, mostly.
+    What lacks ran in no group but the outermost one: threads of the kernel, mostly (docs/specs/groups.md 1.4).
     """
     joules = energy.total(packages)
     watt = next((column for column in table.columns if column.id == "Watt"), None)
@@ -109,5 +115,4 @@ def sum_held_against_package(table: RowTable[GroupRow], energy: Energy, packages
     if not found:
         return ""
     whole = joules / energy.span
-    return (f"Watt is an estimate by CPU time: the outermost groups together {sum(found):.2f} W of the packages' "
-            f"{whole:.2f} W; the rest ran in no group")
+    return f"Watt is estimated by CPU time: {sum(found):.2f} W of the packages' {whole:.2f} W are in groups"
