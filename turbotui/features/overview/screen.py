@@ -18,7 +18,7 @@ from turbotui.features.overview.cpu_numbers import cpu_numbers
 from turbotui.features.overview.lines import CellPlace, OverviewLines, TextPlace, nearest, places_of, texts_of
 from turbotui.features.overview.note_line import note_line
 from turbotui.features.overview.painter import OverviewPainter, OverviewScene
-from turbotui.features.overview.top_tasks import MachineFacts, ProcessLook, look_and
+from turbotui.features.overview.top_tasks import MachineAround, ProcessLook, look_and
 from turbotui.features.overview.verdict import Judge, OverviewVerdict
 from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import CounterColumn
@@ -132,7 +132,7 @@ class OverviewScreen(SearchScreen):
             mute = sum(not any(isinstance(found, Signal) for found in signals) for signals in probes)
             self._mute = mute, len(probes)
         look = None if self.watch_state.in_past else self._look
-        said = note_line(MachineFacts() if look is None else look.machine, *self._mute, self._lines.size.width)
+        said = note_line(MachineAround() if look is None else look.machine, *self._mute, self._lines.size.width)
         return said or (" " if self._has_tasks else "")  # the line keeps its place until there is something to say
 
     def second_line(self, width: int) -> list[TextSegment]:

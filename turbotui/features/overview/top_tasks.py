@@ -64,7 +64,7 @@ class TopTask:
 
 
 @dataclass(frozen=True, slots=True)
-class MachineFacts:
+class MachineAround:
     """What a person wants to know of a machine beside its CPUs; None where /proc does not tell.
 
     Attributes:
@@ -96,7 +96,7 @@ class ProcessLook:
     spent: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     tasks: Sequence[TopTask] = ()
     count: int = 0
-    machine: MachineFacts = field(default_factory=MachineFacts)
+    machine: MachineAround = field(default_factory=MachineAround)
 
     @property
     def next(self) -> int:
@@ -153,7 +153,7 @@ def _arguments(host: Host, task: TopTask) -> str:
     return " ".join(words[1:] if program[:len(task.name)] == task.name else [program, *words[1:]])
 
 
-def _machine(host: Host) -> MachineFacts:
+def _machine(host: Host) -> MachineAround:
     """Load, memory and time of a machine, each as far as it is told."""
     load, up = _numbers(host, "/proc/loadavg", 3), _numbers(host, "/proc/uptime", 1)
     memory: dict[str, int] = {}
@@ -165,7 +165,7 @@ def _machine(host: Host) -> MachineFacts:
     except (HostError, ValueError):
         memory = {}
     total, free = (memory.get(name) for name in _MEMORY)
-    return MachineFacts(load, None if total is None or free is None else (total - free, total),
+    return MachineAround(load, None if total is None or free is None else (total - free, total),
                         None if up is None else up[0])
 
 
