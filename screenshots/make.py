@@ -33,12 +33,14 @@ from turbotui.sources import SOURCES
 
 HERE = Path(__file__).parent
 SEED = 7
+_MOMENT = 0.01
+_LOOK = 1.0  # seconds in which a thread has looked at the processes
 WARM_UP = 20.0  # simulated seconds: temperatures have settled by then
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """One picture: its name, machine, terminal, keys to press before it is taken, and theme."""
+    """One picture: its name, machine, terminal, keys to press before it is taken, theme, and screen to begin with."""
 
     name: str
     machine: str
@@ -46,6 +48,7 @@ class Scene:
     keys: Sequence[str] = ()
     frames: int = 61
     theme: str = "calm"
+    screen: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,8 @@ class LiveScene:
 
 
 SCENES: tuple[Scene, ...] = (
+    Scene("overview-120x36", "sapphire-2s", (120, 36), ("0",)),
+    Scene("overview-120x36", "sapphire-2s", (120, 36), frames=37, screen="overview"),
     Scene("cpus-120x36", "sapphire-2s", (120, 36)),
     Scene("cpus-200x60", "turin-2s", (200, 60), frames=31),
     Scene("cpus-80x24", "laptop", (80, 24)),
@@ -77,7 +82,6 @@ SCENES: tuple[Scene, ...] = (
 
 
 LIVE: tuple[LiveScene, ...] = (
-    LiveScene("overview-120x36", "sapphire-2s", (120, 36), ((1.0, "0"),), rest=50.0),
     LiveScene("power-120x36", "laptop", (120, 36), ((1.0, "4"),), rest=24.0),
     LiveScene("uncore-120x36", "vera-2s", (120, 36), ((1.0, "5"),)),
     LiveScene("roofline-120x36", "laptop-old+calculix", (120, 36), ((1.0, "6"),), rest=12.0),
@@ -90,7 +94,7 @@ class Stills:
     """A session that hands out frames taken before (`screens.watch.WatchedSession`)."""
 
     def __init__(self, machine: str, count: int) -> None:
-        clock = ManualClock(0)
+        clock = self._clock = ManualClock(0)
         host = simulated_host(machine, clock, seed=SEED)
         clock.advance(WARM_UP)
         self.machine = read_machine(host)
@@ -127,7 +131,8 @@ class Stills:
         self._on_frame = on_frame
 
     def play(self, frame: Frame) -> None:
-        """Hand out one frame."""
+        """Hand out one frame, a second after the one before for whoever looks at processes meanwhile."""
+        self._clock.advance(1.0)
         self.latest = frame
         self._on_frame(frame)
 
@@ -179,15 +184,17 @@ def stills(machine: str, count: int) -> Stills:
 async def draw(scene: Scene) -> None:
     """Write one picture."""
     session = stills(scene.machine, scene.frames)
-    app = TurbotuiApp(session, theme=scene.theme)
+    app = TurbotuiApp(session, theme=scene.theme, screen=scene.screen)
     async with app.run_test(size=scene.size) as pilot:
         await pilot.pause()
         for frame in session.frames[:-1]:
             session.play(frame)
             await pilot.pause()
+            while app.watched.frame is not None and app.watched.frame.seq < frame.seq:  # it would be a gap in charts
+                await pilot.pause(_MOMENT)
         await _press(pilot, scene.keys)
         session.play(session.frames[-1])
-        await pilot.pause()
+        await pilot.pause(_LOOK if scene.screen else 0.0)
         await pilot.pause()
         picture = app.export_screenshot(title=f"turbotui --machine {scene.machine}")
         (HERE / f"{scene.name}.svg").write_text(picture, encoding="utf-8")
