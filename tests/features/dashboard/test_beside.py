@@ -93,7 +93,8 @@ def test_q_asks_what_is_to_happen_and_esc_changes_nothing(tmp_path: Path) -> Non
 
 def test_the_screen_can_be_left_while_the_command_goes_on(tmp_path: Path) -> None:
     go = tmp_path / "go"
-    with beside("sh", "-c", f"echo be''gun; while [ ! -e {go} ]; do sleep 0.1; done; echo later") as running:
+    with beside("sh", "-c", f"echo be''gun; i=0; while [ ! -e {go} ] && [ $i -lt 3000 ]; do sleep 0.1; "
+                "i=$((i+1)); done; echo later") as running:
         running.until(rb"begun")
         running.press(b"q")
         running.until(rb"Close the screen")
