@@ -50,6 +50,26 @@ def test_it_samples_on_an_asyncio_loop_where_it_is_told_to(on_loop: bool) -> Non
     assert set(loops) == {on_loop}
 
 
+def test_who_takes_a_session_over_gets_its_frames_in_order() -> None:
+    session, heard, newer = session_of(), Listener(), threading.Event()
+    session.start(heard.frame)
+    assert heard.first.wait(PATIENCE)
+    taken: list[int] = []
+
+    def take(frame: Frame) -> None:
+        if not taken and frame.newer.seq == 0:
+            session.end_interval()
+            newer.wait(0.1)  # while the latest frame is handed over the next one comes, where nothing holds it
+        taken.append(frame.newer.seq)
+        if frame.newer.seq:
+            newer.set()
+
+    session.start(take)
+    assert newer.wait(PATIENCE)
+    session.stop()
+    assert taken[:2] == [0, 1]
+
+
 def test_stop_is_prompt_and_may_be_called_again() -> None:
     session, heard = session_of(), Listener()
     session.start(heard.frame, on_end=heard.ended.set)

@@ -19,6 +19,8 @@ TEXT_COMES_IN = {
     "events/libpfm/library.py": "the path of the library in /proc/self/maps",
     "machine/command_output.py": "what a command wrote, made visible line by line",
     "machine/code/isas.py": "the architecture of this process, which is only compared",
+    "machine/code/timestamp.py": "the architecture of this process, which is only compared",
+    "machine/perf_abi.py": "as timestamp.py",
     "machine/own_files.py": "opens what it writes",
     "machine/tasks/wait_times.py": "the namespace of processes of this one, which is only compared",
     "opening/readings.py": "a glance at files of /proc before the host is loaded, made visible as the host does",

@@ -175,10 +175,14 @@ class Graph(Window[None]):
         if not self._cells.missing(self._cursor.span):
             self._loading = ""
         else:
-            self.run_worker(self._read_missing(self._cells, self._cursor), group="past", exclusive=True)
+            # the method, not a coroutine: a worker that is cancelled before it begins would never await that
+            self.run_worker(self._read_missing, group="past", exclusive=True)  # type: ignore[arg-type] # inferred as Never
 
-    async def _read_missing(self, cells: GraphCells, cursor: GraphCursor) -> None:
+    async def _read_missing(self) -> None:
         """Read it, the newest first, without keeping keys waiting; draw it as it comes."""
+        cells, cursor = self._cells, self._cursor
+        if cells is None or cursor is None:
+            return
         missing = cells.missing(cursor.span)
         began = drawn = time.monotonic()
         wait = _REDRAW

@@ -141,7 +141,7 @@ class TourApp(ScreensApp):
             return
         if lines is None:
             lines = TourLines(base=StyleRole.CURSOR)
-            base.mount(lines, before="#status")
+            base.mount_all((lines,), before="#status")
         lines.show(self._step_lines(base))
 
     def _step_lines(self, base: WatchScreen) -> list[list[TextSegment]]:

@@ -81,6 +81,7 @@ class Session:
         self._thread: threading.Thread | None = None
         self._gives_up = False
         self._on_frame: Callable[[Frame], None] = _nothing
+        self._handing = threading.Lock()  # who takes over gets frames in order
         self._on_end: Callable[[], None] = _nothing
         self._meter = Meter(own_host)
 
@@ -291,11 +292,12 @@ class Session:
             hold: seconds for which frames may be held back; at shorter intervals sampling then costs half.
             on_loop: on an asyncio loop of that thread; for programs that load asyncio anyway, as Textual does.
         """
-        self._on_frame = on_frame
         self._on_end = on_end or _nothing
-        if self._thread is not None:
+        with self._handing:
+            self._on_frame = on_frame
             if self.latest is not None:
                 on_frame(self.latest)
+        if self._thread is not None:
             if not self._thread.is_alive():
                 self._on_end()
             return
@@ -379,10 +381,11 @@ class Session:
             self._on_end()
 
     def _publish(self, frame: Frame) -> None:
-        self.latest = frame
         effort = self._spies.effort()
         self._meter.note(frame, effort.reads, effort.opened)
-        self._on_frame(frame)
+        with self._handing:
+            self.latest = frame
+            self._on_frame(frame)
         if not frame.newer.behind:  # those that follow were read by this plan, and whoever takes them has to find it
             self._look_at_spy_file()
 

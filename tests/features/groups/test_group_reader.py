@@ -12,10 +12,10 @@ from grouptrees import PRESSURE, V1_MOUNTS, GroupTree
 
 from turbotui.features.groups.files import FILES, files_for
 from turbotui.features.groups.model import GroupMoment, GroupRow, rows_between
-from turbotui.features.groups.open_files import GoneError, OpenFiles
 from turbotui.features.groups.reader import CgroupReader
 from turbotui.machine.host import HostError
 from turbotui.machine.linux import LinuxHost
+from turbotui.machine.open_files import GoneError, OpenFiles
 from turbotui.quantities.unavailable import Reason
 
 

@@ -170,7 +170,7 @@ def _signals(*definitions: MetricDefinition) -> dict[str, Signal]:
 
 
 def test_a_core_that_tells_no_width_counts_accesses_for_a_width_that_is_given() -> None:
-    flops, bytes_, intensity, _ = roofline_columns(_signals(ZEN2_ZEN3))
+    flops, bytes_, intensity, *_ = roofline_columns(_signals(ZEN2_ZEN3))
     assert set(flops.needs) == {"roofline.zen2.flops"}
     assert {"roofline.zen2.loads", "roofline.zen2.stores"} <= set(flops.wants)
     assert bytes_.needs == intensity.needs == (NO_BYTES,)
@@ -184,7 +184,8 @@ def test_every_definition_with_operations_makes_columns_of_its_own_signals() -> 
             continue
         own = {name for _, name in definition.signals} | {VECTOR_BITS, NO_BYTES, "energy.pkg"}
         for column in columns:
-            assert set(column.needs) | set(column.wants) <= own, (definition.name, column.id)
+            unknown = {NO_FLOPS} if column.id == "V512/s" else set()  # of cores without vectors of 512 bits
+            assert set(column.needs) | set(column.wants) <= own | unknown, (definition.name, column.id)
         assert measured_definitions(_signals(definition)) == (definition,)
 
 

@@ -279,10 +279,12 @@ async def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path, monkeypat
         gone.rmdir()
         await pilot.press("S")
         await pilot.pause()
-        assert "not saved" in _text(app, "status")
+        assert "Not saved" in _text(app, "status")
 
 
-async def test_without_counters_it_says_which_and_offers_a_simulated_machine() -> None:
+async def test_without_counters_it_says_which_and_offers_a_simulated_machine(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     async with roofline(ReplayedSession("guest", 4)) as (app, pilot, screen):
         text = _text(app, "missing")
         assert "virtual machine" in text

@@ -41,6 +41,7 @@ def test_once_woken_it_stays_awake_for_a_while() -> None:
 
 
 @example([(1, 201), (2 * POLL_NS, 0)])
+@example([(POLL_NS // 2, 51), (1, 41), (2 * POLL_NS, 0)])
 @given(st.lists(st.tuples(st.integers(1, 2 * POLL_NS), st.integers(0, 2_000)), max_size=60))
 def test_it_never_rests_past_a_poll_that_saw_nothing(polls: list[tuple[int, int]]) -> None:
     throttle, now, quiet = ClockThrottle(0), 0, 0

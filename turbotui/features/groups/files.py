@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from turbotui.dataclass import dataclass
+from turbotui.machine.open_files import Values
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 Quantity: TypeAlias = str
 """A counter or gauge of a group, by the word of its formula: "cpu_usec"."""
-Values: TypeAlias = Mapping[Quantity, "int | float | Unavailable"]
-"""What a file said; a quantity that the file says to be without limit has that as its reason."""
 
 UNIFIED: Final = ""
 """The controller that stands for the tree of version 2."""
@@ -122,12 +121,14 @@ def _old_throttling(content: bytes) -> Values:
     return values
 
 
+_STALLS: Final = {b"some": "some", b"full": "full"}
+
+
 def _pressure(what: str) -> Callable[[bytes], Values]:
     """A pressure file: the microseconds behind "total=" of each line."""
     def parse(content: bytes) -> Values:
         lines = (line.split() for line in content.splitlines())
-        return {f"stalled_{what}_{words[0].decode('ascii')}_usec": int(words[-1].partition(b"total=")[2])
-                for words in lines}
+        return {f"stalled_{what}_{_STALLS[words[0]]}_usec": int(words[-1].partition(b"total=")[2]) for words in lines}
 
     return parse
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import Final, NamedTuple
+from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.features.groups.files import Quantity, Values, is_counter
+from turbotui.features.groups.files import Quantity, is_counter
+from turbotui.machine.open_files import FileReading
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 CGROUP: Final = "cgroup"
@@ -48,18 +49,6 @@ class Group:
         if self.kind in (CONTROL, MONITOR):
             return (self.path.rpartition("/mon_groups/")[0] or WHOLE) if self.kind == MONITOR else None
         return None if self.path == WHOLE else self.path.rpartition("/")[0] or WHOLE
-
-
-class FileReading(NamedTuple):
-    """What a file said.
-
-    Attributes:
-        values: by quantity; the same object as before where the file said the same.
-        at_ns: monotonic clock when it was read.
-    """
-
-    values: Values
-    at_ns: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,10 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.features.groups.files import FILES, QUANTITIES, UNIFIED, GroupFile, Quantity, files_for
-from turbotui.features.groups.model import CGROUP, FileReading, Group, GroupMoment, GroupSample
-from turbotui.features.groups.open_files import GoneError, OpenFiles
+from turbotui.features.groups.model import CGROUP, Group, GroupMoment, GroupSample
 from turbotui.machine.cgroups import Hierarchy, find_groups, hierarchies
 from turbotui.machine.host import Host, HostError
+from turbotui.machine.open_files import FileReading, GoneError, OpenFiles
 from turbotui.machine.tasks.group_names import group_name
 from turbotui.quantities.unavailable import Reason, Unavailable
 

@@ -9,20 +9,19 @@ from functools import partial
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.features.groups.files import OCCUPANCY, Quantity, Values
+from turbotui.features.groups.files import OCCUPANCY, Quantity
 from turbotui.features.groups.model import (
     CONTROL,
     DOMAIN,
     MONITOR,
-    FileReading,
     Group,
     GroupMoment,
     GroupRow,
     GroupSample,
     rows_between,
 )
-from turbotui.features.groups.open_files import GoneError, OpenFiles
 from turbotui.machine.host import Host
+from turbotui.machine.open_files import FileReading, GoneError, OpenFiles, Values
 from turbotui.machine.resctrl import (
     ResctrlGroup,
     ResctrlInfo,

@@ -25,10 +25,10 @@ class ClockThrottle:
         now_ns: when its counters were opened.
     """
 
-    __slots__ = ("_count", "_known", "_since", "_until", "resting")
+    __slots__ = ("_count", "_known", "_seen", "_since", "_until", "resting")
 
     def __init__(self, now_ns: int) -> None:
-        self._since = self._until = now_ns
+        self._since = self._until = self._seen = now_ns
         self._count = 0
         self._known = False
         self.resting = False
@@ -41,12 +41,14 @@ class ClockThrottle:
     def update(self, now_ns: int, samples: int) -> bool:
         """Count the samples of one poll; True if `resting` has changed."""
         self._count += samples
+        if samples:
+            self._seen = now_ns
         spent = now_ns - self._since
         if spent < _SHORT_NS:
             return False
         rate = self._count * 1e9 / spent
         self._since, self._count, self._known = now_ns, 0, True
-        if self.resting and rate < _SELDOM:
+        if self.resting and (rate < _SELDOM or now_ns - self._seen >= POLL_NS):  # silence is no average of what was
             self.resting = False
             self._until = now_ns + _AWAKE_NS
             return True

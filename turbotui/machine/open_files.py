@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple, TypeAlias
 
 from turbotui.dataclass import dataclass
-from turbotui.features.groups.files import Values
-from turbotui.features.groups.model import FileReading
 from turbotui.machine.host import Host, HostError
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.untrusted import one_line
+from turbotui.untrusted import decoded, one_line
+
+Values: TypeAlias = Mapping[str, "int | float | Unavailable"]
+"""What a file said, by quantity; a quantity that the file says to be without limit has that as its reason."""
 
 _PIECE: Final = 4096
 """Bytes of one read: most files are shorter."""
@@ -21,6 +22,18 @@ _GONE: Final = frozenset({errno.ENODEV, errno.ENOENT, errno.ESTALE})
 _REFUSED: Final = {errno.EACCES: "only its owner and root may read it", errno.EPERM: "this user may not read it"}
 _SHARE: Final = 2
 """The part of the descriptors there are that files of groups may take: one in two."""
+
+
+class FileReading(NamedTuple):
+    """What a file said.
+
+    Attributes:
+        values: by quantity; the same object as before where the file said the same.
+        at_ns: monotonic clock when it was read.
+    """
+
+    values: Values
+    at_ns: int
 
 
 class GoneError(Exception):
@@ -109,7 +122,7 @@ class OpenFiles:
             try:
                 kept.values = parse(content)
             except (ValueError, IndexError, KeyError):
-                shown = one_line(content[:40].decode("utf-8", "backslashreplace"))
+                shown = one_line(decoded(content[:40]))
                 return Unavailable(Reason.FAILED, f"{path} says {shown!r}, which is no such value")
             kept.content = content
         return FileReading(kept.values, at_ns)
