@@ -72,14 +72,14 @@ def idle() -> _Idle:
     return _Idle()
 
 
-_NEAR = 0.02
+_NEAR = 0.05
 """Seconds: what an event loop does within these follows on what it does now."""
 
 
 async def _loop_is_idle() -> None:
-    """Wait until the event loop has nothing to do, and what it does soon is done, once."""
+    """Wait until the event loop has nothing to do, and what follows soon is done: layout, picture, bars."""
     loop = cast(_Loop, asyncio.get_running_loop())
-    for _ in range(2):
+    for _ in range(6):
         quiet = 0
         while quiet < 2:  # each time around, the loop also asks for input
             await asyncio.sleep(0)
