@@ -93,10 +93,10 @@ def main() -> int:
     print("  the model's arithmetic delays keys of a simulated machine")
     busy = os.cpu_count() or 1
     for name, words, burners in (
-        ("this machine", [], 0),
-        ("this machine, every CPU busy", [], busy),
-        ("256 rows (SIMULATED)", ["--machine", "big-8s", "--cpu", "0-255"], 0),
-        ("256 rows (SIMULATED), CPUs busy", ["--machine", "big-8s", "--cpu", "0-255"], busy),
+        ("this machine", ["--screen", "cpus"], 0),
+        ("this machine, every CPU busy", ["--screen", "cpus"], busy),
+        ("256 rows (SIMULATED)", ["--screen", "cpus", "--machine", "big-8s", "--cpu", "0-255"], 0),
+        ("256 rows (SIMULATED), CPUs busy", ["--screen", "cpus", "--machine", "big-8s", "--cpu", "0-255"], busy),
     ):
         times = sorted(key_to_paint(words, _KEYS, burners))
         p95 = times[int(len(times) * 0.95)]
