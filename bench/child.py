@@ -23,7 +23,8 @@ def thread_seconds() -> dict[str, float]:
     return seconds
 
 
-def _report(path: str, warm_up: float, seconds: float) -> None:
+def report_shares(path: str, warm_up: float, seconds: float) -> None:
+    """Write the percent of a CPU that each thread takes, by name, over some seconds after a warm-up, as JSON."""
     time.sleep(warm_up)
     before, start = thread_seconds(), time.monotonic()
     time.sleep(seconds)
@@ -35,5 +36,5 @@ def _report(path: str, warm_up: float, seconds: float) -> None:
 
 if __name__ == "__main__":
     report, warm, window, *words = sys.argv[1:]
-    threading.Thread(target=_report, args=(report, float(warm), float(window)), name="clock", daemon=True).start()
+    threading.Thread(target=report_shares, args=(report, float(warm), float(window)), name="clock", daemon=True).start()
     sys.exit(main(words))

@@ -6,13 +6,11 @@ they are given again, one a tick: what is measured begins with the second of the
 
 from __future__ import annotations
 
-import json
 import sys
 import threading
-import time
 from typing import Any
 
-from bench.child import thread_seconds
+from bench.child import report_shares
 from turbotui.cli import main
 from turbotui.sampling import sampler
 from turbotui.sampling.answers import Answer
@@ -52,13 +50,7 @@ def _as_it_is(_sampler: sampler.Sampler) -> None:
 
 def _report(path: str, seconds: float) -> None:
     _KeptPool.again.wait()
-    time.sleep(0.5)  # between two ticks
-    before, start = thread_seconds(), time.monotonic()
-    time.sleep(seconds)
-    after, end = thread_seconds(), time.monotonic()
-    shares = {name: 100.0 * (value - before.get(name, 0.0)) / (end - start) for name, value in after.items()}
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump(shares, file)
+    report_shares(path, 0.5, seconds)  # from between two ticks
 
 
 if __name__ == "__main__":

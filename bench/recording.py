@@ -264,7 +264,7 @@ def write_day(folder: str, hours: float = 24.0) -> str:
 
 
 def keep_day(folder: str, hours: float = 25.0) -> tuple[str, int]:
-    """As `record --keep 24h` does it, in accelerated time; the path, and the most bytes that all files had."""
+    """Write a simulated day as `record --keep 24h` does; the path, and the most bytes that all files had."""
     path, most = str(Path(folder) / "kept.ttj"), 0
     machine, frames = synthetic_frames(round(hours * 3600))
     recorder = RotatingRecorder(path, machine, Retention(86_400.0))

@@ -24,7 +24,7 @@ MODULES = sorted(path for folder in ("app", "features") for path in (ROOT / fold
 
 
 def beginnings(node: ast.expr) -> Iterator[str]:
-    """How a text begins, as far as the program says it and not a machine."""
+    """The constant beginnings of the texts that an expression can give."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         yield node.value
     elif isinstance(node, ast.JoinedStr) and node.values and isinstance(node.values[0], ast.Constant):

@@ -357,7 +357,7 @@ GROUPS = Place("u", Where.GROUPS, _SAPPHIRE, (160, 24), _group("/") + r" [\d.,]+
     **moves(_group(r"user\.slice"), _group(r"init\.scope")),
     **pages(_group(r"init\.scope"), _group(r"init\.scope"), _group("/")),
 }, exact=False)
-"""Where `t` comes to groups that were not read yet, their reading ends the interval."""
+"""The groups screen. Not exact: `t` ends the interval where it comes to groups of resctrl that were not read yet."""
 
 # Overview
 

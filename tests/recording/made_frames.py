@@ -104,7 +104,7 @@ def said(frame: Frame) -> tuple[object, ...]:
 
 
 def decoded(action: Callable[[], object]) -> int:
-    """How many ticks are decoded meanwhile."""
+    """Count the ticks that an action decodes."""
     count = 0
 
     def called(frame: FrameType, event: str, _argument: object) -> None:

@@ -20,7 +20,7 @@ def test_no_input_makes_the_reader_fall() -> None:
 
 
 def test_inputs_are_of_both_sorts_and_made_again_from_their_number() -> None:
-    """Those that are refused at once, and those that are read in part."""
+    """Damaged recordings: some are refused at once, some are read in part."""
     inputs, refused = Inputs(seed=5), 0
     for number in range(60):
         assert inputs[number] == Inputs(seed=5)[number]
@@ -32,7 +32,7 @@ def test_inputs_are_of_both_sorts_and_made_again_from_their_number() -> None:
 
 
 def test_a_recording_without_an_index_is_read(tmp_path: Path) -> None:
-    """As it is when its writer was killed behind the first key tick."""
+    """A recording whose writer was killed behind the first key tick."""
     recorder = Recorder(str(tmp_path / "a.ttj"), machine(TOPOLOGY), sync_seconds=0.0)
     for frame in frames(3, TOPOLOGY):
         recorder.take(frame)

@@ -56,7 +56,7 @@ class Page:
             await self.call("Input.dispatchKeyEvent", type="keyUp", key=character)
 
     async def picture(self) -> bytes:
-        """What it shows, as PNG."""
+        """A picture of the page, as bytes of a PNG."""
         return base64.b64decode((await self.call("Page.captureScreenshot", format="png"))["data"])
 
 

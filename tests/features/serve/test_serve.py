@@ -91,7 +91,7 @@ async def test_the_key_opens_a_page_that_loads_nothing_from_elsewhere_and_leaves
 
 
 async def _heard(tab: aiohttp.ClientWebSocketResponse, pattern: bytes) -> bytes:
-    """Take what a tab is shown until a pattern is in it."""
+    """The output that a tab of the browser receives, up to the first that matches a pattern."""
     data = b""
     async with asyncio.timeout(PATIENCE):
         while not re.search(pattern, data, re.DOTALL):
