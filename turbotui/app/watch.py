@@ -11,7 +11,7 @@ from turbotui.app.past import TimeCursor
 from turbotui.app.player import Player
 from turbotui.app.pointing import Pointing
 from turbotui.app.watched import SpiedSession, WatchedSession
-from turbotui.machine.host import HostError
+from turbotui.machine.small_files import line_of
 from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.signals import SignalId
@@ -23,7 +23,6 @@ from turbotui.sampling.history import FrameTime, History, frame_time
 from turbotui.sampling.limits import SHORTEST_INTERVAL
 from turbotui.sampling.selection import default_columns, why_absent
 from turbotui.sources.source import Source
-from turbotui.untrusted import one_line
 from turbotui.widgets.arrangement import ColumnArrangement
 from turbotui.widgets.cells import MARK_OLD
 from turbotui.widgets.frame_levels import FrameLevels
@@ -99,7 +98,7 @@ class Watch:
         self.watts = self._first(_WATTS)
         self.heat = self._first(_HEAT)
         self.interrupts = self._first(_INTERRUPTS)
-        self.kernel = self._kernel()
+        self.kernel = line_of(session.machine.host, "/proc/sys/kernel/osrelease")
         self.kept: tuple[tuple[CounterColumn, RowId], ...] = ()
         self.pointing = Pointing()
         self.charted: tuple[tuple[CounterColumn, RowId], ...] = ()
@@ -127,12 +126,6 @@ class Watch:
             if column is not None and self.why_absent(column) is None:
                 return column
         return None
-
-    def _kernel(self) -> str:
-        try:
-            return one_line(self.session.machine.host.read_text("/proc/sys/kernel/osrelease"))
-        except HostError:
-            return ""
 
     @property
     def rules(self) -> Sequence[SlownessRule]:

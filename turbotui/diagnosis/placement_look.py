@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from turbotui.machine.host import Host, HostError
+from turbotui.machine.host import Host
+from turbotui.machine.small_files import line_of
 
 _PRIORITIES: Final = (
     "/proc/sys/kernel/sched_itmt_enabled",  # kernel arch/x86/kernel/itmt.c, until 6.13
@@ -24,17 +25,9 @@ _SAVING: Final[Mapping[str, str]] = {"0": "idle", "1": "battery life"}
 def placement(host: Host) -> str:
     """What says why cores were chosen, in words; "" where nothing does."""
     found = []
-    if next((text for path in _PRIORITIES if (text := _text(host, path))), "") in ("0", "N"):
+    if next((text for path in _PRIORITIES if (text := line_of(host, path))), "") in ("0", "N"):
         found.append("the scheduler is told not to prefer fast cores (sched_itmt_enabled is off)")
-    index = _text(host, _HINT)
+    index = line_of(host, _HINT)
     if index in _SAVING:
         found.append(f"firmware takes the work for {_SAVING[index]} (workload_type_index {index})")
     return "; ".join(found)
-
-
-def _text(host: Host, path: str) -> str:
-    """The content of a file; "" where it cannot be read."""
-    try:
-        return host.read_text(path).strip()
-    except HostError:
-        return ""

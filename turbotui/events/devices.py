@@ -14,9 +14,9 @@ from dataclasses import field
 from turbotui.dataclass import dataclass
 from turbotui.events.names import HARDWARE, HW_CACHE, RAW
 from turbotui.machine.cpulist import parse_cpulist
-from turbotui.machine.host import Host, HostError
+from turbotui.machine.host import Host
 from turbotui.machine.pmus import DEVICES, Pmu, PmuEvent, list_pmus, read_pmu
-from turbotui.untrusted import one_line
+from turbotui.machine.small_files import line_of
 
 # A number at the end tells instances apart; a hexadecimal one only from three digits on, else "_e" of a word would do.
 INSTANCE = re.compile(r"_?(?:\d+|[0-9a-f]{3,})", re.ASCII)
@@ -79,7 +79,7 @@ class Devices:
 
     def _by_alias(self) -> Mapping[str, str]:
         if self._aliases is None:
-            texts = {name: _text(self.host, f"{DEVICES}/{name}/alias") for name in self.names}
+            texts = {name: line_of(self.host, f"{DEVICES}/{name}/alias") for name in self.names}
             self._aliases = {text: name for name, text in texts.items() if text}
         return self._aliases
 
@@ -117,7 +117,7 @@ class Devices:
             core = self.core()
             return core[0] if len(core) == 1 else None
         if self._types is None:
-            texts = {name: _text(self.host, f"{DEVICES}/{name}/type") for name in self.names}
+            texts = {name: line_of(self.host, f"{DEVICES}/{name}/type") for name in self.names}
             self._types = {int(text): name for name, text in texts.items() if text.isdecimal()}
         return self.exactly(self._types[kind]) if kind in self._types else None
 
@@ -125,7 +125,7 @@ class Devices:
         """The CPUs near an uncore PMU (associated_cpus), which alone may open it; empty where it does not say."""
         if pmu.name not in self._covered:
             try:
-                cpus = parse_cpulist(_text(self.host, f"{DEVICES}/{pmu.name}/associated_cpus"))
+                cpus = parse_cpulist(line_of(self.host, f"{DEVICES}/{pmu.name}/associated_cpus"))
             except ValueError:
                 cpus = frozenset()
             self._covered[pmu.name] = tuple(sorted(cpus))
@@ -136,7 +136,7 @@ class Devices:
         if pmu is None:
             return 0
         if pmu.name not in self._precise:
-            text = _text(self.host, f"{DEVICES}/{pmu.name}/caps/max_precise")
+            text = line_of(self.host, f"{DEVICES}/{pmu.name}/caps/max_precise")
             self._precise[pmu.name] = min(int(text), 3) if text.isdecimal() else 0
         return self._precise[pmu.name]
 
@@ -158,13 +158,3 @@ def find_event(pmu: Pmu, name: str) -> PmuEvent | None:
         if spelling in pmu.events:
             return pmu.events[spelling]
     return None
-
-
-def _text(host: Host, path: str) -> str:
-    """A small file's text, "" where it is not there: most PMUs have no such file."""
-    try:
-        return one_line(host.read_text(path))
-    except HostError:
-        return ""
-
-

@@ -8,6 +8,7 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import Host, HostError
+from turbotui.machine.small_files import names_in
 
 _CPUS: Final = "/sys/devices/system/cpu"
 _SIZE = re.compile(r"(\d+)([KMG]?)\Z")
@@ -32,11 +33,7 @@ class Cache:
 def read_caches(host: Host, cpu: int) -> tuple[Cache, ...]:
     """The data and unified caches of a CPU by level; what a machine does not describe is not there."""
     base = f"{_CPUS}/cpu{cpu}/cache"
-    try:
-        names = host.list_dir(base)
-    except HostError:
-        return ()
-    found = (_cache(host, f"{base}/{name}", cpu) for name in names if re.fullmatch(r"index\d+", name))
+    found = (_cache(host, f"{base}/{name}", cpu) for name in names_in(host, base) if re.fullmatch(r"index\d+", name))
     return tuple(sorted((cache for cache in found if cache is not None), key=lambda cache: cache.level))
 
 

@@ -16,6 +16,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
+from turbotui.machine.small_files import text_of
 
 MOUNTS: Final = "/proc/self/mountinfo"
 OWN: Final = "/proc/self/cgroup"
@@ -111,12 +112,8 @@ class Groups:
 
 def hierarchies(host: Host) -> tuple[Hierarchy, ...]:
     """The trees of groups that are mounted (proc_pid_mountinfo(5)), none where that cannot be read."""
-    try:
-        lines = host.read_text(MOUNTS).splitlines()
-    except HostError:
-        return ()
     found = []
-    for line in lines:
+    for line in text_of(host, MOUNTS).splitlines():
         place, separator, kind = line.partition(" - ")
         before, behind = place.split(" "), kind.split(" ")
         if not separator or len(before) < 5 or len(behind) < 3 or behind[0] not in ("cgroup", "cgroup2"):
@@ -149,11 +146,7 @@ def own_group(host: Host, tree: Hierarchy) -> str | None:
 
     cgroups(7): lines "number:controllers:path", with number 0 and no controllers for version 2.
     """
-    try:
-        lines = host.read_text(OWN).splitlines()
-    except HostError:
-        return None
-    for line in lines:
+    for line in text_of(host, OWN).splitlines():
         number, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
         mine = number == "0" and not controllers if tree.version == 2 else bool(
@@ -184,11 +177,11 @@ def cpu_use(host: Host, tree: Hierarchy, directory: str, accounting: Hierarchy |
         )
     used = None
     if accounting is not None:
-        used = _whole(_text(host, f"{accounting.directory(tree.name(directory))}/cpuacct.usage"))
+        used = _whole(text_of(host, f"{accounting.directory(tree.name(directory))}/cpuacct.usage"))
     if not limited:
         return CpuUse(used, stat.get("nr_periods"), stat.get("nr_throttled"), stat.get("throttled_time"))
-    allowed = _whole(_text(host, f"{directory}/cpu.cfs_quota_us"))
-    period = _whole(_text(host, f"{directory}/cpu.cfs_period_us"))
+    allowed = _whole(text_of(host, f"{directory}/cpu.cfs_quota_us"))
+    period = _whole(text_of(host, f"{directory}/cpu.cfs_period_us"))
     quota = allowed / period if allowed is not None and period and allowed > 0 else None  # -1: none
     return CpuUse(used, stat.get("nr_periods"), stat.get("nr_throttled"), stat.get("throttled_time"), quota)
 
@@ -197,7 +190,7 @@ def stalls(host: Host, directory: str) -> Mapping[str, int]:
     """Microseconds for which tasks of a group of version 2 waited, by file and line; empty where nothing says so."""
     return {
         f"{name}.{line}": int(total)
-        for name in _PRESSURES for line, total in _TOTAL.findall(_text(host, f"{directory}/{name}.pressure"))
+        for name in _PRESSURES for line, total in _TOTAL.findall(text_of(host, f"{directory}/{name}.pressure"))
     }
 
 
@@ -258,14 +251,6 @@ def _has_none_below(host: Host, tree: Hierarchy, directory: str) -> bool:
     return tree.version == 2 and _numbers(host, f"{directory}/cgroup.stat").get("nr_descendants") == 0
 
 
-def _text(host: Host, path: str) -> str:
-    """The text of a file; "" where it cannot be read."""
-    try:
-        return host.read_text(path)
-    except HostError:
-        return ""
-
-
 def _whole(text: str) -> int | None:
     try:
         return int(text)
@@ -275,13 +260,13 @@ def _whole(text: str) -> int | None:
 
 def _numbers(host: Host, path: str) -> Mapping[str, int]:
     """Lines of a name and a number."""
-    words = (line.split(" ") for line in _text(host, path).split("\n"))
+    words = (line.split(" ") for line in text_of(host, path).split("\n"))
     return {pair[0]: int(pair[1]) for pair in words if len(pair) == 2 and pair[1].isdecimal()}
 
 
 def _quota(host: Host, path: str) -> float | None:
     """CPUs by cpu.max, "200000 100000": microseconds in each period; "max" and no file are none."""
-    words = _text(host, path).split()
+    words = text_of(host, path).split()
     if len(words) != 2 or not all(word.isdecimal() for word in words) or words[1] == "0":
         return None
     return int(words[0]) / int(words[1])

@@ -9,6 +9,7 @@ from dataclasses import replace
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.processors import arm_core, arm_implementer
+from turbotui.machine.small_files import line_of, text_of
 from turbotui.untrusted import one_line
 
 AMD_VENDORS = frozenset({"AuthenticAMD", "HygonGenuine"})
@@ -252,18 +253,9 @@ _VIRTUAL_PRODUCTS = re.compile(r"QEMU|KVM|VMware|VirtualBox|Virtual Machine|Open
 
 def _in_guest(host: Host) -> bool:
     """Whether a hypervisor is said to be there, on architectures whose /proc/cpuinfo has no word for it."""
-
-    def text(path: str) -> str:
-        try:
-            return host.read_text(path).strip(" \t\n␀")  # a string of a device tree ends with NUL
-        except HostError:
-            return ""
-
-    if text("/sys/hypervisor/type") or host.exists("/proc/device-tree/hypervisor"):  # Xen; device-tree guests
+    if line_of(host, "/sys/hypervisor/type") or host.exists("/proc/device-tree/hypervisor"):  # Xen; device-tree guests
         return True
-    if re.search(r"^(?:LPAR|VM\d+) ", text("/proc/sysinfo"), re.MULTILINE):  # s390: PR/SM or z/VM, KVM
+    if re.search(r"^(?:LPAR|VM\d+) ", text_of(host, "/proc/sysinfo"), re.MULTILINE):  # s390: PR/SM or z/VM, KVM
         return True
-    return (
-        _VIRTUAL_PRODUCTS.search(text("/sys/class/dmi/id/product_name") + text("/sys/class/dmi/id/sys_vendor"))
-        is not None
-    )
+    product = line_of(host, "/sys/class/dmi/id/product_name") + line_of(host, "/sys/class/dmi/id/sys_vendor")
+    return _VIRTUAL_PRODUCTS.search(product) is not None

@@ -11,6 +11,7 @@ import zlib
 
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.reading import closing
+from turbotui.machine.small_files import text_of
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.untrusted import decoded, one_line
 
@@ -45,10 +46,7 @@ def no_driver(host: Host, module: str, option: str, detail: str, *, remedy: str 
 
 def boot_word(host: Host, *patterns: str) -> str:
     """The first word on the kernel's command line that one of the patterns matches whole; "" for none."""
-    try:
-        words = host.read_text("/proc/cmdline").split()
-    except HostError:
-        return ""
+    words = text_of(host, "/proc/cmdline").split()
     if "--" in words:  # what comes after is for init (Documentation/admin-guide/kernel-parameters.rst)
         words = words[: words.index("--")]
     return next((one_line(word) for word in words for pattern in patterns if re.fullmatch(pattern, word)), "")

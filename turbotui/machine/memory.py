@@ -14,6 +14,7 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.reading import read_bytes
+from turbotui.machine.small_files import line_of, names_in
 from turbotui.untrusted import decoded, one_line
 
 _ENTRIES: Final = "/sys/firmware/dmi/entries"
@@ -134,14 +135,14 @@ def channels_named(modules: Sequence[Module], packages: int) -> tuple[tuple[Modu
 
 def _edac_channels(host: Host) -> int:
     found: set[tuple[str, ...]] = set()
-    for controller in _names(host, _CONTROLLERS):
+    for controller in names_in(host, _CONTROLLERS):
         base = f"{_CONTROLLERS}/{controller}"
-        if not re.fullmatch(r"mc\d+", controller) or _text(host, f"{base}/mc_name").startswith(_CLIENT):
+        if not re.fullmatch(r"mc\d+", controller) or line_of(host, f"{base}/mc_name").startswith(_CLIENT):
             continue
-        for name in _names(host, base):
-            if not re.fullmatch(r"(?:dimm|rank)\d+", name) or _text(host, f"{base}/{name}/size") in ("", "0"):
+        for name in names_in(host, base):
+            if not re.fullmatch(r"(?:dimm|rank)\d+", name) or line_of(host, f"{base}/{name}/size") in ("", "0"):
                 continue
-            layers = dict(_LAYER.findall(_text(host, f"{base}/{name}/dimm_location")))
+            layers = dict(_LAYER.findall(line_of(host, f"{base}/{name}/dimm_location")))
             if "channel" not in layers:
                 return 0
             found.add((controller, *_words(layers)))
@@ -150,17 +151,3 @@ def _edac_channels(host: Host) -> int:
 
 def _words(layers: dict[str, str]) -> Iterator[str]:
     yield from (f"{layer} {number}" for layer, number in layers.items() if layer not in _WITHIN_A_CHANNEL)
-
-
-def _names(host: Host, path: str) -> tuple[str, ...]:
-    try:
-        return host.list_dir(path)
-    except HostError:
-        return ()
-
-
-def _text(host: Host, path: str) -> str:
-    try:
-        return one_line(host.read_text(path))
-    except HostError:
-        return ""

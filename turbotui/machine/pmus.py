@@ -13,8 +13,8 @@ from dataclasses import field
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.machine.cpulist import parse_cpulist
-from turbotui.machine.host import Host, HostError
-from turbotui.untrusted import one_line
+from turbotui.machine.host import Host
+from turbotui.machine.small_files import line_of, names_in
 
 DEVICES = "/sys/bus/event_source/devices"
 
@@ -94,25 +94,22 @@ class Pmu:
 
 def list_pmus(host: Host) -> tuple[str, ...]:
     """Names of the machine's PMUs, sorted; empty on a kernel without perf."""
-    try:
-        return host.list_dir(DEVICES)
-    except HostError:
-        return ()
+    return names_in(host, DEVICES)
 
 
 def read_pmu(host: Host, name: str) -> Pmu | None:
     """Read one PMU; None if the machine has none of that name."""
     base = f"{DEVICES}/{name}"
-    kind = _text(host, f"{base}/type")
+    kind = line_of(host, f"{base}/type")
     if not kind.isdecimal():
         return None
     formats = {}
-    for term in _names(host, f"{base}/format"):
-        parsed = parse_format(term, _text(host, f"{base}/format/{term}"))
+    for term in names_in(host, f"{base}/format"):
+        parsed = parse_format(term, line_of(host, f"{base}/format/{term}"))
         if parsed is not None:
             formats[term] = parsed
     events = {}
-    listed = frozenset(_names(host, f"{base}/events"))
+    listed = frozenset(names_in(host, f"{base}/events"))
     for event in sorted(listed):
         if not event.endswith(_SIDE_FILES):
             events[event] = _read_event(host, f"{base}/events", event, listed)
@@ -149,7 +146,7 @@ def parse_format(name: str, text: str) -> TermFormat | None:
 def _read_event(host: Host, folder: str, name: str, listed: frozenset[str]) -> PmuEvent:
     scale = 1.0
     if f"{name}.scale" in listed:
-        text = _text(host, f"{folder}/{name}.scale")
+        text = line_of(host, f"{folder}/{name}.scale")
         try:
             scale = float(text)
         except ValueError:
@@ -157,32 +154,17 @@ def _read_event(host: Host, folder: str, name: str, listed: frozenset[str]) -> P
             scale = float("nan")
     return PmuEvent(
         name=name,
-        text=_text(host, f"{folder}/{name}"),
+        text=line_of(host, f"{folder}/{name}"),
         scale=scale,
-        unit=_text(host, f"{folder}/{name}.unit") if f"{name}.unit" in listed else "",
+        unit=line_of(host, f"{folder}/{name}.unit") if f"{name}.unit" in listed else "",
         snapshot=f"{name}.snapshot" in listed,
         per_package=f"{name}.per-pkg" in listed,
     )
 
 
-def _names(host: Host, folder: str) -> tuple[str, ...]:
-    try:
-        return host.list_dir(folder)
-    except HostError:
-        return ()
-
-
 def _cpus(host: Host, path: str) -> tuple[int, ...]:
     """The CPUs of a list file, ascending; empty when it is not there or not a list."""
     try:
-        return tuple(sorted(parse_cpulist(_text(host, path))))
+        return tuple(sorted(parse_cpulist(line_of(host, path))))
     except ValueError:
         return ()
-
-
-def _text(host: Host, path: str) -> str:
-    """A file's text without surrounding blanks, "" when it is not there."""
-    try:
-        return one_line(host.read_text(path))
-    except HostError:
-        return ""

@@ -13,7 +13,8 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.cgroups import MOUNTS
-from turbotui.machine.host import Host, HostError
+from turbotui.machine.host import Host
+from turbotui.machine.small_files import names_in, text_of
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 USUAL: Final = "/sys/fs/resctrl"
@@ -72,11 +73,7 @@ class ResctrlInfo:
 
 def resctrl_mount(host: Host) -> str:
     """Where resctrl is mounted (proc_pid_mountinfo(5)); "" where it is not."""
-    try:
-        lines = host.read_text(MOUNTS).splitlines()
-    except HostError:
-        return ""
-    for line in lines:
+    for line in text_of(host, MOUNTS).splitlines():
         place, separator, kind = line.partition(" - ")
         words = place.split(" ")
         if separator and len(words) > 4 and kind.split(" ")[0] == "resctrl":
@@ -86,11 +83,7 @@ def resctrl_mount(host: Host) -> str:
 
 def why_no_resctrl(host: Host) -> Unavailable:
     """Why there is no resctrl to read: not built, no hardware, or not mounted."""
-    try:
-        known = "resctrl" in host.read_text("/proc/filesystems")
-    except HostError:
-        known = False
-    if known:
+    if "resctrl" in text_of(host, "/proc/filesystems"):
         return Unavailable(Reason.NOT_SET, "resctrl is not mounted", f"mount -t resctrl resctrl {USUAL}")
     return Unavailable(Reason.NO_HARDWARE, "/proc/filesystems has no resctrl: the processor monitors no caches and "
                        "bandwidth by group (RDT, PQoS, MPAM), or the kernel was built without it")
@@ -100,35 +93,35 @@ def resctrl_info(host: Host, top: str) -> ResctrlInfo:
     """What can be monitored, and of how many groups; the least number of RMIDs of all resources counts."""
     events: dict[str, tuple[str, ...]] = {}
     rmids: list[int] = []
-    for name in _listing(host, f"{top}/info"):
+    for name in names_in(host, f"{top}/info"):
         found = _FEATURES.match(name)
         if found is None:
             continue
         folder = f"{top}/info/{name}"
-        events[found["resource"]] = tuple(_text(host, f"{folder}/mon_features").split())
-        number = _text(host, f"{folder}/num_rmids").strip()
+        events[found["resource"]] = tuple(text_of(host, f"{folder}/mon_features").split())
+        number = text_of(host, f"{folder}/num_rmids").strip()
         rmids += [int(number)] if number.isdecimal() else []
-    mode = re.search(r"\[(\w+)\]", _text(host, f"{top}/info/L3_MON/mbm_assign_mode"))
+    mode = re.search(r"\[(\w+)\]", text_of(host, f"{top}/info/L3_MON/mbm_assign_mode"))
     return ResctrlInfo(top, events, min(rmids, default=None), "" if mode is None else mode[1],
-                       _text(host, f"{top}/info/L3_MON/available_mbm_cntrs").strip())
+                       text_of(host, f"{top}/info/L3_MON/available_mbm_cntrs").strip())
 
 
 def resctrl_groups(host: Host, top: str) -> tuple[ResctrlGroup, ...]:
     """Every group: the default one first, and each CTRL_MON group before the MON groups in it."""
     found: list[ResctrlGroup] = []
-    for path in ("", *(f"/{name}" for name in _listing(host, top) if name not in _NO_GROUPS)):
+    for path in ("", *(f"/{name}" for name in names_in(host, top) if name not in _NO_GROUPS)):
         directory = f"{top}{path}"
         if not host.exists(f"{directory}/tasks"):
             continue
         found.append(ResctrlGroup(path or "/", directory))
         found += [ResctrlGroup(f"{path}/{_MON_GROUPS}/{name}", f"{directory}/{_MON_GROUPS}/{name}")
-                  for name in _listing(host, f"{directory}/{_MON_GROUPS}")]
+                  for name in names_in(host, f"{directory}/{_MON_GROUPS}")]
     return tuple(found)
 
 
 def domains_of(host: Host, directory: str) -> Mapping[str, str]:
     """The domains in which a group is monitored, "L3 00": by name, their directories."""
-    names = _listing(host, f"{directory}/mon_data")
+    names = names_in(host, f"{directory}/mon_data")
     found = ((name, _DOMAIN.match(name)) for name in names)
     return {f"{match['resource']} {match['number']}": f"{directory}/mon_data/{name}"
             for name, match in found if match is not None}
@@ -136,18 +129,4 @@ def domains_of(host: Host, directory: str) -> Mapping[str, str]:
 
 def events_of(host: Host, domain: str) -> tuple[str, ...]:
     """The files of a domain: an event each. Directories of sub-NUMA nodes, whose sum a file is, are none."""
-    return tuple(name for name in _listing(host, domain) if not name.startswith("mon_"))
-
-
-def _listing(host: Host, path: str) -> tuple[str, ...]:
-    try:
-        return host.list_dir(path)
-    except HostError:
-        return ()
-
-
-def _text(host: Host, path: str) -> str:
-    try:
-        return host.read_text(path)
-    except HostError:
-        return ""
+    return tuple(name for name in names_in(host, domain) if not name.startswith("mon_"))

@@ -13,6 +13,7 @@ from turbotui.dataclass import dataclass
 from turbotui.errors import MachineError
 from turbotui.machine.cpulist import MOST_CPUS, format_cpulist, parse_cpulist, parse_cpumask
 from turbotui.machine.host import Host, HostError
+from turbotui.machine.small_files import names_in
 
 CPUS = "/sys/devices/system/cpu"
 NODES = "/sys/devices/system/node"
@@ -81,10 +82,7 @@ class SysfsReader:
 
     def names(self, path: str) -> tuple[str, ...]:
         """Names in a directory, none if it cannot be read."""
-        try:
-            return self._host.list_dir(path)
-        except HostError:
-            return ()
+        return names_in(self._host, path)
 
     def number(self, path: str) -> int:
         """A decimal id, -1 if the file is missing, odd or holds one of the kernel's "no id" values."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from turbotui.machine.host import Host, HostError
+from turbotui.machine.host import Host
 from turbotui.machine.pmus import list_pmus, read_pmu
 from turbotui.machine.registers import COUNTERS, registers_of
+from turbotui.machine.small_files import names_in
 
 _WORDS = ("u32", "u64", "cpu", "core", "package", "cycles", "seconds", "usec", "raw", "delta", "average", "percent")
 _TELEMETRY = ("name=", "type=raw", "type=txtal_time", "type=tcore_clock", "format=raw", "format=delta", "domain=cpu",
@@ -36,9 +37,5 @@ def _places(host: Host, token: str) -> list[str]:
         return [f"msr{address:#x}" for address in known if f"msr{address:#x}".startswith(token)]
     if token.startswith("/"):
         folder, _slash, name = token.rpartition("/")
-        try:
-            inside = host.list_dir(folder or "/")
-        except HostError:
-            return []
-        return [f"{folder}/{entry}" for entry in inside if entry.startswith(name)]
+        return [f"{folder}/{entry}" for entry in names_in(host, folder or "/") if entry.startswith(name)]
     return []

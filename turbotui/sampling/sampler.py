@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from turbotui.errors import TurbotuiError
 from turbotui.machine.cpulist import parse_cpulist
-from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
+from turbotui.machine.small_files import text_of
 from turbotui.machine.topology import Topology, read_topology
 from turbotui.quantities.signals import SignalId
 from turbotui.sampling.answers import Answer
@@ -355,9 +355,5 @@ class Sampler:
     def _cpus_now(self) -> tuple[str, frozenset[int] | None]:
         """Read the online CPUs and our cpuset; cheap enough for every tick."""
         host = self._machine.host
-        try:
-            online = host.read_text(_ONLINE)
-        except HostError:  # a tree of files may lack it: then the cpuset alone decides
-            online = ""
-        return online, host.usable_cpus()
+        return text_of(host, _ONLINE), host.usable_cpus()  # where a tree of files lacks it, the cpuset alone decides
 

@@ -14,12 +14,13 @@ from itertools import product
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
+from turbotui.machine.small_files import text_of
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
 from turbotui.sources.located_files import Located, LocatedFiles, Sightings, everywhere
-from turbotui.sources.sysfs_files import read_line, read_lines
+from turbotui.sources.sysfs_files import read_line
 
 CLASS = "/sys/class/drm"
 _CARD = re.compile(r"card(\d+)")
@@ -136,7 +137,7 @@ def _cards(host: Host) -> list[str]:
         return []
     numbered = sorted((int(match[1]), name) for name in names if (match := _CARD.fullmatch(name)))
     cards = [f"{CLASS}/{name}" for _, name in numbered]
-    return sorted(cards, key=lambda card: _INTEGRATED not in read_lines(host, f"{card}/device/uevent"))
+    return sorted(cards, key=lambda card: _INTEGRATED not in text_of(host, f"{card}/device/uevent"))
 
 
 def _files(

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
+from turbotui.machine.small_files import text_of
 from turbotui.machine.topology import Instance, Topology
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import SignalId
-from turbotui.sources.sysfs_files import CPU_DIR, read_line, read_lines, read_number
+from turbotui.sources.sysfs_files import CPU_DIR, read_line, read_number
 
 CLASS = "/sys/class/hwmon"
 CORE: SignalId = "temp.core"
@@ -250,5 +251,5 @@ def _complexes(group: Sequence[_Chip], package: int, topology: Topology, ids: _I
 
 def _slot(host: Host, chip: _Chip) -> tuple[int, ...] | None:
     """Domain, bus, device and function of the PCI device that a chip hangs on."""
-    match = _SLOT.search(read_lines(host, f"{chip.directory}/device/uevent"))
+    match = _SLOT.search(text_of(host, f"{chip.directory}/device/uevent"))
     return None if match is None else tuple(int(part, 16) for part in match.groups())

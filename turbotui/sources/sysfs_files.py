@@ -13,6 +13,7 @@ from typing import TypeAlias
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.reading import read_bytes
+from turbotui.machine.small_files import line_of
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.sources.source import CpuGone
 from turbotui.untrusted import decoded, one_line
@@ -63,18 +64,7 @@ def read_number(host: Host, path: str) -> int | None:
 
 def read_line(host: Host, path: str) -> str | None:
     """The text in a file now, stripped; None if it cannot be read or is empty."""
-    try:
-        return one_line(host.read_text(path)) or None
-    except HostError:
-        return None
-
-
-def read_lines(host: Host, path: str) -> str:
-    """The text of several lines in a file now; "" if it cannot be read."""
-    try:
-        return host.read_text(path)
-    except HostError:
-        return ""
+    return line_of(host, path) or None
 
 
 def is_offline(host: Host, cpu: int) -> bool:

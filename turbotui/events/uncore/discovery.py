@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from turbotui.dataclass import dataclass
 from turbotui.events.devices import Devices
 from turbotui.machine.cpulist import parse_cpulist
-from turbotui.machine.host import Host, HostError
+from turbotui.machine.host import Host
 from turbotui.machine.machine import Machine
 from turbotui.machine.pmus import DEVICES, Pmu
+from turbotui.machine.small_files import line_of
 from turbotui.quantities.uncore.names import GRACE_PCIE, UNNAMED_FABRIC
-from turbotui.untrusted import one_line
 
 _NVIDIA = re.compile(r"(nvidia_\w+?_pmu)_(\d+)(?:_rc_(\d+))?", re.ASCII)
 _UNNAMED = "nvidia_uncore_pmu"
@@ -87,10 +87,10 @@ def _units(machine: Machine, devices: Devices, name: str) -> Iterator[UncoreUnit
     pmu = devices.exactly(name)
     if pmu is None or not pmu.cpumask:
         return
-    identifier = _text(host, f"{DEVICES}/{name}/identifier")
+    identifier = line_of(host, f"{DEVICES}/{name}/identifier")
     olympus = (machine.model.implementer, machine.model.part) == _OLYMPUS
     kind, numbers = kind_of(name, identifier, olympus=olympus)
-    peer = _text(host, f"{DEVICES}/{name}/peer")
+    peer = line_of(host, f"{DEVICES}/{name}/peer")
     for cpu in pmu.cpumask:
         package, die = place_of(machine, cpu)
         if package == UNKNOWN and numbers and _NVIDIA.fullmatch(name) and not name.startswith(_UNNAMED):
@@ -165,19 +165,11 @@ def reader_of(machine: Machine, unit: UncoreUnit, mask: tuple[int, ...]) -> int 
 def mask_now(host: Host, name: str) -> tuple[int, ...]:
     """A PMU's cpumask, read anew; empty when the PMU is gone."""
     try:
-        return tuple(sorted(parse_cpulist(_text(host, f"{DEVICES}/{name}/cpumask"))))
+        return tuple(sorted(parse_cpulist(line_of(host, f"{DEVICES}/{name}/cpumask"))))
     except ValueError:
         return ()
 
 
 def _number(host: Host, path: str) -> int:
-    text = _text(host, path)
+    text = line_of(host, path)
     return int(text) if text.isdecimal() else UNKNOWN
-
-
-def _text(host: Host, path: str) -> str:
-    """A small file's text, "" where it is not there: most PMUs have no such file."""
-    try:
-        return one_line(host.read_text(path))
-    except HostError:
-        return ""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from turbotui.dataclass import dataclass
 from turbotui.events.uncore.root_ports import DEVICES
 from turbotui.machine.host import Host, HostError
+from turbotui.machine.small_files import text_of
 from turbotui.untrusted import one_line
 
 _LISTS = ("/usr/share/misc/pci.ids", "/usr/share/hwdata/pci.ids")  # Debian's pciutils, and the others'
@@ -40,7 +41,7 @@ def read_devices(host: Host, addresses: Iterable[str]) -> tuple[PciDevice, ...]:
 def names_of(host: Host, addresses: Iterable[str]) -> Mapping[str, str]:
     """A line for each address as lspci -D prints it; with bare ids where there is no list: "0001:00:00.0 10de:22d0"."""
     devices = read_devices(host, addresses)
-    text = next((text for path in _LISTS if (text := _text(host, path))), "")
+    text = next((text for path in _LISTS if (text := text_of(host, path))), "")
     names = parse_ids(text, devices)
     return {device.address: f"{device.address} {_said(device, names)}" for device in devices}
 
@@ -74,10 +75,3 @@ def parse_ids(text: str, devices: Iterable[PciDevice]) -> Mapping[tuple[str, ...
         elif (above, number) in wanted:
             found[above, number] = name
     return found
-
-
-def _text(host: Host, path: str) -> str:
-    try:
-        return host.read_text(path)
-    except HostError:
-        return ""

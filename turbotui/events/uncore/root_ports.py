@@ -12,6 +12,7 @@ import struct
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.reading import read_bytes
+from turbotui.machine.small_files import names_in
 
 DEVICES = "/sys/bus/pci/devices"
 _NVIDIA = 0x10DE
@@ -73,7 +74,7 @@ def parse_place(space: bytes) -> PortAddress | None:
 
 def read_root_ports(host: Host) -> tuple[RootPort, ...]:
     """Every bridge of NVIDIA at the top of the PCI tree with what is below it, by address."""
-    found = {name: _below(host, f"{DEVICES}/{name}") for name in _names(host, DEVICES) if _is_bridge(host, name)}
+    found = {name: _below(host, f"{DEVICES}/{name}") for name in names_in(host, DEVICES) if _is_bridge(host, name)}
     inner = {device for devices in found.values() for device in devices}
     return tuple(
         RootPort(name, _place(host, name), devices) for name, devices in sorted(found.items()) if name not in inner
@@ -98,14 +99,7 @@ def _place(host: Host, name: str) -> PortAddress | None:
 def _below(host: Host, path: str) -> tuple[str, ...]:
     """Addresses of the devices below one, which sysfs keeps in its directory."""
     found: list[str] = []
-    for name in _names(host, path):
+    for name in names_in(host, path):
         if _ADDRESS.fullmatch(name):
             found += [name, *_below(host, f"{path}/{name}")]
     return tuple(found)
-
-
-def _names(host: Host, path: str) -> tuple[str, ...]:
-    try:
-        return host.list_dir(path)
-    except HostError:
-        return ()

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.machine.host import Host, HostError, HostKind
+from turbotui.machine.host import Host, HostKind
+from turbotui.machine.small_files import line_of, names_in, text_of
 from turbotui.untrusted import one_line
 
 _DMI: Final = "/sys/class/dmi/id"
@@ -78,7 +79,7 @@ def spared(host: Host) -> tuple[str, ...]:
 
 def _host_names(host: Host) -> Iterator[Secret]:
     names = [host.name] if host.kind is HostKind.REAL else []
-    for name in (*names, *(_line(host, path) for path in _NAMES)):
+    for name in (*names, *(line_of(host, path) for path in _NAMES)):
         for part in (name, *name.split(".")):
             if _is_name(part):
                 yield Secret("host name", part)
@@ -86,7 +87,7 @@ def _host_names(host: Host) -> Iterator[Secret]:
 
 def _people(host: Host) -> Iterator[Secret]:
     """Users of /etc/passwd (passwd(5)): login names, names, homes."""
-    for line in _text(host, "/etc/passwd").splitlines():
+    for line in text_of(host, "/etc/passwd").splitlines():
         fields = line.split(":")
         if len(fields) < 6 or not fields[2].isdecimal() or int(fields[2]) not in _PERSONS:
             continue
@@ -98,16 +99,16 @@ def _people(host: Host) -> Iterator[Secret]:
 
 def _numbers(host: Host) -> Iterator[Secret]:
     for path in _IDS:
-        yield from _number("machine id", _line(host, path))
-    for name in _listed(host, _DMI):
+        yield from _number("machine id", line_of(host, path))
+    for name in names_in(host, _DMI):
         if _NUMBER.match(name):
-            yield from _number("serial number", _line(host, f"{_DMI}/{name}"))
-    yield from _number("serial number", _line(host, "/proc/device-tree/serial-number"))
+            yield from _number("serial number", line_of(host, f"{_DMI}/{name}"))
+    yield from _number("serial number", line_of(host, "/proc/device-tree/serial-number"))
 
 
 def _interfaces(host: Host) -> Iterator[Secret]:
-    for name in _listed(host, _NET):
-        yield from _number("MAC address", _line(host, f"{_NET}/{name}/address"))
+    for name in names_in(host, _NET):
+        yield from _number("MAC address", line_of(host, f"{_NET}/{name}/address"))
         if not _GIVEN_BY_THE_KERNEL.fullmatch(name) and _is_name(name):
             yield Secret("network interface", name)
 
@@ -121,21 +122,3 @@ def _number(what: str, text: str) -> Iterable[Secret]:
 
 def _is_name(text: str) -> bool:
     return len(text) >= _SHORTEST_NAME and not text.isdecimal() and text.lower() not in _LOCAL
-
-
-def _listed(host: Host, path: str) -> tuple[str, ...]:
-    try:
-        return host.list_dir(path)
-    except HostError:
-        return ()
-
-
-def _text(host: Host, path: str) -> str:
-    try:
-        return host.read_text(path)
-    except HostError:
-        return ""
-
-
-def _line(host: Host, path: str) -> str:
-    return one_line(_text(host, path))

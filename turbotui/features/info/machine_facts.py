@@ -11,6 +11,7 @@ from turbotui.machine.machine import Machine
 from turbotui.machine.platform_features import SILVERMONT_MHZ
 from turbotui.machine.reading import Leaf, cpuid_of
 from turbotui.machine.registers import read_once
+from turbotui.machine.small_files import names_in
 from turbotui.quantities.scope import Scope
 
 _EXTENDED = 0x8000_0000  # from here on leaves have a maximum of their own (Intel SDM vol. 2, CPUID)
@@ -118,10 +119,7 @@ class MachineFacts:
 
     def names(self, path: str) -> tuple[str, ...]:
         """Names in a directory, sorted; empty if it cannot be listed."""
-        try:
-            return self.machine.host.list_dir(path)
-        except HostError:
-            return ()
+        return names_in(self.machine.host, path)
 
     def packages(self) -> Iterator[int]:
         """The first measured CPU of each package."""

@@ -21,6 +21,7 @@ from turbotui.machine.code.kernel_threads import KernelThreads, Rounds
 from turbotui.machine.code.shapes import Kernel, LoopShape, Mix, Operation, VectorIsa
 from turbotui.machine.host import HostError, HostKind
 from turbotui.machine.machine import Machine
+from turbotui.machine.small_files import text_of
 from turbotui.quantities.precision import Precision
 from turbotui.quantities.scope import Scope
 
@@ -292,11 +293,7 @@ def _load(machine: Machine) -> tuple[str, ...]:
 
 def _available(machine: Machine) -> int | None:
     """MemAvailable of /proc/meminfo in bytes (kernel filesystems/proc.rst)."""
-    try:
-        text = machine.host.read_text("/proc/meminfo")
-    except HostError:
-        return None
-    for line in text.splitlines():
+    for line in text_of(machine.host, "/proc/meminfo").splitlines():
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) * 1024
     return None

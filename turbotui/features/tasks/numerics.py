@@ -9,9 +9,9 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.events.encoder import encode_event
 from turbotui.machine.core_metrics import task_metric_definition_of
-from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.pmus import EventError
+from turbotui.machine.small_files import text_of
 from turbotui.machine.tasks.sets import TaskCounter, core_kinds
 from turbotui.quantities.joined_sets import Joined
 from turbotui.quantities.metric_definitions import MetricDefinition, Term
@@ -81,7 +81,7 @@ def definition_counters(machine: Machine) -> tuple[TaskCounter, ...] | Unavailab
     pmu = next((name for name in definition.pmu if machine.host.exists(f"{_PMUS}/{name}")), None)
     if pmu is None:
         return Unavailable(
-            Reason.VIRTUALISED if "hypervisor" in _flags(machine.host) else Reason.NO_HARDWARE,
+            Reason.VIRTUALISED if "hypervisor" in text_of(machine.host, "/proc/cpuinfo") else Reason.NO_HARDWARE,
             f"the kernel offers no core PMU here ({' or '.join(definition.pmu)} below {_PMUS}), and FLOPs "
             f"and bytes are counted by it ({definition.name})",
             "on a virtual machine: ask its host to pass the PMU through",
@@ -107,13 +107,6 @@ def _vectors_unknown(machine: Machine) -> bool:
     Neoverse V1 (part 0xd40) has vectors of 256 bits, the others here 128 (their Technical Reference Manuals).
     """
     return machine.model.part == 0xD40
-
-
-def _flags(host: Host) -> str:
-    try:
-        return host.read_text("/proc/cpuinfo")
-    except HostError:
-        return ""
 
 
 def numerics_of(machine: Machine, has: tuple[TaskCounter, ...] | Unavailable, names: frozenset[str], *,

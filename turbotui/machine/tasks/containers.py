@@ -19,6 +19,7 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.errors import MachineError
 from turbotui.machine.host import Host, HostError
+from turbotui.machine.small_files import names_in
 from turbotui.machine.tasks.group_names import group_name, group_paths
 from turbotui.machine.tasks.processes import processes
 from turbotui.quantities.documents import parse_json
@@ -121,14 +122,14 @@ def _names(host: Host) -> Mapping[str, tuple[str, ...]]:
 
 
 def _docker(host: Host) -> Iterator[tuple[str, str]]:
-    for container in _listing(host, DOCKER):
+    for container in names_in(host, DOCKER):
         config = _json(host, f"{DOCKER}/{container}/config.v2.json")
         if isinstance(config, dict):
             yield container, str(config.get("Name") or "").removeprefix("/")
 
 
 def _podman(host: Host) -> Iterator[tuple[str, str]]:
-    own = (f"{_PEOPLE}/{name}/{_OWN_PODMAN}" for name in _listing(host, _PEOPLE))
+    own = (f"{_PEOPLE}/{name}/{_OWN_PODMAN}" for name in names_in(host, _PEOPLE))
     for path in (PODMAN, *own, f"/root/{_OWN_PODMAN}"):
         listed = _json(host, path)
         for one in listed if isinstance(listed, list) else ():
@@ -138,7 +139,7 @@ def _podman(host: Host) -> Iterator[tuple[str, str]]:
 
 
 def _kubelet(host: Host) -> Iterator[tuple[str, str]]:
-    for name in _listing(host, CONTAINER_LOGS):
+    for name in names_in(host, CONTAINER_LOGS):
         found = _LOG.fullmatch(name)
         if found is not None:
             yield found["id"], f"{found['pod']}/{found['container']}"
@@ -147,15 +148,8 @@ def _kubelet(host: Host) -> Iterator[tuple[str, str]]:
 
 def _pod_names(host: Host) -> Mapping[str, tuple[str, ...]]:
     """Names by the uid of a pod."""
-    found = (_POD_LOG.fullmatch(name) for name in _listing(host, POD_LOGS))
+    found = (_POD_LOG.fullmatch(name) for name in names_in(host, POD_LOGS))
     return {one["uid"]: (one["pod"], f"{one['space']}/{one['pod']}") for one in found if one is not None}
-
-
-def _listing(host: Host, path: str) -> tuple[str, ...]:
-    try:
-        return host.list_dir(path)
-    except HostError:
-        return ()  # no such runtime here, or not for this user
 
 
 def _json(host: Host, path: str) -> object:

@@ -6,7 +6,7 @@ import errno
 
 from turbotui.errors import MachineError
 from turbotui.machine.host import Host, HostError
-from turbotui.untrusted import one_line
+from turbotui.machine.small_files import line_of, text_of
 
 
 def threads_of(host: Host, pid: int) -> frozenset[int]:
@@ -24,11 +24,8 @@ def has_ended(host: Host, pid: int) -> bool:
     """Whether a process is over; one that nobody has waited for yet is."""
     if len(threads_of(host, pid)) > 1:
         return False
-    try:
-        text = host.read_text(f"/proc/{pid}/stat")
-    except HostError:
-        return True
-    return text.rpartition(") ")[2][:1] in ("Z", "X", "")  # proc(5): the state follows the name
+    state = text_of(host, f"/proc/{pid}/stat").rpartition(") ")[2][:1]  # proc(5): it follows the name
+    return state in ("Z", "X", "")
 
 
 def processes(host: Host) -> tuple[int, ...]:
@@ -38,10 +35,7 @@ def processes(host: Host) -> tuple[int, ...]:
 
 def name_of(host: Host, pid: int, tid: int) -> str:
     """The name of a thread, at most 15 characters; "" when it has ended."""
-    try:
-        return one_line(host.read_text(f"/proc/{pid}/task/{tid}/comm"))
-    except HostError:
-        return ""
+    return line_of(host, f"/proc/{pid}/task/{tid}/comm")
 
 
 def cpu_time(host: Host, pid: int, tid: int) -> int | None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from turbotui.machine.host import Host, HostError
-from turbotui.untrusted import one_line
+from turbotui.machine.host import Host
+from turbotui.machine.small_files import line_of
 
 _WORDS: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
     (("futex_",), "futex"),
@@ -30,11 +30,8 @@ _WIDEST: Final = 20
 
 def sleeps_in(host: Host, pid: int, tid: int) -> str:
     """What a thread sleeps for now, or the kernel function where no word is known; "" where nothing is told."""
-    try:
-        name = host.read_text(f"/proc/{pid}/task/{tid}/wchan").strip()
-    except HostError:
-        return ""
+    name = line_of(host, f"/proc/{pid}/task/{tid}/wchan")
     if name in ("", "0"):
         return ""
     word = next((word for starts, word in _WORDS if name.startswith(starts)), None)
-    return one_line(name)[:_WIDEST] if word is None else word
+    return name[:_WIDEST] if word is None else word

@@ -1,0 +1,21 @@
+"""Small files: what is there in a line, and what is not there, or not for this user, is empty."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from turbotui.machine.linux import LinuxHost
+from turbotui.machine.small_files import line_of, names_in, text_of
+
+
+def test_what_is_there_and_what_is_not(tmp_path: Path) -> None:
+    (tmp_path / "sys").mkdir()
+    (tmp_path / "sys/b").write_text(" one\x1b \n")
+    (tmp_path / "sys/a").write_text("two\nlines\n")
+    host = LinuxHost(str(tmp_path))
+    assert text_of(host, "/sys/a") == "two\nlines\n"
+    assert line_of(host, "/sys/b") == "one␛"
+    assert names_in(host, "/sys") == ("a", "b")
+    assert (text_of(host, "/sys/c"), line_of(host, "/sys/c"), names_in(host, "/sys/c")) == ("", "", ())
+    assert text_of(host, "/sys") == ""
+    assert names_in(host, "/sys/a") == ()
