@@ -220,6 +220,9 @@ async def test_rows_become_processes_a_tree_commands_and_units() -> None:
         assert len(found.rows) > 1
         await found.press("left", "asterisk")
         assert any("▾ make" in row for row in found.rows)
+        rows = len(found.rows)
+        await found.press("right", "right", "left")
+        assert len(found.rows) == rows  # with a column chosen, ← goes to the column before, and folds nothing
         await found.press("t")
         await found.next()
         assert " PID" not in found.titles

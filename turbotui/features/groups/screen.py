@@ -12,8 +12,8 @@ from textual.widget import Widget
 from turbotui.app.actions import Where, bindings_for
 from turbotui.app.copying import copy_text
 from turbotui.app.graph import Graph
-from turbotui.app.row_table import RowTableScreen
 from turbotui.app.text_window import TextWindow
+from turbotui.app.tree_screen import TreeScreen
 from turbotui.app.watch import Watch
 from turbotui.app.watched import FarSession, PlayedSession
 from turbotui.dataclass import dataclass
@@ -84,13 +84,14 @@ class RowsShown(Enum):
     RESCTRL = "Groups of resctrl: caches, memory bandwidth, energy of cores"
 
 
-class GroupsScreen(RowTableScreen[GroupRow]):
+class GroupsScreen(TreeScreen[GroupRow]):
     """Screen with the machine's control groups; their files are open only while it is shown."""
 
     where: ClassVar[Where] = Where.GROUPS
     number = "u"
     word = "groups"
     painter_kind = GroupPainter
+    treeless = "Groups stand in no tree: t changes that"
     BINDINGS = bindings_for(Where.GROUPS)
 
     DEFAULT_CSS = """
@@ -327,34 +328,14 @@ class GroupsScreen(RowTableScreen[GroupRow]):
             self._ask()  # it was not read yet; else the interval goes on
         self._show(self._shown)
 
-    def _fold(self, row: Hashable, *, fold: bool) -> None:
-        folded = self._table.view.folded
-        self._change(folded=folded | {row} if fold else folded - {row})
-
-    def action_sideways(self, by: int) -> None:
-        """Fold or unfold the group under the cursor while no column is chosen; else go to the next column."""
-        line = self._table.line
-        if line is None or self._rows is RowsShown.FLAT or self._table.is_column_chosen:
-            super().action_sideways(by)
-        elif by > 0 and line.open is False:
-            self._fold(line.row, fold=False)
-        elif by < 0 and line.open:
-            self._fold(line.row, fold=True)
-        elif by < 0 and line.parent is not None:
-            self._table.select(line.parent)
-        else:
-            super().action_sideways(by)
-
-    def action_fold_all(self) -> None:
-        """Fold every group that has groups in it, or unfold all when some are folded."""
+    @property
+    def outer_rows(self) -> frozenset[Hashable] | None:
+        """See `TreeScreen.outer_rows`: groups that have groups in them, the whole machine not among them."""
         content = self._table.content
         if not isinstance(content, GroupContent) or not content.tree:
-            self.notice("Groups stand in no tree: t changes that")
-            return
+            return None
         outer = frozenset(content.parents().values())
-        if self._rows is RowsShown.TREE:
-            outer -= {WHOLE}
-        self._change(folded=frozenset[Hashable]() if self._table.view.folded else outer)
+        return outer - {WHOLE} if self._rows is RowsShown.TREE else outer
 
     def action_acts(self) -> None:
         """Show command lines for the group under the cursor; one is copied, none is run."""

@@ -280,31 +280,18 @@ class TasksScreen(WatchingScreen):
         self.show_again()
         self._table.select(sum_key(key) if fold else key)
 
-    def action_sideways(self, by: int) -> None:
-        """Fold or unfold the process under the cursor while no column is chosen; else go to the next column."""
-        line = self._table.line
+    @property
+    def outer_rows(self) -> frozenset[Hashable] | None:
+        """See `TreeScreen.outer_rows`: processes that made others."""
         content = self._table.content
         tree = content.tree if isinstance(content, TaskContent) else None
-        if line is None or tree is None:
-            super().action_sideways(by)
-        elif by > 0 and line.open is False:
-            self._fold(line.row, fold=False)
-        elif by < 0 and line.open:
-            self._fold(line.row, fold=True)
-        elif by < 0 and line.parent is not None:
-            self._table.select(line.parent)
-        else:
-            super().action_sideways(by)
+        return None if tree is None else frozenset(tree.parts)
 
     def action_fold_all(self) -> None:
-        """Fold every process that made others, or unfold all when some are folded."""
-        content = self._table.content
-        tree = content.tree if isinstance(content, TaskContent) else None
-        if tree is None:
-            self.notice("Rows stand in no tree: t changes that")
-            return
-        self._change(folded=frozenset[Hashable]() if self._table.view.folded else frozenset[Hashable](tree.parts))
-        self.show_again()
+        """See `TreeScreen.action_fold_all`; sums come and go with it."""
+        super().action_fold_all()
+        if self.outer_rows is not None:
+            self.show_again()
 
     # What a person may do
 

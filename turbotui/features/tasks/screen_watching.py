@@ -10,8 +10,8 @@ from typing import Protocol, runtime_checkable
 from textual.message import Message
 
 from turbotui.app.graph import Graph
-from turbotui.app.row_table import RowTableScreen
 from turbotui.app.text_window import TextWindow
+from turbotui.app.tree_screen import TreeScreen
 from turbotui.app.watch import Watch
 from turbotui.app.watched import PlayedSession
 from turbotui.dataclass import dataclass
@@ -58,7 +58,7 @@ class WatchedCommand(Protocol):
     listener: Callable[[TaskSnapshot], None] | None
 
 
-class WatchingScreen(RowTableScreen[TaskInputs]):
+class WatchingScreen(TreeScreen[TaskInputs]):
     """A screen whose counters of tasks are open only while it is shown."""
 
     def __init__(self, watch: Watch) -> None:
