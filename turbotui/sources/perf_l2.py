@@ -15,13 +15,11 @@ from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import circumstances
 from turbotui.machine.platform_features import L2Events
 from turbotui.machine.pmus import Pmu, read_pmu
-from turbotui.quantities.scope import Scope
-from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
+from turbotui.quantities.signals import Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.quantities.units import Unit
 from turbotui.sources.perf_group import GroupEvent, Times
 from turbotui.sources.perf_hardware import time_signals
-from turbotui.sources.perf_source import Findings, Offer, OfferGroup, PerfSource, try_offers
+from turbotui.sources.perf_source import Findings, Offer, OfferGroup, PerfSource, count_signal, try_offers
 
 _GROUP = "l2"
 _TIMES = Times(f"perf.hw.{_GROUP}.enabled", f"perf.hw.{_GROUP}.running")
@@ -67,7 +65,7 @@ class PerfL2(PerfSource):
                 signals.setdefault(name, why)
                 notes.append(why.detail)
             for offer in usable:
-                signals[offer.event.signal] = _signal(offer.event)
+                signals[offer.event.signal] = count_signal(offer.event, _DOCUMENT, _TIMES)
             if usable:
                 groups.append(OfferGroup(usable, _TIMES))
                 signals |= time_signals(_GROUP, _TIMES)
@@ -100,17 +98,3 @@ def _cores(machine: Machine) -> Iterator[_CoreL2]:
 def _events(core: _CoreL2) -> Iterator[GroupEvent]:
     for name, config in zip(_SIGNALS, (core.events.references, core.events.hits), strict=True):
         yield GroupEvent(name, PerfAttr(core.pmu.type, config), f"perf {core.pmu.name}/config={config:#x}/")
-
-
-def _signal(event: GroupEvent) -> Signal:
-    return Signal(
-        id=event.signal,
-        scope=Scope.CPU,
-        unit=Unit.COUNT,
-        behavior=Behavior.COUNTER,
-        reduce=Reduce.SUM,
-        origin=event.title,
-        document=_DOCUMENT,
-        enabled=_TIMES.enabled,
-        running=_TIMES.running,
-    )

@@ -14,13 +14,12 @@ from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import circumstances
 from turbotui.machine.platforms import processor_of
 from turbotui.machine.pmus import read_pmu
-from turbotui.quantities.scope import Scope
-from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
+from turbotui.quantities.signals import Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
 from turbotui.sources.perf_group import GroupEvent, Times
 from turbotui.sources.perf_hardware import time_signals
-from turbotui.sources.perf_source import Findings, Offer, OfferGroup, PerfSource, try_offers
+from turbotui.sources.perf_source import Findings, Offer, OfferGroup, PerfSource, count_signal, try_offers
 
 _GROUP: Final = "licence"
 _TIMES: Final = Times(f"perf.hw.{_GROUP}.enabled", f"perf.hw.{_GROUP}.running")
@@ -56,23 +55,10 @@ class PerfLicence(PerfSource):
         ]
         usable, refused = try_offers(machine, offers, circumstances(machine))
         signals: dict[SignalId, Signal | Unavailable] = dict(refused)
-        signals |= {offer.event.signal: _signal(offer.event) for offer in usable}
+        counted = (offer.event for offer in usable)
+        signals |= {event.signal: count_signal(event, _DOCUMENT, _TIMES, unit=Unit.CYCLE) for event in counted}
         if usable:
             signals |= time_signals(_GROUP, _TIMES)
         else:
             signals |= dict.fromkeys((_TIMES.enabled, _TIMES.running), next(iter(refused.values())))
         return Findings((OfferGroup(usable, _TIMES),) if usable else (), signals)
-
-
-def _signal(event: GroupEvent) -> Signal:
-    return Signal(
-        id=event.signal,
-        scope=Scope.CPU,
-        unit=Unit.CYCLE,
-        behavior=Behavior.COUNTER,
-        reduce=Reduce.SUM,
-        origin=event.title,
-        document=_DOCUMENT,
-        enabled=_TIMES.enabled,
-        running=_TIMES.running,
-    )

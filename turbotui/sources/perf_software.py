@@ -5,13 +5,12 @@ from __future__ import annotations
 from turbotui.machine.host import PerfAttr
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import circumstances
-from turbotui.quantities.scope import Scope
-from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
+from turbotui.quantities.signals import Signal, SignalId
 from turbotui.quantities.unavailable import Unavailable
-from turbotui.quantities.units import Unit
 from turbotui.sources.perf_group import GroupEvent
-from turbotui.sources.perf_source import Findings, Offer, OfferGroup, PerfSource, try_offers
+from turbotui.sources.perf_source import Findings, Offer, OfferGroup, PerfSource, count_signal, try_offers
 
+_DOCUMENT = "perf_event_open(2), PERF_TYPE_SOFTWARE"
 _TYPE_SOFTWARE = 1  # PERF_TYPE_SOFTWARE, uapi linux/perf_event.h
 
 _EVENTS: dict[SignalId, tuple[int, str]] = {
@@ -37,14 +36,5 @@ class PerfSoftware(PerfSource):
         ]
         usable, refused = try_offers(machine, offers, circumstances(machine))
         signals: dict[SignalId, Signal | Unavailable] = dict(refused)
-        for offer in usable:
-            signals[offer.event.signal] = Signal(
-                id=offer.event.signal,
-                scope=Scope.CPU,
-                unit=Unit.COUNT,
-                behavior=Behavior.COUNTER,
-                reduce=Reduce.SUM,
-                origin=offer.event.title,
-                document="perf_event_open(2), PERF_TYPE_SOFTWARE",
-            )
+        signals |= {offer.event.signal: count_signal(offer.event, _DOCUMENT) for offer in usable}
         return Findings((OfferGroup(usable),) if usable else (), signals)

@@ -15,8 +15,9 @@ from turbotui.machine.perf_errors import Circumstances
 from turbotui.machine.pmus import EventError, Pmu
 from turbotui.machine.topology import Topology
 from turbotui.quantities.scope import Scope
-from turbotui.quantities.signals import Signal, SignalId
+from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.quantities.units import Unit
 from turbotui.sources.perf_group import GroupEvent, PerfGroupReader, Times, probe_events
 from turbotui.sources.source import Adjustable, Probe, Reader, SharedReader
 
@@ -137,6 +138,22 @@ class PerfSource(ABC):
     def _touched(self, wanted: frozenset[SignalId]) -> list[OfferGroup]:
         groups = () if self._seen is None else self._seen.groups
         return [group for group in groups if group.ids() & wanted]
+
+
+def count_signal(event: GroupEvent, document: str, times: Times | None = None, *, unit: Unit = Unit.COUNT,
+                 reduce: Reduce = Reduce.SUM) -> Signal:
+    """The signal of a counter that each CPU has; `times` scale it where its group can be multiplexed."""
+    return Signal(
+        id=event.signal,
+        scope=Scope.CPU,
+        unit=unit,
+        behavior=Behavior.COUNTER,
+        reduce=reduce,
+        origin=event.title,
+        document=document,
+        enabled="" if times is None else times.enabled,
+        running="" if times is None else times.running,
+    )
 
 
 def absent_pmu(pmu: str, signals: Iterable[SignalId], facts: Circumstances) -> dict[SignalId, Signal | Unavailable]:

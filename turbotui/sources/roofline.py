@@ -19,7 +19,7 @@ from turbotui.quantities.units import Unit
 from turbotui.sources import perf_group
 from turbotui.sources.perf_group import Times
 from turbotui.sources.perf_hardware import time_signals
-from turbotui.sources.perf_source import Findings, Offer, OfferGroup, PerfSource, try_offers
+from turbotui.sources.perf_source import Findings, Offer, OfferGroup, PerfSource, count_signal, try_offers
 
 _INSTEAD = "a simulated machine has them: turbotui roofline --machine laptop-old -- calculix"
 
@@ -117,17 +117,7 @@ def _counter(core_type: CountedCoreType, event: MetricEvent) -> perf_group.Group
 def _signal(definition: MetricDefinition, event: perf_group.GroupEvent, facts: MetricEvent, times: Times) -> Signal:
     weight = next((term.weight for term in definition.flops if term.event == facts.key), None)
     each = "" if weight is None else f"; each counts for {weight:g} operation{'' if weight == 1 else 's'}"
-    return Signal(
-        id=event.signal,
-        scope=Scope.CPU,
-        unit=Unit.COUNT,
-        behavior=Behavior.COUNTER,
-        reduce=Reduce.SUM,
-        origin=event.title,
-        document=f"{definition.source}{each}",
-        enabled=times.enabled,
-        running=times.running,
-    )
+    return count_signal(event, f"{definition.source}{each}", times)
 
 
 def _vector_length(machine: Machine) -> Signal:
