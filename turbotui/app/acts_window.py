@@ -9,6 +9,8 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 from textual.widgets import Static
 
+from turbotui.app.base import WatchScreen
+from turbotui.app.copying import copy_text
 from turbotui.app.list_window import MenuWindow
 from turbotui.untrusted import guarded, one_line
 from turbotui.widgets.act_line import ActLine
@@ -66,3 +68,13 @@ class ActsWindow(MenuWindow[str]):
         line = self._lines.get(self.query_one(Listing).key)
         if line is not None:
             self.dismiss(line.words)
+
+
+def show_acts(screen: WatchScreen, who: str, lines: Sequence[ActLine]) -> None:
+    """Let a person choose among command lines, copy the chosen one, and say what was copied."""
+
+    def chosen(words: str | None) -> None:
+        if words is not None:
+            screen.notice(copy_text(screen.app, words, words))
+
+    screen.app.push_screen(ActsWindow(who, lines), chosen)

@@ -1,8 +1,17 @@
-"""A command line that a person may run; it is shown and copied, and never run. Nothing here knows Textual."""
+"""Command lines that a person may run; they are shown and copied, and never run. Nothing here knows Textual."""
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Callable, Iterable
+from typing import Final, Generic, TypeVar
+
 from turbotui.dataclass import dataclass
+from turbotui.machine.tasks.group_names import UNIT, GroupName
+from turbotui.untrusted import original
+
+T = TypeVar("T")
+_USERS_MANAGER: Final = "/user@"
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,3 +27,60 @@ class ActLine:
     heading: str
     words: str
     meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Act(Generic[T]):
+    """A row of a table of command lines.
+
+    Attributes:
+        heading, meaning: see `ActLine`.
+        line: made of what the line is for; None where it makes no sense for that.
+    """
+
+    heading: str
+    line: Callable[[T], str | None]
+    meaning: str
+
+
+def lines_for(acts: Iterable[Act[T]], target: T) -> tuple[ActLine, ...]:
+    """The command lines that make sense for a task, a group or a unit."""
+    made = ((act, act.line(target)) for act in acts)
+    return tuple(ActLine(act.heading, words, act.meaning) for act, words in made if words is not None)
+
+
+def quoted(text: str) -> str | None:
+    """A name or path as a shell takes it; None for one that would do something in a terminal, or is an option."""
+    return shlex.quote(text) if text and original(text) == text and not text.startswith("-") else None
+
+
+def of_unit(text: str, unit: Callable[[T], GroupName | None]) -> Callable[[T], str | None]:
+    """A line of systemctl with {unit}, and --user where a person's own manager runs it; none for what is no unit."""
+
+    def line(target: T) -> str | None:
+        group = unit(target)
+        name = None if group is None or group.kind != UNIT else quoted(group.name)
+        if group is None or name is None:
+            return None
+        own = " --user" if _USERS_MANAGER in group.path and not group.name.startswith("user@") else ""
+        return f"systemctl{own} {text.format(unit=name)}"
+
+    return line
+
+
+def unit_acts(unit: Callable[[T], GroupName | None], share: str, look: str) -> tuple[Act[T], ...]:
+    """What can be done with every unit of systemd.
+
+    Args:
+        unit: the unit of a target; None for none.
+        share: heading of what gives it a share of the CPUs.
+        look: heading of what only looks at it.
+    """
+    return (
+        Act(share, of_unit("set-property --runtime {unit} CPUQuota=50%", unit),
+            "Half a CPU for all of the unit together, until the next start of the machine."),
+        Act(share, of_unit("set-property --runtime {unit} CPUWeight=20", unit),
+            "The unit gets a fifth of what others get where they want the same CPU; until the next start of the "
+            "machine."),
+        Act(look, of_unit("status {unit}", unit), "Prints what the unit is, its processes and its latest messages."),
+    )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -11,11 +11,8 @@ from turbotui.features.groups.model import CGROUP, WHOLE, Group
 from turbotui.machine.cgroups import hierarchies
 from turbotui.machine.host import Host
 from turbotui.machine.resctrl import USUAL, resctrl_groups, resctrl_info, resctrl_mount
-from turbotui.machine.tasks.group_names import UNIT, GroupName, group_name
-from turbotui.untrusted import original
-from turbotui.widgets.act_line import ActLine
-
-_USERS_MANAGER: Final = "/user@"
+from turbotui.machine.tasks.group_names import GroupName, group_name
+from turbotui.widgets.act_line import Act, ActLine, lines_for, quoted, unit_acts
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,40 +33,19 @@ class GroupTarget:
     resctrl: str = ""
     rmids: str = ""
 
-    @property
-    def name(self) -> GroupName | None:
-        """What the group is."""
-        return group_name((self.path,)) if self.kind == CGROUP else None
 
-
-def _quoted(text: str) -> str | None:
-    """A path as a shell takes it; None for one that would do something in a terminal."""
-    return shlex.quote(text) if text and original(text) == text and not text.startswith("-") else None
-
-
-@dataclass(frozen=True, slots=True)
-class _Act:
-    heading: str
-    line: Callable[[GroupTarget], str | None]
-    meaning: str
+def _unit(target: GroupTarget) -> GroupName | None:
+    """The unit that a control group is, not one that it is only inside; None where it is none."""
+    name = group_name((target.path,)) if target.kind == CGROUP else None
+    return name if name is not None and name.path == target.path else None
 
 
 def _in_directory(text: str) -> Callable[[GroupTarget], str | None]:
     """A line with {directory} of a control group that is not the outermost one."""
     def line(target: GroupTarget) -> str | None:
-        directory = _quoted(target.directory)
+        directory = quoted(target.directory)
         fits = target.kind == CGROUP and target.path != WHOLE and directory is not None
         return text.format(directory=directory) if fits else None
-
-    return line
-
-
-def _of_unit(text: str) -> Callable[[GroupTarget], str | None]:
-    def line(target: GroupTarget) -> str | None:
-        group = target.name
-        name = None if group is None or group.kind != UNIT or group.path != target.path else _quoted(group.name)
-        own = " --user" if _USERS_MANAGER in target.path and name is not None and not name.startswith("user@") else ""
-        return None if name is None else f"systemctl{own} {text.format(unit=name)}"
 
     return line
 
@@ -80,30 +56,30 @@ def _mounted(target: GroupTarget) -> str | None:
 
 def _measured(target: GroupTarget) -> str | None:
     """Watch the tasks of a control group by a monitor group of resctrl."""
-    directory = _quoted(target.directory)
+    directory = quoted(target.directory)
     if target.kind != CGROUP or target.path == WHOLE or directory is None:
         return None
-    name = _quoted(f"{target.resctrl or USUAL}/mon_groups/{target.path.rpartition('/')[2]}")
+    name = quoted(f"{target.resctrl or USUAL}/mon_groups/{target.path.rpartition('/')[2]}")
     if name is None:
         return None
     return f'mkdir {name} && while read -r pid; do echo "$pid" > {name}/tasks; done < {directory}/cgroup.threads'
 
 
 def _removed(target: GroupTarget) -> str | None:
-    directory = _quoted(target.directory)
+    directory = quoted(target.directory)
     return None if target.kind == CGROUP or target.path == WHOLE or directory is None else f"rmdir {directory}"
 
 
 def _of_resctrl(text: str) -> Callable[[GroupTarget], str | None]:
     def line(target: GroupTarget) -> str | None:
-        directory = _quoted(target.directory)
+        directory = quoted(target.directory)
         return None if target.kind == CGROUP or directory is None else text.format(directory=directory)
 
     return line
 
 
 def _tasks(target: GroupTarget) -> str | None:
-    path = _quoted(target.path)
+    path = quoted(target.path)
     return None if target.kind != CGROUP or path is None or target.path == WHOLE else (
         f"turbotui tasks --cgroup {path} -i 1")
 
@@ -111,28 +87,27 @@ def _tasks(target: GroupTarget) -> str | None:
 _SHARE: Final = "Its share"
 _MEASURE: Final = "Measure its caches, bandwidth and energy (resctrl)"
 _LOOK: Final = "Look at it"
-_ACTS: Final = (
-    _Act(_SHARE, _of_unit("set-property --runtime {unit} CPUQuota=50%"),
-         "Half a CPU for all of the unit together, until the next start of the machine."),
-    _Act(_SHARE, _of_unit("set-property --runtime {unit} CPUWeight=20"),
-         "The unit gets a fifth of what others get where they want the same CPU; until the next start of the machine."),
-    _Act(_SHARE, _in_directory('echo "200000 100000" > {directory}/cpu.max'),
-         "At most two CPUs: 200 ms in every 100 ms. Its manager may write its own value again."),
-    _Act(_SHARE, _in_directory("echo max > {directory}/cpu.max"), "No quota any more."),
-    _Act(_SHARE, _in_directory("echo 8G > {directory}/memory.high"),
-         "From 8 GiB on it is slowed down and its memory is reclaimed; nothing is ended."),
-    _Act(_MEASURE, _mounted,
-         "Mounts resctrl, where the processor monitors caches and bandwidth; costs nothing before there are groups."),
-    _Act(_MEASURE, _measured,
-         "Makes a monitor group and moves the threads of the group into it{rmids}. Threads that they make later "
-         "follow. A thread is in one monitor group only: others lose it. To end it: rmdir."),
-    _Act(_MEASURE, _of_resctrl("cat {directory}/tasks"), "Prints the threads in it."),
-    _Act(_MEASURE, _of_resctrl("cat {directory}/schemata"), "Prints how much of caches and bandwidth it may use."),
-    _Act(_MEASURE, _removed, "Removes the group: its threads go back to the outermost one, its RMID is free again."),
-    _Act(_LOOK, _of_unit("status {unit}"), "Prints what the unit is, its processes and its latest messages."),
-    _Act(_LOOK, _in_directory("cat {directory}/cgroup.procs"), "Prints its processes, without those in groups below."),
-    _Act(_LOOK, _in_directory("systemd-cgls {directory}"), "Prints its processes and the groups in it as a tree."),
-    _Act(_LOOK, _tasks, "Its threads, a table a second."),
+_HALF_A_CPU, _FIFTH, _STATUS = unit_acts(_unit, _SHARE, _LOOK)
+_ACTS: Final[tuple[Act[GroupTarget], ...]] = (
+    _HALF_A_CPU,
+    _FIFTH,
+    Act(_SHARE, _in_directory('echo "200000 100000" > {directory}/cpu.max'),
+        "At most two CPUs: 200 ms in every 100 ms. Its manager may write its own value again."),
+    Act(_SHARE, _in_directory("echo max > {directory}/cpu.max"), "No quota any more."),
+    Act(_SHARE, _in_directory("echo 8G > {directory}/memory.high"),
+        "From 8 GiB on it is slowed down and its memory is reclaimed; nothing is ended."),
+    Act(_MEASURE, _mounted,
+        "Mounts resctrl, where the processor monitors caches and bandwidth; costs nothing before there are groups."),
+    Act(_MEASURE, _measured,
+        "Makes a monitor group and moves the threads of the group into it{rmids}. Threads that they make later "
+        "follow. A thread is in one monitor group only: others lose it. To end it: rmdir."),
+    Act(_MEASURE, _of_resctrl("cat {directory}/tasks"), "Prints the threads in it."),
+    Act(_MEASURE, _of_resctrl("cat {directory}/schemata"), "Prints how much of caches and bandwidth it may use."),
+    Act(_MEASURE, _removed, "Removes the group: its threads go back to the outermost one, its RMID is free again."),
+    _STATUS,
+    Act(_LOOK, _in_directory("cat {directory}/cgroup.procs"), "Prints its processes, without those in groups below."),
+    Act(_LOOK, _in_directory("systemd-cgls {directory}"), "Prints its processes and the groups in it as a tree."),
+    Act(_LOOK, _tasks, "Its threads, a table a second."),
 )
 
 
@@ -152,6 +127,4 @@ def target_of(host: Host, group: Group) -> GroupTarget:
 def group_lines(target: GroupTarget) -> tuple[ActLine, ...]:
     """The command lines that make sense for a group; those about resctrl say what they cost."""
     costs = f", which takes one RMID ({target.rmids} are taken)" if target.rmids else ", which takes one RMID"
-    made = ((act, act.line(target)) for act in _ACTS)
-    return tuple(ActLine(act.heading, words, act.meaning.replace("{rmids}", costs))
-                 for act, words in made if words is not None)
+    return tuple(replace(line, meaning=line.meaning.replace("{rmids}", costs)) for line in lines_for(_ACTS, target))

@@ -10,7 +10,6 @@ from textual.message import Message
 from textual.widget import Widget
 
 from turbotui.app.actions import Where, bindings_for
-from turbotui.app.copying import copy_text
 from turbotui.app.graph import Graph
 from turbotui.app.text_window import TextWindow
 from turbotui.app.tree_screen import TreeScreen
@@ -343,15 +342,11 @@ class GroupsScreen(TreeScreen[GroupRow]):
         if row is None:
             self.notice("There is no group under the cursor")
             return
-        from turbotui.app.acts_window import ActsWindow  # noqa: PLC0415 - only this key needs them
+        from turbotui.app.acts_window import show_acts  # noqa: PLC0415 - only this key needs them
         from turbotui.features.groups.group_lines import group_lines, target_of  # noqa: PLC0415
 
-        def copied(words: str | None) -> None:
-            if words is not None:
-                self.notice(copy_text(self.app, words, words))
-
         lines = group_lines(target_of(self.watch_state.session.machine.host, row.group))
-        self.app.push_screen(ActsWindow(row.group.name, lines), copied)
+        show_acts(self, row.group.name, lines)
 
 
 _NOT_RECORDED: Final = Unavailable(Reason.NOT_READ, "no groups of this moment were recorded",

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
 from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.features.tasks.columns import cpu_ranges
 from turbotui.features.tasks.tables import TaskRow
-from turbotui.machine.tasks.group_names import UNIT, GroupName
-from turbotui.untrusted import original
-from turbotui.widgets.act_line import ActLine
-
-_USERS_MANAGER: Final = "/user@"
+from turbotui.machine.tasks.group_names import GroupName
+from turbotui.widgets.act_line import Act, ActLine, lines_for, quoted, unit_acts
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,20 +36,6 @@ class ActTarget:
         return self.tid if self.tid is not None else self.pid
 
 
-@dataclass(frozen=True, slots=True)
-class _Act:
-    """A row of the table: a line with places to fill in.
-
-    Attributes:
-        heading, meaning: see `ActLine`.
-        line: made of the target; None where it makes no sense for it.
-    """
-
-    heading: str
-    line: Callable[[ActTarget], str | None]
-    meaning: str
-
-
 def _of_task(text: str, *, kernel: bool = True) -> Callable[[ActTarget], str | None]:
     """A line with {n}, the thread or process, and {pid}; `kernel`: for threads of the kernel, too."""
     def line(target: ActTarget) -> str | None:
@@ -78,19 +60,6 @@ def _samples(target: ActTarget) -> str | None:
     return f"perf record -g {what} -- sleep 10"
 
 
-def _of_unit(text: str) -> Callable[[ActTarget], str | None]:
-    """A line with {unit}, and --user where a person's own manager runs the unit."""
-    def line(target: ActTarget) -> str | None:
-        group = target.group
-        if group is None or group.kind != UNIT:
-            return None
-        name = _quoted(group.name)
-        own = " --user" if _USERS_MANAGER in group.path and not group.name.startswith("user@") else ""
-        return None if name is None else f"systemctl{own} {text.format(unit=name)}"
-
-    return line
-
-
 def _of_container(kind: str, text: str) -> Callable[[ActTarget], str | None]:
     def line(target: ActTarget) -> str | None:
         group = target.group
@@ -101,13 +70,8 @@ def _of_container(kind: str, text: str) -> Callable[[ActTarget], str | None]:
 
 def _of_job(target: ActTarget) -> str | None:
     group = target.group
-    name = None if group is None or group.kind != "slurm" else _quoted(group.name)
+    name = None if group is None or group.kind != "slurm" else quoted(group.name)
     return None if name is None else f"scancel {name}"
-
-
-def _quoted(name: str) -> str | None:
-    """A name as a shell takes it; None for one that would do something in a terminal."""
-    return shlex.quote(name) if name and original(name) == name and not name.startswith("-") else None
 
 
 _SHARE: Final = "Its share of the CPUs"
@@ -115,46 +79,41 @@ _PLACE: Final = "Where it runs"
 _END: Final = "Hold it or end it"
 _GROUP: Final = "Its container, job or unit"
 _LOOK: Final = "Look at it"
-_ACTS: Final = (
-    _Act(_SHARE, _of_task("renice -n 10 -p {n}"),
-         "Others go first: nice 10 gets a tenth of what nice 0 gets. To go back below 0 or to less takes root."),
-    _Act(_SHARE, _of_task("chrt -i -p 0 {n}"), "It runs only where a CPU would be idle (SCHED_IDLE)."),
-    _Act(_SHARE, _of_task("chrt -b -p 0 {n}"), "A batch job: it is not favoured when it wakes (SCHED_BATCH)."),
-    _Act(_SHARE, _of_task("chrt -o -p 0 {n}"), "Back to the usual policy (SCHED_OTHER)."),
-    _Act(_SHARE, _of_task("ionice -c 3 -p {n}", kernel=False),
-         "Its requests to disks wait until nobody else has any; needs a scheduler of the disk that knows it (bfq)."),
-    _Act(_PLACE, _affinity, "Keeps it on the CPUs where it ran in this interval; put in the list that you want."),
-    _Act(_PLACE, _of_task("taskset -cp {n}"), "Prints on which CPUs it may run."),
-    _Act(_END, _of_task("kill -TERM {pid}", kernel=False), "Asks the process to end; it may tidy up first."),
-    _Act(_END, _of_task("kill -STOP {pid}", kernel=False), "Holds the process where it is."),
-    _Act(_END, _of_task("kill -CONT {pid}", kernel=False), "Lets a held process go on."),
-    _Act(_END, _of_task("kill -KILL {pid}", kernel=False), "Ends the process at once: it cannot save anything."),
-    _Act(_GROUP, _of_unit("set-property --runtime {unit} CPUQuota=50%"),
-         "Half a CPU for all of the unit together, until the next start of the machine."),
-    _Act(_GROUP, _of_unit("set-property --runtime {unit} CPUWeight=20"),
-         "The unit gets a fifth of what others get where they want the same CPU; until the next start of the machine."),
-    _Act(_GROUP, _of_unit("status {unit}"), "Prints what the unit is, its processes and its latest messages."),
-    _Act(_GROUP, _of_container("docker", "docker update --cpus 0.5 {id}"), "Half a CPU for the container."),
-    _Act(_GROUP, _of_container("docker", "docker inspect {id}"), "Prints what the container is."),
-    _Act(_GROUP, _of_container("podman", "podman update --cpus 0.5 {id}"), "Half a CPU for the container."),
-    _Act(_GROUP, _of_container("podman", "podman inspect {id}"), "Prints what the container is."),
-    _Act(_GROUP, _of_container("cri-containerd", "crictl inspect {id}"), "Prints what the container and its pod are."),
-    _Act(_GROUP, _of_container("crio", "crictl inspect {id}"), "Prints what the container and its pod are."),
-    _Act(_GROUP, _of_job, "Ends the step of the job."),
-    _Act(_LOOK, _samples, "Samples its call chains for ten seconds; perf report shows them."),
-    _Act(_LOOK, _of_task("gdb -p {pid} -batch -ex 'thread apply all bt'", kernel=False),
-         "Prints where each of its threads is; the process stands still meanwhile."),
-    _Act(_LOOK, _of_task("cat /proc/{pid}/task/{n}/stack"), "Where it is in the kernel (root only)."),
-    _Act(_LOOK, _of_task("strace -f -c -p {pid}", kernel=False),
-         "Counts its system calls until ctrl+c; slows the process down much meanwhile."),
-    _Act(_LOOK, _of_task("turbotui tasks --pid {pid} -i 1", kernel=False), "Its threads alone, a table a second."),
+_ACTS: Final[tuple[Act[ActTarget], ...]] = (
+    Act(_SHARE, _of_task("renice -n 10 -p {n}"),
+        "Others go first: nice 10 gets a tenth of what nice 0 gets. To go back below 0 or to less takes root."),
+    Act(_SHARE, _of_task("chrt -i -p 0 {n}"), "It runs only where a CPU would be idle (SCHED_IDLE)."),
+    Act(_SHARE, _of_task("chrt -b -p 0 {n}"), "A batch job: it is not favoured when it wakes (SCHED_BATCH)."),
+    Act(_SHARE, _of_task("chrt -o -p 0 {n}"), "Back to the usual policy (SCHED_OTHER)."),
+    Act(_SHARE, _of_task("ionice -c 3 -p {n}", kernel=False),
+        "Its requests to disks wait until nobody else has any; needs a scheduler of the disk that knows it (bfq)."),
+    Act(_PLACE, _affinity, "Keeps it on the CPUs where it ran in this interval; put in the list that you want."),
+    Act(_PLACE, _of_task("taskset -cp {n}"), "Prints on which CPUs it may run."),
+    Act(_END, _of_task("kill -TERM {pid}", kernel=False), "Asks the process to end; it may tidy up first."),
+    Act(_END, _of_task("kill -STOP {pid}", kernel=False), "Holds the process where it is."),
+    Act(_END, _of_task("kill -CONT {pid}", kernel=False), "Lets a held process go on."),
+    Act(_END, _of_task("kill -KILL {pid}", kernel=False), "Ends the process at once: it cannot save anything."),
+    *unit_acts(lambda target: target.group, _GROUP, _GROUP),
+    Act(_GROUP, _of_container("docker", "docker update --cpus 0.5 {id}"), "Half a CPU for the container."),
+    Act(_GROUP, _of_container("docker", "docker inspect {id}"), "Prints what the container is."),
+    Act(_GROUP, _of_container("podman", "podman update --cpus 0.5 {id}"), "Half a CPU for the container."),
+    Act(_GROUP, _of_container("podman", "podman inspect {id}"), "Prints what the container is."),
+    Act(_GROUP, _of_container("cri-containerd", "crictl inspect {id}"), "Prints what the container and its pod are."),
+    Act(_GROUP, _of_container("crio", "crictl inspect {id}"), "Prints what the container and its pod are."),
+    Act(_GROUP, _of_job, "Ends the step of the job."),
+    Act(_LOOK, _samples, "Samples its call chains for ten seconds; perf report shows them."),
+    Act(_LOOK, _of_task("gdb -p {pid} -batch -ex 'thread apply all bt'", kernel=False),
+        "Prints where each of its threads is; the process stands still meanwhile."),
+    Act(_LOOK, _of_task("cat /proc/{pid}/task/{n}/stack"), "Where it is in the kernel (root only)."),
+    Act(_LOOK, _of_task("strace -f -c -p {pid}", kernel=False),
+        "Counts its system calls until ctrl+c; slows the process down much meanwhile."),
+    Act(_LOOK, _of_task("turbotui tasks --pid {pid} -i 1", kernel=False), "Its threads alone, a table a second."),
 )
 
 
 def act_lines(target: ActTarget) -> tuple[ActLine, ...]:
     """The command lines that make sense for a task or a unit."""
-    made = ((act, act.line(target)) for act in _ACTS)
-    return tuple(ActLine(act.heading, words, act.meaning) for act, words in made if words is not None)
+    return lines_for(_ACTS, target)
 
 
 def target_of(row: TaskRow, group: GroupName | None, *, kernel: bool) -> ActTarget:

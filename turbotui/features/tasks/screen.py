@@ -10,7 +10,6 @@ from textual import events
 from textual.widget import Widget
 
 from turbotui.app.actions import Where, bindings_for
-from turbotui.app.copying import copy_text
 from turbotui.app.prompt import Prompt
 from turbotui.app.text_window import TextWindow
 from turbotui.errors import UsageError
@@ -301,7 +300,7 @@ class TasksScreen(WatchingScreen):
         if inputs is None:
             self.notice("There is no task under the cursor")
             return
-        from turbotui.app.acts_window import ActsWindow  # noqa: PLC0415
+        from turbotui.app.acts_window import show_acts  # noqa: PLC0415
         from turbotui.features.tasks.act_lines import act_lines, target_of  # noqa: PLC0415 - only this key needs them
 
         facts = inputs.facts
@@ -312,11 +311,7 @@ class TasksScreen(WatchingScreen):
             self.notice("No command line fits a row of several processes: t changes what rows are")
             return
 
-        def copied(words: str | None) -> None:
-            if words is not None:
-                self.notice(copy_text(self.app, words, words))
-
-        self.app.push_screen(ActsWindow(_said(inputs), lines), copied)
+        show_acts(self, _said(inputs), lines)
 
     def action_point(self) -> None:
         """Light the CPUs on which the task under the cursor ran, on the map and in the tables of CPUs."""
