@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from turbotui.diagnosis.findings import Finding
 from turbotui.diagnosis.rules import Certainty, NoFinding, Observed, SlownessRule, Whose
 from turbotui.diagnosis.task_look import TaskLook
-from turbotui.machine.host import HostError, HostKind
+from turbotui.machine.host import HostError, HostKind, Privileges
+from turbotui.machine.tasks.process_stats import ProcessStats
 from turbotui.simulated import SimulatedHost, simulated_host
 
 
@@ -20,6 +21,7 @@ class ProcessesHost:
     def __init__(self) -> None:
         self.files: dict[str, str] = {}
         self.seconds = 0.0
+        self.opened: list[str] = []
 
     def now_ns(self) -> int:
         return round(self.seconds * 1e9)
@@ -28,6 +30,20 @@ class ProcessesHost:
         if path not in self.files:
             raise HostError(errno.ENOENT, path)
         return self.files[path]
+
+    def open_file(self, path: str) -> int:
+        self.read_text(path)
+        self.opened.append(path)
+        return len(self.opened) - 1
+
+    def read_at(self, descriptor: int, size: int, offset: int = 0) -> bytes:
+        return self.read_text(self.opened[descriptor]).encode()[offset:offset + size]
+
+    def close(self, descriptor: int) -> None:
+        assert descriptor < len(self.opened)
+
+    def privileges(self) -> Privileges:
+        return Privileges(0, 0, None, (1024, 1024))
 
     def list_dir(self, path: str) -> tuple[str, ...]:
         found = {one[len(path) + 1:].partition("/")[0] for one in self.files if one.startswith(f"{path}/")}
@@ -42,6 +58,7 @@ class LookedAt(TaskLook):
     def __init__(self) -> None:
         self.made = ProcessesHost()
         super().__init__(self.made)  # type: ignore[arg-type]  # what it asks for is there
+        self.stats = ProcessStats(self.made)  # type: ignore[arg-type]  # as above
 
     def process(self, pid: int, name: str, *, ran: float, faults: int = 0, state: str = "S", unit: str = "",
                 threads: Mapping[int, float] | None = None) -> None:
@@ -53,7 +70,7 @@ class LookedAt(TaskLook):
 
     def look_at(self, seconds: float) -> None:
         self.made.seconds = seconds
-        self.look()
+        self.look(self.stats.read())
 
 
 def _stat(pid: int, name: str, ran: float, faults: int, state: str) -> str:
@@ -111,9 +128,9 @@ def test_a_name_that_a_task_chose_reaches_no_terminal_raw() -> None:
 
 def test_a_machine_without_processes_names_nobody() -> None:
     host: SimulatedHost = simulated_host("guest")
-    look = TaskLook(host)
-    look.look()
-    look.look()
+    look, stats = TaskLook(host), ProcessStats(host)
+    look.look(stats.read())
+    look.look(stats.read())
     assert look.busiest is None
     assert look.name(finding(Whose.CPU)).who == ()
 
@@ -153,3 +170,23 @@ def test_a_unit_is_read_once_for_a_look_however_often_a_finding_is_drawn() -> No
     look.process(10, "stress", ran=4.0, unit="other.scope")
     look.look_at(4.0)
     assert "other.scope" in look.name(finding(Whose.CPU)).who[0]
+
+
+def test_a_process_that_has_the_number_of_an_earlier_one_did_nothing_of_what_that_one_did() -> None:
+    look = LookedAt()
+    look.process(10, "old", ran=50.0)
+    look.look_at(100.0)
+    look.process(10, "new", ran=58.0)
+    words = look.made.files["/proc/10/stat"].split()
+    words[21] = "777"  # starttime: field 22
+    look.made.files["/proc/10/stat"] = " ".join(words)
+    look.look_at(101.0)
+    assert look.name(finding(Whose.CPU)).who == ()
+
+
+def test_who_waits_for_storage_is_told_although_nothing_of_it_changes() -> None:
+    look = LookedAt()
+    look.process(12, "reader", ran=1.0, state="D")
+    for seconds in (100.0, 101.0, 102.0):
+        look.look_at(seconds)
+    assert look.name(finding(Whose.IO)).who == ("reader 12 (waits for storage)",)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from turbotui.diagnosis.findings import Finding
 from turbotui.diagnosis.group_look import GroupLook
 from turbotui.diagnosis.placement_look import placement
 from turbotui.diagnosis.rules import Seen
 from turbotui.diagnosis.task_look import TaskLook
-from turbotui.machine.host import Host
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.tasks.process_stats import ProcessStat, ProcessStats
 
 
 class Looks:
@@ -17,17 +18,30 @@ class Looks:
 
     def __init__(self, host: Host) -> None:
         self._host = host
+        self._stats: ProcessStats | None = None
         self._tasks = TaskLook(host)
         self._groups = GroupLook(host)
 
-    def look(self) -> Seen:
-        """Look at everything, and say what rules are to know of it."""
-        self._tasks.look()
+    def look(self, processes: Mapping[int, ProcessStat] | None = None) -> Seen:
+        """Look at everything, and say what rules are to know of it.
+
+        Args:
+            processes: what was just read of them; None to read them here.
+        """
+        self._tasks.look(self._read() if processes is None else processes)
         self._groups.look()
         return Seen(
             self._tasks.busiest, self._groups.looked, self._groups.throttled, self._groups.pressed,
             placement(self._host),
         )  # fmt: skip
+
+    def _read(self) -> Mapping[int, ProcessStat]:
+        if self._stats is None:
+            self._stats = ProcessStats(self._host)
+        try:
+            return self._stats.read()
+        except HostError:
+            return {}
 
     def name(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
         """Findings with those who have to do with them."""

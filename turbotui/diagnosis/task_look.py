@@ -1,4 +1,4 @@
-"""A look at every process: who used CPU time, waited for storage or faulted between two looks. Nothing is opened."""
+"""A look at every process: who used CPU time, waited for storage or faulted between two looks."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from turbotui.dataclass import dataclass
 from turbotui.diagnosis.findings import Finding
 from turbotui.diagnosis.rules import Whose
 from turbotui.machine.host import Host, HostError
+from turbotui.machine.tasks.process_stats import TICKS, ProcessStat, process_stat
 from turbotui.untrusted import one_line
 
-_TICK: Final = 0.01  # seconds: USER_HZ is 100 (proc_pid_stat(5))
 _NAMED: Final = 3  # of those who have to do with a finding
 _ASKED: Final = 10  # of the busiest, for what is in a file of each process
 _LEAST: Final = 0.05  # of a CPU: less is nobody's doing
@@ -27,25 +27,6 @@ _CONTROLLERS: Final[Mapping[Whose, tuple[str, ...]]] = {
     Whose.FAULTS: ("memory", "cpu"), Whose.IO: ("blkio", "memory", "cpu"),
 }  # fmt: skip
 """Of control groups of version 1, by what a cause is about."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Counts:
-    """What the kernel counts of a process or thread (proc_pid_stat(5)).
-
-    Attributes:
-        name: as the kernel has it, from outside.
-        state: "R", "S", "D" and so on, at the instant of reading.
-        ran: seconds of CPU time.
-        faults: major page faults.
-        delayed: seconds for which it waited for block devices, where delays are accounted for.
-    """
-
-    name: str
-    state: str
-    ran: float
-    faults: int
-    delayed: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +70,20 @@ class TaskLook:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._at = 0.0
-        self._before: Mapping[int, _Counts] = {}
-        self._threads: tuple[int, Mapping[int, _Counts]] = (0, {})
+        self._before: Mapping[int, ProcessStat] = {}
+        self._threads: tuple[int, Mapping[int, ProcessStat]] = (0, {})
         self._uses: tuple[TaskUse, ...] = ()
         self._single: tuple[str, float] | None = None
         self._sleeps: Mapping[int, int] = {}
         self._units: dict[tuple[int, Whose], str] = {}
 
-    def look(self) -> None:
-        """Read the counts of every process, and of the threads of the busiest one."""
-        now, found = self._host.now_ns() * 1e-9, dict(self._read(self._pids("/proc"), "/proc"))
+    def look(self, processes: Mapping[int, ProcessStat]) -> None:
+        """Compare the counts of every process with those of the look before, and read the threads of the busiest one.
+
+        Args:
+            processes: what was just read of them.
+        """
+        now, found = self._host.now_ns() * 1e-9, dict(processes)
         self._units = {}
         seconds = now - self._at
         if self._before and seconds > 0:
@@ -108,7 +93,7 @@ class TaskLook:
         if busiest is not None and busiest.ran >= _LEAST:
             pid = busiest.pids[0]
             folder = f"/proc/{pid}/task"
-            threads = dict(self._read(self._pids(folder), folder))
+            threads = dict(self._read(folder))
             if self._threads[0] == pid:
                 self._single = _busiest_thread(self._threads[1], threads, seconds)
             self._threads = pid, threads
@@ -138,19 +123,19 @@ class TaskLook:
         named = tuple(use.said(whose, self._units[use.pids[0], whose]) for use in most)
         return replace(finding, who=(*finding.who, *named))
 
-    def _pids(self, folder: str) -> Iterable[int]:
+    def _read(self, folder: str) -> Iterable[tuple[int, ProcessStat]]:
+        """The counts of the threads below a folder."""
         try:
-            return [int(name) for name in self._host.list_dir(folder) if name.isdigit()]
+            tids = [int(name) for name in self._host.list_dir(folder) if name.isdigit()]
         except HostError:
-            return []
-
-    def _read(self, pids: Iterable[int], folder: str) -> Iterable[tuple[int, _Counts]]:
-        for pid in pids:
+            return
+        for tid in tids:
             try:
-                text = self._host.read_text(f"{folder}/{pid}/stat")
-                yield pid, _counts(text)
-            except (HostError, ValueError, IndexError):
+                found = process_stat(self._host.read_text(f"{folder}/{tid}/stat").encode())
+            except HostError:
                 continue  # it has ended meanwhile
+            if found is not None:
+                yield tid, found
 
     def _used_vectors(self, pid: int) -> bool:
         """Whether the kernel has ever met AVX-512 state of a process's main thread (proc.rst, arch_status).
@@ -195,35 +180,28 @@ class TaskLook:
         return "" if last.endswith(".slice") else one_line(last)[:40]
 
 
-def _counts(text: str) -> _Counts:
-    """The counts in a stat file: the name stands in brackets, and may have any."""
-    name = text[text.index("(") + 1:text.rindex(")")]
-    words = text[text.rindex(")") + 2:].split()
-    return _Counts(name, words[0], (int(words[11]) + int(words[12])) * _TICK, int(words[9]), int(words[39]) * _TICK)
-
-
-def _uses(before: Mapping[int, _Counts], now: Mapping[int, _Counts], seconds: float) -> tuple[TaskUse, ...]:
-    groups: dict[str, list[tuple[float, int, _Counts, _Counts]]] = defaultdict(list)
+def _uses(before: Mapping[int, ProcessStat], now: Mapping[int, ProcessStat], seconds: float) -> tuple[TaskUse, ...]:
+    groups: dict[str, list[tuple[int, int, ProcessStat, ProcessStat]]] = defaultdict(list)
     for pid, counts in now.items():
         old = before.get(pid)
-        if old is not None:
+        if old is not None and old.started == counts.started and (counts is not old or counts.state == "D"):
             groups[counts.name].append((counts.ran - old.ran, pid, old, counts))
     found: list[TaskUse] = []
     for name, members in groups.items():
         active = sorted((one for one in members if one[0] > 0 or one[3].state == "D" or one[3].faults > one[2].faults),
                         key=lambda one: -one[0])
         if active:
-            waited = sum(new.delayed - old.delayed for _, _, old, new in active) / seconds
+            waited = sum(new.delayed - old.delayed for _, _, old, new in active) / TICKS / seconds
             found.append(TaskUse(
-                one_line(name), tuple(pid for _, pid, _, _ in active), sum(ran for ran, *_ in active) / seconds,
+                one_line(name), tuple(pid for _, pid, _, _ in active), sum(ran for ran, *_ in active) / TICKS / seconds,
                 sum(new.faults - old.faults for _, _, old, new in active) / seconds,
                 waited + sum(new.state == "D" for _, _, _, new in active),
             ))
     return tuple(found)
 
 
-def _busiest_thread(before: Mapping[int, _Counts], now: Mapping[int, _Counts],
+def _busiest_thread(before: Mapping[int, ProcessStat], now: Mapping[int, ProcessStat],
                     seconds: float) -> tuple[str, float] | None:
     ran = {tid: counts.ran - before[tid].ran for tid, counts in now.items() if tid in before}
     tid = max(ran, key=lambda one: ran[one], default=None)
-    return None if tid is None else (f"{one_line(now[tid].name)} {tid}", ran[tid] / seconds)
+    return None if tid is None else (f"{one_line(now[tid].name)} {tid}", ran[tid] / TICKS / seconds)

@@ -49,7 +49,7 @@ def test_arguments_stand_where_there_is_room_and_end_with_the_line() -> None:
 @pytest.mark.real
 def test_this_machine_tells_its_load_memory_and_time() -> None:
     host = LinuxHost()
-    facts = look(host, None).machine
+    facts = look(host, {}, None).machine
     assert facts.load is not None
     assert len(facts.load) == 3
     assert facts.memory is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Mapping
 
 import pytest
 from hypothesis import given
@@ -19,7 +20,8 @@ from turbotui.features.overview.painter import parts
 from turbotui.features.overview.standouts import settled
 from turbotui.features.overview.top_tasks import look, look_and
 from turbotui.features.overview.verdict import OverviewVerdict
-from turbotui.machine.host import HostError
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.tasks.process_stats import ProcessStat, ProcessStats
 from turbotui.machine.topology import Topology
 from turbotui.quantities.catalog import STATIC_COLUMNS
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
@@ -161,9 +163,10 @@ class TestTasks:
         clock = ManualClock()
         host = simulated_host("laptop", clock, seed=7)
         clock.advance(30.0)
-        first = look(host, None)
+        stats = ProcessStats(host)
+        first = look(host, stats.read(), None)
         clock.advance(4.0)
-        second = look(host, first)
+        second = look(host, stats.read(), first)
         assert first.tasks == ()
         assert first.next >= first.at + 3_000_000_000
         assert [task.percent for task in second.tasks] == sorted((task.percent for task in second.tasks), reverse=True)
@@ -175,18 +178,19 @@ class TestTasks:
         clock = ManualClock()
         host = simulated_host("laptop", clock, seed=7)
         clock.advance(30.0)
+        stats = ProcessStats(host)
 
-        def beside() -> int:
+        def beside(_processes: Mapping[int, ProcessStat]) -> int:
             spent = time.thread_time_ns() + 30_000_000
             while time.thread_time_ns() < spent:
                 pass
             return 5
 
-        first, other = look_and(host, None, beside)()
+        first, other = look_and(host, stats, None, beside)()
         assert other == 5
         assert first.next == first.at + 3_000_000_000  # a second look soon: the first one names nobody
         clock.advance(4.0)
-        second, _ = look_and(host, first, beside)()
+        second, _ = look_and(host, stats, first, beside)()
         assert second.next >= second.at + 15_000_000_000
 
     def test_a_machine_without_processes_gives_an_empty_look(self) -> None:
@@ -200,8 +204,9 @@ class TestTasks:
             def read_text(self, path: str) -> str:
                 raise HostError(2, path)
 
-        found = look(Bare(), None)  # type: ignore[arg-type]  # no more of a host is asked for
-        assert (found.tasks, found.count) == ((), 0)
+        host: Host = Bare()  # type: ignore[assignment]  # no more of a host is asked for
+        found, other = look_and(host, ProcessStats(host), None, len)()
+        assert (found.tasks, found.count, other) == ((), 0, 0)
 
 
 class TestVerdict:

@@ -21,6 +21,7 @@ from turbotui.features.overview.painter import OverviewPainter, OverviewScene
 from turbotui.features.overview.top_tasks import MachineAround, ProcessLook, look_and
 from turbotui.features.overview.verdict import Judge, OverviewVerdict
 from turbotui.machine.host import HostKind
+from turbotui.machine.tasks.process_stats import ProcessStats
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
 from turbotui.quantities.signals import Signal
@@ -54,6 +55,7 @@ class OverviewScreen(SearchScreen):
         self._sources = chart_sources(session.catalog, has)
         self._numbers = cpu_numbers(has, watch.busy, watch.clock, watch.heat)
         self._painter = OverviewPainter(self._sources, self._numbers)
+        self._stats = ProcessStats(session.machine.host)
         self._look: ProcessLook | None = None
         self._looking: asyncio.Task[None] | None = None
         self._has_tasks = session.machine.host.kind is not HostKind.RECORDED and not isinstance(session, FarSession)
@@ -100,7 +102,7 @@ class OverviewScreen(SearchScreen):
     async def _look_again(self) -> None:
         host = self.watch_state.session.machine.host
         try:
-            self._look, seen = await asyncio.to_thread(look_and(host, self._look, self._judge.look))
+            self._look, seen = await asyncio.to_thread(look_and(host, self._stats, self._look, self._judge.look))
             self._judge.take(seen)
         finally:
             self._looking = None

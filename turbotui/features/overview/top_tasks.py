@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.tasks.proc_facts import command_words
-from turbotui.machine.tasks.processes import processes
+from turbotui.machine.tasks.process_stats import TICKS, ProcessStat, ProcessStats
 from turbotui.untrusted import one_line
 
 T = TypeVar("T")
@@ -24,8 +24,6 @@ PAUSE: Final = 3.0
 _SHARE: Final = 1 / 500
 """Of the time that may be spent on looking: a look that takes the CPU for 20 ms comes every 10 s."""
 _LONGEST: Final = 30.0
-_TICKS: Final = os.sysconf("SC_CLK_TCK")
-"""Of a second, in which the kernel tells times to programs (proc(5))."""
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 _MOST: Final = 60
 _NAMED: Final = 24
@@ -84,19 +82,19 @@ class ProcessLook:
 
     Attributes:
         at: when, in ns of the host's clock.
-        took: ns of CPU time that it took, and what was looked at beside it.
         spent: process -> when it began and ticks that it ran, in all.
         tasks: those that ran since the look before, the greatest first; none after the first look.
         count: processes in all.
         machine: the machine around them.
+        took: ns of CPU time that it took, and what was looked at beside it.
     """
 
     at: int
-    took: int
     spent: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     tasks: Sequence[TopTask] = ()
     count: int = 0
     machine: MachineAround = field(default_factory=MachineAround)
+    took: int = 0
 
     @property
     def next(self) -> int:
@@ -111,40 +109,31 @@ class ProcessLook:
         return {task.cpu: task.name for task in reversed(self.tasks) if task.threads == 1 and task.percent >= _MUCH}
 
 
-def look(host: Host, before: ProcessLook | None) -> ProcessLook:
+def look(host: Host, processes: Mapping[int, ProcessStat], before: ProcessLook | None) -> ProcessLook:
     """Look at all processes.
 
     Args:
         host: the machine.
+        processes: what was just read of them; none where they cannot be read.
         before: the look before; None for the first one.
-
-    Returns:
-        What was found; nothing where /proc cannot be read.
     """
-    began, cost = host.now_ns(), time.thread_time_ns()
-    try:
-        pids = processes(host)
-    except HostError:
-        return ProcessLook(began, 0)
-    spent: dict[int, tuple[int, int]] = {}
+    now = host.now_ns()
+    seconds = 0.0 if before is None else (now - before.at) / 1e9
     ran: list[TopTask] = []
-    elapsed = 0 if before is None else began - before.at
-    for pid in pids:
-        found = _stat(host, pid)
-        if found is None:
-            continue
-        name, words = found
-        start, ticks = int(words[19]), int(words[11]) + int(words[12])
-        spent[pid] = start, ticks
-        known = None if before is None else before.spent.get(pid)
-        used = ticks - known[1] if known is not None and known[0] == start else 0
-        if used > 0 and elapsed > 0:
-            percent = 100.0 * used / _TICKS / (elapsed / 1e9)
-            ran.append(TopTask(pid, one_line(name), words[0], int(words[17]), int(words[36]), percent,
-                               int(words[21]) * _PAGE, ticks / _TICKS))
+    if before is not None and seconds > 0:
+        ran = [_task(pid, stat, known[1], seconds) for pid, stat in processes.items()
+               if (known := before.spent.get(pid)) is not None and known[0] == stat.started and known[1] < stat.ran]
     ran.sort(key=lambda task: -task.percent)
     top = (*(replace(task, arguments=_arguments(host, task)) for task in ran[:_NAMED]), *ran[_NAMED:_MOST])
-    return ProcessLook(began, time.thread_time_ns() - cost, spent, top, len(spent), _machine(host))
+    spent = {pid: (stat.started, stat.ran) for pid, stat in processes.items()}
+    return ProcessLook(now, spent, top, len(spent), _machine(host))
+
+
+def _task(pid: int, stat: ProcessStat, before: int, seconds: float) -> TopTask:
+    """A process that had run for so many ticks at the look before."""
+    percent = 100.0 * (stat.ran - before) / TICKS / seconds
+    return TopTask(pid, one_line(stat.name), stat.state, stat.threads, stat.cpu, percent, stat.pages * _PAGE,
+                   stat.ran / TICKS)
 
 
 def _arguments(host: Host, task: TopTask) -> str:
@@ -178,23 +167,23 @@ def _numbers(host: Host, path: str, count: int) -> tuple[float, ...] | None:
     return found if len(found) == count else None
 
 
-def look_and(host: Host, before: ProcessLook | None,
-             beside: Callable[[], T]) -> Callable[[], tuple[ProcessLook, T]]:
-    """A call that looks at all processes, and at something else whose time counts for the next look as well."""
+def look_and(host: Host, stats: ProcessStats, before: ProcessLook | None,
+             beside: Callable[[Mapping[int, ProcessStat]], T]) -> Callable[[], tuple[ProcessLook, T]]:
+    """A call that reads all processes, looks at them, and has somebody else look, whose time counts as well.
+
+    Args:
+        host: the machine.
+        stats: reads its processes.
+        before: the look before; None for the first one.
+        beside: is given what was read of the processes.
+    """
     def both() -> tuple[ProcessLook, T]:
         began = time.thread_time_ns()
-        found, other = look(host, before), beside()
+        try:
+            processes = stats.read()
+        except HostError:
+            processes = {}
+        found, other = look(host, processes, before), beside(processes)
         return replace(found, took=time.thread_time_ns() - began), other
 
     return both
-
-
-def _stat(host: Host, pid: int) -> tuple[str, list[str]] | None:
-    """The name of a process, and the words after it (proc(5), /proc/pid/stat, from the third on); None if it ended."""
-    try:
-        text = host.read_text(f"/proc/{pid}/stat")
-    except HostError:
-        return None
-    head, _, rest = text.rpartition(") ")  # a name may contain anything, parentheses too
-    words = rest.split()
-    return (head.partition("(")[2], words) if len(words) > 36 else None

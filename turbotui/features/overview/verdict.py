@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from turbotui.dataclass import dataclass
@@ -11,6 +11,7 @@ from turbotui.diagnosis.findings import Finding
 from turbotui.diagnosis.looks import Looks
 from turbotui.diagnosis.rules import Seen, SlownessRule
 from turbotui.machine.host import Host
+from turbotui.machine.tasks.process_stats import ProcessStat
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import CounterColumn
 from turbotui.sampling.frame import Frame
@@ -73,12 +74,15 @@ class Judge:
         self._diagnosis.push(frame)
         self._now = self._diagnosis.verdict()
 
-    def look(self) -> Seen | None:
+    def look(self, processes: Mapping[int, ProcessStat]) -> Seen | None:
         """Look at tasks and control groups if there is something to find those for who have to do with it.
 
-        It reads files of every process: on a thread of its own, and seldom.
+        It reads files of every control group: on a thread of its own, and seldom.
+
+        Args:
+            processes: what was just read of them.
         """
-        return None if self._looks is None or self._now is None else self._looks.look()
+        return None if self._looks is None or self._now is None else self._looks.look(processes)
 
     def take(self, seen: Seen | None) -> None:
         """Keep what a look has found."""

@@ -1,0 +1,144 @@
+"""Counts of every process by a file of each (proc_pid_stat(5)): kept open, parsed where it says something new.
+
+Of 190 processes on two CPUs one reading takes 1.3 ms; opening each file anew and parsing all of it took 3.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.reading import read_bytes
+from turbotui.machine.tasks.processes import processes
+from turbotui.untrusted import decoded
+
+TICKS: Final = os.sysconf("SC_CLK_TCK")
+"""Of a second, in which the kernel tells times to programs (proc(5))."""
+_PIECE: Final = 2048
+"""Bytes of one read: the name has 64 at most, the fifty numbers 20 each."""
+_KEPT: Final = 512
+"""Files that are kept open at most: the kernel keeps a page for each."""
+_SHARE: Final = 8
+"""The part of the descriptors there are that these files may take: one in eight."""
+_WORDS: Final = 40
+"""Words after the name, up to the delays."""
+
+
+class ProcessStat(NamedTuple):
+    """What the kernel counts of a process or thread (proc_pid_stat(5)).
+
+    Attributes:
+        name: visible, at most 64 characters; it may contain anything.
+        state: a letter, at the instant of reading: R runs, S sleeps, D waits for a device.
+        faults: major page faults.
+        ran: clock ticks of CPU time, of itself and of the kernel for it.
+        threads: how many it has.
+        started: when, in clock ticks since boot: with the number, names a process for good.
+        pages: of memory that it holds.
+        cpu: on which its first thread ran last.
+        delayed: clock ticks for which it waited for block devices, where delays are accounted for.
+    """
+
+    name: str
+    state: str
+    faults: int
+    ran: int
+    threads: int
+    started: int
+    pages: int
+    cpu: int
+    delayed: int
+
+
+def process_stat(content: bytes) -> ProcessStat | None:
+    """The counts in a stat file; None where there are not enough of them."""
+    head, found, rest = content.rpartition(b") ")  # a name may contain anything, parentheses too
+    words = rest.split()
+    if not found or len(words) < _WORDS:
+        return None
+    try:
+        return ProcessStat(
+            decoded(head.partition(b"(")[2]), decoded(words[0]), int(words[9]), int(words[11]) + int(words[12]),
+            int(words[17]), int(words[19]), int(words[21]), int(words[36]), int(words[39]),
+        )  # fmt: skip
+    except ValueError:
+        return None
+
+
+class _Files:
+    """Descriptors of stat files by the number of their process."""
+
+    def __init__(self, host: Host) -> None:
+        self.host = host
+        self.open: dict[int, int] = {}
+
+    def close(self) -> None:
+        """Close all of them."""
+        while self.open:
+            self.host.close(self.open.popitem()[1])
+
+
+class ProcessStats:
+    """Reads the counts of all processes, again and again, on whichever thread, one reading at a time.
+
+    An open file goes on to be that of its process when the number is given to another one. Files are closed with the
+    last reference to this object.
+
+    Args:
+        host: whose processes.
+    """
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._files = _Files(host)
+        self._most: int | None = None
+        self._said: dict[int, tuple[bytes, ProcessStat]] = {}
+        weakref.finalize(self, self._files.close).atexit = False
+
+    def read(self) -> Mapping[int, ProcessStat]:
+        """The counts of all processes by their numbers.
+
+        Raises:
+            HostError: the processes cannot be listed.
+        """
+        pids, before, said = processes(self._host), self._said, {}
+        for pid in pids:
+            content = self._content(pid)
+            known = before.get(pid)
+            if known is not None and known[0] == content:
+                said[pid] = known
+            elif (found := process_stat(content)) is not None:
+                said[pid] = content, found
+        for pid in self._files.open.keys() - said.keys():
+            self._forget(pid)
+        self._said = said
+        return {pid: found for pid, (_, found) in said.items()}
+
+    def _content(self, pid: int) -> bytes:
+        """What the file of a process says; nothing of one that has ended."""
+        descriptor = self._files.open.get(pid)
+        if descriptor is not None:
+            try:
+                return self._host.read_at(descriptor, _PIECE)
+            except HostError:  # it has ended; another one may have its number
+                self._forget(pid)
+        path = f"/proc/{pid}/stat"
+        try:
+            if len(self._files.open) >= self._room:
+                return read_bytes(self._host, path, _PIECE)
+            descriptor = self._files.open[pid] = self._host.open_file(path)
+            return self._host.read_at(descriptor, _PIECE)
+        except HostError:
+            return b""
+
+    @property
+    def _room(self) -> int:
+        if self._most is None:
+            self._most = min(_KEPT, self._host.privileges().descriptors[0] // _SHARE)
+        return self._most
+
+    def _forget(self, pid: int) -> None:
+        self._host.close(self._files.open.pop(pid))
