@@ -80,6 +80,9 @@ class SimulatedSession:
         assert self._on_frame is not None
         self._on_frame(self.latest)
 
+    def present(self, how: Callable[[CounterColumn], CounterColumn]) -> None:
+        self.catalog = self.catalog.mapped(how)
+
     def want(self, columns: Iterable[ColumnId]) -> None:
         found = [self.catalog.get(name) for name in columns]
         self._columns = signals_of([column for column in found if column is not None], self.capabilities)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from turbotui.diagnosis.limit_history import LimitVerdict
 from turbotui.diagnosis.limit_sentences import headline, how_known, mark, sentence
 from turbotui.diagnosis.limits import WORDS, Facts, Hold, Holder, LimitState, Sure, holds_of, prefers_less
+from turbotui.quantities.catalog import STATIC_COLUMNS
 from turbotui.quantities.columns import ColumnId, Value
 from turbotui.quantities.scope import RowId, Scope, cpu_row
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -28,7 +29,8 @@ def facts(cells: Mapping[ColumnId, Value] = {}, *, fastest: float | None = 2200.
           top: float | None = 3800.0, cap: float | None = 3800.0, why: Mapping[ColumnId, Unavailable] = {}) -> Facts:
     """A busy server package, changed by `cells`."""
     clock = None if fastest is None else (fastest, cpu_row(3))
-    return Facts(PACKAGE, {**BUSY, **cells}, clock, loaded, 2000.0, top, cap, why)
+    return Facts(PACKAGE, {**BUSY, **cells}, clock, loaded, 2000.0, top, cap, why,
+                 {column.id: column for column in STATIC_COLUMNS})
 
 
 def held(cells: Mapping[ColumnId, Value], before: Facts | None = None) -> list[tuple[Holder, Sure, float]]:

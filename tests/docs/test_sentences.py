@@ -79,7 +79,7 @@ def test_words_of_the_house_are_nowhere() -> None:
 def test_the_target_of_the_thermal_readouts_is_told_with_what_it_is(path: Path) -> None:
     told = [text for text in strings(path) if re.search(r"\bTCC\b", text) and not text.startswith(("--", "TCC …"))]
     assert [text for text in told if not re.search("slow|target", text.lower())
-            and not text.startswith(" °C (TCC)")] == []
+            and not text.startswith(" (TCC)")] == []
 
 
 def test_each_signal_of_a_formula_that_a_person_cannot_know_has_words() -> None:

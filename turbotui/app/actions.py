@@ -233,7 +233,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("shorter", "step_interval(-1)", ("minus", "underscore"), "-", "Shorter interval."),
     Action("reset", "reset", ("z",), "z", "Start least, greatest and mean anew."),
     Action("tcc", "tcc", ("D",), "D",
-           "Tell at how many °C the processor slows itself down (TCC): its sensors count from there."),
+           "Tell the temperature at which the processor slows itself down (TCC): its sensors count from there."),
     Action("copy", "copy", ("y",), "y",
            "Copy the cell under the cursor with its row and unit; in a window its text, or its command line."),
     Action("save_screen", "save_screen", ("P",), "P",

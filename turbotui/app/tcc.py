@@ -7,7 +7,8 @@ from collections.abc import Callable
 from turbotui.app.prompt import Prompt
 from turbotui.app.watched import WatchedSession
 from turbotui.errors import UsageError
-from turbotui.quantities.units import parse_celsius
+from turbotui.quantities.columns import ShownAs
+from turbotui.quantities.units import Unit, parse_celsius
 
 
 def tcc_prompt(session: WatchedSession, told: Callable[[str], None]) -> tuple[Prompt, Callable[[str | None], None]]:
@@ -20,7 +21,7 @@ def tcc_prompt(session: WatchedSession, told: Callable[[str], None]) -> tuple[Pr
     def typed(text: str) -> str:
         try:
             if text.strip():
-                parse_celsius(text)
+                _parsed(session, text)
         except UsageError as error:
             return str(error)
         return ""
@@ -34,9 +35,9 @@ def tcc_prompt(session: WatchedSession, told: Callable[[str], None]) -> tuple[Pr
             sentence = str(error)
         told(sentence)
 
-    now = session.machine.tcc
-    word = "°C at which the processor slows down (TCC target), empty for its own"
-    return Prompt(word, "" if now is None else f"{now}", typed), done
+    now, shown = session.machine.tcc, _shown(session)
+    word = f"{_unit(shown)} at which the processor slows down (TCC target), empty for its own"
+    return Prompt(word, "" if now is None else f"{now if shown is None else shown.of(now):.0f}", typed), done
 
 
 def tcc_flag(session: WatchedSession) -> str:
@@ -44,7 +45,7 @@ def tcc_flag(session: WatchedSession) -> str:
     degrees = session.machine.tcc
     if degrees is None:
         return ""
-    return f"SLOWS DOWN AT {degrees} °C (TCC) {'BY HAND' if _counts_down(session) else 'NOT USED'}"
+    return f"SLOWS DOWN AT {_said(session, degrees)} (TCC) {'BY HAND' if _counts_down(session) else 'NOT USED'}"
 
 
 def _tell_tcc(session: WatchedSession, text: str) -> str:
@@ -53,13 +54,46 @@ def _tell_tcc(session: WatchedSession, text: str) -> str:
     Raises:
         UsageError: it is no temperature.
     """
-    degrees = parse_celsius(text) if text.strip() else None
+    degrees = _parsed(session, text) if text.strip() else None
     session.tell_tcc(degrees)
     if degrees is None:
         return "Temperatures count down from the target that the machine tells"
     if not _counts_down(session):
         return "No temperature here counts down from a target: sensors tell degrees themselves; yours is not used"
-    return f"Temperatures count down from {degrees} °C, as you told"
+    return f"Temperatures count down from {_said(session, degrees)}, as you told"
+
+
+def _shown(session: WatchedSession) -> ShownAs | None:
+    """The unit in which the person reads temperatures, where it is another one than °C."""
+    column = session.catalog.get("TjMax")
+    return None if column is None else column.shown
+
+
+def _unit(shown: ShownAs | None) -> str:
+    return Unit.CELSIUS.value if shown is None else shown.unit
+
+
+def _said(session: WatchedSession, celsius: int) -> str:
+    shown = _shown(session)
+    return f"{celsius if shown is None else shown.of(celsius):.0f} {_unit(shown)}"
+
+
+def _parsed(session: WatchedSession, text: str) -> int:
+    """Whole °C, as a person types them in the unit in which that person reads temperatures.
+
+    Raises:
+        UsageError: it is no temperature.
+    """
+    shown = _shown(session)
+    if shown is None:
+        return parse_celsius(text)
+    try:
+        celsius = round(shown.back(float(text)))
+    except (ValueError, OverflowError):
+        celsius = 0
+    if celsius <= 0:
+        raise UsageError(f'"{text}" is not a temperature in {shown.unit}, such as {shown.of(95.0):.0f}')
+    return celsius
 
 
 def _counts_down(session: WatchedSession) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from turbotui.dataclass import dataclass
 from turbotui.diagnosis.findings import Finding
 from turbotui.diagnosis.limit_history import KEPT, LimitHistory
+from turbotui.diagnosis.limits import HEAT
 from turbotui.diagnosis.rule_table import RULES
 from turbotui.diagnosis.rules import JudgedFrame, MemoryShare, NoFinding, Observed, Seen, SlownessRule
 from turbotui.quantities.catalog import Catalog
@@ -139,9 +140,9 @@ class MachineDiagnosis:
         if busy is None:
             return "Nothing is seen to be in the way, and how busy the CPUs are is not known in this interval"
         facts = [f"{busy:.0f} % busy" if busy >= _IDLE else f"it is idle, {busy:.1f} % busy"]
-        celsius, hottest = moment.number("PkgTmp", "CoreTmp"), moment.number("TjMax")
-        if celsius is not None:
-            facts.append(f"{celsius:.0f} °C" + ("" if hottest is None else f" of {hottest:.0f}"))
+        heat, hottest = moment.said(*HEAT), moment.said("TjMax", unit=False)
+        if heat:
+            facts.append(f"{heat} of {hottest}" if hottest else heat)
         far = ", as far as [why] of your settings lets it be told" if any(rule.least for rule in self._rules) else ""
         return f"Nothing is in the way{far}: {', '.join(facts)}"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from turbotui.diagnosis.limit_history import LimitVerdict
-from turbotui.diagnosis.limits import AT_CLOCK, POWER_HOLDERS, Facts, Hold, Holder, LimitState, Sure
+from turbotui.diagnosis.limits import AT_CLOCK, HEAT, POWER_HOLDERS, Facts, Hold, Holder, LimitState, Sure
 
 
 def headline(verdicts: Sequence[LimitVerdict]) -> str:
@@ -133,8 +133,8 @@ def _reached(facts: Facts, hold: Hold) -> str:
         known = ((name, facts.limit(name)) for name in ("PL1", "PL2"))
         return ", ".join([f"{watts:,.0f} W", *(f"{name} {limit:,.0f} W" for name, limit in known if limit is not None)])
     if hold.holder in {Holder.HEAT, Holder.PROCHOT} and facts.celsius is not None:
-        hottest = facts.number("TjMax")
-        return f"{facts.celsius:.0f} °C" + ("" if hottest is None else f", tj_max {hottest:.0f} °C")
+        hottest = facts.said("TjMax")
+        return facts.said(*HEAT) + (f", tj_max {hottest}" if hottest else "")
     if hold.holder is Holder.POLICY and facts.cap_mhz is not None:
         top = "" if facts.top_mhz is None else f" of {facts.top_mhz:,.0f}"
         return f"scaling_max_freq {facts.cap_mhz:,.0f}{top} MHz"

@@ -8,6 +8,7 @@ inferred says so. Nothing here knows Textual.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field
 from enum import Enum
 
 from turbotui.dataclass import dataclass
@@ -26,6 +27,9 @@ COLUMNS: tuple[ColumnId, ...] = (
 
 STAND_INS: Mapping[ColumnId, ColumnId] = {"Busy%": "Load%", "Bzy_MHz": "CurMHz", "PkgTmp": "CoreTmp"}
 """What is read instead of a column that cannot be had: all of it would cost reads that tell nothing more."""
+
+HEAT: tuple[ColumnId, ...] = ("PkgTmp", "CoreTmp")
+"""Temperature of a package's hottest sensor, best first."""
 
 AT_CLOCK = 0.97
 """Share of a clock that counts as having reached it: bins are 100 MHz wide."""
@@ -122,6 +126,7 @@ class Facts:
             the greatest of them.
         base_mhz, top_mhz, cap_mhz: of the CPU that has most: its base, its highest clock, and what cpufreq allows.
         why: why a column has no value, by its id.
+        columns: the columns of `cells`, by their ids: they know in which unit a person reads them.
     """
 
     row: RowId
@@ -132,6 +137,20 @@ class Facts:
     top_mhz: float | None
     cap_mhz: float | None
     why: Mapping[ColumnId, Unavailable]
+    columns: Mapping[ColumnId, CounterColumn] = field(default_factory=dict)
+
+    def said(self, *names: ColumnId, unit: bool = True) -> str:
+        """The first of these columns that has a number, as a person reads it; "" for none.
+
+        Args:
+            names: of the columns, best first.
+            unit: whether the unit stands behind it.
+        """
+        for name in names:
+            value = self.cells.get(name)
+            if isinstance(value, int | float):
+                return self.columns[name].amount(value, unit=unit)
+        return ""
 
     def number(self, *names: ColumnId) -> float | None:
         """The first of these columns that has a number."""
@@ -164,7 +183,7 @@ class Facts:
     @property
     def celsius(self) -> float | None:
         """Temperature of the package's hottest sensor."""
-        return self.number("PkgTmp", "CoreTmp")
+        return self.number(*HEAT)
 
     @property
     def possible_mhz(self) -> float | None:
@@ -175,11 +194,13 @@ class Facts:
 def facts_of(frame: Frame, catalog: Catalog, row: RowId) -> Facts:
     """Gather the numbers of one package."""
     cells: dict[ColumnId, Value] = {}
+    columns: dict[ColumnId, CounterColumn] = {}
     why: dict[ColumnId, Unavailable] = {}
     for name in (*COLUMNS, *STAND_INS.values()):
         column = catalog.get(name)
         if column is None:
             continue
+        columns[name] = column
         value = cells[name] = cell_of(frame, column, row)
         reason = frame.why(column, row) if value is None else None
         if reason is not None:
@@ -207,6 +228,7 @@ def facts_of(frame: Frame, catalog: Catalog, row: RowId) -> Facts:
         top_mhz=_greatest(top),
         cap_mhz=_greatest(cap),
         why=why,
+        columns=columns,
     )
 
 

@@ -216,6 +216,14 @@ class JudgedFrame:
                 return value
         return None
 
+    def said(self, *names: ColumnId, unit: bool = True) -> str:
+        """The first of these columns that has a number for the machine, as a person reads it; "" for none."""
+        for name in names:
+            column, value = self.catalog.get(name), self.number(name)
+            if column is not None and value is not None:
+                return column.amount(value, unit=unit)
+        return ""
+
     def can(self, name: ColumnId) -> bool:
         """Whether the machine has what a column needs, be it read in this interval or not."""
         column = self.catalog.get(name)

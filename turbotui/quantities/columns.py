@@ -144,9 +144,18 @@ class ShownAs:
     factor: float
     offset: float = 0.0
 
+    def of(self, value: float) -> float:
+        """The number that is shown for a value."""
+        return value * self.factor + self.offset
+
     def back(self, shown: float) -> float:
         """The value that is shown as this number."""
         return (shown - self.offset) / self.factor
+
+    def worked(self, value: str) -> str:
+        """The arithmetic that leads from a value to what is shown: "47 x 1.8 + 32"."""
+        times = "" if self.factor == 1.0 else f" x {self.factor:g}"
+        return f"{value}{times}" + (f" + {self.offset:g}" if self.offset else "")
 
 
 @dataclass(frozen=True)  # with slots, Column[R](...) fails: typing sets __orig_class__ (CPython issue 90562)
@@ -214,7 +223,18 @@ class Column(Generic[R]):
         """A value in the unit in which it is read on screen."""
         if self.shown is None or not isinstance(value, int | float):
             return value
-        return value * self.shown.factor + self.shown.offset
+        return self.shown.of(value)
+
+    def amount(self, value: float, *, unit: bool = True) -> str:
+        """A number of it in a sentence, in the unit in which it is read on screen: "3,498 MHz".
+
+        Args:
+            value: in the unit in which it is computed.
+            unit: whether the unit stands behind it.
+        """
+        shown = value if self.shown is None else self.shown.of(value)
+        text = f"{shown:,.{max(0, self.decimals)}f}"
+        return f"{text} {self.shown_unit}" if unit and self.unit else text
 
     @property
     def hint(self) -> str:

@@ -283,7 +283,7 @@ def _signal(machine: Machine, register: Register, scales: _Scales) -> Signal:
         scale = units.power_watt
     elif register.scaling is Scaling.BELOW_TJ_MAX and not isinstance(hottest, Unavailable):
         scale, offset = -1.0, hottest.value
-        origin = f"{register.title}, below tj_max {hottest.value:g} °C ({hottest.origin})"
+        origin = f"{register.title}, below tj_max ({hottest.origin})"
     elif register.scaling is Scaling.CYCLES and machine.platform.features.perf_multiplier:
         scale = _XEON_PHI_UNIT
     return Signal(

@@ -115,7 +115,7 @@ def _reading_lines(frame: Frame, column: CounterColumn, item: Evidence) -> Itera
     signal = item.signal
     alone = item.parts[0] if item.count == 1 else None
     texts = {part.newer for part in item.parts}
-    value = _value_text(item, texts.pop() if len(texts) == 1 else None)
+    value = _value_text(column, item, texts.pop() if len(texts) == 1 else None)
     yield f"{item.label} = {value}"
     if signal.id in SIGNAL_WORDS:
         yield SIGNAL_WORDS[signal.id]
@@ -130,7 +130,7 @@ def _reading_lines(frame: Frame, column: CounterColumn, item: Evidence) -> Itera
         yield from _raw_words(frame, column, signal.id, alone)
     else:
         for part in item.parts:
-            yield f"{row_name(frame.topology, part.row)}: {_part_text(item, part)}"
+            yield f"{row_name(frame.topology, part.row)}: {_part_text(column, item, part)}"
         if item.count > len(item.parts):
             yield f"and {item.count - len(item.parts):,} more"
     others = ", ".join(f"{_origin(place, alone)} ({title})" for title, place in item.others)
@@ -147,14 +147,16 @@ def _origin(origin: str, part: EvidencePart | None) -> str:
     return f"{origin} on cpu {part.cpu}" if part.alone and not origin.startswith("/") else origin
 
 
-def _value_text(item: Evidence, raw: Raw) -> str:
+def _value_text(column: CounterColumn, item: Evidence, raw: Raw) -> str:
     if item.value is None:
         return f'"{raw}"' if isinstance(raw, str) else f"{_UNKNOWN} (unknown in this interval)"
-    return _with_unit(item, item.value)
+    return _with_unit(column, item, item.value)
 
 
-def _with_unit(item: Evidence, value: float) -> str:
-    unit = item.signal.unit
+def _with_unit(column: CounterColumn, item: Evidence, value: float) -> str:
+    unit, shown = item.signal.unit, column.shown
+    if shown is not None and unit.value == column.unit:
+        return f"{number_text(shown.of(value))} {shown.unit} = {shown.worked(number_text(value))}"
     if unit is Unit.BITS:
         return f"{int(value):#x}"
     return number_text(value) if unit is Unit.RATIO else f"{_clean(item, value)} {unit.value}"
@@ -166,14 +168,17 @@ def _clean(item: Evidence, value: float) -> str:
     return number_text(float(f"{value:.{_DIGITS}g}") if broken else value)
 
 
-def _part_text(item: Evidence, part: EvidencePart) -> str:
+def _part_text(column: CounterColumn, item: Evidence, part: EvidencePart) -> str:
     if isinstance(part.newer, str):
         return f'"{part.newer}"'
     if part.value is None:
         return f"{_UNKNOWN} (unknown)"
     if part.term is None:
-        return _with_unit(item, part.value)
-    return f"{_with_unit(item, part.value)} = {written(part.term, _label)}"
+        return _with_unit(column, item, part.value)
+    term, shown = written(part.term, _label), column.shown
+    if shown is not None and item.signal.unit.value == column.unit:
+        return f"{number_text(shown.of(part.value))} {shown.unit} = {shown.worked(f'({term})')}"
+    return f"{_with_unit(column, item, part.value)} = {term}"
 
 
 def _raw_words(frame: Frame, column: CounterColumn, signal: SignalId, part: EvidencePart) -> Iterator[str]:

@@ -152,7 +152,7 @@ def cell_text(column: Column[Any], value: Value, width: int) -> str:
     if isinstance(value, str):
         return cut(value, width).ljust(width)
     if column.shown is not None:
-        value = value * column.shown.factor + column.shown.offset
+        value = column.shown.of(value)
     text = f"{int(value):x}" if column.hexadecimal else number(value, max(0, column.decimals), width)
     return narrowed(text, 0 if column.hexadecimal else value, column, width).rjust(width)
 
@@ -165,10 +165,7 @@ def said(column: Column[Any], value: Value) -> str:
         return value
     if column.hexadecimal:
         return f"{int(value):#x}"
-    if column.shown is not None:
-        value = value * column.shown.factor + column.shown.offset
-    text = f"{value:,.{max(0, column.decimals)}f}"
-    return f"{text} {column.shown_unit}" if column.unit else text
+    return column.amount(value)
 
 
 def alarm(column: Column[Any], value: Value) -> StyleRole | None:

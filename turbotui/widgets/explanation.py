@@ -36,10 +36,10 @@ def explanation(content: Content[Any, Any] | None, column: Column[Any], row: obj
     cell, evidence = content.cell(column, row), content.evidence(column, row)
     if column.formula and f"= {column.formula}" not in evidence.arithmetic:
         lines += _hanging("  ", column.formula, width)
-    own = replace(column, shown=None)  # what it is computed in
-    result = () if cell.value is None else (f"= {said(own, cell.value)}",)
-    if column.shown is not None and cell.value is not None:
-        result = (*result, f"= {said(column, cell.value)}")
+    result = () if cell.value is None else (f"= {said(column, cell.value)}",)
+    if column.shown is not None and isinstance(cell.value, int | float) and len(evidence.arithmetic) > 1:
+        own = replace(column, shown=None)  # what the numbers above are in
+        result = (f"= {column.shown.worked(own.amount(cell.value, unit=False))}", *result)
     for at, text in enumerate((*evidence.arithmetic, *result)):
         lines += _hanging(" " * len(start) if at else start, text, width)
     if cell.value is None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import CounterColumn
+from turbotui.quantities.units import Unit
 from turbotui.widgets.cells import UNKNOWN, StyleRole
 from turbotui.widgets.levels import whole_role_of
 from turbotui.widgets.painter import TextSegment, nice_top
@@ -114,14 +115,12 @@ def _figure(gauge: Gauge) -> str:
     unit = gauge.column.shown_unit
     if gauge.value is None:
         return f"{UNKNOWN:>5} {unit}"
-    if gauge.column.shown is not None:
-        return f"{gauge.column.as_shown(gauge.value):3,.0f} {unit}"
     if unit == "%":
         return f"{gauge.value:5.1f} %"
     if unit == "/s":
         return f"{_thousands(gauge.value):>8}irq/s"
-    if unit == "°C":
-        return f"{gauge.value:3.0f} °C"
+    if gauge.column.unit == Unit.CELSIUS.value:
+        return gauge.column.amount(gauge.value).rjust(3 + len(unit) + 1)
     if unit == "W":
         return f"{gauge.value:5.1f} W" if gauge.value < 100 else f"{gauge.value:5,.0f} W"
     return f"{gauge.value:5,.0f} {unit}"

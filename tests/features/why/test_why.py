@@ -74,3 +74,35 @@ def test_memory_controllers_are_counted_beside_the_columns(more: str, capsys: py
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert "bandwidth" in {row["cause"] for row in rows[:2]}
     assert any("GB/s" in row["values"]["sentence"] for row in rows)
+
+
+@pytest.fixture
+def own_unit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Settings of a person who reads temperatures in °F."""
+    (tmp_path / "turbotui").mkdir()
+    (tmp_path / "turbotui" / "settings.toml").write_text('[units]\ntemperature = "F"\n')
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+
+
+@pytest.mark.usefixtures("own_unit")
+@pytest.mark.parametrize(("options", "unit", "other"), [((), "°F", "°C"), (("--json",), "°C", "°F")])
+def test_sentences_for_people_are_in_their_unit(
+        options: tuple[str, ...], unit: str, other: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["why", "--machine", "laptop+heat", *QUICK, *options]) == 7
+    found = capsys.readouterr().out
+    assert unit in found
+    assert other not in found
+
+
+@pytest.mark.usefixtures("own_unit")
+def test_a_recording_is_told_in_their_unit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    machine, frames = frames_of_machine("laptop+heat", 3, seconds=1.0, columns=(*COLUMNS, "PkgTmp", "TjMax", "PkgThr%"))
+    path = str(tmp_path / "run.ttj")
+    recorder = Recorder(path, machine, sync_seconds=0.0)
+    for frame in frames:
+        recorder.take(frame)
+    recorder.close()
+    assert main(["why", "--replay", path]) == 7
+    found = capsys.readouterr().out
+    assert "tj_max 230 °F" in found
+    assert "°C" not in found

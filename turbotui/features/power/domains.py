@@ -21,8 +21,9 @@ from turbotui.widgets.spark import spark
 
 WORD = 11
 """Characters of the word before a line's number."""
-_NUMBER = 10  # of a number with its unit
-LEFT = WORD + _NUMBER + 2
+NUMBER = 10
+"""Characters of a number with its unit."""
+LEFT = WORD + NUMBER + 2
 """Characters before a bar or a spark."""
 
 
@@ -66,7 +67,7 @@ class PowerSource:
 def amount(value: float | None, unit: str, decimals: int) -> str:
     """A number with its unit in a fixed width."""
     text = UNKNOWN if value is None else f"{value:,.{decimals}f}"
-    return f"{text} {unit}".rjust(_NUMBER)
+    return f"{text} {unit}".rjust(NUMBER)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from turbotui.dataclass import dataclass
 from turbotui.diagnosis.limit_history import LimitVerdict
 from turbotui.diagnosis.limit_sentences import mark, name_of, sentence, short, well_known
 from turbotui.diagnosis.limits import AT_CLOCK, WORDS, LimitState
-from turbotui.features.power.domains import LEFT, WORD, PowerSource, amount, domain_lines
+from turbotui.features.power.domains import LEFT, NUMBER, WORD, PowerSource, amount, domain_lines
 from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.widgets.bars import BarMark, bar, labels
@@ -39,12 +39,13 @@ _Named: TypeAlias = tuple[str, float, Target | None]
 class _Scale:
     """A bar: what is shown on it, up to where (0: there is no bar), with marks of other columns.
 
-    `beside`: there is one mark, and its words stand at the end of the bar instead of below it.
+    `beside`: there is one mark, and its words stand at the end of the bar instead of below it. `said`: the value in
+    the unit in which a person reads it, which the bar need not be drawn in.
     """
 
     word: str
     value: float | None
-    unit: str
+    said: str
     target: Target | None
     top: float
     marks: tuple[tuple[BarMark, Target | None], ...]
@@ -102,14 +103,13 @@ def _title(verdict: LimitVerdict) -> str:
 
 def _bar_lines(scale: _Scale, width: int, share: float | None) -> list[Line]:
     """A bar and the words of its marks below it; `share` is how much the value is of what is possible."""
-    decimals = 1 if scale.unit == "W" else 0
     room = max(0, width - LEFT) if scale.top else 0
     flag = {StyleRole.AMBER: MARK_AMBER, StyleRole.RED: MARK_RED}.get(scale.role, " ") if scale.role else " "
     drawn = bar(scale.value, scale.top, room, [one.value for one, _ in scale.marks])
     painted = scale.role or (StyleRole.SPARK if share is None else role_of(share))
     first = (
         Span(scale.word.ljust(WORD), StyleRole.TITLE),
-        Span(amount(scale.value, scale.unit, decimals), scale.role or whole_role_of(share), scale.target),
+        Span(scale.said.rjust(NUMBER), scale.role or whole_role_of(share), scale.target),
         Span(flag, scale.role or StyleRole.PLAIN),
         _GAP,
         Span(drawn, painted),
@@ -132,13 +132,13 @@ def _bar_lines(scale: _Scale, width: int, share: float | None) -> list[Line]:
     return [first, tuple(spans)]
 
 
-def _together(marks: Sequence[_Named], unit: str = "") -> tuple[tuple[BarMark, Target | None], ...]:
+def _together(marks: Sequence[_Named]) -> tuple[tuple[BarMark, Target | None], ...]:
     """Marks at one value share a label: "TDP PL1 350"."""
     found: dict[float, list[tuple[str, Target | None]]] = {}
     for word, value, target in marks:
         found.setdefault(round(value), []).append((word, target))
     return tuple(
-        (BarMark(value, f"{' '.join(word for word, _ in words)} {value:,.0f}{unit}"), words[-1][1])
+        (BarMark(value, f"{' '.join(word for word, _ in words)} {value:,.0f}"), words[-1][1])
         for value, words in found.items()
     )
 
@@ -162,7 +162,8 @@ def _watts(source: PowerSource, verdict: LimitVerdict) -> _Scale | None:
     elif beyond is not None:
         note, origin = f"PL4 {beyond:,.0f}", source.target("PL4", row)
     return _Scale(
-        "power", watts, "W", source.target("PkgWatt", row), max([*known.values(), watts]) * 1.04 if known else 0.0,
+        "power", watts, amount(watts, "W", 1), source.target("PkgWatt", row),
+        max([*known.values(), watts]) * 1.04 if known else 0.0,
         _together([(name, watt, source.target(name, row)) for name, watt in known.items()]),
         StyleRole.AMBER if at_limit else None, note, origin,
     )
@@ -175,11 +176,12 @@ def _heat(verdict: LimitVerdict, source: PowerSource) -> _Scale | None:
         return None
     name = "PkgTmp" if facts.number("PkgTmp") is not None else "CoreTmp"
     if hottest is None:
-        return _Scale("heat", celsius, "°C", source.target(name, row), 0.0, ())
+        return _Scale("heat", celsius, facts.said(name), source.target(name, row), 0.0, ())
     below = hottest - celsius
     role = StyleRole.RED if below <= 1 else StyleRole.AMBER if below <= _NEAR_TJ else None
-    marks = _together([("tj_max", hottest, source.target("TjMax", SYSTEM_ROW))])
-    return _Scale("heat", celsius, "°C", source.target(name, row), hottest * 1.04, marks, role, beside=True)
+    words = BarMark(hottest, f"tj_max {facts.said('TjMax', unit=False)}")
+    return _Scale("heat", celsius, facts.said(name), source.target(name, row), hottest * 1.04,
+                  ((words, source.target("TjMax", SYSTEM_ROW)),), role, beside=True)
 
 
 def _clock(source: PowerSource, verdict: LimitVerdict) -> _Scale | None:
@@ -201,7 +203,7 @@ def _clock(source: PowerSource, verdict: LimitVerdict) -> _Scale | None:
     name = "Bzy_MHz" if facts.number("Bzy_MHz") is not None else "CurMHz"
     busy = "" if facts.busy is None else f"{facts.busy:.0f} % busy"
     load = "Busy%" if facts.number("Busy%") is not None else "Load%"
-    return _Scale("clock", facts.mhz, "MHz", source.target(name, row),
+    return _Scale("clock", facts.mhz, amount(facts.mhz, "MHz", 0), source.target(name, row),
                   0.0 if highest is None else max(highest, facts.mhz) * 1.04, _together(marks),
                   StyleRole.AMBER if verdict.state is LimitState.HELD else None, busy, source.target(load, row))
 

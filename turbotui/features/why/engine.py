@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.diagnosis.diagnosis import MachineDiagnosis
@@ -11,6 +12,7 @@ from turbotui.diagnosis.looks import Looks
 from turbotui.features.why.memory import MemoryWatch
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine
+from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.moments import parse_span
 from turbotui.sampling.sampled import frames_of
 from turbotui.sampling.selection import why_absent
@@ -19,6 +21,9 @@ from turbotui.sources import SOURCES
 
 if TYPE_CHECKING:  # few read a recording
     from turbotui.recording import Journal
+
+Present: TypeAlias = Callable[[CounterColumn], CounterColumn]
+"""Gives a column the unit and marks that a person wants; what it computes stays."""
 
 _NOTABLE: Final = 0.25
 """Share of the time from which a cause that is over is told all the same."""
@@ -43,18 +48,21 @@ class WhyReport:
     seconds: float
 
 
-def watch_machine(machine: Machine, intervals: int, seconds: float) -> WhyReport:
+def watch_machine(machine: Machine, intervals: int, seconds: float, present: Present | None = None) -> WhyReport:
     """Watch a machine for so many intervals.
 
     Args:
         machine: real, simulated or recorded.
         intervals: at least one.
         seconds: of each.
+        present: gives columns the units of a person, in which sentences are told; None for the usual ones.
 
     Raises:
         TurbotuiError: what ended the sampling.
     """
     session = Session(machine, SOURCES, seconds, LinuxHost())
+    if present is not None:
+        session.present(present)
     diagnosis = MachineDiagnosis(session.catalog, kept=intervals)
     topology, capabilities = machine.topology, session.capabilities
     session.want(column.id for column in diagnosis.wanted(
@@ -71,7 +79,8 @@ def watch_machine(machine: Machine, intervals: int, seconds: float) -> WhyReport
     return _report(diagnosis, looks, wall_ns, watched)
 
 
-def read_recording(journal: Journal, intervals: int, begin: str = "", end: str = "") -> WhyReport:
+def read_recording(journal: Journal, intervals: int, begin: str = "", end: str = "",
+                   present: Present | None = None) -> WhyReport:
     """Diagnose a span of a recording.
 
     Args:
@@ -79,6 +88,7 @@ def read_recording(journal: Journal, intervals: int, begin: str = "", end: str =
         intervals: the last so many where no span is given.
         begin: a time as `stat --replay` takes it; "" for none.
         end: likewise.
+        present: see `watch_machine`.
 
     Raises:
         UsageError: a time that cannot be meant.
@@ -89,7 +99,8 @@ def read_recording(journal: Journal, intervals: int, begin: str = "", end: str =
     clocks = [clock for clock in journal.clocks() if start_ns <= clock <= end_ns]
     if not (begin or end) and len(clocks) > intervals:
         start_ns = clocks[-intervals]
-    diagnosis = MachineDiagnosis(journal.catalog, kept=max(intervals, len(clocks)))
+    catalog = journal.catalog if present is None else journal.catalog.mapped(present)
+    diagnosis = MachineDiagnosis(catalog, kept=max(intervals, len(clocks)))
     memory = MemoryWatch(journal.machine, journal.definitions())
     if memory.counts:
         diagnosis.memory = memory.share

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterator
 
+from turbotui.app.settings import read_settings
 from turbotui.commands.arguments import add_machine_arguments
 from turbotui.commands.formats import add_format_arguments, print_tables
 from turbotui.commands.recorded import add_replay_argument, open_replay
 from turbotui.commands.watching import label, open_host, parse_interval
 from turbotui.diagnosis.tables import finding_lines, finding_table
 from turbotui.errors import UsageError
-from turbotui.features.why.engine import WhyReport, read_recording, watch_machine
+from turbotui.features.why.engine import Present, WhyReport, read_recording, watch_machine
 from turbotui.machine.host import Host
 from turbotui.machine.machine import read_machine
+from turbotui.quantities.presentation import Presentation
 from turbotui.tables.envelope import Envelope
+from turbotui.tables.formats import TEXT
 
 FOUND = 7
 """Exit status where something is in the way."""
@@ -48,14 +52,20 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.intervals < 1:
         raise UsageError(f"-n {arguments.intervals}: at least one interval")
     seconds = parse_interval(arguments.interval)
+    present = _own_units() if arguments.format == TEXT else None
     if arguments.replay:
         with open_replay(arguments) as journal:
-            report = read_recording(journal, arguments.intervals, arguments.begin, arguments.end)
+            report = read_recording(journal, arguments.intervals, arguments.begin, arguments.end, present)
             return _tell(arguments, journal.machine.host, report)
     if arguments.begin or arguments.end:
         raise UsageError("--from and --to are times of a recording: give --replay FILE too")
     machine = read_machine(open_host(arguments))
-    return _tell(arguments, machine.host, watch_machine(machine, arguments.intervals, seconds))
+    return _tell(arguments, machine.host, watch_machine(machine, arguments.intervals, seconds, present))
+
+
+def _own_units() -> Present:
+    """The units of a person's settings, for sentences; formats for scripts are the same for everybody."""
+    return Presentation(read_settings(os.environ).units.get("temperature", "C")).of
 
 
 def _tell(arguments: argparse.Namespace, host: Host, report: WhyReport) -> int:

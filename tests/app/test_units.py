@@ -1,0 +1,125 @@
+"""Temperatures in a person's unit: on every screen, in every window and sentence, and never in the other one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Final
+
+import pytest
+from driving import dashboard, text_of
+from simsession import SimulatedSession
+from textual.pilot import Pilot
+
+from turbotui.app.dashboard import TurbotuiApp
+from turbotui.app.screen_table import SCREENS
+from turbotui.app.settings import parse_settings
+from turbotui.app.why_window import WhyWindow
+from turbotui.quantities.presentation import Presentation
+from turbotui.quantities.scope import SYSTEM_ROW
+from turbotui.widgets.explanation import explanation
+from turbotui.widgets.frame_rows import FrameContent
+
+MACHINE: Final = "laptop+heat"
+"""Its sensors read what is told in sentences, on bars, in charts and by alerts."""
+UNITS: Final = (("C", "°C", "°F"), ("F", "°F", "°C"))
+"""Letter of the settings, the sign that is to be seen, and the one that is not."""
+LIMITS: Final = {"C": 50, "F": 122}
+"""The same temperature in both."""
+
+
+@asynccontextmanager
+async def hot_machine(letter: str) -> AsyncIterator[tuple[TurbotuiApp, Pilot[int], SimulatedSession]]:
+    """A dashboard on a hot machine, with an alert about its temperature."""
+    session = SimulatedSession(MACHINE)
+    settings = parse_settings(f'[units]\ntemperature = "{letter}"\n[[alert]]\nwhen = "PkgTmp>{LIMITS[letter]}"\n', "s")
+    async with dashboard(session, size=(120, 40), settings=settings) as (app, pilot):  # type: ignore[arg-type]  # has what is asked for
+        yield app, pilot, session
+
+
+async def shown_after(app: TurbotuiApp, pilot: Pilot[int], session: SimulatedSession, *keys: str) -> str:
+    """All that the terminal shows after some keys and an interval."""
+    await pilot.press(*keys)
+    session.tick()
+    await pilot.pause()
+    while isinstance(app.screen, WhyWindow) and app.screen.is_at_work:
+        await pilot.pause()
+    return app.pictures("units")[1]
+
+
+@pytest.mark.parametrize(("letter", "wanted", "other"), UNITS)
+@pytest.mark.parametrize("screen", SCREENS, ids=lambda spec: spec.id)
+async def test_no_screen_and_no_window_over_it_has_the_other_unit(
+        screen: object, letter: str, wanted: str, other: str) -> None:
+    number = screen.number  # type: ignore[attr-defined]  # a ScreenSpec
+    async with hot_machine(letter) as (app, pilot, session):
+        seen = [await shown_after(app, pilot, session, number)]
+        for key in ("W", "exclamation_mark", "D", "question_mark"):
+            seen.append(await shown_after(app, pilot, session, key))
+            await pilot.press("escape")
+        assert all(other not in text for text in seen)
+        told, listed, asked = seen[1], seen[2], seen[3]
+        assert re.search(rf"held at .* by heat \([\d,]+ {wanted}, tj_max [\d,]+ {wanted}\)", told)
+        assert re.search(rf"greatest PkgTmp [\d,]+ {wanted}", listed)
+        assert f"{wanted} at which the processor slows down" in asked
+
+
+@pytest.mark.parametrize(("letter", "wanted", "other"), UNITS)
+@pytest.mark.parametrize("number", ["0", "4"])
+async def test_every_number_of_charts_and_panels_is_explained_in_it(
+        number: str, letter: str, wanted: str, other: str) -> None:
+    async with hot_machine(letter) as (app, pilot, session):
+        found = [await shown_after(app, pilot, session, number, "home")]
+        for _ in range(12):
+            found.append(await shown_after(app, pilot, session, "right", "e"))
+            await pilot.press("escape")
+            found.append(await shown_after(app, pilot, session, "g"))
+            await pilot.press("escape")
+        assert all(other not in text for text in found)
+        assert any(re.search(rf"─ \w+Tmp\S* · .* · [\d,]+ {wanted} ─", text) for text in found)
+
+
+@pytest.mark.parametrize(("letter", "wanted", "other"), UNITS)
+def test_every_explanation_of_a_temperature_is_in_it(letter: str, wanted: str, other: str) -> None:
+    session = SimulatedSession(MACHINE)
+    session.start(lambda _: None)
+    session.catalog = session.catalog.mapped(Presentation(letter).of)
+    columns = [column for column in session.catalog.columns if column.unit == "°C"]
+    session.want(column.id for column in columns)
+    session.tick(2)
+    frame = session.latest
+    assert frame is not None
+    known: list[Sequence[str]] = []
+    for column in columns:
+        for row in (SYSTEM_ROW, frame.rows(column.scope)[0]):
+            lines = explanation(FrameContent(frame), column, row)
+            assert other not in "\n".join(lines), column.id
+            known += [lines] if frame.cell(column, row) is not None else []
+    session.stop()
+    assert known
+    assert all(any(line.endswith(wanted) for line in lines) for lines in known)
+
+
+async def test_the_conversion_of_a_reading_is_written_down() -> None:
+    async with hot_machine("F") as (_app, pilot, session):
+        cell = next(column for column in session.catalog.columns if column.id == "CoreTmp")
+        frame = session.latest
+        assert frame is not None
+        text = "\n".join(explanation(FrameContent(frame), cell, SYSTEM_ROW))
+        celsius = frame.cell(cell, SYSTEM_ROW)
+        assert isinstance(celsius, int | float)
+        assert f"{celsius * 1.8 + 32:g} °F = {celsius:g} x 1.8 + 32" in text
+        assert re.search(r"core 0: [\d.]+ °F = \(\d+ - \d+\) x 1.8 \+ 32", text)
+        await pilot.press("0")
+
+
+async def test_the_target_of_the_sensors_is_typed_in_it() -> None:
+    async with hot_machine("F") as (app, pilot, session):
+        await pilot.press("1", "D", *"203", "enter")
+        assert session.machine.tcc == 95
+        session.tick()
+        await pilot.pause()
+        assert "SLOWS DOWN AT 203 °F (TCC)" in text_of(app, "status")
+        await pilot.press("D", *["backspace"] * 3, *"hot", "enter")
+        assert '"hot" is not a temperature in °F, such as 203' in text_of(app, "status")
