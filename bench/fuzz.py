@@ -1,15 +1,16 @@
 """Inputs that no writer made, for the reader of recordings: what it raises but a `RecordingError` is a fault.
 
-`python -m bench.fuzz --count 1000000 --seed 1` takes short recordings and changes them, each input in one of four ways:
-bytes of the file; bytes of a payload, under a right checksum; a value of a JSON document in it; bytes of an unpacked
-tick. Each input has a number, from which alone it can be made again (`--only NUMBER`). Address space is bounded, and
-each input may take 20 s of CPU time. A fault is printed once for each place in the program. Exit status: how many such
-there were.
+`python -m bench.fuzz --count 1000000 --seed 1` (some 600 a second) takes short recordings and changes them, each
+input in one of four ways: bytes of the file; bytes of a payload, under a right checksum; a value of a JSON document in
+it; bytes of an unpacked tick. Each input has a number, from which alone it can be made again (`--only NUMBER`). Address
+space is bounded, and each input may take 20 s of CPU time. A fault is printed once for each place in the program. Exit
+status: how many such there were.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -24,13 +25,18 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from turbotui import recording
+from turbotui.app.live_past import past_events
+from turbotui.features.groups.recorded_groups import group_record, groups_of
+from turbotui.features.tasks.recorded_tasks import task_record, tasks_of
+from turbotui.machine.cpumodel import CpuModel
 from turbotui.quantities.scope import SYSTEM_ROW
 from turbotui.recording.codec import HEAD
 from turbotui.recording.compression import pack, stream_compressor, stream_decompressor, unpack
-from turbotui.recording.framing import Damage, Record, RecordingError, RecordKind, RecordParser, framed
-from turbotui.recording.rows import TASKS_STREAM
-from turbotui.recording.stream_reader import RecordedTick, StreamReader
+from turbotui.recording.framing import Damage, DamagedError, Record, RecordingError, RecordKind, RecordParser, framed
+from turbotui.recording.journal import Journal
+from turbotui.recording.parts import paths_of
+from turbotui.recording.rows import GROUPS_STREAM, TASKS_STREAM, rows_from
+from turbotui.recording.stream_reader import KnownLayouts, RecordedTick, StreamReader
 from turbotui.sampling.carrying import FrameMaker
 
 GOLDEN: Final = Path(__file__).parents[1] / "tests" / "recording" / "golden"
@@ -65,10 +71,11 @@ class Inputs:
     def __init__(self, seed: int) -> None:
         self._seed = seed
         self._bases = [base(path) for path in sorted(GOLDEN.glob("*.ttj"))]
+        self._shares = [1 / sum(len(one.payload) for one in records) for records in self._bases]  # small ones are quick
 
     def __getitem__(self, number: int) -> bytes:
         chance = random.Random(self._seed << 40 | number)
-        records = chance.choice(self._bases)
+        records = chance.choices(self._bases, self._shares)[0]
         if len(records) > 12 and chance.random() < 0.5:
             at = chance.randrange(len(records) - 8)
             records = records[:3] + records[at:at + 8]
@@ -119,7 +126,7 @@ def _documents(chance: random.Random, records: Sequence[Record]) -> bytes:
             break
         at = chance.choice(places)
         one = made[at]
-        head = _ROWS_HEAD if one.stream == TASKS_STREAM else 0
+        head = _ROWS_HEAD if one.stream in (TASKS_STREAM, GROUPS_STREAM) else 0
         document = json.loads(unpack(one.payload[head:]))
         _change_value(chance, document)
         payload = one.payload[:head] + pack(json.dumps(document).encode())
@@ -184,13 +191,21 @@ def _bodies(chance: random.Random, records: Sequence[Record]) -> bytes:
     return _joined(made)
 
 
-def read_all(data: bytes, number: int) -> None:
-    """Everything that a reader may ask of a file; one in eight goes through a file, the others as a stream."""
-    if number % 8 == 0:
-        _read_file(data)
+def read_all(data: bytes, number: int, layouts: KnownLayouts) -> None:
+    """Everything that a reader may ask of a file; one in 16 goes through a file, the others as a stream.
+
+    Args:
+        data: of the file.
+        number: of the input.
+        layouts: that were read before, so that only those that were changed are parsed.
+    """
+    if number % 16 == 0:
+        _read_file(data, layouts)
         return
-    reader, parser, maker = StreamReader(), RecordParser(), FrameMaker()
+    reader, parser, maker = StreamReader(layouts), RecordParser(), FrameMaker()
     for record in _pieces(parser, data):
+        if isinstance(record, Record) and record.kind == RecordKind.ROWS:
+            _read_rows(record)
         for item in reader.take(record):
             if isinstance(item, RecordedTick):
                 frame = maker.frame(item.snapshot, item.capabilities)
@@ -201,6 +216,15 @@ def read_all(data: bytes, number: int) -> None:
     list(reader.rest())
 
 
+def _read_rows(record: Record) -> None:
+    with contextlib.suppress(DamagedError):
+        rows = rows_from(record)
+        if record.stream == GROUPS_STREAM:
+            group_record(rows.said, rows.wall_ns)
+        else:
+            task_record(rows.said, rows.wall_ns, CpuModel())
+
+
 def _pieces(parser: RecordParser, data: bytes) -> Iterator[Record | Damage]:
     yield from parser.feed(data[:len(data) // 2])
     yield from parser.feed(data[len(data) // 2:])
@@ -209,23 +233,24 @@ def _pieces(parser: RecordParser, data: bytes) -> Iterator[Record | Damage]:
         yield torn
 
 
-def _read_file(data: bytes) -> None:
+def _read_file(data: bytes, layouts: KnownLayouts) -> None:
     memory = os.memfd_create("fuzz", os.MFD_CLOEXEC)
     try:
         os.write(memory, data)
-        with recording.read(f"/proc/self/fd/{memory}") as journal:
+        with Journal(paths_of(f"/proc/self/fd/{memory}"), layouts) as journal:
             journal.check()
-            journal.events()
-            journal.gaps()
+            past_events((*journal.events(), *journal.gaps()))
             journal.clocks()
             journal.definitions()
             str(journal.machine.host.name)
             catalog = journal.catalog
             middle = (journal.first_ns + journal.last_ns) // 2
             journal.frame_at(middle)
-            for rows in journal.rows(TASKS_STREAM, journal.first_ns - 1, journal.last_ns + 1):
-                str(rows.said.value)[:10]
             for frame in journal.frames():
+                with contextlib.suppress(DamagedError):
+                    tasks_of(journal.rows, frame, journal.machine.model)
+                with contextlib.suppress(DamagedError):
+                    groups_of(journal.rows, frame)
                 for column in catalog.columns[:40]:
                     frame.cell(column, SYSTEM_ROW)
                     frame.why(column, SYSTEM_ROW)
@@ -245,12 +270,13 @@ def run(count: int, inputs: Callable[[int], bytes], first: int = 0) -> dict[str,
         did it, and the traceback.
     """
     found: dict[str, tuple[int, str]] = {}
+    layouts = KnownLayouts()
     began = time.monotonic()
     for number in range(first, first + count):
         data = inputs(number)
         signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
         try:
-            read_all(data, number)
+            read_all(data, number, layouts)
         except RecordingError:
             pass
         except Exception as error:  # noqa: BLE001 - whichever it is
@@ -279,7 +305,7 @@ def main() -> int:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     inputs = Inputs(arguments.seed)
     if arguments.only is not None:
-        read_all(inputs[arguments.only], arguments.only)
+        read_all(inputs[arguments.only], arguments.only, KnownLayouts())
         return 0
     found = run(arguments.count, inputs.__getitem__)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

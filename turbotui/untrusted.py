@@ -116,6 +116,17 @@ def visible_in(value: T) -> T:
     return cast("T", made)
 
 
+def is_plain_json(text: str | bytes) -> bool:
+    """Whether no text of a JSON document can hold anything that `visible` would mark.
+
+    False wherever that is not plain to see: where there is more than ASCII, or an escape but of a quote or line break.
+    """
+    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    if data.translate(None, _PLAIN_BYTES + b"\r"):
+        return False
+    return b"\\" not in data or re.search(rb'\\[^"\\/nt]', data) is None
+
+
 def toml_text(text: str) -> str:
     """A basic string of TOML 1.0 that a parser reads as this visible text; no byte of it is unsafe."""
     escaped = original(text).replace("\\", "\\\\").replace('"', '\\"')

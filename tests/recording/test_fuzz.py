@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from made_frames import NOON, frames, machine, topology_of_cpus
 
 from bench.fuzz import Inputs, read_all, run
 from turbotui import recording
-from turbotui.recording.framing import Record, RecordingError, RecordKind, RecordParser
+from turbotui.recording.framing import DamagedError, Record, RecordingError, RecordKind, RecordParser
+from turbotui.recording.machine_facts import header_facts, header_from, header_of
 from turbotui.recording.recorder import Recorder
+from turbotui.recording.said import packed, unpacked
+from turbotui.recording.stream_reader import KnownLayouts
 
 COUNT = 400
 TOPOLOGY = topology_of_cpus(range(2))
@@ -25,7 +29,7 @@ def test_inputs_are_of_both_sorts_and_made_again_from_their_number() -> None:
     for number in range(60):
         assert inputs[number] == Inputs(seed=5)[number]
         try:
-            read_all(inputs[number], 8 * number)
+            read_all(inputs[number], 16 * number, KnownLayouts())
         except RecordingError:
             refused += 1
     assert 0 < refused < 60
@@ -44,3 +48,12 @@ def test_a_recording_without_an_index_is_read(tmp_path: Path) -> None:
     with recording.read(str(tmp_path / "b.ttj")) as journal:
         assert [frame.seq for frame in journal.frames()] == [0]
         assert journal.first_ns == journal.last_ns == NOON
+
+
+def test_an_interval_that_is_no_time_is_damage() -> None:
+    """The fuzzer found a header with 1e308 s between its readings: in ns that is infinite."""
+    header = header_of(machine(TOPOLOGY))
+    assert header_from(unpacked(packed(header_facts(header)), "a header")) == header
+    for seconds in (1e308, -1.0):
+        with pytest.raises(DamagedError, match="s between its readings"):
+            header_from(unpacked(packed({**header_facts(header), "tier": [seconds, 12]}), "a header"))

@@ -16,11 +16,13 @@ from turbotui.untrusted import (
     decoded,
     guarded,
     in_cell,
+    is_plain_json,
     json_text,
     one_line,
     original,
     toml_text,
     visible,
+    visible_in,
 )
 
 ANY = st.text(st.characters(exclude_categories=()))
@@ -88,6 +90,17 @@ def test_json_holds_the_original_and_no_unsafe_character(key: str, text: str) ->
     assert unsafe(written, also="\n") == []
     assert parse_json(written) == {visible(key): [visible(text), 1.5, None]}
     written.encode()  # no lone surrogate
+
+
+@given(st.recursive(TEXTS | st.sampled_from('"/\n\t\\'), st.lists))
+def test_json_that_is_plain_holds_nothing_unsafe(value: object) -> None:
+    """Whatever is taken for plain is not looked at text by text."""
+    for text in (json.dumps(value), json.dumps(value, ensure_ascii=False)):
+        if is_plain_json(text):
+            assert visible_in(json.loads(text)) == value
+    assert is_plain_json(r'{"a": "b \"c\" /d\n"}')
+    unsafe_ones: tuple[str | bytes, ...] = (r'"\u001b"', r'"\b"', '"\x1b"', '"\u202e"', '"\x7f"', b'"\x9b"')
+    assert not any(is_plain_json(one) for one in unsafe_ones)
 
 
 def test_json_has_no_word_for_what_is_not_finite() -> None:

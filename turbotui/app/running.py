@@ -33,8 +33,6 @@ def run_app(app: TurbotuiApp, stop: Callable[[], None], failure: Callable[[], Ba
         InternalError: something of ours failed.
     """
     settle()
-    # a frame has no cycles: collections need not come often, in the middle of a key press
-    gc.set_threshold(20_000, 50, 100)
     with _signals(app):
         try:
             if left():
@@ -67,8 +65,10 @@ def _tell(failures: Failures, ending: Failure | None) -> None:
 def settle() -> None:
     """What is there now lives for ever (modules, catalog, topology, widgets): no collection need walk it again.
 
-    At the start only: cycles are never freed of what is frozen. At every change of screens it kept 0.6 MB.
+    At the start only: cycles are never freed of what is frozen. At every change of screens it kept 0.6 MB. A frame has
+    no cycles: from now on collections come seldom, for they come in the middle of a key press.
     """
+    gc.set_threshold(20_000, 50, 100)
     gc.collect()
     gc.freeze()
 

@@ -12,7 +12,7 @@ import functools
 import math
 import re
 
-from turbotui.untrusted import visible_in
+from turbotui.untrusted import is_plain_json, visible_in
 
 _BITS = 63  # TOML 1.0, "Integer": arbitrary 64-bit signed integers; more is an error
 _LONGEST_INTEGER = 4300  # characters; Python's own limit for int(), whose time grows with the square
@@ -62,7 +62,9 @@ def parse_json(text: str | bytes) -> object:
 
     try:
         found: object = json.loads(text, parse_float=_finite, parse_int=_bounded, parse_constant=_finite)
-        _check(found)
+        plain = is_plain_json(text)  # most are, and long
+        if not plain:
+            _check(found)
     except RecursionError:
         raise DocumentError(_TOO_DEEP) from None
     except DocumentError:
@@ -71,7 +73,7 @@ def parse_json(text: str | bytes) -> object:
         raise DocumentError(f"it is not UTF-8, at byte {error.start + 1}") from error
     except ValueError as error:
         raise DocumentError(f"it is not JSON: {error}") from error
-    return visible_in(found)
+    return found if plain else visible_in(found)
 
 
 def _finite(text: str) -> float:
@@ -89,7 +91,7 @@ def _bounded(text: str) -> int:
 
 
 def _check(value: object) -> None:
-    """Refuse what the parsers let through: tomllib integers of any length, json halves of a surrogate pair."""
+    """Refuse what the parsers let through: tomllib integers of any length, json escaped halves of a surrogate pair."""
     if isinstance(value, dict):
         for key, inner in value.items():
             _check(key)

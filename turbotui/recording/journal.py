@@ -36,14 +36,18 @@ class Journal:
     Attributes:
         paths: its files.
 
+    Args:
+        paths: see above.
+        layouts: what is known already of other recordings.
+
     Raises:
         RecordingError: it is none, or cannot be read.
     """
 
-    def __init__(self, paths: Sequence[str]) -> None:
+    def __init__(self, paths: Sequence[str], layouts: KnownLayouts | None = None) -> None:
         self.paths = tuple(paths)
         self._parts: list[RecordingPart] = []
-        layouts = KnownLayouts()
+        layouts = KnownLayouts() if layouts is None else layouts
         with contextlib.ExitStack() as opened:
             for path in paths:
                 part = RecordingPart(path, layouts)

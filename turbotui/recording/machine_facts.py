@@ -15,7 +15,7 @@ from turbotui.machine.host import Host, HostError, HostKind, Privileges
 from turbotui.machine.machine import Machine
 from turbotui.machine.platforms import platform_of
 from turbotui.machine.topology import Topology
-from turbotui.recording.framing import RecordingError
+from turbotui.recording.framing import DamagedError, RecordingError
 from turbotui.recording.recorded_host import KeptAnswers, RecordedHost
 from turbotui.recording.said import Said
 
@@ -23,6 +23,7 @@ FORMAT: Final = 1
 """The version of the format. A reader refuses greater ones: their records mean something else."""
 
 _BOOT_ID: Final = "/proc/sys/kernel/random/boot_id"
+_LONGEST_TIER: Final = 1e9  # seconds, of which the nanoseconds still are an integer of the format
 _NUMBERS: Final = ("family", "model", "stepping", "implementer", "part")
 
 
@@ -95,7 +96,7 @@ def header_from(said: Said) -> Header:
             f"it was recorded by turbotui {said['version'].text()} in version {said['format'].integer()} of the format;"
             f" this turbotui, {__version__}, reads version {FORMAT}"
         )
-    rights, tier = said["privileges"], said["tier"].items()
+    rights = said["privileges"]
     paranoid, tcc, command = rights.get("perf_paranoid"), said.get("tcc"), said.get("command")
     descriptors = rights["descriptors"].integers()
     return Header(
@@ -107,9 +108,19 @@ def header_from(said: Said) -> Header:
         tcc=None if tcc is None else tcc.integer(),
         boot_id=said["boot_id"].text(), wall_ns=said["wall_ns"].integer(), now_ns=said["now_ns"].integer(),
         session=said["session"].text(),
-        tier=(tier[0].number(), tier[1].integer()) if len(tier) == 2 else (0.0, 0),
+        tier=_tier_from(said["tier"]),
         command=() if command is None else command.texts(),
     )
+
+
+def _tier_from(said: Said) -> tuple[float, int]:
+    tier = said.items()
+    if len(tier) != 2:
+        return 0.0, 0
+    seconds, bits = tier[0].number(), tier[1].integer()
+    if not 0.0 <= seconds <= _LONGEST_TIER:
+        raise DamagedError(f"{said.where} of the recording has {seconds:g} s between its readings")
+    return seconds, bits
 
 
 def _model_from(said: Said) -> CpuModel:

@@ -96,7 +96,8 @@ class Said:
         return self.value
 
     def _wrong(self, kind: str) -> DamagedError:
-        return DamagedError(f"{self.where} of the recording is no {kind}: {str(self.value)[:40]!r}")
+        shown = type(self.value).__name__ if isinstance(self.value, dict | list) else f"{str(self.value)[:40]!r}"
+        return DamagedError(f"{self.where} of the recording is no {kind}: {shown}")
 
 
 def packed(document: Mapping[str, object]) -> bytes:
