@@ -20,6 +20,7 @@ from turbotui.errors import UsageError
 from turbotui.features.overview.screen import OverviewScreen
 from turbotui.features.power.screen import PowerScreen
 from turbotui.quantities.scope import cpu_row
+from turbotui.widgets.cells import StyleRole
 
 SnapCompare = Callable[..., bool]
 
@@ -75,6 +76,21 @@ class TestWhatIsShown:
         async with dashboard(ReplayedSession(machines["guest"]), screen="overview") as (app, _):
             line = text_of(app, "summary").splitlines()[1]
             assert line.startswith((" ▲ ", "   Nothing is in the way"))
+
+    @pytest.mark.parametrize("name", ["guest", "laptop"])
+    async def test_the_cursor_is_on_one_number_wherever_it_goes(self, machines: dict[str, Recording],
+                                                                name: str) -> None:
+        async with dashboard(ReplayedSession(machines[name]), ticks=5, screen="overview") as (app, pilot):
+            seen = set()
+            for key in ("down", "up", "right", "left", "down", "right", "right", "up"):
+                await pilot.press(key)
+                lit = {(span.target[0].id, span.target[1]) for line in overview(app).drawn.lines for span in line
+                       if span.role is StyleRole.CELL and span.target is not None}
+                assert len(lit) == 1
+                seen |= lit
+            assert len(seen) > 2
+            await pilot.press("escape")
+            assert all(span.role is not StyleRole.CELL for line in overview(app).drawn.lines for span in line)
 
     async def test_the_past_is_marked(self, machines: dict[str, Recording]) -> None:
         async with dashboard(ReplayedSession(machines["laptop"]), ticks=5, screen="overview") as (app, pilot):

@@ -44,6 +44,15 @@ class TestCharts:
         lines = area(past, 100.0, width, height)
         assert [len(line) for line in lines] == [width] * height
 
+    def test_an_area_above_the_places_of_a_byte_is_drawn_alike(self) -> None:
+        past = [0.0, 1e-9, 49.9, 50.2, 99.9, 100.0, 1e9, math.inf, -5.0, math.nan]
+        low, high = area(past, 100.0, 10, 20), area(past, 100.0, 10, 40)
+        assert ["".join(column) for column in zip(*low, strict=True)][5:8] == ["█" * 20] * 3
+        assert ["".join(column) for column in zip(*high, strict=True)][5:8] == ["█" * 40] * 3
+        assert [line[0] + line[8:] for line in high] == ["   "] * 40
+        assert (low[-1][1], high[-1][1]) == ("▁", "▁")
+        assert (high[20][2], high[19][3]) == ("█", "▁")
+
     def test_limits_at_one_value_share_a_line(self) -> None:
         chart = Chart("Power", (BUSY, SYSTEM_ROW), 300.0, [300.0] * 40, 800.0,
                       (ChartLimit("PL1", 700.0), ChartLimit("TDP", 700.0)), 700.0)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import math
+import codecs
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 from turbotui.features.overview.charts import Chart
@@ -16,6 +17,9 @@ _BLOCKS: Final = " ▁▂▃▄▅▆▇█"
 _DOTTED: Final = "┈"
 _CUT: Final = "─"
 _AT_LIMIT: Final = 0.97
+_BYTE: Final = 256
+_LINES: Final = 256
+"""Lines of charts of some heights, whose characters are remembered."""
 
 
 def area(past: Sequence[float], top: float, width: int, height: int) -> list[str]:
@@ -30,15 +34,22 @@ def area(past: Sequence[float], top: float, width: int, height: int) -> list[str
     Returns:
         `height` lines of `width` characters, the upper one first. What is not 0 has at least an eighth.
     """
-    places = [-1] * (width - len(past[-width:])) if width > 0 else []
-    for value in past[-width:]:
-        eighths = -1 if math.isnan(value) else round(min(1.0, max(0.0, value / top)) * height * 8)
-        places.append(max(eighths, 1) if value > 0 else eighths)
-    found = []
-    for line in range(height):
-        below = (height - line - 1) * 8
-        found.append("".join([_BLOCKS[0 if place <= below else min(8, place - below)] for place in places]))
-    return found
+    most = height * 8
+    past, scale = past[-width:] if width > 0 else (), most / top
+    places = [0] * (width - len(past))
+    places += [0 if not value > 0 else most if value >= top else round(value * scale) or 1 for value in past]
+    tables = [_characters((height - line - 1) * 8, most) for line in range(height)]
+    if most < _BYTE:  # one call of C for a line
+        narrow = bytes(places)
+        return [codecs.charmap_decode(narrow, "strict", table)[0] for table in tables]
+    wide = "".join(map(chr, places))
+    return [wide.translate(dict(enumerate(table))) for table in tables]
+
+
+@lru_cache(_LINES)
+def _characters(below: int, most: int) -> str:
+    """The character of each place from 0 to `most` on a line that has so many eighths below it."""
+    return "".join(_BLOCKS[min(8, max(0, place - below))] for place in range(most + 1))
 
 
 def picture(chart: Chart, width: int, height: int) -> list[list[TextSegment]]:

@@ -137,10 +137,10 @@ def chart_sources(catalog: Catalog, has: Iterable[CounterColumn]) -> tuple[Chart
     return tuple(found)
 
 
-def chart_of(source: ChartSource, frame: Frame, history: History) -> Chart:
-    """A chart as it is now."""
+def chart_of(source: ChartSource, frame: Frame, history: History, count: int) -> Chart:
+    """A chart as it is now, of so many intervals at most."""
     value = _known(frame.cell(source.column, SYSTEM_ROW))
-    past = past_of(history, source.column.id, SYSTEM_ROW)
+    past = past_of(history, source.column.id, SYSTEM_ROW, count)
     peak = max([one for one in past if one == one], default=value or 0.0)  # noqa: PLR0124 - NaN: a gap
     limits = [ChartLimit(word, most) for word, column in source.limits
               if (most := _known(frame.cell(column, SYSTEM_ROW))) is not None and most > 0]
@@ -159,10 +159,10 @@ def chart_of(source: ChartSource, frame: Frame, history: History) -> Chart:
     return Chart(source.spec.word, source.target, value, past, top, tuple(limits), ceiling)
 
 
-def past_of(history: History, name: ColumnId, row: RowId) -> Sequence[float]:
-    """The last values of a cell, oldest first; empty if none was kept."""
+def past_of(history: History, name: ColumnId, row: RowId, count: int) -> Sequence[float]:
+    """The last values of a cell, so many at most, oldest first; empty if none was kept."""
     ring = history.ring(name, row)
-    return () if ring is None else ring.values()
+    return () if ring is None else ring.values(count)
 
 
 def chosen(charts: Sequence[Chart], usual: Sequence[bool], room: int, before: Sequence[str]) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -18,6 +19,7 @@ from turbotui.features.overview.cpu_numbers import (
     kind_of,
     number_span,
 )
+from turbotui.features.overview.kept_lines import KeptLines
 from turbotui.quantities.scope import cpu_row
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.levels import role_of
@@ -76,14 +78,25 @@ def plan_meters(cpus: int, width: int, lines: int, most: int) -> MeterPlan | Non
     return None
 
 
-def meter_lines(source: CpuSource, plan: MeterPlan) -> list[Line]:
-    """All meters, from top to bottom and then from left to right."""
+def meter_lines(source: CpuSource, plan: MeterPlan, kept: KeptLines) -> list[Line]:
+    """All meters, from top to bottom and then from left to right.
+
+    Args:
+        source: what they are painted from.
+        plan: how they stand.
+        kept: those of this moment that were drawn before.
+    """
     cpus = source.frame.topology.cpus
-    if plan.height > 1:
-        boxes = [_box(source, cpu, plan) for cpu in cpus]
-    else:
-        label = len(str(max(cpus, default=0))) + 2 + _kind_width(source, cpus)
-        boxes = [[_meter(source, cpu, plan.width, label)] for cpu in cpus]
+    label = len(str(max(cpus, default=0))) + 2 + _kind_width(source, cpus)
+
+    def draw(cpu: int) -> list[Line]:
+        return _box(source, cpu, plan) if plan.height > 1 else [_meter(source, cpu, plan.width, label)]
+
+    runs = bool(source.runs)  # then each line has a place for a name
+    boxes = []
+    for cpu in cpus:
+        lit = source.cursor[0].id if source.cursor is not None and source.cursor[1] == cpu_row(cpu) else ""
+        boxes.append(kept.get((cpu, runs, source.runs.get(cpu), lit), partial(draw, cpu)))
     lines: list[Line] = []
     for row in range(plan.down):
         beside = [boxes[at] for at in range(row, len(boxes), plan.down)]
@@ -121,7 +134,7 @@ def _meter(source: CpuSource, cpu: int, width: int, label: int) -> Line:
     value = frame.cell(numbers.busy, row)
     before: list[Span] = []
     if room >= 2 * _SPARK:
-        past = past_of(source.history, numbers.busy.id, row)[-60:]
+        past = past_of(source.history, numbers.busy.id, row, 60)
         size = min(60, room // 2)
         before.append(Span(spark(past, 100.0, size, frame.seq) + " ", StyleRole.SPARK, (numbers.busy, row)))
         room -= size + 1
@@ -138,7 +151,7 @@ def _box(source: CpuSource, cpu: int, plan: MeterPlan) -> list[Line]:
     if numbers.busy is not None:
         value = frame.cell(numbers.busy, row)
         title += [*bar_spans(numbers.busy, row, value, max(0, min(40, inner - 60)), cursor), Span(" % ")]
-        past = past_of(source.history, numbers.busy.id, row)
+        past = past_of(source.history, numbers.busy.id, row, inner)
     if numbers.clock is not None:
         title += [number_span(source, numbers.clock, row, _MHZ), Span(" MHz ")]
     if numbers.heat is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -10,6 +11,7 @@ from turbotui.features.overview.chart_picture import framed
 from turbotui.features.overview.charts import Chart, ChartSource, chart_of, chosen
 from turbotui.features.overview.core_map import CoreMapPlan, map_lines, plan_map
 from turbotui.features.overview.cpu_numbers import CpuNumbers, CpuSource
+from turbotui.features.overview.kept_lines import KeptLines
 from turbotui.features.overview.meters import MeterPlan, meter_lines, plan_meters
 from turbotui.features.overview.standouts import Standouts, standout_lines
 from turbotui.features.overview.task_lines import task_lines
@@ -133,6 +135,7 @@ class OverviewPainter:
         self._shown: tuple[str, ...] = ()
         self._parts: Parts | None = None
         self._for: tuple[object, ...] = ()
+        self._kept = KeptLines()
         self.charts: tuple[Chart, ...] = ()
         self.map_top = 0
 
@@ -150,10 +153,11 @@ class OverviewPainter:
             self._parts = parts(frame.topology, width, height, has_tasks=scene.has_tasks, note=bool(scene.note))
         plan = self._parts
         gap: list[Line] = [()] * plan.gap
-        self.charts = tuple(chart_of(source, frame, scene.history) for source in self._sources)
+        if self._kept.begin(frame, *key[1:], scene.history, scene.history.pushed, scene.seconds):
+            self.charts = tuple(chart_of(source, frame, scene.history, width) for source in self._sources)
         found = self._chart_lines(scene, width, plan.charts)
         if plan.meters is not None:
-            found += [*gap, *meter_lines(self._source(scene), plan.meters)]
+            found += [*gap, *meter_lines(self._source(scene), plan.meters, self._kept)]
         elif plan.core_map is not None and self._numbers.busy is not None:
             found += gap
             self.map_top = len(found)
@@ -171,15 +175,18 @@ class OverviewPainter:
 
     def _chart_lines(self, scene: OverviewScene, width: int, height: int) -> list[Line]:
         usual = [source.spec.usual for source in self._sources]
-        room = max(1, min(sum(usual), width // _NARROWEST))
-        while room < len(usual) and width // (room + 1) >= (_WIDER if room >= sum(usual) else _NARROWEST):
-            room += 1
-        at = chosen(self.charts, usual, room, self._shown)
+        count = max(1, min(sum(usual), width // _NARROWEST))
+        while count < len(usual) and width // (count + 1) >= (_WIDER if count >= sum(usual) else _NARROWEST):
+            count += 1
+        at = chosen(self.charts, usual, count, self._shown)
         self._shown = tuple(self.charts[one].word for one in at)
         frames: list[list[Line]] = []
         for order, one in enumerate(at):
             begin, end = width * order // len(at), width * (order + 1) // len(at)
-            frames.append(framed(self.charts[one], end - begin, height, scene.seconds, scene.cursor))
+            chart, room = self.charts[one], end - begin
+            lit = scene.cursor if scene.cursor == chart.target else None
+            frames.append(self._kept.get((chart.word, room, lit is None), partial(
+                framed, chart, room, height, scene.seconds, lit)))
         return [tuple(span for lines in frames for span in lines[line]) for line in range(height)] if frames else []
 
     def _row_lines(self, scene: OverviewScene, plan: Parts, width: int, gap: list[Line]) -> list[Line]:
