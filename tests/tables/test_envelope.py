@@ -42,8 +42,9 @@ VERBS: dict[str, tuple[str, ...]] = {
 _ELSEWHERE = {
     "diff": "tests/features/diff/test_diff_command.py",
     "export": "tests/features/export/test_export_command.py",
+    "fleet": "tests/features/fleet/test_reading.py",
 }
-"""Verbs of recordings that write JSON, and the tests that check theirs against the schema."""
+"""Verbs of recordings and of servers that write JSON, and the tests that check theirs against the schema."""
 _RESERVED = {"row", "values", "why", "disputed", "estimated", "partial", "time", "seconds", "machine", "kind"}
 
 

@@ -31,6 +31,7 @@ TEXT_COMES_IN = {
     "features/score/engine.py": "what the load prints, which goes on to stderr",
     "repertoire.py": "encodes single characters; looks for one name in /proc/self/environ",
     "tables/terminal_text.py": "opens standard streams",
+    "features/fleet/server.py": "parses what a server answers, and makes every label and word in it visible",
     "features/gather/scrubbing.py": "looks for secrets in bytes of the machine, and gives bytes back",
 }
 """Modules that make text of bytes, names of files, JSON or TOML, and what of."""

@@ -1,0 +1,87 @@
+"""A fleet by real servers: Prometheus and VictoriaMetrics scrape exporters of nodes, one of which is slow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from fleetbed import Node, Started, exporters, missing, prometheus, scrape_targets, until, victoria_metrics
+
+from turbotui.features.fleet.columns import MEASURED
+from turbotui.features.fleet.engine import FleetQuestion, FleetReader
+from turbotui.features.fleet.model import FleetReading
+from turbotui.features.fleet.server import Server, ServerAccess, ServerError
+
+SERVERS = {"prometheus": prometheus, "victoria-metrics": victoria_metrics}
+QUESTION = FleetQuestion(window="4s", seconds=4.0)
+
+
+@pytest.fixture(params=SERVERS)
+def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Started, dict[str, Node]]]:
+    """A server that scrapes eight nodes, one of them slow."""
+    why = missing(request.param)
+    if why:
+        pytest.skip(why)
+    nodes = {f"n{at}": Node() for at in range(8)}
+    nodes["n5"] = Node(hertz=2.5e9, celsius=97.0, throttled=0.3)
+    with exporters(nodes) as port:
+        config = scrape_targets(tmp_path, port, [*nodes, "never"], "1s")
+        make: Callable[[Path, Path], Started] = SERVERS[request.param]
+        started = make(tmp_path, config)
+        started.start()
+        try:
+            yield started, nodes
+        finally:
+            started.kill()
+
+
+def _whole(reader: FleetReader, many: int = 8) -> FleetReading:
+    """A reading in which so many nodes have every value."""
+    found: list[FleetReading] = []
+
+    def is_whole() -> bool:
+        try:
+            reading = reader.read()
+        except ServerError:  # nothing was scraped yet
+            return False
+        found.append(reading)
+        return sum({column.id for column in MEASURED} <= node.values.keys() and not node.gone
+                   for node in reading.nodes) == many
+
+    until(is_whole, f"{many} nodes have every value")
+    return found[-1]
+
+
+def test_the_slow_node_is_row_1_and_goes_and_comes(server: tuple[Started, dict[str, Node]]) -> None:
+    started, nodes = server
+    reader = FleetReader(Server(ServerAccess(started.url)), QUESTION)
+    reading = _whole(reader)
+    first, second = reading.nodes[:2]
+    assert first.name == "n5"
+    assert not second.findings
+    assert "500 MHz slower than the 8 busy nodes of its model (2,500, median 3,000)" in first.why
+    assert "held back by heat 30 % of the time" in first.why
+    assert "17 % slower than its own baseline" in first.why
+    assert first.labels["rack"] == "r1"
+    values = second.values
+    assert values["Busy%"] == pytest.approx(80.0, abs=0.5)
+    assert values["Bzy_MHz"] == pytest.approx(3000.0, abs=5.0)
+    assert values["PkgWatt"] == pytest.approx(250.0, abs=2.0)
+    assert values["nJ/instr"] == pytest.approx(250.0 / (8 * 0.8 * 3.0e9 * 1.5) * 1e9, rel=0.02)
+    past = reader.past(next(column for column in MEASURED if column.id == "CoreTmp"), ["n5", "n1"],
+                       reading.wall_ns / 1e9 - 10.0, reading.wall_ns / 1e9, 10)
+    assert {value for _at, value in past["n5"]} == {97.0}
+    assert {value for _at, value in past["n1"]} == {60.0}
+
+    del nodes["n2"]
+    until(lambda: any(node.gone for node in reader.read().nodes), "the dead node is told of")
+    gone = next(node for node in reader.read().nodes if node.name == "n2")
+    assert gone.why.startswith("no samples for")
+    assert gone.values["CoreTmp"] == 60.0
+
+    started.kill()
+    with pytest.raises(ServerError, match="refuses the connection"):
+        reader.read()
+    started.start()
+    assert _whole(reader, 7).nodes[0].name == "n5"

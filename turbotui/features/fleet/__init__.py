@@ -1,0 +1,14 @@
+"""Which of many nodes is slow, hot, throttled or unlike the others: what Prometheus knows of them, the oddest first."""
+
+from turbotui.feature import Command, Feature
+
+FEATURE = Feature(
+    "fleet",
+    commands=(
+        Command(
+            "fleet",
+            "turbotui.features.fleet.verb",
+            "which of many nodes is slow, hot or unlike the others, by Prometheus (or VictoriaMetrics, Mimir, Thanos)",
+        ),
+    ),
+)

@@ -1,0 +1,109 @@
+"""The options that say which server is asked, and what: their declaration, and what they mean."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from typing import Final
+
+from turbotui.errors import UsageError
+from turbotui.features.fleet.engine import FleetQuestion
+from turbotui.features.fleet.outliers import NodeLimits
+from turbotui.features.fleet.server import ServerAccess, basic, bearer
+
+VARIABLE: Final = "TURBOTUI_PROMETHEUS"
+"""Of the environment: the server where none is named."""
+_LABEL: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*\Z")
+_DURATION: Final = re.compile(r"(\d{1,6})(s|m|h)\Z")
+_SECONDS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def add_server_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare where the server is, and how nodes are told apart."""
+    server = parser.add_argument_group("the server")
+    server.add_argument("--prometheus", metavar="URL", default="",
+                        help=f"the server, http://HOST:9090 (default: ${VARIABLE})")
+    server.add_argument("--user", metavar="NAME", help="user for basic authentication, with --password-file")
+    server.add_argument("--password-file", metavar="FILE", help="the user's password, in a file")
+    server.add_argument("--bearer-file", metavar="FILE", help="a bearer token, in a file")
+    server.add_argument("--ca", metavar="FILE", default="",
+                        help="certificates (PEM) of the authority that signed the server's, instead of the system's")
+    server.add_argument("--tenant", metavar="ID", default="", help="of Mimir: sent as X-Scope-OrgID")
+    server.add_argument("--timeout", metavar="SECONDS", default="10", help="of an answer (10)")
+    nodes = parser.add_argument_group("the nodes")
+    nodes.add_argument("--node", metavar="LABELS", default="instance",
+                       help='labels that name a node, comma separated (instance; "cluster,instance" where several '
+                       "clusters are behind the server)")
+    nodes.add_argument("--peers", metavar="LABELS", default="model",
+                       help="nodes that have the same values of these labels are compared with each other (model)")
+    nodes.add_argument("--select", metavar="MATCHERS", default="",
+                       help="only nodes whose series have these labels, as PromQL has it: 'rack=\"r7\",env!=\"test\"'")
+    nodes.add_argument("--window", metavar="TIME", default="2m",
+                       help="over which rates are: two scrapes at least (2m)")
+
+
+def access_of(arguments: argparse.Namespace) -> ServerAccess:
+    """The server that a command line names.
+
+    Raises:
+        UsageError: there is none, or what it wants to be told cannot be read.
+    """
+    url = arguments.prometheus or os.environ.get(VARIABLE, "")
+    if not url:
+        raise UsageError(f"--prometheus URL names the server, as http://127.0.0.1:9090, or the variable {VARIABLE}")
+    if (arguments.user is None) != (arguments.password_file is None):
+        raise UsageError("--user NAME and --password-file FILE go together")
+    if arguments.user is not None and arguments.bearer_file is not None:
+        raise UsageError("--user and --bearer-file are two ways to say who asks: give one of them")
+    if not re.fullmatch(r"[\x21-\x7e]*", arguments.tenant):
+        raise UsageError("--tenant: printable ASCII without blanks")
+    said = "" if arguments.bearer_file is None else bearer(arguments.bearer_file)
+    if arguments.user is not None:
+        said = basic(arguments.user, arguments.password_file)
+    return ServerAccess(url, said, arguments.tenant, arguments.ca, positive(arguments.timeout, "--timeout"))
+
+
+def question_of(arguments: argparse.Namespace, limits: NodeLimits) -> FleetQuestion:
+    """What a command line asks.
+
+    Args:
+        arguments: with what `add_server_arguments` declared.
+        limits: of each node by itself.
+
+    Raises:
+        UsageError: a word is no label, no time, or no matcher.
+    """
+    found = _DURATION.match(arguments.window)
+    if found is None:
+        raise UsageError(f'--window "{arguments.window}": a time such as 90s, 5m or 1h')
+    select = arguments.select.strip().strip("{}")
+    if select and not re.match(r'\s*[a-zA-Z_][a-zA-Z0-9_]*\s*(=~|!~|!=|=)\s*["\']', select):
+        raise UsageError(f"--select {arguments.select!r}: matchers as PromQL has them, 'rack=\"r7\"'")
+    return FleetQuestion(_labels(arguments.node, "--node"), arguments.window, int(found[1]) * _SECONDS[found[2]],
+                         select, _labels(arguments.peers, "--peers"), limits=limits)
+
+
+def _labels(text: str, option: str) -> tuple[str, ...]:
+    found = tuple(filter(None, (word.strip() for word in text.split(","))))
+    for word in found:
+        if not _LABEL.match(word):
+            raise UsageError(f"{option}: {word!r} is no name of a label")
+    if not found:
+        raise UsageError(f"{option}: at least one label")
+    return found
+
+
+def positive(text: str, option: str) -> float:
+    """A positive number from the command line.
+
+    Raises:
+        UsageError: it is none.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1e9:
+        raise UsageError(f'{option} "{text}" is not a positive number')
+    return value

@@ -1,0 +1,98 @@
+"""Checks a fleet against limits that a person gives: for scripts, and CI of a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from turbotui.dataclass import dataclass
+from turbotui.features.fleet.model import FleetNode, Oddity
+from turbotui.features.fleet.outliers import BUSY, PEER_RULES, NodeLimits, PeerRule, Peers
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed(PeerRule):
+    """A rule whose limit is a person's, whatever the nodes' own spread.
+
+    Attributes:
+        most: how far from the median a value may lie, in the column's unit.
+        percent_of: whether that is percent of the median.
+    """
+
+    most: float = 0.0
+    percent_of: bool = False
+
+    def allowed(self, peers: Peers) -> float:
+        """See `PeerRule.allowed`."""
+        return self.most / 100.0 * abs(peers.median) if self.percent_of else self.most
+
+
+@dataclass(frozen=True, slots=True)
+class CheckLimits:
+    """What a person allows; None for what is not checked.
+
+    Attributes:
+        slower: percent below the median clock of the model, and below the node's own baseline.
+        hotter: degrees above the median of the model.
+        watts: percent above or below the median of the model.
+        throttled: percent of time in which heat may hold a node back.
+        stale: minutes without samples.
+    """
+
+    slower: float | None = None
+    hotter: float | None = None
+    watts: float | None = None
+    throttled: float | None = None
+    stale: float | None = None
+
+    @property
+    def given(self) -> bool:
+        """Whether anything is checked."""
+        return any(one is not None for one in (self.slower, self.hotter, self.watts, self.throttled, self.stale))
+
+    def rules(self) -> Sequence[PeerRule]:
+        """How nodes are compared: as on screen where nothing was given."""
+        if not self.given:
+            return tuple(rule for rule in PEER_RULES if rule.column != BUSY)
+        by_column = {rule.column: rule for rule in PEER_RULES}
+        wanted = (("Bzy_MHz", self.slower, True), ("CoreTmp", self.hotter, False), ("PkgWatt", self.watts, True))
+        return tuple(_fixed(by_column[name], most, percent) for name, most, percent in wanted if most is not None)
+
+    def limits(self) -> NodeLimits:
+        """What holds for each node by itself."""
+        if not self.given:
+            return NodeLimits()
+        never = float("inf")
+        return NodeLimits(
+            throttled=never if self.throttled is None else self.throttled,
+            below_baseline=never if self.slower is None else self.slower,
+            stale=never if self.stale is None else self.stale * 60.0)
+
+
+def _fixed(rule: PeerRule, most: float, percent: bool) -> Fixed:
+    return Fixed(rule.column, rule.floor, rule.share, rule.low, rule.high, 1.0, rule.working, most, percent)
+
+
+def failing(nodes: Iterable[FleetNode], limits: CheckLimits) -> list[FleetNode]:
+    """The nodes that a check finds, of those that were judged by its rules."""
+    return [node for node in nodes if any(_counts(node, finding, limits) for finding in node.findings)]
+
+
+def _counts(node: FleetNode, finding: Oddity, limits: CheckLimits) -> bool:
+    """Whether a finding fails a check: of a node that vanished, where its age is checked and is too high."""
+    if not node.gone or not limits.given:
+        return True
+    if finding.column != "Age" or limits.stale is None:
+        return False
+    return node.age is None or node.age >= limits.stale * 60.0
+
+
+def unsure(nodes: Iterable[FleetNode], limits: CheckLimits) -> str:
+    """Why a check without findings has no sure answer; "" where it has."""
+    able = [node for node in nodes if not node.gone]
+    if not able:
+        return "no node has current values"
+    compared = [node for node in able if node.peers.startswith("compared")]
+    needs_peers = not limits.given or any(one is not None for one in (limits.slower, limits.hotter, limits.watts))
+    if needs_peers and not compared:
+        return f"none of {len(able)} nodes could be compared: {able[0].peers}"
+    return ""

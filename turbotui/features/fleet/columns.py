@@ -1,0 +1,151 @@
+"""The columns of nodes: each is an expression of PromQL over bare counters, so that no recording rules are needed.
+
+Names of metrics are those of `turbotui export --listen`. In an expression, {by} stands for the labels that name a node,
+{w} for the window of rates, {s} for the selector of a person.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from turbotui.features.fleet.model import FleetNode
+from turbotui.quantities.columns import PERCENT, Column, Scale, Thresholds, Value
+
+FleetColumn: TypeAlias = Column[FleetNode]
+
+_PROMQL: Final = "https://prometheus.io/docs/prometheus/latest/querying/"
+AGE: Final = "Age"
+CPUS: Final = "CPUs"
+"""The column that has a value as long as the node is scraped: rates live on for their window."""
+LOOKBACK: Final = "1h"
+"""How long a node that vanished is still told of by the server."""
+
+
+def _rate(name: str) -> str:
+    return f"sum by ({{by}}) (rate(turbotui_{name}{{s}}[{{w}}]))"
+
+
+_OWN_CLOCK: Final = _rate("sampled_seconds_total")
+
+
+def _per_second(promql: str) -> str:
+    """A rate by the clock of the node's own collector, where it tells one.
+
+    PromQL's rate extrapolates to the ends of its window, so that a node that has just come would look slow. The
+    collector's clock is extrapolated just as much, and the quotient of both is what was counted in the time it took.
+    """
+    return f"({promql} / {_OWN_CLOCK} or {promql})"
+
+
+_BUSY, _WALL, _CLOCKS = (_rate(f"machine_{name}_cycles_total") for name in ("mperf", "tsc", "aperf"))
+_JOULES, _DONE = _rate("machine_package_energy_joules_total"), _rate("machine_instructions_total")
+_CYCLES, _WORKED = _rate("machine_core_cycles_total"), _rate("machine_busy_seconds_total")
+_POWER: Final = "max by ({by}) (rate(turbotui_package_power_throttled_seconds_total{s}[{w}]))"
+_HEAT: Final = "max by ({by}) (rate(turbotui_package_heat_throttled_seconds_total{s}[{w}]))"
+_CPUS: Final = "max by ({by}) (turbotui_machine_cpus{s})"
+INFO: Final = ("turbotui_machine_info{s} or on ({by}) last_over_time(turbotui_machine_info{s}[" + LOOKBACK + "])")
+"""One series a node, with all that is said of it in labels: of those that vanished too."""
+
+
+def _of(name: str) -> Callable[[FleetNode], Value]:
+    return lambda node: node.values.get(name)
+
+
+def _label(name: str) -> Callable[[FleetNode], Value]:
+    return lambda node: node.labels.get(name) or None
+
+
+def _measured(title: str, unit: str, promql: str, help_text: str, *, decimals: int = 1, width: int = 6,
+              priority: int = 3, shown: bool = True, thresholds: Thresholds | None = None,
+              scale: Scale | None = None) -> FleetColumn:
+    return Column(title, unit, decimals, (title,), _of(title), formula=promql, help=help_text, document=_PROMQL,
+                  width=width, priority=priority, default=shown, thresholds=thresholds, scale=scale)
+
+
+NODE: Final[FleetColumn] = Column(
+    "Node", "", -1, (), lambda node: node.name, width=18, priority=0, identity=True,
+    help="The node, by the labels of --node: the target that the server scrapes, unless told otherwise.")
+WHY: Final[FleetColumn] = Column(
+    "Why", "", -1, (), lambda node: node.why or None, width=48, priority=0,
+    help="What is odd about the node, in a sentence: against its own baseline, against the limits of heat, and "
+         "against the median of the nodes of its model.")
+MODEL: Final[FleetColumn] = Column(
+    "Model", "", -1, (), _label("model"), width=20, priority=6, help="The processor, as its name is.")
+
+MEASURED: Final[tuple[FleetColumn, ...]] = (
+    _measured("Busy%", "%", f"100 * {_BUSY} / {_WALL} or 100 * {_per_second(_WORKED)} / {_CPUS}",
+              "Share of time in which CPUs did not sleep; of /proc/stat where there is no MPERF.", width=5,
+              scale=PERCENT),
+    _measured("Bzy_MHz", "MHz",
+              f"({_CLOCKS} / {_BUSY} * {_per_second(_WALL)} / {_CPUS} or {_CYCLES} / {_WORKED}) / 1e6",
+              "The clock of CPUs while they did not sleep; on Arm while they worked.", decimals=0, priority=1),
+    _measured("Ratio%", "%",
+              "100 * max by ({by}) (avg_over_time(turbotui_machine_lowest_performance_ratio{s}[{w}])) / "
+              "min by ({by}) (turbotui_machine_baseline_performance_ratio{s})",
+              "The performance ratio (APERF to MPERF) of the slowest CPU that works, against the one of the baseline "
+              "that turbotui score keeps on the node: below 100 the node is slower than when its score was measured.",
+              priority=1, thresholds=Thresholds(95.0, 90.0, low=True)),
+    _measured("CoreTmp", "°C", 'max by ({by}) (turbotui_machine_temperature_celsius{stat="max",s})',
+              "The hottest core.", decimals=0, width=5, priority=1, scale=Scale((100.0,), (20.0,))),
+    _measured("Throttled%", "%",
+              f"clamp_max(100 * {_per_second(_HEAT)}, 100)",
+              "Share of time in which heat held a package's clock back: the worst package.", width=5, priority=1,
+              thresholds=Thresholds(1.0, 10.0), scale=PERCENT),
+    _measured("PwrLimit%", "%", f"clamp_max(100 * {_per_second(_POWER)}, 100)",
+              "Share of time in which a limit of power held a package's clock back: the worst package. Under load that "
+              "is what limits are for.", width=5, shown=False, scale=PERCENT),
+    _measured("PkgWatt", "W", _per_second(_JOULES), "Power of all packages.", decimals=1, priority=2),
+    _measured("nJ/instr", "nJ", f"1e9 * {_JOULES} / {_DONE}",
+              "Energy of the packages for an instruction: what the work costs here.", decimals=2, priority=4),
+    _measured("IPC", "", f"{_DONE} / {_CLOCKS}", "Instructions for a cycle.", decimals=2, width=4, priority=5),
+    _measured(CPUS, "", _CPUS, "CPUs that are online.", decimals=0, width=5, priority=6, shown=False),
+    _measured(AGE, "s", "time() - max by ({by}) (last_over_time(turbotui_snapshot_timestamp_seconds{s}["
+              + LOOKBACK + "]))", "Seconds since the node's collector read its counters.", decimals=0, width=5,
+              priority=4, thresholds=Thresholds(120.0, 300.0)),
+)
+"""What a server is asked for."""
+
+COLUMNS: Final[tuple[FleetColumn, ...]] = (
+    NODE,
+    Column("Odd", "", 1, (), lambda node: node.odd, width=4, priority=0, thresholds=Thresholds(1.0, 5.0),
+           help="How odd the node is: 0 like the others, 1 worth a look, 10 as odd as one cause makes it."),
+    WHY,
+    *MEASURED,
+    MODEL,
+    Column("Job", "", -1, (), _label("job"), width=10, priority=7,
+           help="The job of the server's configuration that scrapes the node."),
+    Column("Container", "", -1, (), lambda node: node.labels.get("container") or node.labels.get("pod"), width=12,
+           priority=8, default=False, help="The label container, or pod, where the node's series have one."),
+)
+"""In print order."""
+
+
+def query_of(column: FleetColumn, by: str, window: str, select: str = "") -> str:
+    """The PromQL of a column for all nodes.
+
+    Args:
+        column: of `MEASURED`.
+        by: the labels that name a node, "instance" or "cluster,instance".
+        window: of rates, "2m".
+        select: matchers that a person adds, 'rack="r7"'; "" for all nodes.
+    """
+    return filled(column.formula, by, window, select)
+
+
+def filled(expression: str, by: str, window: str, select: str) -> str:
+    """An expression with labels, window and matchers in it."""
+    text = expression.replace("{by}", by).replace("{w}", window)
+    text = text.replace(",s}", f",{select}}}" if select else "}")
+    return text.replace("{s}", f"{{{select}}}" if select else "")
+
+
+def combined(queries: dict[str, str]) -> str:
+    """Many expressions as one query: a label named c says of each value which expression gave it.
+
+    Every expression gives series with other labels than the others', so that `or` keeps all of them.
+
+    Args:
+        queries: PromQL by the value of that label.
+    """
+    return " or ".join(f'label_replace({query}, "c", "{name}", "", "")' for name, query in queries.items())

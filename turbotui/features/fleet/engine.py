@@ -1,0 +1,203 @@
+"""Reads a fleet: a few queries give every node's values; what is odd about them is judged here."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.features.fleet.columns import AGE, CPUS, INFO, MEASURED, FleetColumn, combined, filled, query_of
+from turbotui.features.fleet.model import FleetCost, FleetNode, FleetReading
+from turbotui.features.fleet.outliers import PEER_RULES, USUAL, NodeLimits, PeerRule, judged
+from turbotui.features.fleet.server import SeriesAnswer, Server, ServerError
+from turbotui.untrusted import original
+
+_LABELS_SECONDS: Final = 60.0
+"""Labels are asked for so often, and whenever a node is there that has none: they are a third of all bytes."""
+_FORGET_SECONDS: Final = 86_400.0
+"""After so long a node that vanished is told of no more."""
+_OWN: Final = ("__name__", "c")
+
+
+@dataclass(frozen=True, slots=True)
+class FleetQuestion:
+    """What is asked of a server.
+
+    Attributes:
+        by: the labels that name a node.
+        window: of rates, as PromQL has it: at least two scrapes.
+        seconds: the same in seconds.
+        select: matchers that nodes have to pass, 'rack="r7",env="prod"'; "" for all.
+        alike: labels; nodes with the same values are compared with each other.
+        rules: of the comparison.
+        limits: of each node by itself.
+    """
+
+    by: tuple[str, ...] = ("instance",)
+    window: str = "2m"
+    seconds: float = 120.0
+    select: str = ""
+    alike: tuple[str, ...] = ("model",)
+    rules: Sequence[PeerRule] = PEER_RULES
+    limits: NodeLimits = USUAL
+
+    @property
+    def labels(self) -> str:
+        """The labels that name a node, as PromQL lists them."""
+        return ",".join(self.by)
+
+    def query(self, column: FleetColumn) -> str:
+        """The PromQL of a column for all nodes."""
+        return query_of(column, self.labels, self.window, self.select)
+
+
+class FleetReader:
+    """Reads a fleet again and again, and remembers nodes that vanish.
+
+    Args:
+        server: that is asked.
+        question: what is asked.
+        clock: seconds of a clock that never goes back, for tests.
+    """
+
+    def __init__(self, server: Server, question: FleetQuestion, clock: Callable[[], float] = time.monotonic) -> None:
+        self.server, self.question = server, question
+        self._clock = clock
+        self._labels: dict[str, Mapping[str, str]] = {}
+        self._labels_at: float | None = None
+        self._seen: dict[str, tuple[float, FleetNode]] = {}
+        self._doubled: tuple[str, ...] = ()
+        self._keys: dict[str, tuple[str, ...]] = {}
+
+    def read(self) -> FleetReading:
+        """Ask once.
+
+        Returns:
+            The nodes, the oddest first; those that the server has no samples of any more keep their last values.
+
+        Raises:
+            ServerError: the server did not answer, or knows of no node.
+        """
+        begun = self._clock()
+        question = self.question
+        queries = {column.id: question.query(column) for column in MEASURED}
+        rounded = {column.id: f"round({queries[column.id]}, {10.0 ** -(column.decimals + 1):g})"
+                   for column in MEASURED}
+        answers = [self.server.instant(combined(rounded))]
+        values = self._values(answers[0])
+        is_old = self._labels_at is None or begun - self._labels_at >= _LABELS_SECONDS
+        if is_old or not values.keys() <= self._labels.keys():
+            answers.append(self._read_labels(begun))
+        nodes = self._nodes(values)
+        if not nodes:
+            raise ServerError(f"{self.server.name} answers, and knows of no node: does it scrape turbotui export "
+                              f"--listen{f' with {question.select}' if question.select else ''}?")
+        cost = FleetCost(len(answers), sum(one.sent for one in answers), sum(one.unpacked for one in answers),
+                         self._clock() - begun)
+        notes = tuple(dict.fromkeys((*(note for one in answers for note in one.notes), *self._notes(values))))
+        found = judged(nodes, self._alike, question.rules, question.limits)
+        return FleetReading(self.server.name, found, time.time_ns(), question.seconds, notes, cost, queries)
+
+    def past(self, column: FleetColumn, nodes: Iterable[str], start: float, end: float, points: int) -> Mapping[
+            str, Sequence[tuple[float, float]]]:
+        """The values of a column over a time, by node: pairs of seconds since 1970 and value.
+
+        Args:
+            column: of `MEASURED`.
+            nodes: names of those that are wanted.
+            start: seconds since 1970.
+            end: likewise.
+            points: how many at most, each.
+
+        Raises:
+            ServerError: the server did not answer.
+        """
+        question = self.question
+        keys = [self._keys[name] for name in nodes if name in self._keys]
+        matchers = (f"{label}=~{_one_of(key[at] for key in keys)}" for at, label in enumerate(question.by))
+        select = ",".join((*matchers, *filter(None, (question.select,))))
+        query = query_of(column, question.labels, question.window, select)
+        answer = self.server.over(query, start, end, (end - start) / max(1, points))
+        return {self._name(one.labels): one.values for one in answer.result}
+
+    def _values(self, answer: SeriesAnswer) -> dict[str, dict[str, float]]:
+        """By node and column."""
+        found: dict[str, dict[str, float]] = {}
+        for one in answer.result:
+            for _at, number in one.values:
+                found.setdefault(self._name(one.labels), {})[one.labels.get("c", "")] = number
+        return found
+
+    def _name(self, labels: Mapping[str, str]) -> str:
+        key = tuple(labels.get(label, "") for label in self.question.by)
+        name = " ".join(filter(None, key)) or "?"
+        self._keys[name] = key
+        return name
+
+    def _read_labels(self, begun: float) -> SeriesAnswer:
+        question = self.question
+        answer = self.server.instant(filled(INFO, question.labels, question.window, question.select))
+        found: dict[str, Mapping[str, str]] = {}
+        doubled: list[str] = []
+        for one in answer.result:
+            name = self._name(one.labels)
+            if name in found:
+                doubled.append(name)
+            else:
+                found[name] = {key: value for key, value in one.labels.items() if key not in _OWN}
+        self._labels, self._labels_at, self._doubled = found, begun, tuple(doubled)
+        return answer
+
+    def _nodes(self, values: Mapping[str, Mapping[str, float]]) -> list[FleetNode]:
+        """All nodes: those with values, and those that had some."""
+        now, found = self._clock(), list[FleetNode]()
+        for name in sorted({*values, *self._labels}):
+            mine = values.get(name, {})
+            age, labels = mine.get(AGE), self._labels.get(name, {})
+            if any(key != AGE for key in mine) and (CPUS in mine or not self._is_known(name)):
+                node = FleetNode(name, labels, mine, age)
+                self._seen[name] = now, node
+            else:
+                node = self._vanished(name, labels, age, now)
+            found.append(node)
+        for name, (at, node) in list(self._seen.items()):
+            if name not in values and name not in self._labels:
+                if now - at > _FORGET_SECONDS:
+                    del self._seen[name]
+                else:
+                    found.append(self._vanished(name, node.labels, None, now))
+        return found
+
+    def _is_known(self, name: str) -> bool:
+        """Whether the node was there with all that says that it lives."""
+        return name in self._seen and CPUS in self._seen[name][1].values
+
+    def _vanished(self, name: str, labels: Mapping[str, str], age: float | None, now: float) -> FleetNode:
+        """A node without current values: the last ones that were seen, and how old they are."""
+        if name not in self._seen:
+            return FleetNode(name, labels, {} if age is None else {AGE: age}, age, gone=True)
+        at, node = self._seen[name]
+        age = now - at + (node.age or 0.0) if age is None else age
+        return replace(node, labels=labels or node.labels, values={**node.values, AGE: age}, age=age, gone=True)
+
+    def _alike(self, node: FleetNode) -> str:
+        return " ".join(filter(None, (node.labels.get(label, "") for label in self.question.alike)))
+
+    def _notes(self, values: Mapping[str, Mapping[str, float]]) -> Iterable[str]:
+        if self._doubled:
+            yield (f"{len(self._doubled)} nodes have two series of one name, as {self._doubled[0]}: their values are "
+                   f"added up; --node {','.join(self.question.by)},LABEL tells them apart")
+        living = [mine for mine in values.values() if CPUS in mine]
+        if living and not any("Busy%" in mine for mine in living):
+            yield (f"no node has a rate over {self.question.window}: where nodes are scraped more seldom than twice in "
+                   "that time, --window 10m")
+
+
+def _one_of(values: Iterable[str]) -> str:
+    """A regular expression (RE2, anchored by PromQL) that these values of a label match, as a text of PromQL."""
+    special = frozenset("\\.+*?()|[]{}^$")
+    found = "|".join("".join(f"\\{one}" if one in special else one for one in original(value)) for value in values)
+    escaped = found.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'

@@ -1,0 +1,80 @@
+"""Nodes by a label: how many are odd, and what they do together."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, TypeAlias
+
+from turbotui.dataclass import dataclass
+from turbotui.features.fleet.model import FleetNode
+from turbotui.quantities.columns import Column, Value
+from turbotui.quantities.tables import RowTable
+
+BY_LABEL: Final = "fleet_groups"
+"""The name of the table."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeGroup:
+    """Nodes that have the same value of a label.
+
+    Attributes:
+        name: the value; "" for nodes without the label.
+        nodes: the oddest first.
+    """
+
+    name: str
+    nodes: Sequence[FleetNode]
+
+    def numbers(self, column: str) -> list[float]:
+        """The values of those that live and have one."""
+        return [node.values[column] for node in self.nodes if not node.gone and column in node.values]
+
+
+GroupColumn: TypeAlias = Column[NodeGroup]
+
+
+def _over(column: str, reduce: Callable[[list[float]], float]) -> Callable[[NodeGroup], Value]:
+    def compute(group: NodeGroup) -> Value:
+        found = group.numbers(column)
+        return reduce(found) if found else None
+
+    return compute
+
+
+def _column(title: str, unit: str, compute: Callable[[NodeGroup], Value], help_text: str,
+            decimals: int = 0) -> GroupColumn:
+    return Column(title, unit, decimals, (), compute, help=help_text)
+
+
+GROUP_COLUMNS: Final[tuple[GroupColumn, ...]] = (
+    Column("Group", "", -1, (), lambda group: group.name or "(no such label)", width=20, priority=0, identity=True,
+           help="The value of the label."),
+    _column("Nodes", "", lambda group: len(group.nodes), "Nodes that have it."),
+    _column("OddNodes", "", lambda group: sum(bool(node.findings) for node in group.nodes),
+            "How many of them are odd."),
+    _column("Gone", "", lambda group: sum(node.gone for node in group.nodes), "How many have no samples any more."),
+    _column("Busy%", "%", _over("Busy%", statistics.fmean), "Mean of the nodes.", 1),
+    _column("Bzy_MHz", "MHz", _over("Bzy_MHz", statistics.median), "Median of the nodes."),
+    _column("CoreTmp", "°C", _over("CoreTmp", max), "The hottest node."),
+    _column("Throttled%", "%", _over("Throttled%", max), "The most throttled node.", 1),
+    _column("PkgWatt", "W", _over("PkgWatt", sum), "Power of all nodes together."),
+    Column("Oddest", "", -1, (), lambda group: next(
+        (f"{node.name}: {node.why}" for node in group.nodes if node.findings), None), width=40, priority=2,
+        help="The oddest node, and why."),
+)
+
+
+def by_label(nodes: Iterable[FleetNode], label: str) -> list[NodeGroup]:
+    """Nodes by the value of a label, the group with the oddest node first."""
+    found: dict[str, list[FleetNode]] = {}
+    for node in nodes:
+        found.setdefault(node.labels.get(label, ""), []).append(node)
+    groups = [NodeGroup(name, members) for name, members in found.items()]
+    return sorted(groups, key=lambda group: (-max(node.odd for node in group.nodes), group.name))
+
+
+def group_table(groups: Sequence[NodeGroup]) -> RowTable[NodeGroup]:
+    """The table of groups."""
+    return RowTable(BY_LABEL, "group", GROUP_COLUMNS, tuple(groups))

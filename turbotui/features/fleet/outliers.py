@@ -1,0 +1,227 @@
+"""Which nodes are odd, and why: against limits, their own baselines, and the median of the nodes of their model.
+
+How far from the median is far is said by the median of all distances from it (MAD; times 1.4826 it is the standard
+deviation of a normal distribution), which a few odd nodes cannot move, and by a floor, so that a fleet of equals is not
+split over nothing. A node is odd beyond 3.5 such deviations (Iglewicz and Hoaglin 1993, "How to Detect and Handle
+Outliers", section 3). Nodes are compared with those of like load, where there are three: an idle node clocks otherwise.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.features.fleet.model import FleetNode, Oddity
+
+FEWEST: Final = 3
+"""Nodes that have to be there before one of them can be unlike the others."""
+FAR: Final = 3.5
+"""Robust deviations from the median, beyond which a value is odd."""
+_NORMAL: Final = 1.4826
+_ODDEST: Final = 10.0
+_LOADS: Final[tuple[tuple[float, str], ...]] = ((10.0, "idle"), (70.0, "partly busy"), (101.0, "busy"))
+"""Upper ends of Busy% and the words of nodes of like load."""
+_WORKS: Final = 5.0
+"""Busy% from which a node's clock says something."""
+BUSY: Final = "Busy%"
+
+
+@dataclass(frozen=True, slots=True)
+class Peers:
+    """The nodes that a node is compared with.
+
+    Attributes:
+        median: of their values.
+        deviation: the robust one, not below the floor.
+        count: how many they are, the node itself among them.
+        words: which they are.
+    """
+
+    median: float
+    deviation: float
+    count: int
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class PeerRule:
+    """How values of a column are compared with those of other nodes.
+
+    Attributes:
+        column: its id.
+        floor: the least deviation, in the column's unit.
+        share: the least deviation, as a share of the median.
+        low: what is said of a node far below the median, "{by}" is by how much; "" where that is nothing to tell.
+        high: likewise above.
+        weight: of a finding, against those of other rules.
+        working: whether it says something of nodes that work only.
+    """
+
+    column: str
+    floor: float
+    share: float
+    low: str
+    high: str
+    weight: float = 1.0
+    working: bool = False
+
+    def allowed(self, peers: Peers) -> float:
+        """How far from the median a value may lie."""
+        return FAR * peers.deviation
+
+
+PEER_RULES: Final[tuple[PeerRule, ...]] = (
+    PeerRule("Bzy_MHz", 10.0, 0.01, "{by:,.0f} MHz slower than {who} ({value:,.0f}, median {median:,.0f})", "",
+             working=True),
+    PeerRule("CoreTmp", 2.0, 0.0, "", "{by:.0f} °C hotter than {who} ({value:.0f}, median {median:.0f})"),
+    PeerRule("PkgWatt", 2.0, 0.04, "{by:.0f} W less than {who} ({value:.0f}, median {median:.0f})",
+             "{by:.0f} W more than {who} ({value:.0f}, median {median:.0f})", 0.5),
+    PeerRule("nJ/instr", 0.01, 0.06, "", "{percent:.0f} % more energy an instruction than {who}", 0.5, working=True),
+    PeerRule(BUSY, 8.0, 0.0, "idler than {who} ({value:.0f} %, median {median:.0f} %)",
+             "busier than {who} ({value:.0f} %, median {median:.0f} %)", 0.3),
+)
+"""What nodes of one model have in common."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeLimits:
+    """NodeLimits that hold for every node by itself.
+
+    Attributes:
+        throttled: percent of time in which heat may hold a clock back.
+        below_baseline: percent by which a node may be slower than its own baseline.
+        stale: seconds after which a node without samples is told of.
+    """
+
+    throttled: float = 1.0
+    below_baseline: float = 5.0
+    stale: float = 300.0
+
+
+USUAL: Final = NodeLimits()
+
+
+def judged(nodes: Iterable[FleetNode], alike: Callable[[FleetNode], str], rules: Sequence[PeerRule] = PEER_RULES,
+           limits: NodeLimits = USUAL) -> list[FleetNode]:
+    """The nodes with what is odd about them, the oddest first; equals by their names.
+
+    Args:
+        nodes: all of them.
+        alike: the model of a node; nodes of one model are compared.
+        rules: of the comparison.
+        limits: of each node by itself.
+    """
+    models: dict[str, list[FleetNode]] = {}
+    for node in nodes:
+        models.setdefault(alike(node), []).append(node)
+    found = [replace(one, findings=_findings(one, peers, rules, limits), peers=_said(model, members, one))
+             for model, members in models.items() for peers in [_all_peers(members, model, rules)] for one in members]
+    return sorted(found, key=lambda node: (-node.odd, node.name))
+
+
+def _said(model: str, members: Sequence[FleetNode], node: FleetNode) -> str:
+    """What a node is compared with, or why it is not."""
+    living = sum(not one.gone for one in members)
+    if node.gone:
+        return "a node without samples is compared with none"
+    if not model:
+        return "the server has no model of this node (turbotui_machine_info): it is compared with none"
+    if living < FEWEST:
+        return (f"{living} node{'s' * (living > 1)} of this model ({model}): with fewer than {FEWEST} nobody can say "
+                "which is the odd one")
+    return f"compared with {living} nodes of its model ({model})"
+
+
+def _all_peers(members: Sequence[FleetNode], model: str, rules: Sequence[PeerRule]) -> Mapping[tuple[str, str], Peers]:
+    """What a model's values are, by column and load; by column and "" for all loads."""
+    found: dict[tuple[str, str], Peers] = {}
+    if not model:
+        return found
+    living = [node for node in members if not node.gone]
+    for rule in rules:
+        able = [node for node in living if rule.column in node.values and (not rule.working or _works(node))]
+        groups: dict[str, list[float]] = {}
+        for node in able:
+            for load in ("", _load(node)) if rule.column != BUSY else ("",):
+                groups.setdefault(load, []).append(node.values[rule.column])
+        for load, values in groups.items():
+            if len(values) >= FEWEST:
+                found[rule.column, load] = _peers(rule, values, load)
+    return found
+
+
+def _peers(rule: PeerRule, values: Sequence[float], load: str) -> Peers:
+    median = statistics.median(values)
+    spread = statistics.median([abs(value - median) for value in values]) * _NORMAL
+    words = f"{len(values)} {load} nodes of its model" if load else f"{len(values)} nodes of its model"
+    return Peers(median, max(spread, rule.floor, rule.share * abs(median)), len(values), words)
+
+
+def _load(node: FleetNode) -> str:
+    busy = node.values.get(BUSY, 0.0)
+    return next((words for upper, words in _LOADS if busy < upper), "")
+
+
+def _works(node: FleetNode) -> bool:
+    return node.values.get(BUSY, 100.0) >= _WORKS
+
+
+def _findings(node: FleetNode, peers: Mapping[tuple[str, str], Peers], rules: Sequence[PeerRule],
+              limits: NodeLimits) -> tuple[Oddity, ...]:
+    if node.gone:
+        return (_gone(node),)
+    found = [*_by_itself(node, limits)]
+    for rule in rules:
+        value = node.values.get(rule.column)
+        known = peers.get((rule.column, _load(node))) or peers.get((rule.column, ""))
+        if value is None or known is None or (rule.working and not _works(node)):
+            continue
+        finding = _against(rule, value, known)
+        if finding is not None:
+            found.append(finding)
+    return tuple(sorted(found, key=lambda one: -one.weight))
+
+
+def _gone(node: FleetNode) -> Oddity:
+    words = "no samples any more" if node.age is None else f"no samples for {duration(node.age)}"
+    return Oddity("Age", words, 4.0, "the server scraped it within the last hour, and has no current value")
+
+
+def _by_itself(node: FleetNode, limits: NodeLimits) -> Iterable[Oddity]:
+    """What is odd of a node whatever the others do."""
+    throttled = node.values.get("Throttled%")
+    if throttled is not None and throttled >= limits.throttled:
+        yield Oddity("Throttled%", f"held back by heat {throttled:.0f} % of the time",
+                      min(_ODDEST, throttled / limits.throttled), f"{limits.throttled:g} % and more is told")
+    ratio = node.values.get("Ratio%")
+    if ratio is not None and ratio <= 100.0 - limits.below_baseline and _works(node):
+        yield Oddity("Ratio%", f"{100.0 - ratio:.0f} % slower than its own baseline",
+                      min(_ODDEST, (100.0 - ratio) / limits.below_baseline),
+                      f"{limits.below_baseline:g} % and more is told")
+    if node.age is not None and node.age >= limits.stale:
+        yield Oddity("Age", f"its collector read nothing for {duration(node.age)}", 4.0,
+                      f"from {duration(limits.stale)} on is told")
+
+
+def _against(rule: PeerRule, value: float, peers: Peers) -> Oddity | None:
+    far = value - peers.median
+    words = rule.high if far > 0 else rule.low
+    allowed = rule.allowed(peers)
+    if not words or abs(far) <= allowed:
+        return None
+    percent = abs(far) / abs(peers.median) * 100.0 if peers.median else 0.0
+    said = words.format(by=abs(far), value=value, median=peers.median, percent=percent, who=f"the {peers.words}")
+    basis = (f"median of {peers.words}: {peers.median:,.2f}; the usual distance from it is {peers.deviation:,.2f}, "
+             f"beyond {allowed:,.2f} is told")
+    return Oddity(rule.column, said, min(_ODDEST, abs(far) / allowed) * rule.weight, basis)
+
+
+def duration(seconds: float) -> str:
+    """A time in words that are short: "42 s", "12 min", "3 h", "2 d"."""
+    for length, word in ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min")):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {word}"
+    return f"{max(0.0, seconds):.0f} s"

@@ -1,0 +1,327 @@
+"""Asks a server for series by the HTTP API of Prometheus, which VictoriaMetrics, Mimir and Thanos answer too.
+
+https://prometheus.io/docs/prometheus/latest/querying/api/ (stable, version 1). Whatever goes wrong is one sentence that
+names the server, what it said, and what to do.
+"""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+import math
+import socket
+import ssl
+import time
+import urllib.parse
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from turbotui import __version__
+from turbotui.dataclass import dataclass
+from turbotui.errors import TurbotuiError, UsageError
+from turbotui.machine.given_files import GivenFileError, read_given
+from turbotui.untrusted import in_cell, one_line, visible, visible_in
+
+LARGEST: Final = 64 << 20
+"""Bytes of an answer, unpacked, beyond which it is given up."""
+_PIECE: Final = 1 << 16
+_SAID: Final = 200
+"""Characters of a server's own words that are repeated."""
+
+
+class ServerError(TurbotuiError):
+    """The server did not answer, or not with what was asked for: one sentence."""
+
+    exit_status = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAccess:
+    """Where a server is, and what it wants to be told before it answers.
+
+    Attributes:
+        url: "https://prometheus:9090", with the path before /api/v1 where there is one ("/prometheus" of Mimir).
+        authorization: value of the header; "" for none.
+        tenant: of Mimir, value of X-Scope-OrgID; "" for none.
+        authority: file of certificates (PEM) to trust instead of the system's; "" for the system's.
+        timeout: seconds within which each answer has to be there.
+    """
+
+    url: str
+    authorization: str = ""
+    tenant: str = ""
+    authority: str = ""
+    timeout: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredSeries:
+    """A series of an answer.
+
+    Attributes:
+        labels: made visible.
+        values: seconds since 1970, and the value; what is no finite number is left out.
+    """
+
+    labels: Mapping[str, str]
+    values: Sequence[tuple[float, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesAnswer:
+    """What a server answered.
+
+    Attributes:
+        result: the series.
+        notes: what the server has against its own answer: warnings, partial results.
+        sent: bytes on the wire.
+        unpacked: bytes of JSON.
+    """
+
+    result: Sequence[AnsweredSeries]
+    notes: tuple[str, ...]
+    sent: int
+    unpacked: int
+
+
+def bearer(path: str) -> str:
+    """The header of a token that stands in a file.
+
+    Raises:
+        UsageError: it cannot be read.
+    """
+    return f"Bearer {_secret(path)}"
+
+
+def basic(user: str, path: str) -> str:
+    """The header of a user and a password that stands in a file (RFC 7617).
+
+    Raises:
+        UsageError: it cannot be read.
+    """
+    return f"Basic {base64.b64encode(f'{user}:{_secret(path)}'.encode()).decode('ascii')}"
+
+
+def _secret(path: str) -> str:
+    try:
+        text = read_given(path).text().strip()
+    except GivenFileError as error:
+        raise UsageError(f"{path}: {error.why}") from error
+    if not text or any(ord(one) < 0x21 or ord(one) > 0x7E for one in text):
+        raise UsageError(f"{path}: one line of printable ASCII without blanks is expected there")
+    return text
+
+
+class Server:
+    """A server that is asked, one query at a time; opens a connection for each.
+
+    Args:
+        access: where it is.
+
+    Raises:
+        UsageError: the URL is none, or the file of certificates cannot be used.
+    """
+
+    def __init__(self, access: ServerAccess) -> None:
+        try:
+            parts = urllib.parse.urlsplit(access.url)
+            self._port = parts.port
+        except ValueError as error:
+            raise UsageError(f'"{one_line(visible(access.url))}" is no URL: {error}') from error
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise UsageError(f'"{one_line(visible(access.url))}" is no URL of a server: http://HOST:9090 is one')
+        if parts.username is not None or parts.password is not None:
+            raise UsageError("the URL holds a password, which every process list would show: leave it out, and give "
+                             "--user and --password-file")
+        self._host, self._path = parts.hostname, parts.path.rstrip("/").removesuffix("/api/v1")
+        self._access = access
+        self._context = _context(access.authority) if parts.scheme == "https" else None
+        self._method = "POST"
+        self.name = f"{parts.scheme}://{parts.netloc}{self._path}"
+
+    def instant(self, query: str, at: float | None = None) -> SeriesAnswer:
+        """The value of every series of a query at a moment.
+
+        Args:
+            query: PromQL.
+            at: seconds since 1970; None for the server's now.
+
+        Raises:
+            ServerError: there is no answer.
+        """
+        return self._ask("query", {"query": query, **({} if at is None else {"time": f"{at:.0f}"})}, "vector")
+
+    def over(self, query: str, start: float, end: float, step: float) -> SeriesAnswer:
+        """The values of every series of a query over a time.
+
+        Args:
+            query: PromQL.
+            start: seconds since 1970.
+            end: likewise, included.
+            step: seconds between two values.
+
+        Raises:
+            ServerError: there is no answer.
+        """
+        words = {"query": query, "start": f"{start:.0f}", "end": f"{end:.0f}", "step": f"{max(1.0, step):.0f}"}
+        return self._ask("query_range", words, "matrix")
+
+    def _ask(self, what: str, words: Mapping[str, str], kind: str) -> SeriesAnswer:
+        status, data, sent = self._fetch(what, words)
+        if status in {404, 405, 501} and self._method == "POST":  # a proxy that lets nobody write
+            self._method = "GET"
+            status, data, sent = self._fetch(what, words)
+        return _answer(self.name, status, data, sent, kind)
+
+    def _fetch(self, what: str, words: Mapping[str, str]) -> tuple[int, bytes, int]:
+        """The status, the unpacked content, and its bytes on the wire."""
+        deadline = time.monotonic() + self._access.timeout
+        path, form = f"{self._path}/api/v1/{what}", urllib.parse.urlencode(words)
+        headers = {"Accept": "application/json", "Accept-Encoding": "gzip", "User-Agent": f"turbotui/{__version__}"}
+        if self._access.authorization:
+            headers["Authorization"] = self._access.authorization
+        if self._access.tenant:
+            headers["X-Scope-OrgID"] = self._access.tenant
+        connection = self._connection()
+        try:
+            if self._method == "GET":
+                connection.request("GET", f"{path}?{form}", headers=headers)
+            else:
+                headers["Content-Type"] = "application/x-www-form-urlencoded"
+                connection.request("POST", path, form, headers)
+            with connection.getresponse() as response:
+                data, sent = _content(response, deadline)
+        except (OSError, http.client.HTTPException, zlib.error) as error:
+            raise ServerError(f"{self.name} {_said(error, self._access.timeout)}") from error
+        finally:
+            connection.close()
+        if 300 <= response.status < 400:
+            where = one_line(visible(response.getheader("Location") or "elsewhere"))
+            raise ServerError(f"{self.name} sends on to {where[:_SAID]}: give the URL that answers itself")
+        return response.status, data, sent
+
+    def _connection(self) -> http.client.HTTPConnection:
+        if self._context is None:
+            return http.client.HTTPConnection(self._host, self._port, timeout=self._access.timeout)
+        return http.client.HTTPSConnection(self._host, self._port, timeout=self._access.timeout,
+                                           context=self._context)
+
+
+def _context(authority: str) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=authority or None)
+    except (OSError, ssl.SSLError) as error:
+        raise UsageError(f"--ca {authority}: {getattr(error, 'strerror', None) or error}") from error
+
+
+def _content(response: http.client.HTTPResponse, deadline: float) -> tuple[bytes, int]:
+    """What a server sent, unpacked, and its bytes on the wire.
+
+    Raises:
+        TimeoutError: it goes on for too long.
+        ServerError: it is too much.
+    """
+    packed = (response.getheader("Content-Encoding") or "").strip().lower() == "gzip"
+    unpack = zlib.decompressobj(wbits=31)  # zlib(3): a gzip stream
+    found, sent, size = list[bytes](), 0, 0
+    while piece := response.read1(_PIECE):
+        sent += len(piece)
+        text = unpack.decompress(piece, LARGEST - size + 1) if packed else piece
+        found.append(text)
+        size += len(text)
+        if size > LARGEST:
+            raise ServerError(f"the answer is larger than {LARGEST >> 20} MB: ask for fewer nodes (--select)")
+        if time.monotonic() > deadline:
+            raise TimeoutError
+    return b"".join(found), sent
+
+
+def _said(error: Exception, timeout: float) -> str:
+    """What a failure of the connection means, as the end of a sentence."""
+    if isinstance(error, TimeoutError):
+        return f"did not answer within {timeout:g} s: it is overloaded, or something on the way drops packets"
+    if isinstance(error, ConnectionRefusedError):
+        return "refuses the connection: no server listens there"
+    if isinstance(error, socket.gaierror):
+        return "is not known by that name: nothing was connected"
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return (f"has a certificate that is not trusted ({one_line(visible(error.verify_message))}): "
+                "--ca FILE names the authority that signed it")
+    if isinstance(error, ssl.SSLError):
+        return f"speaks no TLS that is understood ({one_line(visible(error.reason or str(error)))}): http:// perhaps?"
+    if isinstance(error, ConnectionError | http.client.RemoteDisconnected | http.client.IncompleteRead):
+        return "broke the connection off while it answered"
+    if isinstance(error, http.client.HTTPException):
+        return f"speaks no HTTP that is understood ({type(error).__name__}): https:// perhaps?"
+    if isinstance(error, zlib.error):
+        return "sent a damaged answer (gzip)"
+    return f"cannot be reached: {one_line(visible(getattr(error, 'strerror', None) or str(error)))}"
+
+
+_STATUS: Final[Mapping[int, str]] = {
+    401: "wants to know who asks: --bearer-file FILE, or --user NAME with --password-file FILE",
+    403: "does not let this user ask",
+    404: "has no /api/v1/query: the URL lacks a path, as /prometheus or /select/0/prometheus",
+    429: "was asked too often",
+    502: "is a proxy whose server does not answer",
+    503: "is not ready, or overloaded",
+    504: "is a proxy whose server does not answer in time",
+}
+
+
+def _answer(name: str, status: int, data: bytes, sent: int, kind: str) -> SeriesAnswer:
+    """The answer in what a server sent.
+
+    Raises:
+        ServerError: there is none.
+    """
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        if status != http.client.OK:
+            raise ServerError(_refused(name, status, "")) from error
+        raise ServerError(f"{name} answered something that is no JSON: is it a server of Prometheus' API?") from error
+    if not isinstance(found, dict):
+        raise ServerError(f"{name} answered JSON of another kind: is it a server of Prometheus' API?")
+    found = visible_in({key: value for key, value in found.items() if key != "data"}) | {"data": found.get("data")}
+    if status != http.client.OK or found.get("status") != "success":
+        said = one_line(str(found.get("error") or found.get("message") or ""))[:_SAID]
+        raise ServerError(_refused(name, status, said))
+    inner = found["data"]
+    if not isinstance(inner, dict) or inner.get("resultType") != kind or not isinstance(inner.get("result"), list):
+        raise ServerError(f"{name} answered no {kind} of values: is it a server of Prometheus' API?")
+    notes = tuple(one_line(str(text))[:_SAID] for name_ in ("warnings",) for text in found.get(name_) or ())
+    if found.get("isPartial") is True:  # VictoriaMetrics, docs/cluster-victoriametrics "isPartial"
+        notes = (*notes, "the answer is partial: some of the server's storage did not answer")
+    return SeriesAnswer(tuple(_series(inner["result"])), notes, sent, len(data))
+
+
+def _series(result: Iterable[Any]) -> Iterator[AnsweredSeries]:
+    """The series of an answer; what is none is left out."""
+    for one in result:
+        metric = one.get("metric") if isinstance(one, dict) else None
+        if isinstance(metric, dict):
+            labels = {in_cell(visible(str(key))): in_cell(visible(str(value))) for key, value in metric.items()}
+            pairs = one["values"] if isinstance(one.get("values"), list) else [one.get("value")]
+            yield AnsweredSeries(labels, tuple(filter(None, map(_point, pairs))))
+
+
+def _point(pair: object) -> tuple[float, float] | None:
+    """A time and a number, which the API writes as a text; None where it is no number, or not finite."""
+    if not isinstance(pair, list) or len(pair) != 2:
+        return None
+    try:
+        found = float(pair[0]), float(pair[1])
+    except (TypeError, ValueError):
+        return None
+    return found if all(map(math.isfinite, found)) else None
+
+
+def _refused(name: str, status: int, said: str) -> str:
+    meaning = _STATUS.get(status, "" if said else "did not do what was asked")
+    words = " ".join(filter(None, (meaning, f"({said})" if said and meaning else said and f"says: {said}")))
+    return f"{name} {words} (HTTP {status})" if status != http.client.OK else f"{name} {words}"
+
+

@@ -1,0 +1,263 @@
+"""`turbotui fleet`: which of many nodes is slow, hot or unlike the others, by a server of Prometheus' API."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from turbotui.commands.formats import add_format_arguments, make_writer, print_lines, text_lines
+from turbotui.commands.screens import add_screen_arguments
+from turbotui.commands.watching import parse_interval
+from turbotui.errors import UsageError
+from turbotui.features.fleet.asking import access_of, add_server_arguments, positive, question_of
+from turbotui.features.fleet.check import CheckLimits, failing, unsure
+from turbotui.features.fleet.columns import COLUMNS, NODE, FleetColumn
+from turbotui.features.fleet.engine import FleetReader
+from turbotui.features.fleet.grouping import BY_LABEL, by_label, group_table
+from turbotui.features.fleet.model import FleetNode, FleetReading
+from turbotui.features.fleet.outliers import USUAL
+from turbotui.features.fleet.server import Server, ServerError
+from turbotui.features.fleet.tables import FLEET, fleet_table
+from turbotui.machine.host import HostKind
+from turbotui.quantities.columns import Value
+from turbotui.quantities.filters import FilterError, parse_filter
+from turbotui.quantities.tables import RowTable
+from turbotui.tables.envelope import Envelope
+from turbotui.tables.formats import TEXT
+
+FOUND: Final = 7
+"""Exit status of a check that found a node."""
+UNSURE: Final = 6
+"""Exit status of a check that has no sure answer."""
+_INTERVAL: Final = "15"
+_CHECK: Final = "check"
+_CHECKS: Final = (
+    ("--slower", "PERCENT", "a clock below the median of the model, or a node below its own baseline, by more"),
+    ("--hotter", "DEGREES", "a hottest core above the median of the model by more"),
+    ("--watts", "PERCENT", "power unlike the median of the model by more"),
+    ("--throttled", "PERCENT", "held back by heat for more of the time"),
+    ("--stale", "MINUTES", "without samples for longer"),
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.epilog = (
+        f"Exit status of check: 0 no node was found, {FOUND} some were, {UNSURE} no sure answer (too few nodes to "
+        "compare, or only a part of them answered), 3 the server did not answer. docs/fleet.md goes from a bare "
+        "machine to the slow node.")
+    parser.add_argument("action", nargs="?", choices=(_CHECK,), metavar=_CHECK,
+                        help="look once, print what is found, and say it by the exit status too")
+    add_server_arguments(parser)
+    parser.add_argument("-i", "--interval", metavar="SECONDS", default=_INTERVAL,
+                        help=f"from reading to reading ({_INTERVAL})")
+    parser.add_argument("-n", "--intervals", metavar="N", type=int, help="print, and end after so many")
+    parser.add_argument("-s", "--show", metavar="NAMES", default="",
+                        help="these columns, comma separated (all: every column; csv, json and openmetrics have all)")
+    parser.add_argument("--filter", metavar="TEXT", default="",
+                        help='only nodes that pass: words, or comparisons such as "CoreTmp>80 or rack7"')
+    parser.add_argument("--sort", metavar="COLUMN", default="", help="the greatest first, instead of the oddest")
+    parser.add_argument("--top", metavar="N", type=int, help="the first N nodes only")
+    parser.add_argument("--group", metavar="LABEL", default="", help="a table of nodes by this label too")
+    checks = parser.add_argument_group("limits of check (without any: what the screen would tell)")
+    for option, unit, text in _CHECKS:
+        checks.add_argument(option, metavar=unit, help=text)
+    add_screen_arguments(parser)
+    add_format_arguments(parser, (FLEET, BY_LABEL))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print nodes until the readings are over, or SIGINT comes; or check them once.
+
+    Raises:
+        UsageError: options that cannot be meant.
+        ServerError: the server did not answer the first time.
+    """
+    if arguments.intervals is not None and arguments.intervals < 1:
+        raise UsageError(f"-n {arguments.intervals}: at least one")
+    if arguments.top is not None and arguments.top < 1:
+        raise UsageError(f"--top {arguments.top}: at least one node")
+    limits = _limits(arguments)
+    is_check = arguments.action == _CHECK
+    if limits.given and not is_check:
+        raise UsageError("limits are for turbotui fleet check: write check behind fleet")
+    _columns(arguments), _sorting(arguments), _filter(arguments)
+    seconds = parse_interval(arguments.interval)
+    question = question_of(arguments, limits.limits() if is_check else USUAL)
+    if is_check:
+        question = replace(question, rules=limits.rules())
+    reader = FleetReader(Server(access_of(arguments)), question)
+    if is_check:
+        return _check(arguments, reader, limits)
+    many = arguments.intervals or 1
+    _print(arguments, _readings(reader, seconds, many), many)
+    return 0
+
+
+def _limits(arguments: argparse.Namespace) -> CheckLimits:
+    given = {option: getattr(arguments, option.removeprefix("--")) for option, _unit, _text in _CHECKS}
+    return CheckLimits(**{option.removeprefix("--"): None if text is None else positive(text, option)
+                          for option, text in given.items()})
+
+
+def _readings(reader: FleetReader, seconds: float, many: int) -> Iterator[FleetReading]:
+    """Reading after reading; one that fails after the first is told, and the next is tried."""
+    yield reader.read()
+    waiting = threading.Event()
+    due = time.monotonic()
+    for _ in range(many - 1):
+        due += seconds
+        waiting.wait(max(0.0, due - time.monotonic()))
+        try:
+            yield reader.read()
+        except ServerError as error:
+            print(f"turbotui: {error}", file=sys.stderr)
+
+
+def _check(arguments: argparse.Namespace, reader: FleetReader, limits: CheckLimits) -> int:
+    """Look once; the exit status."""
+    reading = reader.read()
+    found = failing(reading.nodes, limits)
+    why = unsure(reading.nodes, limits) or next(iter(reading.notes), "")
+    status = FOUND if found else UNSURE if why else 0
+    word = {FOUND: "found", UNSURE: "unsure", 0: "fine"}[status]
+    envelope = replace(_envelope(reading), facts={
+        "check": word, "why": why or None, "nodes": len(reading.nodes), "found": len(found)})
+    table = _chosen(arguments, replace(fleet_table(reading, _columns(arguments)), rows=tuple(found)))
+    writer = make_writer(arguments)
+    if writer is not None:
+        writer.write(envelope, (table,))
+        writer.end()
+        return status
+    print_lines(f"{node.name}: {node.why}" for node in table.rows)
+    said = {FOUND: f"{len(found)} of {len(reading.nodes)} nodes", UNSURE: f"no sure answer: {why}",
+            0: f"fine: {len(reading.nodes)} nodes"}[status]
+    print_lines([f"# {reading.server}: {said}{_marked(envelope)}"])
+    return status
+
+
+def _print(arguments: argparse.Namespace, readings: Iterable[FleetReading], many: int) -> None:
+    writer = make_writer(arguments, many)
+    try:
+        for reading in readings:
+            envelope = _envelope(reading)
+            table = _chosen(arguments, fleet_table(reading, _columns(arguments)))
+            groups = group_table(by_label(reading.nodes, arguments.group)) if arguments.group else None
+            if writer is not None:
+                writer.write(envelope, (table, *([] if groups is None else [groups])))
+                continue
+            if arguments.table != BY_LABEL:
+                print_lines(_text(envelope, reading, table))
+            if groups is not None and arguments.table != FLEET:
+                room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+                print_lines((f"# by {arguments.group}", *text_lines(envelope, groups, room=room), ""))
+    except KeyboardInterrupt:
+        pass  # that is how a person ends it
+    finally:
+        if writer is not None:
+            writer.end()
+
+
+def _envelope(reading: FleetReading) -> Envelope:
+    simulated = any(node.simulated for node in reading.nodes)
+    cost = reading.cost
+    facts: dict[str, Value] = {"queries": cost.queries, "bytes": cost.sent, "unpacked_bytes": cost.unpacked,
+                               "nodes": len(reading.nodes), "odd": reading.odd}
+    return Envelope(reading.server, HostKind.SIMULATED if simulated else HostKind.REAL, reading.wall_ns,
+                    reading.window, facts=facts, notes=reading.notes)
+
+
+def _marked(envelope: Envelope) -> str:
+    return f" ({envelope.label})" if envelope.label else ""
+
+
+def _text(envelope: Envelope, reading: FleetReading, table: RowTable[FleetNode]) -> Iterator[str]:
+    """The nodes, without columns of which nothing is known."""
+    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    odd = f"{reading.odd} odd" if reading.odd else "none odd"
+    yield f"# {FLEET}, {envelope.time}, {reading.server}, {len(reading.nodes)} nodes, {odd}{_marked(envelope)}"
+    if table.rows:
+        known = tuple(column for column in table.columns
+                      if any(value is not None for value in table.values(column, table.rows)))
+        yield from text_lines(envelope, replace(table, columns=known), room=room)
+    else:
+        yield "# no node passes"
+    yield from (f"# {note}" for note in envelope.notes)
+    yield ""
+
+
+def _columns(arguments: argparse.Namespace) -> tuple[FleetColumn, ...]:
+    """The columns that a command line means.
+
+    Raises:
+        UsageError: there is no such column.
+    """
+    if arguments.show == "all" or (not arguments.show and arguments.format != TEXT):
+        return COLUMNS
+    if not arguments.show:
+        return tuple(column for column in COLUMNS if column.default)
+    return tuple(dict.fromkeys((NODE, *(_column(name) for name in arguments.show.split(",") if name.strip()))))
+
+
+def _column(name: str) -> FleetColumn:
+    found = _named(name.strip())
+    if found is None:
+        raise UsageError(f"there is no column {name.strip()!r} of nodes; there are "
+                         f"{', '.join(column.id for column in COLUMNS)}")
+    return found
+
+
+def _named(name: str) -> FleetColumn | None:
+    return next((column for column in COLUMNS if column.id.lower() == name.lower()), None)
+
+
+def _sorting(arguments: argparse.Namespace) -> FleetColumn | None:
+    return _column(arguments.sort) if arguments.sort else None
+
+
+def _filter(arguments: argparse.Namespace) -> Callable[[FleetNode], bool]:
+    """Whether a node passes the filter of a command line.
+
+    Raises:
+        UsageError: it is none.
+    """
+    if not arguments.filter:
+        return lambda _node: True
+    try:
+        chosen = parse_filter(arguments.filter, _named)
+    except FilterError as error:
+        raise UsageError(f"--filter: {error}") from error
+    return lambda node: chosen.passes(words_of(node), partial(_value, node))
+
+
+def words_of(node: FleetNode) -> str:
+    """What search and filter look into: the name and all labels."""
+    return " ".join((node.name, *node.labels.values())).lower()
+
+
+def _value(node: FleetNode, column: FleetColumn) -> Value:
+    return column.compute(node)
+
+
+def _chosen(arguments: argparse.Namespace, table: RowTable[FleetNode]) -> RowTable[FleetNode]:
+    """The rows that a command line means, in its order."""
+    passes, by = _filter(arguments), _sorting(arguments)
+    rows = [node for node in table.rows if passes(node)]
+    if by is not None:
+        rows.sort(key=lambda node: _falling(by.compute(node)))
+    return replace(table, rows=tuple(itertools.islice(rows, arguments.top)))
+
+
+def _falling(value: Value) -> tuple[bool, float, str]:
+    """The order of a column from the top down: what is unknown last."""
+    if isinstance(value, int | float):
+        return (False, -value, "")
+    return (value is None, 0.0, str(value))
