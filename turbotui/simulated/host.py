@@ -12,6 +12,7 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import CAP_SYS_ADMIN, CAP_SYS_RAWIO, HostError, HostKind, PerfAttr, Privileges
 from turbotui.machine.tasks.sets import TaskSampling
+from turbotui.simulated.cgroup_counts import cgroup_of
 from turbotui.simulated.clock import SimulatedClock
 from turbotui.simulated.filesystem import machine_tree
 from turbotui.simulated.model import Model
@@ -28,6 +29,7 @@ from turbotui.untrusted import decoded, visible
 
 _FULL: Final = (1 << 41) - 1
 """Every capability there is (linux/capability.h: 0 to 40)."""
+_PID_CGROUP: Final = 4
 _CAP_DAC_OVERRIDE: Final = 1
 _CAP_DAC_READ_SEARCH: Final = 2
 
@@ -38,6 +40,13 @@ class OpenFile:
 
     path: str
     file: File
+
+
+@dataclass(slots=True)
+class OpenFolder:
+    """A descriptor on a directory, which is good for naming a control group."""
+
+    path: str
 
 
 @dataclass(slots=True)
@@ -66,7 +75,7 @@ class SimulatedHost:
         self._threads = Threads(self._model)
         self._registers = register_map(shape)
         self._root, self._cpu_root = machine_tree(self._model, self._perf.pmus, self._rights.paranoid)
-        self._open: dict[int, OpenFile | OpenMsr | OpenEvent] = {}
+        self._open: dict[int, OpenFile | OpenFolder | OpenMsr | OpenEvent] = {}
         self._numbers = itertools.count(3)
         self._failures: dict[str | tuple[str, int, int], int] = {}
         self._start_ns = clock.now_ns()
@@ -164,6 +173,9 @@ class SimulatedHost:
             parts = path.split("/")
             if path.startswith("/dev/cpu/") and parts[-1] == "msr" and len(parts) == 5 and parts[3].isdigit():
                 return self.open_msr(int(parts[3]))
+            self._refuse(path, path)
+            if isinstance(find(self._root, path), Folder):
+                return self._take(OpenFolder(path))
             file = self._file(path)
             return self._take(OpenFile(path, file))
 
@@ -178,6 +190,8 @@ class SimulatedHost:
             opened = self._open.get(descriptor)
             if isinstance(opened, OpenMsr):
                 return self._read_register(opened.cpu, size, offset)
+            if isinstance(opened, OpenFolder):
+                raise HostError(errno.EISDIR, opened.path)
             if not isinstance(opened, OpenFile):
                 raise HostError(errno.EBADF, f"descriptor {descriptor}")
             if self._failures:
@@ -240,8 +254,20 @@ class SimulatedHost:
                 leader = opened
             self._room("perf_event_open")
             rights = self._rights.privileges
-            event = self._perf.open(attr, pid, cpu, leader=leader, rights=rights, now=self._model.now())
+            cgroup = self._target_group(attr, pid, cpu, what)
+            event = self._perf.open(attr, pid, cpu, leader=leader, rights=rights, now=self._model.now(), cgroup=cgroup)
             return self._take(event)
+
+    def _target_group(self, attr: PerfAttr, pid: int, cpu: int, what: str) -> str:
+        """The control group that a counter is for; "" where it is for none."""
+        if not attr.target_flags & _PID_CGROUP:
+            return ""
+        if pid == -1 or cpu == -1:
+            raise HostError(errno.EINVAL, what)
+        opened = self._open.get(pid)
+        if not isinstance(opened, OpenFolder):
+            raise HostError(errno.EBADF, f"descriptor {pid} is no directory of a control group")
+        return cgroup_of(opened.path)
 
     def read_counter(self, descriptor: int, size: int) -> bytes:
         """read(2) on a perf descriptor.
@@ -263,7 +289,7 @@ class SimulatedHost:
         if len(self._open) + 3 >= self._rights.privileges.descriptors[0]:
             raise HostError(errno.EMFILE, what)
 
-    def _take(self, what: OpenFile | OpenMsr | OpenEvent) -> int:
+    def _take(self, what: OpenFile | OpenFolder | OpenMsr | OpenEvent) -> int:
         self._room("open")
         number = next(self._numbers)
         self._open[number] = what

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from turbotui.machine.host import HostError, PerfAttr, Privileges
 from turbotui.simulated.basis import Form
+from turbotui.simulated.cgroup_counts import is_beside, part_of, time_of
 from turbotui.simulated.model import Model
 from turbotui.simulated.perf_rules import (
     CORE_TYPES,
@@ -17,7 +18,7 @@ from turbotui.simulated.perf_rules import (
     refused_by_pmu,
     refused_cpu,
 )
-from turbotui.simulated.pmu import Context, SimulatedCounter, SimulatedPmu
+from turbotui.simulated.pmu import Context, SimulatedCounter, SimulatedPmu, Value
 from turbotui.simulated.pmus_core import RAW
 from turbotui.simulated.shapes import Isa
 
@@ -43,14 +44,24 @@ class OpenEvent:
 
 
 class OpenGroup:
-    """Counters that are scheduled together; `share` is the part of the time they run."""
+    """Counters that are scheduled together; `share` is the part of the time they run.
 
-    __slots__ = ("cpu", "dead", "enabled", "members", "running", "share", "since", "stopped")
+    Args:
+        cpu: where they count.
+        now: machine time.
+        stopped: whether they wait to be enabled.
+        cgroup: the control group that they count for; "" for the whole CPU.
+        clock: seconds for which that group was on the CPU, by machine time.
+    """
 
-    def __init__(self, cpu: int, now: float, stopped: bool) -> None:
+    __slots__ = ("cgroup", "clock", "cpu", "dead", "enabled", "members", "running", "share", "since", "stopped")
+
+    def __init__(self, cpu: int, now: float, stopped: bool, cgroup: str, clock: Value) -> None:
         self.cpu = cpu
+        self.cgroup = cgroup
+        self.clock = clock
         self.members: list[OpenEvent] = []
-        self.since = now
+        self.since = clock(now)
         self.enabled = 0.0
         self.running = 0.0
         self.share = 1.0
@@ -64,8 +75,8 @@ class OpenGroup:
 
     def accumulate(self, now: float) -> None:
         """Add what was counted at the present share, before the share changes."""
-        passed = now - self.since
-        self.since = now
+        at = self.clock(now)
+        passed, self.since = at - self.since, at
         counting = not (self.stopped or self.dead)
         self.enabled += passed if counting else 0.0
         self.running += passed * self.share if counting else 0.0
@@ -78,7 +89,7 @@ class OpenGroup:
 
     def read(self, event: OpenEvent, now: float) -> tuple[int, int, list[OpenEvent], list[int]]:
         """(enabled ns, running ns, events, values) for a read of `event`'s descriptor."""
-        passed = 0.0 if self.stopped or self.dead else now - self.since
+        passed = 0.0 if self.stopped or self.dead else self.clock(now) - self.since
         events = self.members if event.attr.read_format & _GROUP else [event]
         values = []
         for member in events:
@@ -111,15 +122,18 @@ class PerfEvents:
         self._next_identity = 1
 
     def open(
-        self, attr: PerfAttr, pid: int, cpu: int, *, leader: OpenEvent | None, rights: Privileges, now: float
+        self, attr: PerfAttr, pid: int, cpu: int, *, leader: OpenEvent | None, rights: Privileges, now: float,
+        cgroup: str = "",
     ) -> OpenEvent:
-        """Open one counter.
+        """Open one counter; for a control group where one is named, whatever `pid` is.
 
         Raises:
             HostError: as perf_event_open(2); docs/specs/perf.md 7.
         """
         what = f"perf_event_open(type={attr.type}, config={attr.config:#x}, cpu={cpu})"
         _refuse(refused_bits(attr, rights), what)
+        if cgroup:
+            pid = -1
         if pid > 0:
             raise HostError(errno.ESRCH, what)  # the simulated machine has no tasks of ours
         if (pid == -1 and cpu == -1) or cpu >= len(self._model.online):
@@ -134,15 +148,20 @@ class PerfEvents:
         _refuse(refused_by_pmu(pmu, attr, x86=self._model.shape.isa is not Isa.ARM), what)
         members = [] if leader is None else leader.group.members
         _refuse(refused_below(pmu, attr, [(member.pmu, member.attr) for member in members]), what)
+        if cgroup and pmu.context is Context.UNCORE:
+            raise HostError(errno.EINVAL, what)  # perf_event_alloc: its context has no tasks, and so no groups
         found = pmu.resolve(attr, cpu)
         if isinstance(found, int):
             raise HostError(found, what)
         _refuse(refused_cpu(rights), what)
         if not self._model.online[cpu]:
             raise HostError(errno.ENODEV, what)
-        event = OpenEvent(attr, pmu, found, self._next_identity, now)
+        counter = part_of(found, cgroup, self._model, cpu) if cgroup else found
+        event = OpenEvent(attr, pmu, counter, self._next_identity, now)
         if leader is None:
-            group = OpenGroup(cpu, now, stopped=bool(attr.flags & _DISABLED))
+            group = OpenGroup(cpu, now, bool(attr.flags & _DISABLED), cgroup, time_of(cgroup, self._model, cpu))
+        elif leader.group.cgroup != cgroup:
+            raise HostError(errno.EINVAL, what)  # perf_cgroup_connect: all of a group count for the same one
         else:
             group = leader.group
             self._check_group(group, leader, event, cpu, what)
@@ -230,9 +249,10 @@ class PerfEvents:
     def _share_out(self, pmu: SimulatedPmu, together: list[OpenGroup], now: float) -> None:
         """The kernel rotates groups when they do not fit together: each then runs a part of the time."""
         alive = [group for group in together if not (group.stopped or group.dead)]
-        wanted = self._demand(event.counter for group in alive for event in group.members)
-        share = 1.0 if wanted <= pmu.counters else pmu.counters / wanted
         for group in alive:
+            wanted = self._demand(event.counter for other in alive if not is_beside(other.cgroup, group.cgroup)
+                                  for event in other.members)
+            share = 1.0 if wanted <= pmu.counters else pmu.counters / wanted
             # A group that uses only fixed counters never has to wait.
             own = self._demand(event.counter for event in group.members)
             mine = 1.0 if own == 0 else share

@@ -169,19 +169,22 @@ class EventSource:
             CpuGone: a CPU is offline.
             HostError: a counter does not open any more.
         """
-        if self._found is None or not self._found.holds(machine):
-            self.probe(machine)
-        parts: list[Part] = []
+        parts = self.parts(machine, cpu)
         counts: list[Count] = []
-        found = self._found if self._found is not None else _Found(machine.host, machine.topology)
-        for family in found.families:
-            placed = family.rows.get(cpu, ())
-            parts += [Part(one.cpu, group) for one in placed for group in found.groups[id(one.bundle)]]
-            if placed:
+        for family in () if self._found is None else self._found.families:
+            if family.rows.get(cpu, ()):
                 for event in family.events:
                     name = self.request.signal(event)
                     counts.append(Count(name, None if self.traits[event].level else _times(name)))
         return RowReader(machine.host, parts, counts)
+
+    def parts(self, machine: Machine, cpu: int) -> list[Part]:
+        """The groups of counters of the row that this CPU reads, as they were found to open."""
+        if self._found is None or not self._found.holds(machine):
+            self.probe(machine)
+        found = self._found if self._found is not None else _Found(machine.host, machine.topology)
+        return [Part(one.cpu, group) for family in found.families for one in family.rows.get(cpu, ())
+                for group in found.groups[id(one.bundle)]]
 
     def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:
         """Refused: perf counts on each CPU.

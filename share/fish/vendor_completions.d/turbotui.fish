@@ -181,6 +181,7 @@ complete -c turbotui -n '__fish_seen_subcommand_from groups' -s s -l show -r -d 
 complete -c turbotui -n '__fish_seen_subcommand_from groups' -l filter -r -d 'only groups that pass: words, or comparisons such as "Throttled%>5 or docker"'
 complete -c turbotui -n '__fish_seen_subcommand_from groups' -l sort -r -d 'the greatest of this column first, instead of the tree'\''s order'
 complete -c turbotui -n '__fish_seen_subcommand_from groups' -l top -r -d 'the first N rows only, by CPU% unless --sort'
+complete -c turbotui -n '__fish_seen_subcommand_from groups' -s a -l add -r -d 'count perf events for each group, as perf'\''s -G does: instructions, context-switches, IPC=instructions/cycles, set:NAME; those of the busiest groups where they are too many'
 complete -c turbotui -n '__fish_seen_subcommand_from groups' -l replay -r -d 'the intervals of a recording (turbotui record) instead of a machine'\''s'
 complete -c turbotui -n '__fish_seen_subcommand_from groups' -l from -r -d 'with --replay: from here on: 14:03, 2026-11-22 14:03, +5m after the beginning, -5m before the end'
 complete -c turbotui -n '__fish_seen_subcommand_from groups' -l to -r -d 'with --replay: up to here; +5m counts from --from'

@@ -70,7 +70,7 @@ def test_each_unknown_cell_has_its_reason() -> None:
     assert "not in the tree" in elsewhere.why.detail
     switches = cell(found, "CSw/s").why
     assert switches is not None
-    assert "perf stat" in switches.remedy
+    assert "groups --add context-switches" in switches.remedy
     for one in found.rows:
         for column in found.columns:
             made = found.cell(column, one)

@@ -11,7 +11,9 @@ from turbotui.dataclass import dataclass
 from turbotui.features.groups.engine import GroupInterval
 from turbotui.features.groups.model import CGROUP, CONTROL, MONITOR, Group, GroupRow
 from turbotui.features.groups.resctrl_reader import with_domains
+from turbotui.quantities.definition import CountedEvents
 from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.recording.definition_facts import definition_facts, definition_from
 from turbotui.recording.framing import DamagedError
 from turbotui.recording.rows import GROUPS_STREAM, RecordedRows
 from turbotui.recording.said import Said
@@ -33,6 +35,7 @@ class GroupRecord:
         seconds: its length.
         rows: of control groups and of groups of resctrl, without rows of domains.
         complete: whether there were no more groups than these.
+        counted: the events that were counted for control groups.
     """
 
     wall_ns: int
@@ -40,6 +43,7 @@ class GroupRecord:
     seconds: float
     rows: tuple[GroupRow, ...]
     complete: bool = True
+    counted: tuple[CountedEvents, ...] = ()
 
     @property
     def stream(self) -> int:
@@ -58,7 +62,7 @@ class GroupRecord:
             "kind": [row.group.kind for row in kept], "path": [row.group.path for row in kept],
             "name": [row.group.name for row in kept], "plan": [plans.index(dict(row.files)) for row in kept],
             "increases": _lists([row.increases for row in kept]), "values": _lists([row.values for row in kept]),
-            "spans": _lists([row.spans for row in kept]),
+            "spans": _lists([row.spans for row in kept]), "counted": [definition_facts(one) for one in self.counted],
             "absent": _lists([{name: number[why] for name, why in row.absent.items()} for row in kept]),
         }
 
@@ -128,7 +132,10 @@ def group_record(said: Said, wall_ns: int) -> GroupRecord:
     rows = tuple(
         GroupRow(Group(kinds[at], paths[at], names[at]), increases[at], values[at], spans[at], absent[at],
                  _at(Said(plan[at], f"{said.where}.plan"), plans)) for at in range(many))
-    return GroupRecord(wall_ns, 0, said["seconds"].number(), rows, said["complete"].flag())
+    counted = said.get("counted")
+    found = () if counted is None else tuple(definition_from(one) for one in counted.items())
+    return GroupRecord(wall_ns, 0, said["seconds"].number(), rows, said["complete"].flag(),
+                       tuple(one for one in found if isinstance(one, CountedEvents)))
 
 
 def _reason(said: Said) -> Unavailable:
@@ -176,9 +183,10 @@ def groups_of(rows: Callable[[int, int, int], Sequence[RecordedRows]], frame: Fr
 
 
 def record_of(wall_ns: int, started_ns: int, seconds: float, rows: Iterable[GroupRow], *,
-              complete: bool) -> GroupRecord:
+              complete: bool, counted: Iterable[CountedEvents] = ()) -> GroupRecord:
     """The record of an interval; rows of domains are left out, for the groups have what is in them."""
-    return GroupRecord(wall_ns, started_ns, seconds, tuple(row for row in rows if not row.group.domain), complete)
+    return GroupRecord(wall_ns, started_ns, seconds, tuple(row for row in rows if not row.group.domain), complete,
+                       tuple(counted))
 
 
 def replayed_intervals(rows: Callable[[int, int, int], Sequence[RecordedRows]],
@@ -188,4 +196,4 @@ def replayed_intervals(rows: Callable[[int, int, int], Sequence[RecordedRows]],
         record = groups_of(rows, frame)
         if record is not None:
             yield GroupInterval(record.cgroups, record.wall_ns, record.seconds, energy_of(frame), record.complete,
-                                record.monitored)
+                                record.monitored, counted=record.counted)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from turbotui.features.groups.columns import ALL, COLUMNS, ENERGY, JOULES, MINE, SWITCHES, GroupColumn
+from turbotui.features.groups.event_columns import ENABLED, PERF, counted_share, is_scaled
 from turbotui.features.groups.model import CGROUP, WHOLE, GroupRow
 from turbotui.quantities.columns import Value
 from turbotui.quantities.tables import Cell, CellEvidence, RowTable
@@ -28,7 +29,7 @@ _NO_RUN_DELAY: Final = Unavailable(
 
 _NO_SWITCHES: Final = Unavailable(
     Reason.NO_DRIVER, "no file of a control group counts context switches",
-    "perf stat -a -e context-switches -G GROUP sleep 1 counts them; turbotui tasks --cgroup GROUP says whose")
+    "turbotui groups --add context-switches counts them by perf; turbotui tasks --cgroup GROUP says whose")
 
 
 def group_table(rows: Iterable[GroupRow], energy: Energy, packages: int,
@@ -62,7 +63,7 @@ def _with_energy(row: GroupRow, joules: float, everything: float, seconds: float
 def judged(column: GroupColumn, row: GroupRow, value: Value, energy: Unavailable | None) -> Cell:
     """A value with its marks, or the reason why there is none."""
     if value is not None:
-        return Cell(value, estimated=not row.estimated.isdisjoint(column.needs))
+        return Cell(value, estimated=not row.estimated.isdisjoint(column.needs) or is_scaled(row, column.needs))
     return Cell(None, _why(column, row, energy))
 
 
@@ -90,15 +91,31 @@ def basis(column: GroupColumn, row: GroupRow) -> CellEvidence:
         file = row.files.get(need)
         if file is None:
             continue
-        if need in row.increases:
+        if need.startswith(PERF):
+            readings += _counted(row, need)
+        elif need in row.increases:
             readings.append((f"{need} of {file}: +{row.increases[need]:,.0f} in {row.span(need) or 0.0:.3f} s",))
         elif need in row.values:
             readings.append((f"{need} of {file}: {row.values[need]:,.0f}",))
     if ENERGY in column.needs and JOULES in row.increases:
         readings.append((f"energy of all packages: {row.increases[JOULES]:,.2f} J",
                          f"CPU time: {row.increases[MINE]:,.0f} us a second of all {row.increases[ALL]:,.0f}"))
-    remarks = (f"group {row.group.path}",)
-    return CellEvidence(readings=tuple(readings), remarks=remarks)
+    remarks = [f"group {row.group.path}"]
+    if any(need.startswith(PERF) for need in column.needs):
+        remarks.append("counted on every CPU while a task of the group, or of groups in it, ran there")
+    return CellEvidence(readings=tuple(readings), remarks=tuple(remarks))
+
+
+def _counted(row: GroupRow, need: str) -> list[tuple[str, ...]]:
+    """What stands behind the count of an event."""
+    if need not in row.increases:
+        return []
+    share = counted_share(row, need)
+    ran = row.increases.get(f"{need}{ENABLED}", 0.0) * 1e-9
+    percent = 100.0 if share is None else share * 100.0
+    scaled = ": the count is scaled to all of it" if percent < 100.0 else ""
+    return [(f"{need}: +{row.increases[need]:,.0f} in {row.span(need) or 0.0:.3f} s",
+             f"the group was on CPUs for {ran:.3f} s, the counter for {percent:.1f} % of that{scaled}")]
 
 
 def sum_held_against_package(table: RowTable[GroupRow], energy: Energy, packages: int) -> str:

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
-from functools import partial
 from typing import Final
 
 from turbotui.commands.arguments import add_machine_arguments
@@ -23,8 +22,10 @@ from turbotui.commands.recorded import (
 )
 from turbotui.commands.watching import open_host, parse_interval
 from turbotui.errors import TurbotuiError, UsageError
-from turbotui.features.groups.columns import COLUMNS, GROUP, PATH, GroupColumn, needed
-from turbotui.features.groups.engine import GroupInterval, watch_groups
+from turbotui.features.groups.choosing import GroupChoice, group_choice
+from turbotui.features.groups.columns import GROUP, GroupColumn
+from turbotui.features.groups.engine import GroupInterval, GroupWatch
+from turbotui.features.groups.event_columns import event_columns
 from turbotui.features.groups.model import WHOLE, GroupRow
 from turbotui.features.groups.recorded_groups import replayed_intervals
 from turbotui.features.groups.resctrl_reader import events_in
@@ -40,13 +41,12 @@ from turbotui.features.groups.tables import GROUPS, group_table, sum_held_agains
 from turbotui.machine.machine import Machine, read_machine
 from turbotui.machine.resctrl import ResctrlInfo, why_no_resctrl
 from turbotui.quantities.columns import Value
-from turbotui.quantities.filters import FilterError, parse_filter
+from turbotui.quantities.definition import CountedEvents
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.tables import RowTable
 from turbotui.tables.envelope import Envelope
 
 _INTERVAL: Final = "1"
-_BUSIEST: Final = "CPU%"
 _STEP, _DEEPEST = "· ", 12
 """How far to the right names stand in text, for each group that theirs is in, and how often at most."""
 
@@ -62,7 +62,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help='only groups that pass: words, or comparisons such as "Throttled%%>5 or docker"')
     parser.add_argument("--sort", metavar="COLUMN", default="",
                         help="the greatest of this column first, instead of the tree's order")
-    parser.add_argument("--top", metavar="N", type=int, help=f"the first N rows only, by {_BUSIEST} unless --sort")
+    parser.add_argument("--top", metavar="N", type=int, help="the first N rows only, by CPU%% unless --sort")
+    parser.add_argument("-a", "--add", metavar="SPEC", action="append", default=[],
+                        help="count perf events for each group, as perf's -G does: instructions, context-switches, "
+                             "IPC=instructions/cycles, set:NAME; those of the busiest groups where they are too many")
     add_span_arguments(parser)
     add_format_arguments(parser, (GROUPS, RESCTRL))
 
@@ -85,8 +88,9 @@ def run(arguments: argparse.Namespace) -> int:
     once = arguments.interval is None and arguments.intervals is None
     intervals = 1 if once else arguments.intervals
     machine = read_machine(open_host(arguments))
-    wanted = needed((*_columns(arguments), *_choosing(arguments)))
-    with closing(watch_groups(machine, seconds, intervals, wanted)) as watched:
+    watch = GroupWatch(machine, seconds, arguments.add)
+    choice = _choice(arguments, watch.counted)
+    with closing(watch.intervals(intervals, choice.wanted, choice.may_pass)) as watched:
         _print(arguments, machine, watched, intervals)
     return 0
 
@@ -98,8 +102,8 @@ def _replay(arguments: argparse.Namespace) -> int:
         UsageError: an option that only a machine can follow.
         TurbotuiError: no group was recorded in that time.
     """
-    if arguments.interval:
-        raise UsageError("--replay shows what was recorded: leave -i (--every) out")
+    if arguments.interval or arguments.add:
+        raise UsageError("--replay shows what was recorded: leave -i (--every) and --add out")
     with open_replay(arguments) as journal:
         found = replayed_intervals(journal.rows, replayed_frames(arguments, journal))
         first = next(found, None)
@@ -116,19 +120,19 @@ def _replay(arguments: argparse.Namespace) -> int:
 def _print(arguments: argparse.Namespace, machine: Machine, intervals: Iterable[GroupInterval],
            many: int | None) -> None:
     """Print every interval, until they are over or SIGINT comes."""
-    columns = _columns(arguments)
     packages = len(machine.topology.instances(Scope.PACKAGE))
     writer = make_writer(arguments, many, marks=True)
     try:
         for interval in intervals:
-            whole = group_table(interval.rows, interval.energy, packages, columns)
-            envelope, table = _envelope(machine, interval, whole), _chosen(arguments, whole)
+            choice = _choice(arguments, interval.counted)
+            whole = group_table(interval.rows, interval.energy, packages, choice.columns)
+            envelope, table = _envelope(machine, interval, whole), choice.of(whole)
             monitored = resctrl_table(interval.resctrl, resctrl_columns(events_in(interval.resctrl)))
             if writer is not None:
                 writer.write(envelope, (table, *([monitored] if monitored.rows else [])))
                 continue
             if arguments.table != RESCTRL:
-                print_lines(_text(arguments, envelope, table))
+                print_lines(_text(choice, envelope, table))
             if monitored.rows and arguments.table != GROUPS:
                 print_lines(_monitored(envelope, monitored, interval.info))
             elif arguments.table == RESCTRL:
@@ -140,103 +144,31 @@ def _print(arguments: argparse.Namespace, machine: Machine, intervals: Iterable[
             writer.end()
 
 
-def _columns(arguments: argparse.Namespace) -> tuple[GroupColumn, ...]:
-    """The columns that a command line means.
+def _choice(arguments: argparse.Namespace, counted: Iterable[CountedEvents]) -> GroupChoice:
+    """What a command line wants of the table.
 
     Raises:
-        UsageError: there is no such column.
+        UsageError: there is no such column, or the filter is none.
     """
-    if arguments.show == "all" or (not arguments.show and arguments.format != "text"):
-        return COLUMNS
-    if not arguments.show:
-        return tuple(column for column in COLUMNS if column.default)
-    chosen = [_column(name) for name in arguments.show.split(",") if name.strip()]
-    first = [GROUP] if arguments.format == "text" else [PATH, GROUP]
-    return tuple(dict.fromkeys((*first, *chosen)))
-
-
-def _column(name: str) -> GroupColumn:
-    """The column of a name, in any case.
-
-    Raises:
-        UsageError: there is none.
-    """
-    found = _named(name.strip())
-    if found is None:
-        raise UsageError(f"there is no column {name.strip()!r} of groups; there are "
-                         f"{', '.join(column.id for column in COLUMNS)}")
-    return found
-
-
-def _sorting_column(arguments: argparse.Namespace) -> GroupColumn | None:
-    """The column to sort by; None for the tree's order.
-
-    Raises:
-        UsageError: there is no such column.
-    """
-    by = arguments.sort or (_BUSIEST if arguments.top else "")
-    return _column(by) if by else None
-
-
-def _choosing(arguments: argparse.Namespace) -> tuple[GroupColumn, ...]:
-    """The columns that rows are chosen by: those that a filter compares are any of them.
-
-    Raises:
-        UsageError: the filter is none, or there is no such column.
-    """
-    by = _sorting_column(arguments)
-    if not arguments.filter:
-        return () if by is None else (by,)
-    try:
-        parse_filter(arguments.filter, _named)
-    except FilterError as error:
-        raise UsageError(f"--filter: {error}") from error
-    return COLUMNS
-
-
-def _named(name: str) -> GroupColumn | None:
-    return next((column for column in COLUMNS if column.id.lower() == name.lower()), None)
-
-
-def _chosen(arguments: argparse.Namespace, table: RowTable[GroupRow]) -> RowTable[GroupRow]:
-    """The rows that a command line means, in its order."""
-    rows = list(table.rows)
-    if arguments.filter:
-        passing = parse_filter(arguments.filter, _named)
-        rows = [row for row in rows
-                if passing.passes(f"{row.group.path} {row.group.name}".lower(), partial(_value, row))]
-    by = _sorting_column(arguments)
-    if by is not None:
-        rows.sort(key=lambda row: _falling(by.compute(row)))
-    return replace(table, rows=tuple(rows[: arguments.top]))
-
-
-def _value(row: GroupRow, column: GroupColumn) -> Value:
-    return column.compute(row)
-
-
-def _falling(value: Value) -> tuple[bool, float, str]:
-    """The order of a column from the top down: what is unknown last."""
-    if isinstance(value, int | float):
-        return (False, -value, "")
-    return (value is None, 0.0, str(value))
+    return group_choice(show=arguments.show, sort=arguments.sort, filter_text=arguments.filter, top=arguments.top,
+                        added=event_columns(counted), machine_format=arguments.format != "text")
 
 
 def _envelope(machine: Machine, interval: GroupInterval, table: RowTable[GroupRow]) -> Envelope:
     notes = [] if interval.complete else [f"there are more control groups than the {len(interval.rows):,} listed"]
     said = sum_held_against_package(table, interval.energy, len(machine.topology.instances(Scope.PACKAGE)))
     return Envelope(machine.host.name, machine.host.kind, interval.wall_ns, interval.seconds,
-                    notes=(*notes, *([said] if said else [])))
+                    notes=tuple(filter(None, (*notes, said, interval.said))))
 
 
-def _text(arguments: argparse.Namespace, envelope: Envelope, table: RowTable[GroupRow]) -> Iterator[str]:
+def _text(choice: GroupChoice, envelope: Envelope, table: RowTable[GroupRow]) -> Iterator[str]:
     """The table without columns of which nothing is known, and below it why."""
     room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     parts = [table.name, envelope.time, f"{envelope.seconds or 0.0:.3f} s", *filter(None, [envelope.label])]
     yield f"# {', '.join(parts)}"
     known = tuple(column for column in table.columns if any(value is not None for value in
                                                             table.values(column, table.rows)))
-    shown = known if _sorting_column(arguments) is not None or arguments.filter else tuple(map(_indented, known))
+    shown = tuple(map(_indented, known)) if choice.is_tree else known
     if table.rows:
         yield from text_lines(envelope, replace(table, columns=shown), room=room)
     else:

@@ -9,7 +9,9 @@ from dataclasses import replace
 from typing import Final
 
 from turbotui.dataclass import dataclass
+from turbotui.features.groups.counting import GroupEvents
 from turbotui.features.groups.engine import GroupsReader
+from turbotui.features.groups.event_plans import event_plan
 from turbotui.features.groups.recorded_groups import record_of
 from turbotui.features.info.model import configuration
 from turbotui.features.roofline.traffic import MemoryTraffic, memory_metrics
@@ -139,16 +141,18 @@ class GroupRecorder:
     """Reads every control group and every group of resctrl at the end of each interval, and has them recorded.
 
     Args:
-        machine: whose groups.
+        session: of the machine whose groups they are; events that were added to it are counted for groups, too.
         recorder: is given them.
 
     Attributes:
         why_none: why there is nothing to record; "" where there is.
     """
 
-    def __init__(self, machine: Machine, recorder: FrameRecorder) -> None:
+    def __init__(self, session: Session, recorder: FrameRecorder) -> None:
         self._recorder = recorder
-        self._reader = GroupsReader(machine.host)
+        plans = [event_plan(session.machine, session.capabilities, one) for one in session.events]
+        events = GroupEvents(session.machine, plans) if plans else None
+        self._reader = GroupsReader(session.machine.host, events=events)
         self.why_none = "" if self._reader.why_none is None else self._reader.why_none.sentence()
 
     def end_interval(self, frame: Frame) -> None:
@@ -159,7 +163,8 @@ class GroupRecorder:
         if interval is not None:
             with contextlib.suppress(RecordingError):  # the next frame is told the same, and says it
                 self._recorder.rows(record_of(frame.newer.wall_ns, frame.newer.started_ns, interval.seconds,
-                                              (*interval.rows, *interval.resctrl), complete=interval.complete))
+                                              (*interval.rows, *interval.resctrl), complete=interval.complete,
+                                              counted=interval.counted))
 
     def stop(self) -> None:
         """Close every file."""
@@ -208,7 +213,7 @@ def record(session: Session, recorder: FrameRecorder, *, intervals: int | None =
         if watched is not None:
             watched.start()
             stack.callback(watched.stop)
-        grouped = GroupRecorder(session.machine, recorder) if groups else None
+        grouped = GroupRecorder(session, recorder) if groups else None
         if grouped is not None:
             stack.callback(grouped.stop)
             found.no_groups = grouped.why_none

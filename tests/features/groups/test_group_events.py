@@ -1,0 +1,182 @@
+"""perf events of control groups: known shares of simulated machines, scaling, refusals, recordings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import pytest
+
+from turbotui.cli import main
+from turbotui.errors import UsageError
+from turbotui.features.groups.counting import MOST_READS, GroupEvents
+from turbotui.features.groups.engine import GroupInterval, GroupsReader
+from turbotui.features.groups.event_columns import event_columns, is_scaled
+from turbotui.features.groups.event_plans import added_plans
+from turbotui.features.groups.model import GroupRow
+from turbotui.features.groups.recorded_groups import GroupRecord, group_record
+from turbotui.features.groups.tables import group_table
+from turbotui.machine.machine import read_machine
+from turbotui.quantities.tables import Cell, RowTable
+from turbotui.quantities.unavailable import Reason
+from turbotui.recording.said import Said
+from turbotui.sampling.capabilities import probe_sources
+from turbotui.sampling.energy import Energy
+from turbotui.simulated import ManualClock, SimulatedHost, simulated_host
+from turbotui.simulated.strain_files import GROUPS
+
+SECONDS = 2.0
+
+
+class Bed:
+    """A simulated machine with events of its groups."""
+
+    def __init__(self, name: str, added: Sequence[str], uid: int = 0) -> None:
+        self.clock = ManualClock()
+        self.host: SimulatedHost = simulated_host(name, self.clock)
+        if uid:
+            self.host.set_privileges(uid=uid, capabilities=0)
+        self.clock.advance(10.0)
+        self.machine = read_machine(self.host)
+        self.plans = added_plans(self.machine, probe_sources(self.machine, ()), added)
+        self.events = GroupEvents(self.machine, self.plans)
+        self.reader = GroupsReader(self.host, events=self.events)
+        assert self.reader.read() is None
+
+    def interval(self) -> GroupInterval:
+        self.clock.advance(SECONDS)
+        found = self.reader.read()
+        assert found is not None
+        return found
+
+
+@contextmanager
+def bed(name: str, *added: str, uid: int = 0) -> Iterator[Bed]:
+    one = Bed(name, added, uid)
+    try:
+        yield one
+    finally:
+        one.reader.close()
+
+
+def table(found: GroupInterval) -> RowTable[GroupRow]:
+    return group_table(found.rows, Energy({}, {}, {}), 1, event_columns(found.counted))
+
+
+def cell(found: GroupInterval, path: str, name: str) -> Cell:
+    made = table(found)
+    column = next(column for column in made.columns if column.id == name)
+    return made.cell(column, next(row for row in found.rows if row.group.path == path))
+
+
+def number(found: GroupInterval, path: str, name: str) -> float:
+    value = cell(found, path, name).value
+    assert isinstance(value, int | float), cell(found, path, name).why
+    return value
+
+
+@pytest.mark.parametrize("name", ["laptop", "laptop-arrow", "laptop-old"])
+def test_a_group_has_its_share_of_what_every_cpu_counted(name: str) -> None:
+    with bed(name, "IPC=instructions/cycles", "instructions", "task-clock,rate") as one:
+        found = one.interval()
+        whole = [one.host.model.truth(cpu) for cpu in one.machine.topology.cpus]
+        one.clock.advance(SECONDS)
+        after = [one.host.model.truth(cpu) for cpu in one.machine.topology.cpus]
+        found = one.reader.read() or found
+        counted = sum(new.instructions - old.instructions for new, old in zip(after, whole, strict=True))
+        cycles = sum(new.cycles - old.cycles for new, old in zip(after, whole, strict=True))
+        for path, share in GROUPS:
+            assert number(found, f"/{path}", "instructions") == pytest.approx(share * counted, rel=0.01, abs=3)
+            if share:
+                assert number(found, f"/{path}", "IPC") == pytest.approx(counted / cycles, rel=0.02)
+                ran = next(row.rate("cpu_usec") or 0.0 for row in found.rows if row.group.path == f"/{path}")
+                assert number(found, f"/{path}", "task-clock") == pytest.approx(ran * 1e3, rel=1e-3)
+        assert not is_scaled(found.rows[-1], ("perf instructions",))
+
+
+def test_the_idle_time_belongs_to_the_outermost_group_alone() -> None:
+    with bed("laptop", "task-clock,rate") as one:
+        found = one.interval()
+        assert number(found, "/", "task-clock") == pytest.approx(len(one.machine.topology.cpus) * 1e9, rel=1e-6)
+
+
+def test_more_events_than_counters_are_scaled_and_marked() -> None:
+    events = [f"{name}{mode}" for name in ("branches", "branch-misses", "cache-misses") for mode in ("", ":u", ":k")]
+    with bed("laptop", *events) as one:
+        one.interval()
+        found = one.interval()
+        row = next(row for row in found.rows if row.group.path == "/user.slice")
+        assert is_scaled(row, ("perf branches",))
+        assert cell(found, "/user.slice", "branches").estimated
+        made = table(found)
+        said = "\n".join(line for reading in made.evidence(made.columns[0], row).readings for line in reading)
+        assert "% of that: the count is scaled to all of it" in said
+
+
+def test_what_counts_no_tasks_is_refused_with_its_reason() -> None:
+    with bed("sapphire-2s", "power/energy-pkg/") as one:
+        why = cell(one.interval(), "/user.slice", "power/energy-pkg/").why
+        assert why is not None
+        assert why.reason is Reason.NO_HARDWARE
+        assert one.events.room == 0
+    with pytest.raises(UsageError, match="tsc is counted for CPUs"):
+        Bed("sapphire-2s", ["J=instructions/tsc"])
+
+
+def test_the_busiest_groups_are_counted_where_all_are_too_many() -> None:
+    with bed("sapphire-2s", "instructions") as one:
+        one.host.set_privileges(descriptors=(2_000, 2_000))
+        one.interval()
+        found = one.interval()
+        cpus = len(one.machine.topology.cpus)
+        assert one.events.room == 2_000 // 4 // cpus < len(GROUPS)
+        counted = {row.group.path for row in found.rows if "perf instructions" in row.increases}
+        used = sorted(found.rows, key=lambda row: -(row.rate("cpu_usec") or 0.0))
+        assert counted == {row.group.path for row in used[: one.events.room]}
+        why = cell(found, "/init.scope", "instructions").why
+        assert why is not None
+        assert why.reason is Reason.NOT_READ
+        assert f"{one.events.room} of {len(found.rows)} groups" in found.said
+        assert one.events.room * cpus <= MOST_READS
+
+
+def test_a_user_without_the_right_is_told_how_to_get_it() -> None:
+    with bed("laptop", "instructions", uid=1000) as one:
+        why = cell(one.interval(), "/user.slice", "instructions").why
+        assert why is not None
+        assert why.reason is Reason.NOT_PERMITTED
+        assert "CAP_PERFMON" in why.sentence()
+
+
+def test_a_cpu_that_goes_leaves_no_wrong_count() -> None:
+    with bed("laptop", "instructions") as one:
+        one.interval()
+        one.host.set_online(3, online=False)
+        assert "perf instructions" not in one.interval().rows[0].increases
+        one.interval()
+        assert number(one.interval(), "/user.slice", "instructions") > 0
+
+
+def test_a_recording_has_the_columns_and_their_counts() -> None:
+    with bed("laptop", "IPC=instructions/cycles", "context-switches,rate") as one:
+        found = one.interval()
+        record = GroupRecord(1, 0, SECONDS, tuple(found.rows), counted=found.counted)
+        back = group_record(Said(json.loads(json.dumps(record.facts())), "test"), 1)
+        assert back.counted == found.counted
+        columns = event_columns(back.counted)
+        assert [column.id for column in columns] == ["IPC", "context-switches"]
+        for column in columns:
+            assert [column.compute(row) for row in back.rows] == [column.compute(row) for row in found.rows]
+
+
+def test_titles_of_groups_columns_are_not_given_twice() -> None:
+    with bed("laptop", "Mem=instructions*1") as one:
+        assert [column.id for column in event_columns(one.interval().counted)] == ["Mem~2"]
+
+
+def test_the_verb_counts_and_says_what_cannot_be(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["groups", "--machine", "laptop", "-a", "instructions,rate", "-s", "CPU%", "-n1"]) == 0
+    assert "instructions" in capsys.readouterr().out
+    assert main(["groups", "--machine", "laptop", "-a", "msr0x10", "-n1"]) != 0
+    assert "no counters of groups" in capsys.readouterr().err

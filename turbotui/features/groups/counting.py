@@ -1,0 +1,204 @@
+"""Counts perf events for control groups: for those that somebody looks at, as many as the machine has room for."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from turbotui.features.groups.event_columns import ENABLED, RUNNING, quantities_of
+from turbotui.features.groups.event_plans import EventPlan
+from turbotui.features.groups.files import Quantity
+from turbotui.features.groups.model import GroupMoment, GroupSample
+from turbotui.machine.cgroups import hierarchies
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.machine import Machine
+from turbotui.machine.open_files import FileReading
+from turbotui.machine.perf_errors import Circumstances, circumstances, explain_perf
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sources.cgroup_events import GroupCounters, RunningCount, tree_of_events
+
+MOST_READS: Final = 4_096
+"""Reads of counters in an interval, each of one CPU, of all groups together: some 20 ms."""
+_SHARE: Final = 4
+"""The part of the descriptors there are that counters of groups may take: one in four."""
+_LINGERING: Final = 10
+"""Readings for which the counters of a group stay open when nobody looks at it any more."""
+_RETRY: Final = 10
+"""Readings after which a group that was refused is tried again."""
+_ONLINE: Final = "/sys/devices/system/cpu/online"
+_NOT_THERE: Final = Unavailable(
+    Reason.NO_DRIVER, "the group is not in the tree whose groups perf counts: that of the controller perf_event where "
+                      "it is mounted as version 1, else that of version 2")
+_NO_TREE: Final = Unavailable(
+    Reason.NO_DRIVER, "no tree of control groups is mounted that perf can count by: version 2, or perf_event of "
+                      "version 1")
+_CPUS_CHANGED: Final = Unavailable(Reason.FIRST_TICK, "a CPU came or went: the counters are opened anew")
+
+
+class GroupEvents:
+    """Counters of groups, opened for those that are followed.
+
+    Args:
+        machine: where to count.
+        plans: what.
+    """
+
+    def __init__(self, machine: Machine, plans: Sequence[EventPlan] = ()) -> None:
+        self._host: Host = machine.host
+        self._machine = machine
+        self._facts: Circumstances | None = None
+        self._tree = tree_of_events(hierarchies(machine.host))
+        self._plans: tuple[EventPlan, ...] = tuple(plans)
+        self._followed: tuple[str, ...] = ()
+        self._wished = 0
+        self._open: dict[str, GroupCounters] = {}
+        self._unseen: dict[str, int] = {}
+        self._refused: dict[str, Unavailable] = {}
+        self._gives: dict[int, tuple[Mapping[Quantity, str], Mapping[Quantity, str]]] = {}
+        self._online = ""
+        self._rounds = 0
+
+    @property
+    def plans(self) -> Sequence[EventPlan]:
+        """What is counted."""
+        return self._plans
+
+    def want(self, plans: Sequence[EventPlan]) -> None:
+        """Count this from now on."""
+        if tuple(plans) != self._plans:
+            self.close()
+            self._plans = tuple(plans)
+            self._gives.clear()
+            self._refused.clear()
+
+    def follow(self, paths: Iterable[str]) -> None:
+        """Count for these groups from now on, as many of the first as there is room for."""
+        wished = tuple(dict.fromkeys(paths))
+        self._wished, self._followed = len(wished), wished[: self.room]
+
+    @property
+    def counters(self) -> int:
+        """Descriptors of one group."""
+        return sum(len(bundle.attrs) for plan in self._plans for bundle in plan.bundles)
+
+    @property
+    def room(self) -> int:
+        """How many groups can be counted at the same time."""
+        reads, counters = sum(len(plan.bundles) for plan in self._plans), self.counters
+        if not reads:
+            return 0
+        return min(max(1, MOST_READS // reads), self._host.privileges().descriptors[0] // _SHARE // counters)
+
+    @property
+    def said(self) -> str:
+        """For how many groups events are counted and why not for more, in a sentence; "" for all that are followed."""
+        if not self.counters or self._wished <= self.room:
+            return ""
+        limit = self._host.privileges().descriptors[0]
+        return (f"events are counted for {len(self._followed):,} of {self._wished:,} groups, each of which takes "
+                f"{self.counters:,} counters: the most are {MOST_READS:,} reads, and {limit // _SHARE:,} counters (a "
+                f"quarter of RLIMIT_NOFILE)")
+
+    def merged(self, moment: GroupMoment) -> GroupMoment:
+        """The moment with what was counted for each group, or why it was not."""
+        if not self._plans:
+            return moment
+        self._rounds += 1
+        if self._rounds % _RETRY == 0:
+            self._refused.clear()
+        changed = self._cpus_changed()
+        self._keep_followed(moment)
+        samples = {path: self._with_events(path, sample, changed) for path, sample in moment.samples.items()}
+        return replace(moment, samples=samples)
+
+    def close(self) -> None:
+        """Close every counter."""
+        for counters in self._open.values():
+            counters.close()
+        self._open.clear()
+        self._unseen.clear()
+
+    def _cpus_changed(self) -> bool:
+        """Whether a CPU went offline or came back since the reading before; the counters are closed then."""
+        try:
+            online = self._host.read_text(_ONLINE)
+        except HostError:
+            return False
+        before, self._online = self._online, online
+        if not before or before == online:
+            return False
+        self.close()
+        return True
+
+    def _keep_followed(self, moment: GroupMoment) -> None:
+        """Close the counters of groups that nobody has looked at for long, that are gone, or whose room is needed."""
+        self._unseen = {path: 0 if path in self._followed else self._unseen.get(path, 0) + 1 for path in self._open}
+        needed = sum(path not in self._open for path in self._followed)
+        spare = max(0, self.room - needed)
+        keep = sorted(self._open, key=self._unseen.__getitem__)[:spare]
+        for path in tuple(self._open):
+            if path not in keep or path not in moment.samples or self._unseen[path] > _LINGERING:
+                self._open.pop(path).close()
+
+    def _with_events(self, path: str, sample: GroupSample, changed: bool) -> GroupSample:
+        found: Mapping[str, RunningCount] | Unavailable = {}
+        if self.counters:
+            found = _CPUS_CHANGED if changed else self._read(path)
+        readings, absent = dict(sample.readings), dict(sample.absent)
+        at_ns = self._host.now_ns()
+        for plan in self._plans:
+            if isinstance(found, Unavailable) and not plan.refused:
+                absent[plan.file] = found
+                continue
+            names = quantities_of(plan.counted.request)
+            values: dict[str, int | float | Unavailable] = {name: plan.refused[name] for name in names
+                                                            if name in plan.refused}
+            for name in names[::3]:
+                one = None if isinstance(found, Unavailable) else found.get(name)
+                if one is not None:
+                    values |= {name: one.count, name + ENABLED: one.enabled, name + RUNNING: one.running}
+            readings[plan.file] = FileReading(values, at_ns)
+        return replace(sample, readings=readings, absent=absent, gives=self._given(sample.gives))
+
+    def _read(self, path: str) -> Mapping[str, RunningCount] | Unavailable:
+        if path not in self._open and path not in self._followed:
+            return self._refused.get(path) or self._not_followed()
+        if path in self._refused:
+            return self._refused[path]
+        if self._tree is None:
+            return _NO_TREE
+        try:
+            if path not in self._open:
+                bundles = [bundle for plan in self._plans for bundle in plan.bundles]
+                self._open[path] = GroupCounters(self._host, f"{self._tree.top}{path}".rstrip("/"), bundles)
+            return self._open[path].read()
+        except HostError as error:
+            if path in self._open:
+                self._open.pop(path).close()
+            return self._refused.setdefault(path, self._why(error))
+
+    def _why(self, error: HostError) -> Unavailable:
+        if error.errno in (errno.ENOENT, errno.EBADF) and not error.what.startswith("perf_event_open"):
+            return _NOT_THERE
+        if self._facts is None:
+            self._facts = circumstances(self._machine)
+        texts = ", ".join(plan.counted.request.text for plan in self._plans)
+        return explain_perf(error, f"perf {texts} of the group", self._facts, 1)
+
+    def _not_followed(self) -> Unavailable:
+        if not self.room:
+            limit = self._host.privileges().descriptors[0]
+            return Unavailable(Reason.NO_DESCRIPTORS, f"the events take {self.counters:,} counters for one group, and "
+                               f"a quarter of RLIMIT_NOFILE is {limit // _SHARE:,}", "ulimit -n 65536, or fewer events")
+        return Unavailable(
+            Reason.NOT_READ, f"events are counted for {self.room:,} groups at most, those that are looked at or are "
+            f"the busiest: each takes {self.counters:,} counters", "a filter that has fewer groups, or fewer events")
+
+    def _given(self, gives: Mapping[Quantity, str]) -> Mapping[Quantity, str]:
+        known = self._gives.get(id(gives))
+        if known is None or known[0] is not gives:
+            more = {name: plan.file for plan in self._plans for name in quantities_of(plan.counted.request)}
+            known = self._gives[id(gives)] = gives, {**gives, **more}
+        return known[1]

@@ -1,0 +1,111 @@
+"""Columns of perf events of control groups, made of the same requests as columns of CPUs (--add)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Final
+
+from turbotui.features.groups.columns import COLUMNS, GroupColumn
+from turbotui.features.groups.files import Quantity
+from turbotui.features.groups.model import GroupRow
+from turbotui.quantities.columns import Column, Value
+from turbotui.quantities.definition import CountedEvents
+from turbotui.quantities.event_columns import ELAPSED, EventColumn, EventRequest
+from turbotui.quantities.expressions import Expression
+
+PERF: Final = "perf "
+"""How quantities of events begin."""
+ENABLED, RUNNING = " enabled", " running"
+"""How the times of an event's counters end: ns for which the group ran on a CPU, and for which its counter did."""
+_SCALED: Final = 0.99
+"""A counter that ran for less than this share of the group's time gives an estimate."""
+_DOCUMENT: Final = "perf_event_open(2), PERF_FLAG_PID_CGROUP; docs/specs/groups.md 1.6"
+
+
+def quantity_of(request: EventRequest, event: str) -> Quantity:
+    """The quantity that carries an event of a request."""
+    return PERF + request.signal(event).removeprefix("added.")
+
+
+def quantities_of(request: EventRequest) -> tuple[Quantity, ...]:
+    """Every quantity of a request: the count of each event, and its two times."""
+    return tuple(f"{quantity_of(request, event)}{end}" for event in request.events for end in ("", ENABLED, RUNNING))
+
+
+def counted_share(row: GroupRow, quantity: Quantity) -> float | None:
+    """For which share of the group's time on CPUs an event was counted; None for what is no event, and no time."""
+    enabled, running = row.increases.get(quantity + ENABLED), row.increases.get(quantity + RUNNING)
+    return None if not enabled or running is None else running / enabled
+
+
+def is_scaled(row: GroupRow, needs: Iterable[Quantity]) -> bool:
+    """Whether an event among these took turns with others, so that its count is an estimate."""
+    shares = (counted_share(row, need) for need in needs if need.startswith(PERF))
+    return any(share is not None and share < _SCALED for share in shares)
+
+
+def event_columns(counted: Iterable[CountedEvents]) -> tuple[GroupColumn, ...]:
+    """The columns of some requests; one that has the title of a column of groups gets a number."""
+    taken = {column.id for column in COLUMNS}
+    found: list[GroupColumn] = []
+    for one in counted:
+        for column in one.request.columns:
+            made, number = _column(one.request, column), 2
+            while made.id in taken:
+                made, number = replace(made, id=f"{column.name}~{number}"), number + 1
+            taken.add(made.id)
+            found.append(made)
+    return tuple(found)
+
+
+def _column(request: EventRequest, column: EventColumn) -> GroupColumn:
+    needs = tuple(quantity_of(request, event) for event in request.events
+                  if column.formula is not None or event == column.event)
+    if column.formula is not None:
+        values = _Values(request)
+        formula: Expression = column.formula
+        return Column(
+            column.name, column.unit, 3 if column.decimals is None else column.decimals, needs,
+            lambda row: formula.evaluate(values.of(row)), formula=formula.text, document=column.document or _DOCUMENT,
+            help=column.help or f"Added by hand: {formula.text}, from the counts of the group's own time.", width=8,
+            priority=1, doubt=lambda row: _no_turn(row, needs) or formula.fault(values.of(row)))
+    return Column(
+        column.name, "/s" if column.rate else "", 0, needs, _plain(needs[0], rate=column.rate), width=10, priority=1,
+        formula="Δcount / seconds" if column.rate else "Δcount", document=column.document or _DOCUMENT,
+        help=column.help or f"Added by hand: the {'rate' if column.rate else 'count'} of {column.event} while tasks of "
+                            "the group, and of the groups in it, ran.",
+        doubt=lambda row: _no_turn(row, needs))
+
+
+def _increase(row: GroupRow, quantity: Quantity) -> float | None:
+    """What was counted; None where the group ran and its counter never did."""
+    return None if counted_share(row, quantity) == 0.0 else row.increases.get(quantity)
+
+
+def _plain(quantity: Quantity, *, rate: bool) -> Callable[[GroupRow], Value]:
+    def compute(row: GroupRow) -> Value:
+        count, seconds = _increase(row, quantity), row.span(quantity)
+        if count is None or (rate and not seconds):
+            return None
+        return round(count / seconds) if rate and seconds else round(count)
+
+    return compute
+
+
+def _no_turn(row: GroupRow, needs: Iterable[Quantity]) -> str:
+    late = next((need for need in needs if counted_share(row, need) == 0.0), None)
+    return "" if late is None else (f"{late}: the group ran, and the counter never had a turn in this interval: other "
+                                    "events have all counters of the CPUs")
+
+
+class _Values:
+    """What the names of a formula are in a row."""
+
+    def __init__(self, request: EventRequest) -> None:
+        self._events = tuple((event, quantity_of(request, event)) for event in request.events)
+
+    def of(self, row: GroupRow) -> dict[str, float | None]:
+        found: dict[str, float | None] = {event: _increase(row, quantity) for event, quantity in self._events}
+        found[ELAPSED] = row.span(self._events[0][1]) if self._events else None
+        return found

@@ -1,0 +1,99 @@
+"""What a request for events (--add) is for control groups on a machine: counters of a group, or why there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from turbotui.dataclass import dataclass
+from turbotui.errors import UsageError
+from turbotui.events.set_files import EventSet, shipped_sets
+from turbotui.features.groups.columns import COLUMNS
+from turbotui.features.groups.event_columns import ENABLED, RUNNING, quantity_of
+from turbotui.features.groups.files import Quantity
+from turbotui.machine.machine import Machine
+from turbotui.quantities.added import is_turbostats
+from turbotui.quantities.definition import CountedEvents
+from turbotui.quantities.event_columns import SET, parse_requests
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.adding import AddedEvents, named_set, open_request, open_set
+from turbotui.sampling.capabilities import Capabilities
+from turbotui.sources.cgroup_events import GroupBundle
+
+
+@dataclass(frozen=True, slots=True)
+class EventPlan:
+    """The events of one request, as counters of any group.
+
+    Attributes:
+        counted: what was asked for.
+        bundles: what is opened for a group.
+        refused: why an event cannot be counted, by its quantity.
+    """
+
+    counted: CountedEvents
+    bundles: tuple[GroupBundle, ...]
+    refused: Mapping[Quantity, Unavailable]
+
+    @property
+    def file(self) -> str:
+        """The id of its readings."""
+        return f"perf_event_open(2) of {self.counted.request.text}"
+
+
+def event_plan(machine: Machine, capabilities: Capabilities, added: AddedEvents) -> EventPlan:
+    """What a request, which was found on a machine, is for a control group there."""
+    request, source = added.request, added.source
+    refused: dict[Quantity, Unavailable] = {}
+    for event in request.events:
+        quantity, traits = quantity_of(request, event), source.traits.get(event)
+        why = capabilities.missing.get(request.signal(event))
+        if why is None and traits is not None and traits.scope is not Scope.CPU:
+            why = Unavailable(Reason.NO_HARDWARE, f"{event} is counted for a whole {traits.scope.value}, whoever runs: "
+                                                  "it has no part for each group")
+        if why is None and request.others:
+            why = Unavailable(Reason.NO_HARDWARE, f"{request.text}: {request.others[0]} is counted for CPUs and not "
+                                                  "for groups: a formula of groups holds events and dt")
+        if why is not None:
+            refused |= {f"{quantity}{end}": why for end in ("", ENABLED, RUNNING)}
+    names = {request.signal(event): quantity_of(request, event) for event in request.events}
+    parts = [] if refused else [part for cpu in machine.topology.cpus for part in source.parts(machine, cpu)]
+    bundles = tuple(GroupBundle(part.cpu, tuple(names.get(event.signal, "") for event in part.events),
+                           tuple(event.attr for event in part.events)) for part in parts)
+    return EventPlan(source.definition, bundles, refused)
+
+
+def added_plans(machine: Machine, capabilities: Capabilities, texts: Iterable[str],
+                sets: Mapping[str, EventSet] | None = None) -> tuple[EventPlan, ...]:
+    """What some --add arguments are for control groups.
+
+    Args:
+        machine: that counts.
+        capabilities: of the catalog's signals.
+        texts: as --add takes them.
+        sets: the event sets that there are; None for those that come with the program.
+
+    Raises:
+        UsageError: one is no event as written, a register or file, or has the name of another column.
+    """
+    found: list[EventPlan] = []
+    taken = {column.id for column in COLUMNS}
+    for text in texts:
+        if is_turbostats(text):
+            raise UsageError(f'--add "{text}": registers and files are no counters of groups; perf events are')
+        added: list[AddedEvents] = []
+        if text.startswith(SET):
+            wanted = named_set(shipped_sets() if sets is None else sets, text.removeprefix(SET).strip())
+            of_cpus = {column.name for column in wanted.columns if not column.alternatives}
+            chosen, capabilities = open_set(machine, capabilities, wanted, taken | of_cpus)
+            added = [one.added for one in chosen if one.added is not None]
+        else:
+            for request in parse_requests(text):
+                if request.others:
+                    raise UsageError(f'--add "{text}": {request.others[0]} is counted for CPUs and not for groups: a '
+                                     "formula of groups holds events and dt")
+                one, capabilities = open_request(machine, capabilities, request, taken)
+                added.append(one)
+        taken |= {column.name for one in added for column in one.request.columns}
+        found += [event_plan(machine, capabilities, one) for one in added]
+    return tuple(found)
