@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from driving import dashboard, lines, text_of
+from made_frames import calls_of
 from replay import Recording, ReplayedSession, recording
 from textual.pilot import Pilot
 from timelines import FramesTimeline
@@ -14,6 +15,7 @@ from turbotui.app.time_line import TimeLine
 from turbotui.quantities.filters import parse_filter
 from turbotui.quantities.moments import time_of_day
 from turbotui.quantities.scope import SYSTEM_ROW
+from turbotui.widgets.table_canvas import TableCanvas
 
 COUNT = 12
 NS = 1_000_000_000
@@ -160,6 +162,20 @@ async def test_keys_lead_into_the_past_and_back_on_every_screen(recorded: Record
         assert app.watched.frame is recorded.frames[-1]
         assert lines(app) == now
         assert not app.screen.query_one(TimeLine).display
+
+
+async def test_a_step_draws_the_table_once(recorded: Recording) -> None:
+    """It was laid out anew at every step, and so drawn twice: 25 ms of 224 CPUs on two tables in place of 19."""
+    session = ReplayedSession(recorded)
+    async with dashboard(session, ticks=0) as (app, pilot):
+        await at_the_end(app, pilot, session, recorded)
+        await pilot.press("comma")
+        assert app.watched.in_past
+        assert calls_of(TableCanvas.strips, lambda: app.action_past_step(-1)) == 1
+        await pilot.press("7", "1")  # another screen in between
+        await pilot.pause()
+        assert app.watched.frame is recorded.frames[-3]
+        assert text_of(app, "time").startswith(" PAST 2 s ago")
 
 
 async def test_sampling_goes_on_behind_the_past(recorded: Recording) -> None:

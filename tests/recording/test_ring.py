@@ -114,3 +114,19 @@ def test_a_jump_decodes_few_ticks_and_steps_decode_each_once() -> None:
     for time in (times[100], times[30], times[-1]):
         assert decoded(lambda time=time: ring.frame(time)) <= 30  # type: ignore[misc] # bound now
     assert decoded(lambda: [ring.frame(time) for time in reversed(times)]) <= len(times)
+
+
+def test_no_step_back_or_on_decodes_a_whole_group() -> None:
+    ring = PastRing()
+    for frame in frames(200):
+        ring.take(frame)
+    times = list(ring.times)
+
+    def ticks(time_ns: int) -> int:
+        return decoded(lambda: ring.frame(time_ns))
+
+    ticks(times[-1])  # a jump
+    steps = [ticks(time) for time in reversed(times[:-1])]
+    assert max(steps[20:]) <= 2  # the newest group may be short
+    assert sum(steps) > 150
+    assert max(ticks(time) for time in times[1:]) <= 3

@@ -63,6 +63,7 @@ class FramesApp(App[int]):
         self._playing: asyncio.Task[None] | None = None
         self.open_recorder: Callable[[str, Machine], FrameRecorder] | None = None
         self._is_filled = False  # the history of the past that is shown: with what led to its moment
+        self._laid_out: tuple[object, ...] = ()  # what the screen was laid out for when a moment was shown last
 
     # Frames as they come
 
@@ -352,7 +353,7 @@ class FramesApp(App[int]):
         self.set_class(watch.in_past or self._banded, "-banded")
         self.set_class(watch.in_past and self._banded, "-banded-twice")
         if base is not None and base.composed:
-            base.show_columns()
+            self._lay_out(base)
             base.show_time()
         if self._is_filled and cursor.at is not None and frame is not None and base is not None:
             watch.record_past(watch.history, frame, base.sparks, base.groups)
@@ -360,6 +361,14 @@ class FramesApp(App[int]):
                 base.take(frame)
         self._draw()
         self._do(None if self._is_filled or cursor.at is None else self._fill(cursor))
+
+    def _lay_out(self, base: WatchScreen) -> None:
+        """Lay the screen out where the moment has other columns or rows than the one before: it is drawn twice then."""
+        frame = self.watched.frame
+        wanted = base, self.watched.in_past, frame and frame.capabilities, frame and frame.topology
+        if not self._laid_out or any(one is not before for one, before in zip(wanted, self._laid_out, strict=True)):
+            self._laid_out = wanted
+            base.show_columns()
 
     @property
     def _banded(self) -> bool:

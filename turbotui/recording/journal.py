@@ -168,6 +168,11 @@ class Journal:
             end_ns: the last one ends at this wall clock or earlier; None: to the end.
             every: seconds of an interval; 0: as they were recorded.
         """
+        return (frame for frame in self.decoding(start_ns, end_ns, every) if frame is not None)
+
+    def decoding(self, start_ns: int | None = None, end_ns: int | None = None,
+                 every: float = 0.0) -> Iterator[Frame | None]:
+        """As `frames`, with None for each tick that is decoded for those behind it only."""
         maker, session, thinning = FrameMaker(), "", Thinning(every)
         earlier = None if start_ns is None else start_ns - round(every * 1e9)
         for tick in self._ticks(earlier, end_ns):
@@ -175,10 +180,10 @@ class Journal:
                 session, maker, thinning = tick.header.session, FrameMaker(), Thinning(every)
             chosen = thinning.take(tick.snapshot)
             if chosen is None:
+                yield None
                 continue
             frame = maker.frame(chosen, tick.capabilities)
-            if start_ns is None or chosen.wall_ns >= start_ns:
-                yield frame
+            yield frame if start_ns is None or chosen.wall_ns >= start_ns else None
 
     def frame_at(self, wall_ns: int) -> Frame | None:
         """The frame that was the newest at a wall clock; None before the first tick."""

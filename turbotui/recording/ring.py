@@ -31,6 +31,7 @@ _KEY_EVERY: Final = 15
 """Ticks from one key tick to the next, all of which are decoded for one of them: 0.5 ms each of 256 CPUs."""
 
 _MOST_DECODED: Final = 3  # groups: the one that is looked at and its neighbours
+_AHEAD: Final = 2  # ticks of the group before that are decoded at each look: whoever steps back finds it decoded
 _TICK_BYTES: Final = 200  # of objects around a record
 _MOST_EVENTS: Final = 4096
 
@@ -102,7 +103,7 @@ class PastRing:
         self._events: deque[Event | Gap] = deque(maxlen=_MOST_EVENTS)
         self._times: tuple[int, ...] | None = None
         self._split = 0
-        self._decoded: list[tuple[_Group, list[Frame]]] = []  # the latest last
+        self._decoded: list[_DecodedGroup] = []  # the latest last
 
     def take(self, frame: Frame) -> None:
         """Keep the newer snapshot of a frame; frames come in their order."""
@@ -182,28 +183,43 @@ class PastRing:
             before = group
         else:
             return None
-        found, at = self._frames_of(group), group.walls.index(wall_ns)
-        if at >= len(found):
-            return None
-        if at > 0 or before is None:
-            return found[at]
-        maker = FrameMaker()
-        for frame in self._frames_of(before)[-1:]:
-            maker.frame(frame.newer, frame.capabilities)
-        return maker.frame(found[at].newer, found[at].capabilities)
+        at = group.walls.index(wall_ns)
+        found = self._decoded_of(group).frame(at)
+        if before is None:
+            return found
+        earlier = self._decoded_of(before)
+        if at:
+            earlier.decode(_AHEAD)
+            return found
+        maker, last = FrameMaker(), earlier.frame(len(before.payloads) - 1)
+        maker.frame(last.newer, last.capabilities)
+        return maker.frame(found.newer, found.capabilities)
 
-    def _frames_of(self, group: _Group) -> list[Frame]:
-        """The frames of a group, which stays decoded for whoever steps on."""
-        known = next((frames for one, frames in self._decoded if one is group), [])
-        if len(known) < len(group.payloads):
-            known = _frames_of(group)
-        others = [pair for pair in self._decoded if pair[0] is not group]
-        self._decoded = [*others[1 - _MOST_DECODED:], (group, known)]
+    def _decoded_of(self, group: _Group) -> _DecodedGroup:
+        """The frames of a group, which stay decoded for whoever steps on."""
+        known = next((one for one in self._decoded if one.group is group), None) or _DecodedGroup(group)
+        others = [one for one in self._decoded if one is not known]
+        self._decoded = [*others[1 - _MOST_DECODED:], known]
         return known
 
 
-def _frames_of(group: _Group) -> list[Frame]:
-    """The frames of a group; the first has no interval."""
-    decoder, maker = TickDecoder(group.layout.work), FrameMaker()
-    ticks = (decoder.decode(payload, key=number == 0) for number, payload in enumerate(group.payloads))
-    return [maker.frame(group.layout.snapshot(tick), group.layout.capabilities) for tick in ticks]
+class _DecodedGroup:
+    """The frames of a group that were decoded so far; the first has no interval."""
+
+    def __init__(self, group: _Group) -> None:
+        self.group = group
+        self._decoder, self._maker = TickDecoder(group.layout.work), FrameMaker()
+        self._frames: list[Frame] = []
+
+    def frame(self, at: int) -> Frame:
+        """The frame at a position."""
+        self.decode(at + 1 - len(self._frames))
+        return self._frames[at]
+
+    def decode(self, count: int) -> None:
+        """Decode so many more, as far as there are any."""
+        layout = self.group.layout
+        done = len(self._frames)
+        for number, payload in enumerate(self.group.payloads[done:done + max(0, count)], done):
+            tick = self._decoder.decode(payload, key=number == 0)
+            self._frames.append(self._maker.frame(layout.snapshot(tick), layout.capabilities))

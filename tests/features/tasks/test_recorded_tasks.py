@@ -15,10 +15,8 @@ from pathlib import Path
 
 import jsontables
 import pytest
-from patience import PATIENCE
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "recording"))
 from made_frames import NOON, SECOND, frames, machine, topology_of_cpus
+from patience import PATIENCE
 
 from turbotui import recording
 from turbotui.cli import main

@@ -1,22 +1,42 @@
-"""A recording as moments that can be shown: their times, the frames around one, what happened."""
+"""A recording as moments that can be shown: their times, the frames around one, what happened.
+
+The frames are decoded a stretch at a time; of the one that comes next, some ticks at every look, so that no step waits
+for all of it.
+"""
 
 from __future__ import annotations
 
 import threading
 from bisect import bisect_right
-from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from turbotui.app.live_past import past_events
 from turbotui.app.past import PastEvent
+from turbotui.dataclass import dataclass
 from turbotui.recording.journal import Journal
 from turbotui.sampling.frame import Frame
 
 _STRETCH: Final = 32
-"""Moments that are decoded together: what comes behind one is looked at next."""
+"""Moments that are decoded together: what is beside one is looked at next."""
+_AHEAD: Final = 4
+"""Ticks of the next stretch that are decoded at a look: with those behind its key tick at most three a moment."""
 _MOST_CELLS: Final = 600_000
 """Readings of the frames that are kept decoded: some 30 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """Moments that are decoded one after the other.
+
+    Attributes:
+        first, last: their positions.
+        frames: what `Journal.decoding` gives of them.
+    """
+
+    first: int
+    last: int
+    frames: Iterator[Frame | None]
 
 
 class JournalPast:
@@ -27,7 +47,10 @@ class JournalPast:
         self._times: Sequence[int] = ()
         self._size = -1
         self._events: Sequence[PastEvent] = ()
-        self._frames: OrderedDict[int, Frame] = OrderedDict()
+        self._frames: dict[int, Frame] = {}
+        self._stretch: _Stretch | None = None
+        self._at = 0
+        self._by = -1
         self._reading = threading.Lock()  # a file is read at one place at a time
         self._looking: threading.Thread | None = None
 
@@ -58,21 +81,71 @@ class JournalPast:
 
     def frame(self, time_ns: int) -> Frame | None:
         """See `PastFrames.frame`."""
+        at = max(0, bisect_right(self._times, time_ns) - 1)
+        if at != self._at:  # whoever jumped may step back
+            self._by = 1 if at == self._at + 1 else -1
+            self._at = at
         found = self._frames.get(time_ns)
         if found is None:
             with self._reading:
                 self._decode(time_ns)
             found = self._frames.get(time_ns)
+        elif self._reading.acquire(blocking=False):  # else the file is looked at again
+            try:
+                self._decode_ahead()
+            finally:
+                self._reading.release()
         return found
 
     def _decode(self, time_ns: int) -> None:
-        """Decode a moment, and those around it up to the next key tick, as far as they may be kept."""
+        """Decode a moment, in the stretch that it is in."""
+        if self._stretch is None or not self._stretch.first <= self._at <= self._stretch.last:
+            self._stretch = self._stretch_from(self._at)
+        while time_ns not in self._frames and self._decode_one():
+            pass
+
+    def _decode_ahead(self) -> None:
+        """Decode a part of the stretch that is stepped to."""
+        if self._stretch is None:
+            beside = range(self._at, self._at + self._by * (self._longest + 1), self._by)
+            missing = next((at for at in beside if 0 <= at < len(self._times)
+                            and self._times[at] not in self._frames), None)
+            self._stretch = None if missing is None else self._stretch_from(missing)
+        for _ in range(_AHEAD):
+            if not self._decode_one():
+                return
+
+    @property
+    def _longest(self) -> int:
+        """Moments of a stretch: two of them may be kept."""
+        return min(_STRETCH, self._most // 2)
+
+    @property
+    def _most(self) -> int:
+        """Frames that are kept."""
+        some = next(iter(self._frames.values()), None)
+        cells = 1 if some is None else sum(len(values) for values in some.newer.values.values())
+        return max(4, min(2 * _STRETCH, _MOST_CELLS // max(1, cells)))
+
+    def _stretch_from(self, at: int) -> _Stretch:
+        """The stretch that begins, or when stepping back ends, at a position."""
         times = self._times
-        at = bisect_right(times, time_ns) - 1
-        first = times[max(0, at - _STRETCH)] if times else time_ns
-        for frame in self.journal.frames(first, time_ns):
-            self._frames[frame.newer.wall_ns] = frame
-            self._frames.move_to_end(frame.newer.wall_ns)
-            cells = sum(len(values) for values in frame.newer.values.values())
-            while len(self._frames) > max(4, _MOST_CELLS // max(1, cells)):
-                self._frames.popitem(last=False)
+        other = max(0, min(len(times) - 1, at + self._by * (self._longest - 1)))
+        first, last = min(at, other), max(at, other)
+        return _Stretch(first, last, self.journal.decoding(times[first], times[last]))
+
+    def _decode_one(self) -> bool:
+        """Decode one more tick of the stretch; false at its end."""
+        for frame in () if self._stretch is None else self._stretch.frames:
+            if frame is not None:
+                self._frames[frame.newer.wall_ns] = frame
+                while len(self._frames) > self._most:
+                    del self._frames[max(self._frames, key=self._distance)]
+            return True
+        self._stretch = None
+        return False
+
+    def _distance(self, time_ns: int) -> tuple[bool, int]:
+        """How far a moment is from where somebody steps: what lies behind is farther than all that is ahead."""
+        apart = time_ns - self._times[self._at]
+        return apart * self._by < 0, abs(apart)

@@ -105,11 +105,16 @@ def said(frame: Frame) -> tuple[object, ...]:
 
 def decoded(action: Callable[[], object]) -> int:
     """Count the ticks that an action decodes."""
-    count = 0
+    return calls_of(TickDecoder.decode, action)
+
+
+def calls_of(function: Callable[..., object], action: Callable[[], object]) -> int:
+    """Count how often an action calls a function."""
+    count, code = 0, function.__code__
 
     def called(frame: FrameType, event: str, _argument: object) -> None:
         nonlocal count
-        count += event == "call" and frame.f_code is TickDecoder.decode.__code__
+        count += event == "call" and frame.f_code is code
 
     before = sys.getprofile()
     sys.setprofile(called)
