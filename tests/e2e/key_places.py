@@ -232,6 +232,7 @@ def another_row(before: str, after: str) -> bool:
 _ROW = r"(?m)^ (\S+ · )?package \d core \d+(:| ·)"
 _POINT = r"(?m)^ (\S+ · )?package \d core \d+(: AI| · )"
 _BUSIEST = ("t",) * 5  # around through all levels
+# Wherever the busiest point is: who goes left and back is on a point that has another one at its left.
 ROOFLINE = Place("6", Where.ROOFLINE, ("sapphire-2s",), (160, 36), r"(?m)^ Past: of the point under the cursor", {
     **_MENU, **_GRAPH,
     "columns": Promise("type to search", undo=ESC),
@@ -258,10 +259,10 @@ ROOFLINE = Place("6", Where.ROOFLINE, ("sapphire-2s",), (160, 36), r"(?m)^ Past:
     "roof_nearer": Promise(compared=nearer, typed=("]", "]"), undo=("A",)),
     "roof_further": Promise(compared=further, typed=("[", "["), undo=("A",)),
     "roof_whole": Promise(gone="outside the axes", undo=("A",)),
-    "roof_left": Promise(compared=sparser, undo=_BUSIEST),
-    "roof_right": Promise(compared=denser, first=("Left",), now=_POINT, undo=_BUSIEST),
-    "roof_up": Promise(compared=faster, first=("Left",), now=_POINT, undo=_BUSIEST),
-    "roof_down": Promise(compared=slower, undo=_BUSIEST),
+    "roof_left": Promise(compared=sparser, first=("Left", "Right"), now=_POINT, undo=_BUSIEST),
+    "roof_right": Promise(compared=denser, first=("Right", "Left"), now=_POINT, undo=_BUSIEST),
+    "roof_up": Promise(compared=faster, first=("Up", "Down"), now=_POINT, undo=_BUSIEST),
+    "roof_down": Promise(compared=slower, first=("Down", "Up"), now=_POINT, undo=_BUSIEST),
     "roof_row_down": Promise(compared=another_row, undo=("k",)),
     "roof_row_up": Promise(compared=another_row, first=("j",), now=_ROW),
     "roof_column_right": Promise("(?m)^ GB/s · package", undo=("h",)),

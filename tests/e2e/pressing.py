@@ -26,7 +26,8 @@ from turbotui.app.actions import ACTIONS, Action, Where
 NEEDS_TMUX = pytest.mark.skipif(shutil.which("tmux") is None, reason="the package tmux is not installed")
 
 _POLL = 0.02
-_SOON = 3.0  # seconds, until a screen that is not as it was is looked at anew
+_SOON = 3.0  # seconds, in which the keys before the one that is looked at may change the screen
+_BACK = 0.4  # seconds, until a screen that is not as it was is looked at anew
 _NAMES = {"exclamation_mark": "!",
           "question_mark": "?", "slash": "/", "backslash": "\\", "greater_than_sign": ">", "less_than_sign": "<",
           "asterisk": "*", "space": "Space", "enter": "Enter", "ctrl+j": "C-j", "plus": "+", "equals_sign": "=",
@@ -191,7 +192,7 @@ class Pressing:
         """Take back what the key has done; a frame that came meanwhile, or an error, is where one goes on from."""
         self.terminal.press(*promise.undo, *self.place.calm)
         there = self.terminal.until(lambda text: text == self._rest or (not self.place.exact and self._is_home(text))
-                                    or (sequence(text) != sequence(self._rest) and self._is_home(text)), _SOON)
+                                    or (sequence(text) != sequence(self._rest) and self._is_home(text)), _BACK)
         if there != self._rest and (self.place.exact or not there):
             self._settle()
 
