@@ -55,7 +55,7 @@ def test_topology_is_the_shape(name: str) -> None:
     assert len(topology.instances(Scope.CORE)) == shape.packages * shape.cores_per_package
     assert len(topology.instances(Scope.PACKAGE)) == shape.packages
     assert len(topology.instances(Scope.NODE)) == shape.packages * shape.nodes_per_package
-    modules = {"laptop": 9, "laptop-arrow": 9, "forest-1s": 36}
+    modules = {"laptop": 9, "laptop-gpu": 9, "laptop-arrow": 9, "forest-1s": 36}
     assert len(topology.instances(Scope.MODULE)) == modules.get(name, shape.packages * shape.cores_per_package)
     if name == "turin-2s":
         assert len(topology.instances(Scope.L3)) == 24

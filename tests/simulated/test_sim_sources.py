@@ -34,7 +34,7 @@ def expected(signal: str, cpu: CpuTruth, package: PackageTruth, system: SystemTr
         "energy.gpu": package.gpu_joules,
         "energy.ram": package.ram_joules,
         "energy.core": cpu.core_joules,
-        "energy.psys": system.platform_joules,
+        "energy.psys": system.psys_joules,
         "switches": cpu.switches,
         "migrations": cpu.migrations,
         "stat.ctxt": system.switches,

@@ -261,6 +261,7 @@ class CounterColumn(Column[Inputs]):
         wants: signals used when they can be had.
         extra: beyond turbostat: not among the default columns of `turbotui stat`, so that scripts see what they know.
         whole_only: has a value on the summary row only.
+        refusal: why a need is not read although it is there, "" where it is: its device sleeps.
         bits: for a register that is told in words: what each bit of each signal means.
     """
 
@@ -271,6 +272,7 @@ class CounterColumn(Column[Inputs]):
     extra: bool = False
     whole_only: bool = False
     bits: Mapping[SignalId, Mapping[int, str]] = field(default_factory=dict, compare=False)
+    refusal: Callable[[Inputs], str] | None = None
 
     @property
     def heading(self) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ class Reason(Enum):
     RECORDED = "recorded machine"
     IN_USE = "in use"
     OFFLINE = "offline"
+    ASLEEP = "asleep"
     NO_DESCRIPTORS = "no descriptors"
     LATE = "late"
     INTERRUPTED = "interrupted"

@@ -205,6 +205,9 @@ class Frame(Interval):
             return Unavailable(Reason.OFFLINE, "the CPU is offline")
         if column.whole_only and row.scope is not Scope.SYSTEM:
             return Unavailable(Reason.NO_HARDWARE, f"{column.id} exists once for the whole machine: see the top row")
+        refused = "" if column.refusal is None else column.refusal(self.inputs(instance.row))
+        if refused:
+            return Unavailable(Reason.ASLEEP, refused)
         for name in column.needs:
             signal = self.capabilities.signals[name]
             found = problem(self, signal, instance.cpus)

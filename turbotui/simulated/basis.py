@@ -87,7 +87,10 @@ SYS_DIRECT_RECLAIMS: Final = 11
 SYS_OOM_KILLS: Final = 12
 SYS_PERIODS: Final = 13  # of the own control group's quota
 SYS_THROTTLED: Final = 14
-SYS_INTEGRALS: Final = 15
+SYS_PSYS_JOULES: Final = 15  # what RAPL's psys counts of SYS_JOULES
+SYS_CARD_JOULES: Final = 16  # of a graphics card
+SYS_NPU_BUSY: Final = 17  # seconds
+SYS_INTEGRALS: Final = 18
 
 
 class Basis:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from turbotui.simulated.cpu_files import CpuFiles
 from turbotui.simulated.cpuid import cpuid_folder
 from turbotui.simulated.memory_files import memory_modules
+from turbotui.simulated.meter_files import accelerators, power_supplies
 from turbotui.simulated.model import Model
 from turbotui.simulated.nvidia_ports import root_ports
 from turbotui.simulated.pmu import SimulatedPmu
@@ -36,6 +37,8 @@ def machine_tree(model: Model, pmus: Iterable[SimulatedPmu], paranoid: Mapping[s
         ("/sys/class/powercap", powercap(model)),
         ("/sys/class/hwmon", hwmon(model)),
         ("/sys/class/drm", graphics(model)),
+        ("/sys/class/power_supply", power_supplies(model)),
+        ("/sys/class/accel", accelerators(model)),
         ("/sys/bus/pci/devices", root_ports(model.shape)),
         ("/sys/fs/resctrl", resctrl_tree(model)),
         ("/sys/firmware/dmi/entries", memory_modules(model.shape)),

@@ -10,6 +10,7 @@ import threading
 from math import exp, prod
 
 from turbotui.simulated import basis as b
+from turbotui.simulated.around import NPU_BUSY
 from turbotui.simulated.basis import Basis, Relaxation
 from turbotui.simulated.clock import RealClock, SimulatedClock
 from turbotui.simulated.layout import lay_out
@@ -80,6 +81,7 @@ class Model:
         self.module = [Basis(1) for _ in self.layout.module_cores]
         self.package = [Basis(b.PKG_INTEGRALS) for _ in range(packages)]
         self.system = Basis(b.SYS_INTEGRALS)
+        self._card = False
         self.online = [True] * len(self.layout.places)
         self.mhz = [0.0] * cores
         self._wanted = [0.0] * cores  # MHz that each core would run at without its package's limits
@@ -153,7 +155,7 @@ class Model:
             self._rate_core(core, now)
         for package in packages:
             self._rate_package(package, now)
-        if packages:
+        if packages or self.shape.around.card_works(now) != self._card:
             self._rate_system(now)
 
     def _control(self, package: int, now: float, length: float) -> bool:
@@ -307,7 +309,12 @@ class Model:
     def _rate_system(self, now: float) -> None:
         packages = sum(one.rate[b.PKG_JOULES] + one.rate[b.PKG_RAM_JOULES] for one in self.package)
         # 0.92: what the voltage regulators and the power supply let through.
-        self.system.turn(now, [packages / 0.92 + self.shape.power.platform, *self.strain.rates()])
+        around = self.shape.around
+        self._card = around.card_works(now)
+        card = around.card_watts if self._card else 0.0
+        whole = packages / 0.92 + self.shape.power.platform + card
+        self.system.turn(now, [whole, *self.strain.rates(), whole * around.psys_share, card,
+                               NPU_BUSY if around.npu else 0.0])
 
     def strain_by(self, strain: Strain) -> None:
         """Make tasks wait so from now on."""

@@ -185,7 +185,7 @@ def power_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
         "pkg": (2, energy(package, b.PKG_JOULES)),
         "ram": (3, energy(package, b.PKG_RAM_JOULES)),
         "gpu": (4, energy(package, b.PKG_GPU_JOULES)),
-        "psys": (5, energy(lambda _place: model.system, b.SYS_JOULES)),
+        "psys": (5, energy(lambda _place: model.system, b.SYS_PSYS_JOULES)),
     }
     result: list[SimulatedPmu] = []
     rows = {

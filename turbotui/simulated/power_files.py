@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.simulated import basis as b
+from turbotui.simulated.meter_files import meter_chips, socket_meters
 from turbotui.simulated.model import Model
 from turbotui.simulated.registers import energy_unit, psys_unit, ram_unit
 from turbotui.simulated.shapes import Isa
@@ -78,7 +79,7 @@ def powercap(model: Model) -> Mapping[str, Node]:
     if "psys" in shape.domains:
         name = f"intel-rapl:{shape.packages}"
         zones[name] = controller[name] = zone(
-            "psys", psys_unit(shape), lambda now: model.system.at(b.SYS_JOULES, now), {}
+            "psys", psys_unit(shape), lambda now: model.system.at(b.SYS_PSYS_JOULES, now), {}
         )
     zones["intel-rapl"] = folder(controller)
     return zones
@@ -96,7 +97,10 @@ def hwmon(model: Model) -> Mapping[str, Node]:
         elif shape.isa is Isa.AMD:
             chips[f"hwmon{package + 1}"] = Folder(lambda package=package: _k10temp(model, package))  # type: ignore[misc]
         else:
-            chips[f"hwmon{package + 1}"] = Folder(lambda package=package: _power_meter(model, package))  # type: ignore[misc]
+            for meter in socket_meters(model, package):
+                chips[f"hwmon{len(chips)}"] = meter
+    for chip in meter_chips(model):
+        chips[f"hwmon{len(chips)}"] = chip
     return chips
 
 
@@ -153,20 +157,6 @@ def _k10temp(model: Model, package: int) -> dict[str, Node]:
         children[f"temp{number + 3}_label"] = fixed(f"Tccd{number + 1}")
         children[f"temp{number + 3}_input"] = whole(hottest)
     return children
-
-
-def _power_meter(model: Model, package: int) -> dict[str, Node]:
-    """The ACPI power meter of one processor socket, microwatts."""
-    return {
-        "name": fixed("power_meter"),
-        "device": folder(
-            {
-                "power1_average": whole(lambda _now: int(model.package[package].rate[b.PKG_JOULES] * 1e6)),
-                "power1_oem_info": fixed(f"CPU Power Socket {package}"),
-                "power1_average_interval": fixed(50),
-            }
-        ),
-    }
 
 
 def nodes(model: Model) -> Mapping[str, Node]:

@@ -94,7 +94,7 @@ def _energy(index: int, unit: Callable[[MachineShape], float]) -> Read:
 
 
 def _psys(model: Model, place: SimulatedCpu, now: float) -> int:
-    return int(model.system.at(b.SYS_JOULES, now) / psys_unit(model.shape)) & _WORD32
+    return int(model.system.at(b.SYS_PSYS_JOULES, now) / psys_unit(model.shape)) & _WORD32
 
 
 def _package_time(index: int) -> Read:

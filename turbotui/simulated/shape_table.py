@@ -7,6 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
+from turbotui.simulated.around import Surroundings
 from turbotui.simulated.cpu_flags import AMD_FLAGS, ARM_FLAGS, CLIENT_FLAGS, GUEST_FLAGS, SERVER_FLAGS
 from turbotui.simulated.kernel_counts import STEAL
 from turbotui.simulated.programmes import GUEST, LAPTOP, SERVER
@@ -218,12 +219,23 @@ _GRACE = MachineShape(
     core_types=(_NEOVERSE_V2,), blocks=(Block(72, 0, 1, 72),), programme=SERVER, power=_GRACE_POWER, step=0.1,
     driver="cppc_cpufreq", governor="ondemand", governors="conservative ondemand userspace powersave performance "
     "schedutil", idle_driver="acpi_idle", nvidia="grace", flags=ARM_FLAGS, memory_gib=480,
+    around=Surroundings(meter_ms=1000),
 )  # fmt: skip
 _VERA = replace(
     _GRACE, name="vera-2s", summary="two-package Arm server with the Tegra410 uncore, 2 x 88 cores, SMT 2, 352 CPUs",
     family=0x4E, model=0x010, model_name="NVIDIA Olympus", core_types=(_OLYMPUS,), blocks=(Block(88, 0, 1, 88),),
     l3_kib=166912, nvidia="t410", memory_gib=1536,
 )  # fmt: skip
+_CREATOR = replace(
+    _LAPTOP, name="laptop-gpu", summary="hybrid Intel laptop on battery with a graphics card, an NPU and fans, 22 CPUs",
+    around=Surroundings(card_watts=34.0, npu=True, battery_joules=80.0 * 3600, fans=2),
+)
+_SUPPLIED = replace(
+    _SAPPHIRE, name="server-psu", summary="one-package Intel server with two power supplies and a psys that does not "
+    "count all, 32 CPUs", model_name="Intel(R) Xeon(R) Gold 6426Y (simulated)", packages=1,
+    blocks=(Block(16, 0, 1, 16),), l3_kib=38400, memory_gib=256, power=replace(_XEON_POWER, tdp=185.0, pl2=222.0),
+    around=Surroundings(supplies=2, fans=4, psys_share=0.4),
+)
 _GUEST = MachineShape(
     name="guest", summary="virtual machine with 4 CPUs and almost no counters", isa=Isa.AMD,
     vendor="AuthenticAMD", family=26, model=0x02, stepping=1, model_name="AMD EPYC (simulated)", microcode=0x1000065,
@@ -235,7 +247,8 @@ _GUEST = MachineShape(
 SHAPES: Final[Mapping[str, MachineShape]] = MappingProxyType(
     {
         shape.name: shape
-        for shape in (_SAPPHIRE, _ICELAKE, _TURIN, _LAPTOP, _ARROW, _KABY, _GRACE, _VERA, _FOREST, _BIG, _GUEST)
+        for shape in (_SAPPHIRE, _ICELAKE, _TURIN, _LAPTOP, _ARROW, _KABY, _CREATOR, _GRACE, _VERA, _FOREST, _SUPPLIED,
+                      _BIG, _GUEST)
     }
 )
 """The simulated machines by the word that names them on the command line."""

@@ -5,7 +5,10 @@ from __future__ import annotations
 from enum import Enum
 
 from turbotui.dataclass import dataclass
+from turbotui.simulated.around import Surroundings
 from turbotui.simulated.workloads import WORKLOADS, Workload
+
+_BARE = Surroundings()
 
 
 class Isa(Enum):
@@ -217,6 +220,7 @@ class MachineShape:
         timer_storm: local timer interrupts a second on every CPU beside those of the work.
         cap: share of its highest clock that a core may run at; 1: all of it.
         cap_told: whether cpufreq's highest allowed clock says so.
+        around: what stands around its processors and tells of power.
         driver, governor, epp: cpufreq's.
         idle_driver, idle_governor: cpuidle's.
         hypervisor: it is a guest.
@@ -275,6 +279,7 @@ class MachineShape:
     timer_storm: float = 0.0
     cap: float = 1.0
     cap_told: bool = False
+    around: Surroundings = _BARE
 
     @property
     def cpus(self) -> int:

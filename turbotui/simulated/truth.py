@@ -98,12 +98,18 @@ class SystemTruth:
     """The whole machine, cumulative.
 
     Attributes:
+        platform_joules: of all that it takes; psys_joules: what RAPL's psys counts of that.
+        card_joules: of its graphics card.
+        npu_seconds: for which its neural processor worked.
         stalled: seconds of pressure by file and line of /proc/pressure.
         waited_seconds: of tasks on run queues, of all CPUs.
     """
 
     seconds: float
     platform_joules: float
+    psys_joules: float
+    card_joules: float
+    npu_seconds: float
     busy_seconds: float
     instructions: float
     switches: float
@@ -194,6 +200,13 @@ class Truth:
                 limit="heat" if model.state[package].hot else model.state[package].limit,
             )
 
+    def system_watts(self) -> float:
+        """What the whole machine takes at this instant."""
+        model = self._model
+        with model.lock:
+            model.now()
+            return model.system.rate[b.SYS_JOULES]
+
     def system_truth(self) -> SystemTruth:
         """True values of the whole machine."""
         model = self._model
@@ -202,6 +215,9 @@ class Truth:
             return SystemTruth(
                 seconds=now,
                 platform_joules=model.system.at(b.SYS_JOULES, now),
+                psys_joules=model.system.at(b.SYS_PSYS_JOULES, now),
+                card_joules=model.system.at(b.SYS_CARD_JOULES, now),
+                npu_seconds=model.system.at(b.SYS_NPU_BUSY, now),
                 busy_seconds=sum(one.value(BUSY, now) for one in model.cpu),
                 instructions=sum(
                     one.value(self._counts[place.type]["instructions"], now)

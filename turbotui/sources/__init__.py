@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from turbotui.sources.amd_energy import AmdEnergy
 from turbotui.sources.apic import Apic
+from turbotui.sources.batteries import Batteries
 from turbotui.sources.clock import ClockEnd, ClockStart
 from turbotui.sources.cpufreq import Cpufreq
 from turbotui.sources.cpuidle import Cpuidle
@@ -17,6 +18,7 @@ from turbotui.sources.hsmp import Hsmp
 from turbotui.sources.hwmon import Hwmon
 from turbotui.sources.low_power_idle import LowPowerIdle
 from turbotui.sources.msr import Msr, MsrSettings
+from turbotui.sources.npus import Npus
 from turbotui.sources.own_cgroup import OwnCgroup
 from turbotui.sources.perf_cstate import PerfCstate
 from turbotui.sources.perf_hardware import PerfHardware
@@ -27,6 +29,7 @@ from turbotui.sources.perf_power import PerfPower
 from turbotui.sources.perf_software import PerfSoftware
 from turbotui.sources.platform_constants import PlatformConstants
 from turbotui.sources.pmt import Pmt
+from turbotui.sources.power_meters import Fans, GraphicsPower, PowerMeters
 from turbotui.sources.powercap import Powercap
 from turbotui.sources.proc_interrupts import ProcInterrupts
 from turbotui.sources.proc_loadavg import ProcLoadavg
@@ -77,5 +80,13 @@ SOURCES: tuple[Source, ...] = (
     ProcVmstat(),
     ProcMeminfo(),
     OwnCgroup(),
+    GraphicsPower(),
+    PowerMeters(),
+    Batteries(),
+    Npus(),
+    Fans(),
     ClockEnd(),
 )
+
+METER_SOURCES = frozenset({"hwmon-graphics", "hwmon-power", "power-supply", "accel", "hwmon-fans"})
+"""Ids of the sources of meters outside the processor: who wants nothing else need not ask the others."""

@@ -19,6 +19,7 @@ from turbotui.quantities.catalog import (
     interrupts,
     kernel,
     limits,
+    meters,
     power,
     pressure,
     roofline,
@@ -113,6 +114,7 @@ def catalog_for(signals: Mapping[SignalId, Signal]) -> Catalog:
         *_AFTER_CPUIDLE,
         *uncore.uncore_columns(signals),
         *_AFTER_UNCORE,
+        *meters.meter_columns(signals),
         *roofline.roofline_columns(signals),
     )
     for column in order:

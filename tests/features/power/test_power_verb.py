@@ -1,0 +1,60 @@
+"""`turbotui power`: text, JSON, and a recording of the same."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from jsontables import tables
+
+from turbotui.cli import main
+
+LAPTOP = ("--machine", "laptop-gpu")
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert main(["power", *words]) == 0
+    return capsys.readouterr().out
+
+
+def test_text_says_the_balance_and_what_contradicts_it(capsys: pytest.CaptureFixture[str]) -> None:
+    text = run(capsys, "-i", "0.1", "-n", "1", "--machine", "server-psu")
+    lines = text.splitlines()
+    assert "SIMULATED" in lines[0]
+    assert " W by power supplies: package " in lines[1]
+    assert any(line.startswith("# ! the parts, ") and "exceed psys" in line for line in lines)
+
+
+def test_json_has_a_row_for_each_consumer_and_says_where_it_lies(capsys: pytest.CaptureFixture[str]) -> None:
+    found = {one["table"]: one for one in tables(run(capsys, "-i", "0.1", "-n", "1", *LAPTOP, "--json"))}
+    assert found.keys() == {"power", "batteries", "fans"}
+    rows = {row["consumer"]: row for row in found["power"]["rows"]}
+    assert rows["cores"]["values"]["Inside"] == "package"
+    assert rows["GPU0"]["values"]["Role"] == "counted"
+    assert rows["NPU0"]["values"]["Watt"] is None
+    assert "no watts" in json.dumps(rows["NPU0"]["why"])
+    parts = [row["values"]["Watt"] for row in rows.values() if row["values"]["Role"] == "counted"]
+    assert rows["sum"]["values"]["Watt"] == pytest.approx(sum(parts), abs=0.03)
+    assert found["batteries"]["rows"][0]["values"]["State"] == "Discharging"
+    assert [row["fan"] for row in found["fans"]["rows"]] == ["Fan0", "Fan1"]
+
+
+def test_a_recording_has_the_raw_readings_and_gives_the_balance_again(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "laptop.ttr"
+    shown = ("--show", "PkgWatt,RAMWatt,SysWatt,GPU0Watt,Bat0Watt,Bat0State,Fan0RPM")
+    assert main(["record", str(path), "-i", "0.1", "-n", "2", *LAPTOP, *shown]) == 0
+    capsys.readouterr()
+    found = tables(run(capsys, "--replay", str(path), "-n", "1", "--json"))
+    rows = {row["consumer"]: row["values"] for row in found[0]["rows"]}
+    assert rows["GPU0"]["Watt"] == pytest.approx(34.0, rel=0.05)
+    assert rows["GPU0"]["Device"] == "xe 0000:03:00.0"
+    assert rows["elsewhere"]["Watt"] == pytest.approx(
+        rows["psys"]["Watt"] - sum(rows[name]["Watt"] for name in ("package", "memory", "GPU0")), abs=0.05)
+
+
+def test_it_is_one_of_several_tables_in_openmetrics(capsys: pytest.CaptureFixture[str]) -> None:
+    text = run(capsys, "-i", "0.1", "-n", "1", *LAPTOP, "--format", "openmetrics")
+    assert 'consumer="GPU0"' in text
+    assert 'battery="Bat0"' in text

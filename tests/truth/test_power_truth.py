@@ -1,0 +1,83 @@
+"""Balances of simulated machines, against what their models know."""
+
+from __future__ import annotations
+
+import pytest
+from watching import Watched
+
+from turbotui.features.power.balance import Balance, balance_of
+from turbotui.features.power.tables import battery_table, fan_table
+from turbotui.quantities.scope import SYSTEM_ROW
+from turbotui.sampling.frame import Frame
+from turbotui.simulated.around import BATTERY_SHARE, NPU_BUSY, SUPPLY_SHARE
+from turbotui.simulated.truth import SystemTruth
+
+SECONDS = 2.0
+
+
+def balance(watched: Watched, frame: Frame) -> Balance:
+    model = watched.machine.model
+    return balance_of(frame, watched.catalog, (model.family, model.model))
+
+
+def seen(shape: str, warm_up: float = 20.0) -> tuple[Watched, Frame, Balance, SystemTruth, SystemTruth]:
+    watched = Watched(shape, warm_up=warm_up)
+    truths = [watched.host.model.system_truth()]
+    frame = watched.frames(SECONDS, 1, lambda _number: truths.append(watched.host.model.system_truth()))[0]
+    return watched, frame, balance(watched, frame), truths[0], truths[-1]
+
+
+def test_a_laptop_on_battery_adds_up() -> None:
+    watched, frame, found, before, after = seen("laptop-gpu")
+    watts = {one.name: one.watts for one in found.consumers}
+    assert watts["psys"] == pytest.approx((after.platform_joules - before.platform_joules) / SECONDS, abs=0.01)
+    assert watts["GPU0"] == pytest.approx((after.card_joules - before.card_joules) / SECONDS, abs=0.01)
+    assert watts["GPU0"] == pytest.approx(34.0)
+    assert found.counted == pytest.approx(sum(watts[name] or 0.0 for name in ("package", "memory", "GPU0")))
+    assert found.counted is not None
+    assert found.elsewhere == pytest.approx((watts["psys"] or 0.0) - found.counted)
+    assert next(one for one in found.consumers if one.name == "NPU0").busy == pytest.approx(100 * NPU_BUSY, abs=0.1)
+    assert found.contradictions == ()
+    batteries, fans = battery_table(frame, watched.catalog), fan_table(frame, watched.catalog)
+    row = {column.id: column.compute(batteries.rows[0]) for column in batteries.columns}
+    assert row["State"] == "Discharging"
+    assert row["Health%"] == pytest.approx(91.0, abs=0.1)
+    assert row["Cycles"] == 214
+    assert row["Charge%"] == pytest.approx(80.0, abs=1.0)
+    assert isinstance(row["Watt"], float)
+    assert row["Left"] == pytest.approx(80.0 * float(str(row["Charge%"])) / 100 / row["Watt"], rel=1e-3)
+    assert row["Watt"] > 10.0 / BATTERY_SHARE
+    assert len(fans.rows) == 2
+
+
+def test_a_card_that_sleeps_is_not_read_and_said_to_sleep() -> None:
+    watched, frame, found, _before, _after = seen("laptop-gpu", warm_up=30.0)
+    card = next(one for one in found.consumers if one.name == "GPU0")
+    assert card.watts is None
+    assert card.why is not None
+    assert card.why.detail == ("xe 0000:03:00.0 is suspended (power/runtime_status): reading it would wake it")
+    assert found.unknown == (card,)
+    column = watched.catalog.get("GPU0Watt")
+    assert column is not None
+    assert frame.why(column, SYSTEM_ROW) == card.why
+
+
+def test_a_server_s_supplies_are_believed_and_its_psys_is_not() -> None:
+    watched, _frame, found, _before, _after = seen("server-psu")
+    assert found.platform is not None
+    assert found.platform.kind == "psu"
+    assert found.platform.watts == pytest.approx(watched.host.model.system_watts() / SUPPLY_SHARE, rel=1e-6)
+    psys = next(one for one in found.platforms if one.kind == "psys")
+    assert psys.watts is not None
+    assert found.counted is not None
+    assert psys.watts < found.counted
+    assert any("exceed psys" in text for text in found.contradictions)
+
+
+def test_grace_s_sockets_are_counted_once_and_held_against_the_meter() -> None:
+    watched, _frame, found, _before, _after = seen("grace-2s")
+    assert [one.name for one in found.parts] == ["Grace0", "Grace1"]
+    assert [one.inside for one in found.consumers if one.kind == "rail"] == ["Grace0", "Grace1"]
+    assert found.platform is not None
+    assert found.platform.watts == pytest.approx(watched.host.model.system_watts(), rel=1e-6)
+    assert found.platform.members[0].averaged == 1.0

@@ -1,0 +1,224 @@
+"""The balance: what is counted, against what the platform says; the rest, and what contradicts it. Pure arithmetic."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.features.power.consumers import BalanceRole, Consumer, consumers_of
+from turbotui.quantities.catalog import Catalog
+from turbotui.quantities.meters import KINDS, PLATFORM_RANK
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.frame import Frame
+
+_SLACK: Final = 0.02  # of a figure: what readings at different instants differ by
+_LEAST_WATTS: Final = 1.0
+_APART: Final = 0.25  # two figures of the whole machine that differ by more than this contradict each other
+_LONG: Final = 2.0  # intervals: a figure that is averaged, or old, over more of them is of another time
+_SUPPLIES: Final = "power supplies"
+
+
+@dataclass(frozen=True, slots=True)
+class PlatformFigure:
+    """What says how much the whole machine takes.
+
+    Attributes:
+        kind: a word of `PLATFORM_RANK`.
+        name: for people: "psys", "power supplies", "BAT0".
+        watts: what it says; None where it says nothing now.
+        members: the meters that are added up for it.
+    """
+
+    kind: str
+    name: str
+    watts: float | None
+    members: tuple[Consumer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """Where the power of an interval goes.
+
+    Attributes:
+        consumers: all that tell of power, outer ones before those in them.
+        counted: watts that are added up, each once; None where none is known.
+        unknown: of what would be added up, what gives no number now.
+        platform: what they are held against; None where nothing tells.
+        platforms: all that tell of the whole machine, the best first.
+        elsewhere: watts that the platform takes and nothing counts; None where that cannot be told.
+        why: the reason of that.
+        contradictions: sentences about figures that cannot all be right, or are of different times.
+        seconds: length of the interval.
+        wall_ns: its end.
+    """
+
+    consumers: tuple[Consumer, ...]
+    counted: float | None
+    unknown: tuple[Consumer, ...]
+    platform: PlatformFigure | None
+    platforms: tuple[PlatformFigure, ...]
+    elsewhere: float | None
+    why: Unavailable | None
+    contradictions: tuple[str, ...] = ()
+    seconds: float = 0.0
+    wall_ns: int = field(default=0, compare=False)
+
+    @property
+    def total(self) -> float | None:
+        """What the machine takes: the platform's figure, else what is counted."""
+        if self.platform is not None and self.platform.watts is not None and self.elsewhere is not None:
+            return self.platform.watts
+        return self.counted
+
+    @property
+    def parts(self) -> tuple[Consumer, ...]:
+        """What is added up."""
+        return tuple(one for one in self.consumers if one.role is BalanceRole.COUNTED)
+
+    def within(self, name: str) -> tuple[Consumer, ...]:
+        """The consumers that a consumer contains."""
+        return tuple(one for one in self.consumers if one.role is BalanceRole.INSIDE and one.inside == name)
+
+
+def balance_of(frame: Frame, catalog: Catalog, model: tuple[int | None, int | None]) -> Balance:
+    """The balance of an interval.
+
+    Args:
+        frame: the interval.
+        catalog: of its machine.
+        model: family and model of its processor.
+    """
+    found = consumers_of(frame, catalog, model)
+    return replace(balanced(found, frame.seconds or 0.0), wall_ns=frame.newer.wall_ns)
+
+
+def balanced(consumers: Sequence[Consumer], seconds: float) -> Balance:
+    """The balance of some consumers over an interval of this many seconds."""
+    parts = [one for one in consumers if one.role is BalanceRole.COUNTED]
+    known = [one.watts for one in parts if one.watts is not None]
+    counted = sum(known) if known else None
+    platforms = tuple(_platforms(consumers))
+    speaking = [one for one in platforms if one.watts is not None]
+    # A figure below what is counted is not of the whole machine: the next one is asked.
+    platform = next((one for one in speaking if not _exceeds(counted, one.watts)), speaking[0] if speaking else None)
+    elsewhere, why = _elsewhere(counted, platform, platforms)
+    found = Balance(tuple(consumers), counted, tuple(one for one in parts if one.watts is None), platform, platforms,
+                    elsewhere, why, seconds=seconds)
+    return replace(found, contradictions=tuple(text for rule in _RULES for text in rule(found)))
+
+
+def _exceeds(counted: float | None, whole: float | None) -> bool:
+    """Whether parts are more than what should contain them, by more than readings at different instants explain."""
+    return counted is not None and whole is not None and counted > whole * (1.0 + _SLACK) + _LEAST_WATTS
+
+
+def _platforms(consumers: Sequence[Consumer]) -> Iterator[PlatformFigure]:
+    by_kind: dict[str, list[Consumer]] = {}
+    for one in consumers:
+        if one.role is BalanceRole.PLATFORM:
+            by_kind.setdefault(one.kind, []).append(one)
+    for kind in PLATFORM_RANK:
+        members = tuple(by_kind.get(kind, ()))
+        if not members:
+            continue
+        watts = [one.watts for one in members]
+        known = [one for one in watts if one is not None]
+        total = sum(known) if len(known) == len(watts) else None
+        if kind == "battery" and (total is None or total <= 0):
+            total = None  # on mains it says what it is charged with
+        name = members[0].name if len(members) == 1 else _SUPPLIES if kind == "psu" else f"{len(members)} {kind}s"
+        yield PlatformFigure(kind, name, total, members)
+
+
+def _elsewhere(counted: float | None, platform: PlatformFigure | None,
+               platforms: Sequence[PlatformFigure]) -> tuple[float | None, Unavailable | None]:
+    if counted is None:
+        return None, Unavailable(Reason.NO_HARDWARE, "nothing here counts the watts of a part")
+    if platform is None or platform.watts is None:
+        silent = ", ".join(one.name for one in platforms)
+        detail = (f"{silent} says nothing of the whole machine now" if silent else
+                  "nothing tells what the whole machine takes: no psys, power meter, supply or discharging battery")
+        return None, Unavailable(Reason.NOT_SET if silent else Reason.NO_HARDWARE, detail)
+    if _exceeds(counted, platform.watts):
+        return None, Unavailable(Reason.CONTRADICTED, f"the parts, {counted:.1f} W, are more than the "
+                                 f"{platform.watts:.1f} W of {platform.name}")
+    return max(0.0, platform.watts - counted), None
+
+
+# What contradicts
+
+
+def _too_little(found: Balance) -> Iterator[str]:
+    for one in found.platforms:
+        if one.watts is None or found.counted is None or not _exceeds(found.counted, one.watts):
+            continue
+        if one.kind == "battery" and one is not found.platform:
+            continue  # its numbers are of the last half minute: no word against a fresh figure
+        why = {"psys": "this board does not wire it to the whole platform",
+               "battery": "another supply feeds the machine too, or its numbers are old",
+               "module": "something counted lies outside the module"}.get(one.kind, "its figure is of another time or "
+                                                                          "of a part of the machine")
+        yield f"the parts, {found.counted:.1f} W, exceed {one.name}, {one.watts:.1f} W: {why}"
+
+
+def _too_much_inside(found: Balance) -> Iterator[str]:
+    for outer in found.consumers:
+        inner = [one.watts for one in found.within(outer.name) if one.watts is not None and one.kind != "apu"]
+        if outer.watts is not None and inner and _exceeds(sum(inner), outer.watts):
+            yield f"what lies inside {outer.name}, {sum(inner):.1f} W, exceeds its {outer.watts:.1f} W"
+
+
+def _at_odds(found: Balance) -> Iterator[str]:
+    """Two figures of the whole machine that differ.
+
+    A module is a part of it, a battery's is of another time, and one that is too small was named.
+    """
+    speaking = [one for one in found.platforms if one.watts is not None and one.kind not in {"module", "battery"}
+               and not _exceeds(found.counted, one.watts)]
+    for first, second in itertools.pairwise(speaking):
+        low, high = sorted((first.watts or 0.0, second.watts or 0.0))
+        if high - low > max(_APART * high, _LEAST_WATTS):
+            yield (f"{first.name} says {first.watts:.1f} W of the whole machine, {second.name} says "
+                   f"{second.watts:.1f} W")
+
+
+def _other_time(found: Balance) -> Iterator[str]:
+    for one in found.platform.members if found.platform is not None and found.seconds else ():
+        if one.averaged is not None and one.averaged > _LONG * found.seconds:
+            yield f"{one.name} averages over {one.averaged:g} s, the parts over {found.seconds:.1f} s"
+        if one.age is not None and one.age > _LONG * found.seconds:
+            yield f"{one.name} has said the same for {one.age:.0f} s, the parts are of the last {found.seconds:.1f} s"
+
+
+_RULES: Final[tuple[Callable[[Balance], Iterator[str]], ...]] = (_too_little, _too_much_inside, _at_odds, _other_time)
+"""What is named, in this order."""
+
+
+def sentence(found: Balance) -> str:
+    """The balance in one line."""
+    if found.total is None:
+        return "Nothing here tells of power"
+    parts = [f"{word} {watts:,.1f}" for word, watts in by_word(found).items()]
+    silent = [f"{one.name} {one.why.reason.value}" for one in found.unknown if one.why is not None]
+    rest = [f"elsewhere {found.elsewhere:,.1f}"] if found.elsewhere is not None else []
+    origin = f" by {found.platform.name}" if found.elsewhere is not None and found.platform is not None else " counted"
+    return f"{found.total:,.1f} W{origin}: {', '.join([*parts, *rest, *silent])}"
+
+
+def by_word(found: Balance) -> Mapping[str, float]:
+    """Watts of what is counted, all of a kind together, in plain words."""
+    sums: dict[str, float] = {}
+    many: dict[str, int] = {}
+    for one in found.parts:
+        if one.watts is not None:
+            sums[one.kind] = sums.get(one.kind, 0.0) + one.watts
+            many[one.kind] = many.get(one.kind, 0) + 1
+    return {_word(kind, many[kind]): watts for kind, watts in sums.items()}
+
+
+def _word(kind: str, many: int) -> str:
+    words = KINDS[kind].words if kind in KINDS else kind
+    return words if many == 1 or kind == "memory" else f"{words}s"

@@ -1,0 +1,185 @@
+"""What takes a machine's power, one of each kind of thing, and which of them lies inside which.
+
+| consumer | its figure | inside |
+|---|---|---|
+| package | RAPL, PkgWatt | |
+| cores | RAPL, CorWatt of a package | the package (Intel SDM vol. 3 16.10.1: PP0 is a part of it) |
+| graphics | RAPL, GFXWatt | the package (PP1 likewise); hwmon of i915 and xe is of discrete cards alone |
+| memory | RAPL, RAMWatt | none; the package where memory is on it (`_MEMORY_ON_PACKAGE`) |
+| others | `quantities.meters.KINDS` | as that table says |
+| platform | RAPL, SysWatt (psys) | holds all of them |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.quantities.catalog import Catalog
+from turbotui.quantities.columns import ColumnId, CounterColumn
+from turbotui.quantities.meters import PACKAGE, PowerMeter, WattPlace, meters_of
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.frame import Frame
+
+RAPL: Final[tuple[ColumnId, ...]] = ("PkgWatt", "CorWatt", "GFXWatt", "RAMWatt", "SysWatt")
+
+_MEMORY_ON_PACKAGE: Final = frozenset({(6, 0xBD)})
+"""Family and model of processors whose DRAM is on the package and within its limits: Core Ultra 200V (Intel's datasheet
+of the series: the base power of 17 W includes the memory on the package)."""
+
+
+class BalanceRole(Enum):
+    """What a row of the balance is; the value is the word that people read."""
+
+    COUNTED = "counted"
+    INSIDE = "inside"
+    PLATFORM = "platform"
+    SUM = "sum"
+    ELSEWHERE = "elsewhere"
+    NO_WATTS = "no watts"
+
+
+@dataclass(frozen=True, slots=True)
+class Consumer:
+    """One thing that takes power, or that tells what all of them take.
+
+    Attributes:
+        name: which it is.
+        kind: its sort: a word of `KINDS`, or "package", "cores", "graphics", "memory", "psys", "sum", "elsewhere".
+        words: the device, as its driver names it, or what the figure is.
+        role: whether its watts are added up.
+        watts: in the interval, None where unknown.
+        why: the reason of that.
+        inside: the consumer whose figure contains this one's; "" for none.
+        target: the cell that has it, for explanations; None of a sum.
+        averaged: seconds over which the device averages, where it says so.
+        age: seconds since the device was read, or its numbers changed.
+        busy: percent of the interval in which it worked, of what tells only that.
+        clock: MHz, likewise.
+    """
+
+    name: str
+    kind: str
+    words: str
+    role: BalanceRole
+    watts: float | None
+    why: Unavailable | None = None
+    inside: str = ""
+    target: tuple[CounterColumn, RowId] | None = None
+    averaged: float | None = None
+    age: float | None = None
+    busy: float | None = None
+    clock: float | None = None
+
+
+def power_columns(catalog: Catalog) -> tuple[CounterColumn, ...]:
+    """The columns that balances are made of, on a machine with this catalog."""
+    return tuple(column for column in catalog.columns if column.id in RAPL or _is_meter(column))
+
+
+def _is_meter(column: CounterColumn) -> bool:
+    return any(need.startswith("meter.") for need in column.needs)
+
+
+def consumers_of(frame: Frame, catalog: Catalog, model: tuple[int | None, int | None]) -> tuple[Consumer, ...]:
+    """Everything that tells of power in an interval, outer ones before those in them.
+
+    Args:
+        frame: the interval.
+        catalog: of its machine.
+        model: family and model of its processor.
+    """
+    meters = meters_of(frame.capabilities.signals)
+    processor = [*_packages(frame, catalog, model)]
+    known = {one.kind for one in processor if one.watts is not None}
+    devices = [one for meter in meters for one in _device(frame, catalog, meter, meters, has_package=PACKAGE in known)]
+    platform = _rapl(frame, catalog, "SysWatt", SYSTEM_ROW)
+    psys = [] if platform is None else [Consumer(
+        "psys", "psys", "the platform, by RAPL", BalanceRole.PLATFORM, platform.watts, platform.why,
+        target=platform.target)]
+    return (*processor, *(one for one in devices if one.role is not BalanceRole.PLATFORM), *psys,
+            *(one for one in devices if one.role is BalanceRole.PLATFORM))
+
+
+@dataclass(frozen=True, slots=True)
+class _Figure:
+    watts: float | None
+    why: Unavailable | None
+    target: tuple[CounterColumn, RowId]
+
+
+def _rapl(frame: Frame, catalog: Catalog, name: ColumnId, row: RowId) -> _Figure | None:
+    """A column's figure; None where the machine has no such column at all."""
+    column = catalog.get(name)
+    return None if column is None or not frame.can(column) else _figure(frame, column, row)
+
+
+def _figure(frame: Frame, column: CounterColumn, row: RowId) -> _Figure:
+    value = frame.cell(column, row)
+    if isinstance(value, int | float):
+        return _Figure(float(value), None, (column, row))
+    return _Figure(None, frame.why(column, row), (column, row))
+
+
+def _packages(frame: Frame, catalog: Catalog, model: tuple[int | None, int | None]) -> Iterator[Consumer]:
+    rows = frame.rows(Scope.PACKAGE)
+    for row in rows:
+        number = f" {row.key[0]}" if len(rows) > 1 else ""
+        whole = f"package{number}"
+        for name, word, kind, words in (
+            ("PkgWatt", whole, PACKAGE, "cores, caches, fabric"), ("CorWatt", f"cores{number}", "cores", "all cores"),
+            ("GFXWatt", f"graphics{number}", "graphics", "graphics in the package"),
+            ("RAMWatt", f"memory{number}", "memory", "DRAM"),
+        ):
+            found = _rapl(frame, catalog, name, row)
+            if found is None or (found.why is not None and found.why.reason is Reason.NO_HARDWARE):
+                continue
+            held = kind in {"cores", "graphics"} or (kind == "memory" and model in _MEMORY_ON_PACKAGE)
+            role = BalanceRole.INSIDE if held else BalanceRole.COUNTED
+            yield Consumer(word, kind, words, role, found.watts, found.why, whole if held else "", found.target)
+
+
+def _device(frame: Frame, catalog: Catalog, meter: PowerMeter, meters: tuple[PowerMeter, ...], *,
+            has_package: bool) -> Iterator[Consumer]:
+    def number(suffix: str) -> float | None:
+        column = catalog.get(f"{meter.column}{suffix}")
+        value = None if column is None else frame.cell(column, SYSTEM_ROW)
+        return float(value) if isinstance(value, int | float) else None
+
+    name, kind = meter.column, meter.kind
+    if kind.id == "npu":
+        column = catalog.get(f"{name}%") or catalog.get(f"{name}MHz")
+        if column is not None:
+            found = _figure(frame, column, SYSTEM_ROW)
+            yield Consumer(name, kind.id, meter.label, BalanceRole.NO_WATTS, None,
+                           Unavailable(Reason.NO_HARDWARE, f"{meter.label} tells its time and clock, no watts"),
+                           target=found.target, busy=number("%"), clock=number("MHz"))
+        return
+    column = catalog.get(f"{name}Watt")
+    if column is None or kind.place is WattPlace.NOTHING:
+        return
+    found = _figure(frame, column, SYSTEM_ROW)
+    inside = _container(meter, meters, has_package=has_package)
+    role = BalanceRole.INSIDE if inside else BalanceRole.COUNTED
+    if kind.place is WattPlace.PLATFORM:
+        role = BalanceRole.PLATFORM
+    yield Consumer(name, kind.id, meter.label, role, found.watts, found.why, inside, found.target, meter.interval,
+                   _age(frame, meter))
+
+
+def _age(frame: Frame, meter: PowerMeter) -> float | None:
+    return frame.inputs(SYSTEM_ROW).value(meter.signal("age")) if "age" in meter.quantities else None
+
+
+def _container(meter: PowerMeter, meters: tuple[PowerMeter, ...], *, has_package: bool) -> str:
+    """The name of what contains a meter's watts: of the same socket where that is a meter, too."""
+    for kind in meter.kind.inside:
+        if kind == PACKAGE and has_package:
+            return PACKAGE
+        for other in meters:
+            if other.kind.id == kind and other.number == meter.number:
+                return other.column
+    return ""

@@ -1,0 +1,182 @@
+"""Columns of meters outside the processor: each device of this machine has its own, and its number in their ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from turbotui.quantities.catalog.formulas import mega
+from turbotui.quantities.columns import PERCENT, Category, CounterColumn, Inputs, Thresholds, Value
+from turbotui.quantities.meters import SUSPENDED, PowerMeter, WattPlace, meters_of
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Signal, SignalId
+
+_DISCHARGING = "Discharging"
+_CHARGING = "Charging"
+_HOUR = 3600.0
+
+
+def meter_columns(signals: Mapping[SignalId, Signal]) -> tuple[CounterColumn, ...]:
+    """The columns of this machine's meters, kind by kind."""
+    return tuple(column for meter in meters_of(signals) for column in _columns(meter))
+
+
+def _columns(meter: PowerMeter) -> tuple[CounterColumn, ...]:
+    match meter.kind.id:
+        case "battery":
+            return _battery(meter)
+        case "npu":
+            return _npu(meter)
+        case "fan":
+            return (_column(meter, "RPM", "rpm", ("turns",), _value(meter.signal("turns")), decimals=0, width=5,
+                            words=f"Revolutions a minute of {meter.label}."),)
+    has_watts = meter.kind.place is not WattPlace.NOTHING and meter.quantities & {"energy", "power"}
+    return (_watts(meter),) if has_watts else ()
+
+
+def _column(meter: PowerMeter, suffix: str, unit: str, needs: tuple[str, ...], compute: Callable[[Inputs], Value], *,
+            words: str, decimals: int = 1, width: int = 6, formula: str = "", thresholds: Thresholds | None = None,
+            percent: bool = False, wants: tuple[str, ...] = ()) -> CounterColumn:
+    state = ("state",) if "state" in meter.quantities else ()
+    beside = tuple(meter.signal(word) for word in (*wants, *state) if word in meter.quantities)
+    return CounterColumn(
+        id=f"{meter.column}{suffix}", category=Category.THERMAL if unit == "rpm" else Category.POWER,
+        scope=Scope.SYSTEM, unit=unit, decimals=decimals, needs=tuple(meter.signal(word) for word in needs),
+        compute=compute, formula=formula, help=words, document=meter.kind.document, width=width, priority=8,
+        default=False, extra=True, whole_only=True, thresholds=thresholds, scale=PERCENT if percent else None,
+        wants=beside, refusal=_asleep(meter) if state else None,
+    )  # fmt: skip
+
+
+def _asleep(meter: PowerMeter) -> Callable[[Inputs], str]:
+    """Why a device that sleeps is not read."""
+    state = meter.signal("state")
+
+    def refusal(row: Inputs) -> str:
+        said = row.text(state)
+        return f"{meter.label} is {said} (power/runtime_status): reading it would wake it" if said in SUSPENDED else ""
+
+    return refusal
+
+
+def _value(signal: SignalId) -> Callable[[Inputs], Value]:
+    return lambda row: row.value(signal)
+
+
+def _watts(meter: PowerMeter) -> CounterColumn:
+    averaged = "" if meter.interval is None else f" It is an average over {meter.interval:g} s."
+    words = f"Power of {meter.kind.words} {meter.label}. {meter.kind.note}{averaged}"
+    energy, power = meter.signal("energy"), meter.signal("power")
+    if "energy" not in meter.quantities:
+        return _column(meter, "Watt", "W", ("power",), _value(power), words=words, decimals=2, width=7, wants=("age",))
+    if "power" not in meter.quantities:
+        return _column(meter, "Watt", "W", ("energy",), lambda row: row.rate(energy), words=words, decimals=2, width=7)
+
+    def best(row: Inputs) -> Value:
+        counted = row.rate(energy)
+        return row.value(power) if counted is None else counted
+
+    return _column(meter, "Watt", "W", ("power",), best, words=words, decimals=2, width=7, wants=("energy", "age"))
+
+
+def _npu(meter: PowerMeter) -> tuple[CounterColumn, ...]:
+    busy, clock = meter.signal("busy"), meter.signal("clock")
+
+    def share(row: Inputs) -> Value:
+        spent = row.rate(busy)
+        return None if spent is None else 100.0 * spent
+
+    columns = []
+    if "busy" in meter.quantities:
+        columns.append(_column(meter, "%", "%", ("busy",), share, percent=True,
+                               words=f"Share of the interval in which {meter.label} had work."))
+    if "clock" in meter.quantities:
+        columns.append(_column(meter, "MHz", "MHz", ("clock",), lambda row: mega(row.value(clock)), decimals=0,
+                               width=5, words=f"Clock of {meter.label}; 0 while it sleeps.",
+                               formula="frequency at the end of the interval"))
+    return tuple(columns)
+
+
+# Batteries
+
+
+def _battery(meter: PowerMeter) -> tuple[CounterColumn, ...]:
+    has = meter.quantities
+    columns = []
+    power: tuple[str, ...] = ("power",) if "power" in has else ("volts", "amperes")
+    if set(power) <= has and "status" in has:
+        columns.append(_column(
+            meter, "Watt", "W", ("status", *power), _discharge(meter), decimals=2, width=7, wants=("age",),
+            words=f"Power that {meter.label} gives; negative while it is charged. {meter.kind.note}"))
+    charge = ("stored", "full") if {"stored", "full"} <= has else ("charge", "charge_full")
+    worn = ("full", "design") if {"full", "design"} <= has else ("charge_full", "charge_design")
+    if set(charge) <= has:
+        columns.append(_column(meter, "%", "%", charge, _part(meter, *charge),
+                               words=f"Charge of {meter.label}, of what it holds when it is full today.",
+                               thresholds=Thresholds(20.0, 10.0, low=True)))
+    elif "capacity" in has:
+        signal = meter.signal("capacity")
+        columns.append(_column(
+            meter, "%", "%", ("capacity",), lambda row: None if (share := row.value(signal)) is None else share * 100.0,
+            words=f"Charge of {meter.label}, as its firmware says.", thresholds=Thresholds(20.0, 10.0, low=True)))
+    flow = power if "stored" in charge else ("amperes",)
+    if "status" in has and {*charge, *flow} <= has:
+        columns.append(_column(meter, "Left", "h", ("status", *charge, *flow), _left(meter, charge, flow), decimals=2,
+                               width=5, words="Hours until it is empty at this rate, or full while it is charged."))
+    if set(worn) <= has:
+        columns.append(_column(meter, "Health%", "%", worn, _part(meter, *worn), width=5,
+                               words="What the full battery holds, of what it held when it was new.",
+                               thresholds=Thresholds(80.0, 60.0, low=True)))
+    if "cycles" in has:
+        columns.append(_column(meter, "Cycles", "", ("cycles",), _value(meter.signal("cycles")), decimals=0, width=5,
+                               words="How often it was discharged and charged, whole cycles."))
+    if "status" in has:
+        status = meter.signal("status")
+        columns.append(_column(meter, "State", "", ("status",), lambda row: row.text(status), decimals=-1, width=12,
+                               words="What it does: Charging, Discharging, Full, Not charging."))
+    columns.append(_column(meter, "Age", "s", ("age",), _value(meter.signal("age")), decimals=0, width=4,
+                           words="How long ago turbotui saw its numbers change: its firmware makes new ones now and "
+                           "then only."))
+    return tuple(columns)
+
+
+def _flow(meter: PowerMeter, row: Inputs) -> float | None:
+    """Watts, whichever way."""
+    if "power" in meter.quantities:
+        return row.value(meter.signal("power"))
+    volts, amperes = row.value(meter.signal("volts")), row.value(meter.signal("amperes"))
+    return None if volts is None or amperes is None else volts * amperes
+
+
+def _discharge(meter: PowerMeter) -> Callable[[Inputs], Value]:
+    status = meter.signal("status")
+
+    def compute(row: Inputs) -> Value:
+        watts, said = _flow(meter, row), row.text(status)
+        if watts is None or said is None:
+            return None
+        return watts * -1.0 if said == _CHARGING else watts if said == _DISCHARGING else watts * 0.0
+
+    return compute
+
+
+def _part(meter: PowerMeter, part: str, whole: str) -> Callable[[Inputs], Value]:
+    mine, all_of_it = meter.signal(part), meter.signal(whole)
+
+    def compute(row: Inputs) -> Value:
+        have, full = row.value(mine), row.value(all_of_it)
+        return None if have is None or not full else 100.0 * have / full
+
+    return compute
+
+
+def _left(meter: PowerMeter, charge: tuple[str, ...], flow: tuple[str, ...]) -> Callable[[Inputs], Value]:
+    status, have, full = meter.signal("status"), meter.signal(charge[0]), meter.signal(charge[1])
+
+    def compute(row: Inputs) -> Value:
+        stored, most, said = row.value(have), row.value(full), row.text(status)
+        rate = row.value(meter.signal("amperes")) if flow == ("amperes",) else _flow(meter, row)
+        if stored is None or most is None or not rate:
+            return None
+        return {_DISCHARGING: stored / rate / _HOUR, _CHARGING: (most - stored) / rate / _HOUR}.get(said or "")
+
+    return compute

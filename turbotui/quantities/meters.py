@@ -1,0 +1,147 @@
+"""Meters of power outside the processor: kinds of device, what each gives, and which of them lies inside which.
+
+A signal of one is named `meter.KIND.NUMBER.QUANTITY`: `meter.gpu.0.energy`. Its constants `label` and, where the device
+averages, `interval` are known when it was found, so that a recording has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import Enum
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.quantities.signals import Signal, SignalId
+
+_PREFIX: Final = "meter"
+_HWMON: Final = "kernel Documentation/hwmon/sysfs-interface.rst"
+_GRACE: Final = (
+    "NVIDIA Grace Performance Tuning Guide, Power and Thermals; kernel Documentation/hwmon/acpi_power_meter.rst")
+
+
+class WattPlace(Enum):
+    """Where the watts of a meter belong in the sum of a machine."""
+
+    PART = "part"  # added up with others
+    PLATFORM = "platform"  # all that the machine takes: what the parts are held against
+    NOTHING = "nothing"  # no watts: fans, NPUs
+
+
+@dataclass(frozen=True, slots=True)
+class MeterKind:
+    """A kind of device that tells of power.
+
+    Attributes:
+        id: the word in the ids of its signals.
+        column: begins the ids of its columns; the number of the device follows.
+        words: what it is.
+        place: where its watts belong.
+        inside: kinds, best first, whose watts contain those of this one, on a machine that has them.
+        document: where its figure is described.
+        note: what the figure covers, one sentence.
+    """
+
+    id: str
+    column: str
+    words: str
+    place: WattPlace
+    document: str
+    note: str
+    inside: tuple[str, ...] = ()
+
+
+PACKAGE: Final = "package"
+"""Stands in `MeterKind.inside` for the packages' energy, which has columns of its own."""
+
+KINDS: Final[Mapping[str, MeterKind]] = {kind.id: kind for kind in (
+    MeterKind("gpu", "GPU", "graphics card", WattPlace.PART,
+              "kernel Documentation/ABI/testing/sysfs-driver-intel-i915-hwmon, sysfs-driver-intel-xe-hwmon; "
+              "Documentation/gpu/amdgpu/thermal.rst",
+              "A card has its own supply: its watts are beside those of the packages."),
+    MeterKind("nvidia", "NVIDIA", "NVIDIA graphics card", WattPlace.PART,
+              "NVIDIA NVML API Reference, nvmlDeviceGetTotalEnergyConsumption, nvmlDeviceGetPowerUsage",
+              "The whole board with its memory."),
+    MeterKind("apu", "APU", "AMD graphics of the processor", WattPlace.PART,
+              "kernel Documentation/gpu/amdgpu/thermal.rst",
+              "The whole processor: on an APU the driver's figure contains the CPU.", inside=(PACKAGE,)),
+    MeterKind("socket", "Grace", "Grace socket", WattPlace.PART, _GRACE, "Cores, fabric and the memory beside them."),
+    MeterKind("rail", "CPUrail", "CPU rail", WattPlace.PART, _GRACE, "The rail of the cores.", inside=("socket",)),
+    MeterKind("sysio", "SysIO", "system I/O rail", WattPlace.PART, _GRACE, "The rail of the fabric and of I/O.",
+              inside=("socket",)),
+    MeterKind("module", "Module", "superchip module", WattPlace.PLATFORM, _GRACE,
+              "Regulators, memory, CPU and GPU of the module; neither fans nor storage."),
+    MeterKind("psu", "PSU", "power supply", WattPlace.PLATFORM, "kernel Documentation/hwmon/pmbus.rst (label pin)",
+              "What the supply takes from the mains, its own losses among it."),
+    MeterKind("meter", "Meter", "ACPI power meter", WattPlace.PLATFORM,
+              "kernel Documentation/hwmon/acpi_power_meter.rst; ACPI 6.5 section 10.4",
+              "What the firmware says that the machine takes, on average over the meter's own interval."),
+    MeterKind("bmc", "BMC", "service processor", WattPlace.PLATFORM,
+              "kernel Documentation/hwmon/ibmaem.rst, Documentation/hwmon/occ.rst",
+              "What the service processor says that the machine takes."),
+    MeterKind("battery", "Bat", "battery", WattPlace.PLATFORM, "kernel Documentation/ABI/testing/sysfs-class-power",
+              "While the battery discharges it feeds the whole machine, the display too."),
+    MeterKind("npu", "NPU", "neural processor", WattPlace.NOTHING, "kernel drivers/accel/ivpu/ivpu_sysfs.c",
+              "It tells its time and clock, no watts; its power is the package's."),
+    MeterKind("fan", "Fan", "fan", WattPlace.NOTHING, _HWMON, "Revolutions, no watts."),
+)}
+"""Every kind, by its id, in the order of their columns."""
+
+PLATFORM_RANK: Final = ("psu", "meter", "bmc", "psys", "battery", "module")
+"""What a machine is held against, the best first: nearest to the plug, and fresh. `psys` is RAPL's own domain."""
+
+SUSPENDED: Final = frozenset({"suspended", "suspending"})
+"""Words of power/runtime_status for a device that a reading would wake (kernel Documentation/power/runtime_pm.rst)."""
+
+
+@dataclass(frozen=True, slots=True)
+class PowerMeter:
+    """One device, by what it is called.
+
+    Attributes:
+        kind: of what sort.
+        number: among those of its kind.
+        label: its name, made visible.
+        interval: seconds over which it averages, None where it does not or does not say.
+        quantities: what it gives, by the last word of the signal.
+    """
+
+    kind: MeterKind
+    number: int
+    label: str
+    interval: float | None
+    quantities: frozenset[str]
+
+    def signal(self, quantity: str) -> SignalId:
+        """The id of one of its signals."""
+        return meter_signal(self.kind.id, self.number, quantity)
+
+    @property
+    def column(self) -> str:
+        """What the ids of its columns begin with."""
+        return f"{self.kind.column}{self.number}"
+
+
+def meter_signal(kind: str, number: int, quantity: str) -> SignalId:
+    """The id of a signal of a meter."""
+    return f"{_PREFIX}.{kind}.{number}.{quantity}"
+
+
+def meters_of(signals: Mapping[SignalId, Signal]) -> tuple[PowerMeter, ...]:
+    """The meters that a machine's signals are of, kind by kind."""
+    found: dict[tuple[str, int], dict[str, Signal]] = {}
+    for name, signal in signals.items():
+        parts = name.split(".")
+        if len(parts) == 4 and parts[0] == _PREFIX and parts[1] in KINDS and parts[2].isdecimal():
+            found.setdefault((parts[1], int(parts[2])), {})[parts[3]] = signal
+    return tuple(_meter(KINDS[kind], number, found[kind, number]) for kind, number in _ordered(found))
+
+
+def _ordered(found: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+    order = list(KINDS)
+    return sorted(found, key=lambda key: (order.index(key[0]), key[1]))
+
+
+def _meter(kind: MeterKind, number: int, signals: Mapping[str, Signal]) -> PowerMeter:
+    label, interval = (signals[word].constant if word in signals else None for word in ("label", "interval"))
+    seconds = signals["interval"].value(interval) if interval is not None else None
+    return PowerMeter(kind, number, label if isinstance(label, str) else kind.words, seconds, frozenset(signals))

@@ -1,0 +1,70 @@
+"""Batteries by the kernel's power_supply class: what they give, what is left, and how worn they are.
+
+Files: kernel Documentation/ABI/testing/sysfs-class-power. Firmware makes new numbers every few seconds to half a
+minute, so the time since they changed is told. A battery of a mouse or a phone has `scope` Device and feeds no machine.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from turbotui.machine.host import Host
+from turbotui.machine.machine import Machine
+from turbotui.machine.small_files import names_in
+from turbotui.quantities.meters import meter_signal
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sources.meter_devices import MeterDevice, MeterFile, magnitude, word
+from turbotui.sources.meter_source import FoundDevices, MeterSource
+from turbotui.sources.sysfs_files import Decode, number, read_line
+
+CLASS: Final = "/sys/class/power_supply"
+_POWER: Final = "power_now"
+_FILES: Final[tuple[tuple[str, str, Decode], ...]] = (
+    ("status", "status", word),
+    ("power", _POWER, magnitude),
+    ("volts", "voltage_now", magnitude),
+    ("amperes", "current_now", magnitude),
+    ("stored", "energy_now", number),
+    ("full", "energy_full", number),
+    ("design", "energy_full_design", number),
+    ("charge", "charge_now", number),
+    ("charge_full", "charge_full", number),
+    ("charge_design", "charge_full_design", number),
+    ("capacity", "capacity", number),
+    ("cycles", "cycle_count", number),
+)
+"""Quantity, file, and how the file is read."""
+
+
+class Batteries(MeterSource):
+    """The `Source` of batteries that feed the machine."""
+
+    id = "power-supply"
+    title = "power supply"
+    gives = "power, charge and wear of batteries"
+
+    def find(self, machine: Machine) -> FoundDevices:
+        """See `MeterSource.find`."""
+        host = machine.host
+        names = names_in(host, CLASS)
+        devices = tuple(_battery(host, name) for name in names if _powers_machine(host, f"{CLASS}/{name}"))
+        detail = f"{CLASS}: there is no battery that feeds this machine"
+        return FoundDevices(devices, {meter_signal("battery", 0, "power"): Unavailable(
+            Reason.VIRTUALISED if machine.model.hypervisor else Reason.NO_HARDWARE, detail)})
+
+
+def _powers_machine(host: Host, directory: str) -> bool:
+    return (read_line(host, f"{directory}/type") == "Battery" and read_line(host, f"{directory}/present") != "0"
+            and read_line(host, f"{directory}/scope") != "Device")
+
+
+def _battery(host: Host, name: str) -> MeterDevice:
+    directory = f"{CLASS}/{name}"
+    files = frozenset(host.list_dir(directory))
+    left_out = {"voltage_now", "current_now"} if _POWER in files else set()
+    if "energy_now" in files:
+        left_out |= {"charge_now", "charge_full", "charge_full_design"}
+    found = tuple(MeterFile(quantity, f"{directory}/{file}", decode) for quantity, file, decode in _FILES
+                  if file in files and file not in left_out)
+    maker, model = (read_line(host, f"{directory}/{file}") or "" for file in ("manufacturer", "model_name"))
+    return MeterDevice("battery", " ".join(filter(None, (name, maker, model))), found, slow=True, settles=True)

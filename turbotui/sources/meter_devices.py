@@ -1,0 +1,184 @@
+"""Devices that tell of power: their files, how each becomes a signal, and hwmon's chips."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.machine.host import Host
+from turbotui.machine.small_files import names_in, text_of
+from turbotui.quantities.meters import KINDS, SUSPENDED, meter_signal
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
+from turbotui.quantities.units import Unit
+from turbotui.sources.sysfs_files import Decode, number, read_line, text
+
+HWMON: Final = "/sys/class/hwmon"
+AGE: Final = "age"
+STATE: Final = "state"
+_LABEL, _INTERVAL = "label", "interval"
+_SLOT: Final = re.compile(r"^PCI_SLOT_NAME=(\S+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Quantity:
+    """What a file holds: its unit, how it moves, and one step of its number."""
+
+    unit: Unit
+    behavior: Behavior
+    scale: float = 1.0
+
+
+_MICRO: Final = 1e-6
+_HOUR: Final = 3600.0
+_QUANTITIES: Final = {
+    "energy": _Quantity(Unit.JOULE, Behavior.COUNTER, _MICRO),
+    "power": _Quantity(Unit.WATT, Behavior.GAUGE, _MICRO),
+    "volts": _Quantity(Unit.VOLT, Behavior.GAUGE, _MICRO),
+    "amperes": _Quantity(Unit.AMPERE, Behavior.GAUGE, _MICRO),
+    "stored": _Quantity(Unit.JOULE, Behavior.GAUGE, _MICRO * _HOUR),
+    "full": _Quantity(Unit.JOULE, Behavior.GAUGE, _MICRO * _HOUR),
+    "design": _Quantity(Unit.JOULE, Behavior.GAUGE, _MICRO * _HOUR),
+    "charge": _Quantity(Unit.COULOMB, Behavior.GAUGE, _MICRO * _HOUR),
+    "charge_full": _Quantity(Unit.COULOMB, Behavior.GAUGE, _MICRO * _HOUR),
+    "charge_design": _Quantity(Unit.COULOMB, Behavior.GAUGE, _MICRO * _HOUR),
+    "capacity": _Quantity(Unit.RATIO, Behavior.GAUGE, 1e-2),
+    "cycles": _Quantity(Unit.COUNT, Behavior.GAUGE),
+    "status": _Quantity(Unit.TEXT, Behavior.GAUGE),
+    "busy": _Quantity(Unit.SECOND, Behavior.COUNTER, _MICRO),
+    "clock": _Quantity(Unit.HERTZ, Behavior.GAUGE, 1e6),
+    "turns": _Quantity(Unit.COUNT, Behavior.GAUGE),  # a minute, as hwmon gives them
+    STATE: _Quantity(Unit.TEXT, Behavior.GAUGE),
+    AGE: _Quantity(Unit.SECOND, Behavior.GAUGE, 1e-3),
+    _INTERVAL: _Quantity(Unit.SECOND, Behavior.CONSTANT, 1e-3),
+    _LABEL: _Quantity(Unit.TEXT, Behavior.CONSTANT),
+}
+"""By the last word of a signal. hwmon and power_supply count in millionths (sysfs-interface.rst, sysfs-class-power)."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeterFile:
+    """One file of a device, and the quantity that it gives."""
+
+    quantity: str
+    path: str
+    decode: Decode = number
+
+
+@dataclass(frozen=True, slots=True)
+class MeterDevice:
+    """A device that tells of power.
+
+    Attributes:
+        kind: word of `quantities.meters.KINDS`.
+        label: its name, made visible.
+        files: what it gives.
+        status: power/runtime_status of a device that a reading would wake; "" where none would.
+        slow: it may sit behind a slow bus: it is read on a thread of its own, and the age of its reading is told.
+        settles: it makes a new number now and then only: its age is the time since the numbers changed.
+        interval_ms: over which it averages; None where it does not or does not say.
+    """
+
+    kind: str
+    label: str
+    files: tuple[MeterFile, ...]
+    status: str = ""
+    slow: bool = False
+    settles: bool = False
+    interval_ms: int | None = None
+
+    def signals(self, position: int) -> dict[SignalId, Signal]:
+        """Its signals, as the one at this position among those of its kind."""
+        document = KINDS[self.kind].document
+        origins = {file.quantity: file.path for file in self.files}
+        if self.status:
+            origins[STATE] = self.status
+        if self.slow:
+            origins[AGE] = f"clock of turbotui, {self.label}"
+        constants: dict[str, Raw] = {_LABEL: self.label}
+        if self.interval_ms is not None:
+            constants[_INTERVAL] = self.interval_ms
+        found: dict[SignalId, Signal] = {}
+        for word in (*origins, *constants):
+            what, name = _QUANTITIES[word], meter_signal(self.kind, position, word)
+            found[name] = Signal(
+                name, Scope.SYSTEM, what.unit, what.behavior,
+                Reduce.SUM if what.unit in {Unit.JOULE, Unit.WATT} else Reduce.MEAN,
+                origin=origins.get(word, self.label), document=document, scale=what.scale, constant=constants.get(word),
+            )  # fmt: skip
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class HwmonChip:
+    """A directory of hwmon.
+
+    Attributes:
+        name: what its driver calls it.
+        directory: with its attributes: below hwmonN, or hwmonN/device where old drivers put them.
+        files: the names in there.
+        slot: the PCI address of its device; "" for none.
+        status: power/runtime_status of its device, where that can suspend; "" else.
+    """
+
+    name: str
+    directory: str
+    files: frozenset[str]
+    slot: str
+    status: str
+
+    def path(self, file: str) -> str:
+        """The path of one of its files."""
+        return f"{self.directory}/{file}"
+
+
+def hwmon_chips(host: Host) -> tuple[HwmonChip, ...]:
+    """All chips, in the order of their numbers; sensors are not read."""
+    found = []
+    for entry in sorted(names_in(host, HWMON), key=lambda name: (len(name), name)):
+        base = f"{HWMON}/{entry}"
+        here, device = frozenset(names_in(host, base)), frozenset(names_in(host, f"{base}/device"))
+        name = read_line(host, f"{base}/name") or read_line(host, f"{base}/device/name")
+        if name is None:
+            continue
+        slot = _SLOT.search(text_of(host, f"{base}/device/uevent")) if "uevent" in device else None
+        # Attributes stand where `name` does, but for drivers of before Linux 3.13 and the ACPI power meter.
+        with_device = not any(re.match(r"(?:power|energy|fan|temp|in|curr)\d", file) for file in here)
+        found.append(HwmonChip(
+            name, f"{base}/device" if with_device else base, device if with_device else here,
+            slot[1] if slot else "", _status(host, f"{base}/device") if slot else ""))
+    return tuple(found)
+
+
+def is_suspended(host: Host, status: str) -> bool:
+    """Whether the device behind a power/runtime_status sleeps now: a reading would wake it."""
+    return bool(status) and (read_line(host, status) or "") in SUSPENDED
+
+
+def runtime_status(host: Host, device: str) -> str:
+    """The path of a device's power/runtime_status, "" where it cannot suspend (runtime_pm.rst: "unsupported")."""
+    return _status(host, device)
+
+
+def word(data: bytes) -> str | None:
+    """A word of a status file."""
+    return text(data)
+
+
+def magnitude(data: bytes) -> int | None:
+    """A number without its sign: drivers disagree on which way a battery's current is negative; `status` says."""
+    value = number(data)
+    return None if value is None else abs(value)
+
+
+def ordered(chips: Sequence[HwmonChip]) -> list[HwmonChip]:
+    """Chips by the addresses of their devices, which stay; numbers of hwmon directories do not."""
+    return sorted(chips, key=lambda chip: (not chip.slot, chip.slot))
+
+
+def _status(host: Host, device: str) -> str:
+    path = f"{device}/power/runtime_status"
+    return path if read_line(host, path) not in {None, "unsupported"} else ""
+

@@ -1,0 +1,246 @@
+"""Base of sources over devices that tell of power, and how these are read: cheaply, and without waking any.
+
+Files are kept open. A device that sleeps is not read. One that may sit behind a slow bus (an embedded controller,
+PMBus: tens of milliseconds a number) is read on a thread of its own, so that it holds up no frame: where it does not
+answer at once, its last numbers stand, and their age is told.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.machine import Machine
+from turbotui.quantities.meters import SUSPENDED, meter_signal
+from turbotui.quantities.signals import Raw, Signal, SignalId
+from turbotui.quantities.unavailable import Unavailable
+from turbotui.sources.kinds import SharedSource
+from turbotui.sources.meter_devices import AGE, STATE, MeterDevice, word
+from turbotui.sources.source import Probe, SharedReader
+from turbotui.sources.sysfs_files import Decode
+
+_SIZE: Final = 256
+_PATIENCE: Final = 0.02  # seconds that a reading waits for all slow devices together
+
+
+@dataclass(frozen=True, slots=True)
+class FoundDevices:
+    """What a source found.
+
+    Attributes:
+        devices: in the order of their numbers.
+        absent: why there is none of a signal that people would look for, by signal.
+        note: a line for the doctor.
+    """
+
+    devices: tuple[MeterDevice, ...]
+    absent: Mapping[SignalId, Unavailable]
+    note: str = ""
+
+
+class MeterSource(SharedSource, ABC):
+    """A source of devices that tell of power; their signals are the machine's."""
+
+    counts_from_open = False  # counters of drivers and devices go on by themselves
+
+    def __init__(self) -> None:
+        self._seen: tuple[Host, tuple[MeterDevice, ...]] | None = None
+
+    @abstractmethod
+    def find(self, machine: Machine) -> FoundDevices:
+        """Look for devices, without reading any."""
+
+    def probe(self, machine: Machine) -> Probe:
+        """Find the devices."""
+        found = self.find(machine)
+        self._seen = (machine.host, found.devices)
+        signals: dict[SignalId, Signal | Unavailable] = {}
+        for device, position in numbered(found.devices):
+            signals |= device.signals(position)
+        return Probe({**{name: why for name, why in found.absent.items() if name not in signals}, **signals},
+                     found.note)
+
+    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:  # noqa: ARG002 - the contract's
+        """One for each wanted file, and for the state of each device that can sleep."""
+        devices = () if self._seen is None else self._seen[1]
+        counts = ((len(_chosen(device, position, wanted)), device) for device, position in numbered(devices))
+        return sum(count + (bool(device.status) and bool(count)) for count, device in counts)
+
+    def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:
+        """Open the wanted files of every device."""
+        if self._seen is None or self._seen[0] is not machine.host:
+            self._seen = (machine.host, self.find(machine).devices)
+        return MeterReader(machine.host, self._seen[1], wanted)
+
+
+def numbered(devices: Sequence[MeterDevice]) -> list[tuple[MeterDevice, int]]:
+    """Each device with its number among those of its kind."""
+    counts: dict[str, int] = {}
+    found = []
+    for device in devices:
+        found.append((device, counts.setdefault(device.kind, 0)))
+        counts[device.kind] += 1
+    return found
+
+
+def _chosen(device: MeterDevice, position: int, wanted: frozenset[SignalId]) -> list[tuple[SignalId, str, Decode]]:
+    return [(name, file.path, file.decode) for file in device.files
+            if (name := meter_signal(device.kind, position, file.quantity)) in wanted]
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What a device gave, and since when it says so, in ns of the host's clock."""
+
+    values: Mapping[SignalId, Raw]
+    since_ns: int
+
+
+class OpenDevice:
+    """The open files of one device. A file that cannot be opened or read gives None for its signal."""
+
+    def __init__(self, host: Host, device: MeterDevice, position: int, wanted: frozenset[SignalId]) -> None:
+        self._host, self._device = host, device
+        self._files = [(name, self._open(path), decode) for name, path, decode in _chosen(device, position, wanted)]
+        self._status = self._open(device.status) if device.status else None
+        self._state = meter_signal(device.kind, position, STATE)
+        self.age = meter_signal(device.kind, position, AGE)
+        self._before: _Answer | None = None
+
+    @property
+    def signals(self) -> tuple[SignalId, ...]:
+        """What the files give, the state of a device that can sleep among it."""
+        return (*(name for name, _file, _decode in self._files), *([self._state] if self._device.status else []))
+
+    def read(self) -> _Answer:
+        """Read the files, unless the device sleeps."""
+        values: dict[SignalId, Raw] = {}
+        if self._device.status:
+            values[self._state] = self._value(self._status, word)
+        asleep = values.get(self._state) in SUSPENDED
+        for name, file, decode in self._files:
+            values[name] = None if asleep else self._value(file, decode)
+        now, before = self._host.now_ns(), self._before
+        same = self._device.settles and before is not None and before.values == values
+        answer = self._before = _Answer(values, before.since_ns if same and before is not None else now)
+        return answer
+
+    def close(self) -> None:
+        """Close every file."""
+        for file in (*(file for _name, file, _decode in self._files), self._status):
+            if file is not None:
+                self._host.close(file)
+        self._files, self._status = [], None
+
+    def _open(self, path: str) -> int | None:
+        try:
+            return self._host.open_file(path)
+        except HostError:
+            return None
+
+    def _value(self, file: int | None, decode: Decode) -> Raw:
+        if file is None:
+            return None
+        try:
+            return decode(self._host.read_at(file, _SIZE, 0))
+        except HostError:
+            return None
+
+
+class AsideDevice:
+    """An open device that a thread of its own reads, once each time it is asked to."""
+
+    def __init__(self, device: OpenDevice) -> None:
+        self._device = device
+        self._asked, self._done = threading.Semaphore(0), threading.Event()
+        self._done.set()
+        self._latest: _Answer | None = None
+        self._ends = False
+        threading.Thread(target=self._run, name="turbotui-meter", daemon=True).start()
+
+    def ask(self) -> None:
+        """Have it read, unless it still is at it."""
+        if self._done.is_set():
+            self._done.clear()
+            self._asked.release()
+
+    def latest(self, patience: float) -> _Answer | None:
+        """What it gave last; waits this many seconds for what it was asked for."""
+        self._done.wait(patience)
+        return self._latest
+
+    def close(self) -> None:
+        """End the thread, which closes the files: it may be in the middle of reading one."""
+        self._ends = True
+        self._asked.release()
+
+    def _run(self) -> None:
+        while True:
+            self._asked.acquire()
+            if self._ends:
+                self._device.close()
+                return
+            self._latest = self._device.read()
+            self._done.set()
+
+
+class MeterReader:
+    """Reads devices, each in its way.
+
+    Args:
+        host: the machine; of one that is only a model nothing is slow, and everything is read at once.
+        devices: in the order of their numbers.
+        wanted: their signals that are to be read.
+    """
+
+    def __init__(self, host: Host, devices: Sequence[MeterDevice], wanted: frozenset[SignalId]) -> None:
+        self._host = host
+        self._quick: list[OpenDevice] = []
+        self._aside: list[tuple[OpenDevice, AsideDevice]] = []
+        names: list[SignalId] = []
+        for device, position in numbered(devices):
+            opened = OpenDevice(host, device, position, wanted)
+            aged = [opened.age] if device.slow and opened.age in wanted else []
+            names += [name for name in (*opened.signals, *aged) if name in wanted]
+            if not any(name in wanted for name in opened.signals):
+                opened.close()
+            elif device.slow and host.pins:
+                self._aside.append((opened, AsideDevice(opened)))
+            else:
+                self._quick.append(opened)
+        self._names = tuple(names)
+
+    @property
+    def signals(self) -> tuple[SignalId, ...]:
+        """The wanted signals, device by device."""
+        return self._names
+
+    def read(self) -> Sequence[Sequence[Raw]]:
+        """One value of each signal: the machine's."""
+        for _device, aside in self._aside:
+            aside.ask()
+        answers = [(device, device.read()) for device in self._quick]
+        until = time.monotonic() + _PATIENCE
+        for device, aside in self._aside:
+            answer = aside.latest(max(0.0, until - time.monotonic()))
+            if answer is not None:
+                answers.append((device, answer))
+        values: dict[SignalId, Raw] = {}
+        now = self._host.now_ns()
+        for device, answer in answers:
+            values |= answer.values
+            values[device.age] = max(0, now - answer.since_ns) // 1_000_000
+        return [(values.get(name),) for name in self._names]
+
+    def close(self) -> None:
+        """Close what can be closed now; threads close theirs."""
+        for device in self._quick:
+            device.close()
+        for _device, aside in self._aside:
+            aside.close()
+        self._quick, self._aside = [], []

@@ -1,0 +1,187 @@
+"""hwmon's figures of power: graphics cards, power supplies, ACPI's meters and service processors; and its fans.
+
+Which chip is what follows from its name, and for ACPI's meters from what the firmware calls them: `_GRAPHICS`,
+`_SUPPLIES`, `_METERS`, `_SERVICE`. A chip with watts that is in none of these tables measures a rail of some board
+(INA2xx, regulators on PMBus): it lies inside something that is counted, and is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.machine.host import Host
+from turbotui.machine.machine import Machine
+from turbotui.quantities.meters import KINDS, meter_signal
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sources.meter_devices import HWMON, HwmonChip, MeterDevice, MeterFile, hwmon_chips, ordered
+from turbotui.sources.meter_source import FoundDevices, MeterSource
+from turbotui.sources.sysfs_files import read_line, read_number
+
+_MOST_FANS: Final = 24
+
+
+@dataclass(frozen=True, slots=True)
+class _Card:
+    """A graphics driver's files, best first: counters of energy before gauges of power."""
+
+    energy: tuple[str, ...]
+    power: tuple[str, ...]
+
+
+_GRAPHICS: Final = {
+    "i915": _Card(("energy1_input",), ()),  # discrete cards alone have it (sysfs-driver-intel-i915-hwmon)
+    "xe": _Card(("energy1_input", "energy2_input"), ()),  # the card, else its package (sysfs-driver-intel-xe-hwmon)
+    "amdgpu": _Card((), ("power1_average", "power1_input")),  # Documentation/gpu/amdgpu/thermal.rst
+    "nouveau": _Card((), ("power1_input",)),
+}
+_APU: Final = "in1_input"
+"""The northbridge's voltage, which amdgpu shows of APUs alone (drivers/gpu/drm/amd/pm/amdgpu_pm.c)."""
+
+# NVIDIA Grace Performance Tuning Guide, "Power and Thermals": power1_oem_info of the superchip's meters.
+_METERS: Final = (
+    (re.compile(r"Module Power Socket"), "module"),
+    (re.compile(r"Grace Power Socket|Vera Power Socket"), "socket"),
+    (re.compile(r"CPU Power Socket"), "rail"),
+    (re.compile(r"SysIO Power Socket"), "sysio"),
+)
+
+# Drivers of whole supplies on PMBus (Documentation/hwmon/{bel-pfe,ibm-cffps,inspur-ipsps1,fsp-3y,dps920ab,acbel-fsg032,
+# crps}.rst); corsair-psu.rst is a supply on USB, which tells what it gives.
+_SUPPLIES: Final = re.compile(r"pfe\d+|cffps\d*|ibm-cffps\d*|ipsps\d*|ym2151e?|yh5151e?|dps[-_]?\d+\w*|acbel.*|fsg032|"
+                              r"(?:intel_)?crps\d*")
+_CORSAIR: Final = "corsairpsu"
+_TAKEN, _GIVEN = "pin", "power total"
+
+_SERVICE: Final = (
+    (re.compile(r"aem\d*"), re.compile(r"")),  # ibmaem.rst: power1 is what the system takes
+    (re.compile(r"occ"), re.compile(r"system", re.IGNORECASE)),  # occ.rst
+    (re.compile(r"ibmpowernv"), re.compile(r"System(?: Power)?", re.IGNORECASE)),  # ibmpowernv.rst
+)
+
+
+class GraphicsPower(MeterSource):
+    """The `Source` of graphics cards' energy."""
+
+    id = "hwmon-graphics"
+    title = "hwmon graphics"
+    gives = "energy or power of graphics cards (i915, xe, amdgpu, nouveau)"
+
+    def find(self, machine: Machine) -> FoundDevices:
+        """See `MeterSource.find`."""
+        chips = [chip for chip in ordered(hwmon_chips(machine.host)) if chip.name in _GRAPHICS]
+        devices = [device for chip in chips if (device := _card(chip)) is not None]
+        found = ", ".join(sorted({chip.name for chip in chips}))
+        detail = (f"{HWMON}: {found} tells no energy or power of its device; integrated graphics have none of their own"
+                  if found else f"{HWMON}: there is no chip of i915, xe, amdgpu or nouveau")
+        return FoundDevices(tuple(devices), {meter_signal("gpu", 0, "energy"): _none(machine, detail)})
+
+
+class PowerMeters(MeterSource):
+    """The `Source` of what a platform says of its power."""
+
+    id = "hwmon-power"
+    title = "hwmon power"
+    gives = "power of the whole machine: power supplies, ACPI power meters, service processors"
+
+    def find(self, machine: Machine) -> FoundDevices:
+        """See `MeterSource.find`."""
+        host = machine.host
+        devices: list[MeterDevice] = []
+        others: dict[str, None] = {}
+        for chip in hwmon_chips(host):
+            found = list(_platform(host, chip))
+            devices += found
+            if not found and chip.name not in _GRAPHICS and any(re.fullmatch(r"power\d+_(?:input|average)", file)
+                                                               for file in chip.files):
+                others[chip.name] = None
+        detail = (f"{HWMON}: neither a power supply on PMBus, nor an ACPI power meter, nor a service processor that "
+                  "tells the machine's power")
+        absent = {} if devices else {meter_signal("meter", 0, "power"): _none(machine, detail)}
+        note = f"left out, rails of unknown place: {', '.join(others)}" if others else ""
+        return FoundDevices(tuple(_by_label(devices)), absent, note)
+
+
+class Fans(MeterSource):
+    """The `Source` of fans."""
+
+    id = "hwmon-fans"
+    title = "hwmon fans"
+    gives = "revolutions of fans"
+
+    def find(self, machine: Machine) -> FoundDevices:
+        """See `MeterSource.find`."""
+        devices: list[MeterDevice] = []
+        for chip in hwmon_chips(machine.host):
+            for file in sorted((file for file in chip.files if re.fullmatch(r"fan\d+_input", file)),
+                               key=lambda name: (len(name), name)):
+                label = read_line(machine.host, chip.path(file.replace("_input", "_label"))) or ""
+                devices.append(MeterDevice("fan", f"{chip.name} {label or file.partition('_')[0]}",
+                                           (MeterFile("turns", chip.path(file)),), chip.status, slow=True))
+        note = f"the first {_MOST_FANS} of {len(devices)} are read" if len(devices) > _MOST_FANS else ""
+        return FoundDevices(tuple(devices[:_MOST_FANS]),
+                     {meter_signal("fan", 0, "turns"): _none(machine, f"{HWMON}: no chip has a fan")}, note)
+
+
+def _card(chip: HwmonChip) -> MeterDevice | None:
+    files = _GRAPHICS[chip.name]
+    kind = "apu" if chip.name == "amdgpu" and _APU in chip.files else "gpu"
+    label = f"{chip.name} {chip.slot}".strip()
+    for quantity, names in (("energy", files.energy), ("power", files.power)):
+        file = next((name for name in names if name in chip.files), None)
+        if file is not None:
+            return MeterDevice(kind, label, (MeterFile(quantity, chip.path(file)),), chip.status,
+                               slow=quantity == "power")
+    return None
+
+
+def _platform(host: Host, chip: HwmonChip) -> Iterator[MeterDevice]:
+    """The figures of a chip that are of the whole machine, or of a part that nothing else tells."""
+    if chip.name == "power_meter":
+        for number in _numbers(chip, "average"):
+            info = read_line(host, chip.path(f"power{number}_oem_info")) or ""
+            kind = next((kind for pattern, kind in _METERS if pattern.match(info)), "meter")
+            yield _meter(host, chip, f"power{number}_average", kind, info or KINDS[kind].words)
+    elif _SUPPLIES.fullmatch(chip.name) or chip.name == _CORSAIR:
+        wanted = _GIVEN if chip.name == _CORSAIR else _TAKEN
+        for number in _numbers(chip, "input"):
+            if read_line(host, chip.path(f"power{number}_label")) == wanted:
+                yield _meter(host, chip, f"power{number}_input", "psu", f"{chip.name} {wanted}")
+    else:
+        for pattern, label in _SERVICE:
+            if pattern.fullmatch(chip.name):
+                yield from _service(host, chip, label)
+
+
+def _service(host: Host, chip: HwmonChip, label: re.Pattern[str]) -> Iterator[MeterDevice]:
+    for what in ("average", "input"):
+        for number in _numbers(chip, what):
+            said = read_line(host, chip.path(f"power{number}_label")) or ""
+            if label.fullmatch(said):
+                yield _meter(host, chip, f"power{number}_{what}", "bmc", f"{chip.name} {said}".strip())
+                return
+
+
+def _meter(host: Host, chip: HwmonChip, file: str, kind: str, label: str) -> MeterDevice:
+    return MeterDevice(kind, label, (MeterFile("power", chip.path(file)),), chip.status, slow=True,
+                       interval_ms=read_number(host, chip.path(f"{file}_interval")))
+
+
+def _numbers(chip: HwmonChip, what: str) -> Sequence[int]:
+    matches = (re.fullmatch(rf"power(\d+)_{what}", file) for file in chip.files)
+    return sorted(int(match[1]) for match in matches if match is not None)
+
+
+def _by_label(devices: Sequence[MeterDevice]) -> list[MeterDevice]:
+    """Meters of sockets in the order of the sockets that their names have; others as they are."""
+    return sorted(devices, key=lambda device: [int(part) for part in re.findall(r"\d+", device.label)]
+                  if device.kind in {"module", "socket", "rail", "sysio"} else [])
+
+
+def _none(machine: Machine, detail: str) -> Unavailable:
+    if machine.model.hypervisor:
+        return Unavailable(Reason.VIRTUALISED, f"{detail}; guests are not shown the machine's")
+    return Unavailable(Reason.NO_HARDWARE, detail)
+
