@@ -56,10 +56,13 @@ class Feature:
         name: the folder's name.
         commands: the feature's verbs, in the order of --help.
         screens: the feature's screens.
+        background: tables that can be read in the background, and the module whose `make_background(machine)` gives
+            what does it.
         memory: module of the class `MemoryWatch`, which says what memory moves of what it can; "" for none.
     """
 
     name: str
     commands: tuple[Command, ...] = ()
     screens: tuple[ScreenSpec, ...] = ()
+    background: tuple[tuple[str, str], ...] = ()
     memory: str = ""

@@ -44,7 +44,8 @@ class TestExample:
         found = parse_settings(EXAMPLE, "example")
         assert not found.problems
         assert found.tables
-        assert len(found.alerts) == 2
+        assert [wish.table for _, wish in found.alerts] == ["", "", "groups"]
+        assert found.row_thresholds["tasks"]
         assert all(re.search(rf"(?m)^(# )?{name} = ", EXAMPLE) for name in VALUES)
 
     async def test_the_dashboard_takes_it(self) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from turbotui.app.past import PastEvent
 from turbotui.app.settings import PersonalSettings
@@ -15,8 +15,7 @@ from turbotui.errors import UsageError
 from turbotui.machine.host import HostKind
 from turbotui.machine.own_files import append_bounded, state_folder
 from turbotui.quantities.alerts import LEVELS, AlertRule, parse_alert
-from turbotui.quantities.columns import ColumnId, CounterColumn
-from turbotui.quantities.scope import RowId
+from turbotui.quantities.columns import Column, ColumnId, CounterColumn
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.alerting import Alert, AlertWatch
 from turbotui.sampling.frame import Frame
@@ -26,11 +25,12 @@ from turbotui.widgets.cells import StyleRole, said
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.rows import row_words
 
+if TYPE_CHECKING:  # most alerts are about CPUs
+    from turbotui.app.row_alerts import RowAlerts
+
 MOST_LOGGED: Final = 1 << 20
 """Bytes of the log, and of the one before it."""
 _ROLES: Final[Mapping[str, StyleRole]] = dict(zip(LEVELS, (StyleRole.AMBER, StyleRole.RED), strict=True))
-_NAMED: Final = 3
-"""Rows that a sentence names."""
 
 
 def make_alerts(settings: PersonalSettings, session: WatchedSession,
@@ -50,16 +50,31 @@ def make_alerts(settings: PersonalSettings, session: WatchedSession,
     problems: list[str] = []
     names = {column.id.lower(): column for column in session.catalog.columns}
     for at, wish in settings.alerts:
+        if wish.table:
+            continue
         try:
             rule = parse_alert(wish, lambda name: names.get(name.lower()))
         except UsageError as error:
             problems.append(settings.problem("when", f"when: {error}", ("alert",), at))
             continue
-        missing = [(column, why) for column in rule.filter.columns if (why := why_absent(column)) is not None]
+        missing = [(column, why) for column in _counters(rule.filter.columns)
+                   if (why := why_absent(column)) is not None]
         absent += [f"{wish.when}: {column.id} is not here: {why.sentence()}" for column, why in missing[:1]]
         rules += [] if missing else [rule]
+    tables: list[RowAlerts] = []
+    if any(wish.table for _, wish in settings.alerts):
+        from turbotui.app.row_alerts import row_alerts  # noqa: PLC0415 - most alerts are about CPUs
+
+        tables, elsewhere, wrong = row_alerts(settings, session)
+        absent += elsewhere
+        problems += wrong
     host = session.machine.host
-    return (Alerting(rules, absent, host.kind, host.name) if rules or absent else None), tuple(problems)
+    wanted = rules or absent or tables
+    return (Alerting(rules, absent, host.kind, host.name, tables) if wanted else None), tuple(problems)
+
+
+def _counters(columns: Iterable[Column[Any]]) -> list[CounterColumn]:
+    return [column for column in columns if isinstance(column, CounterColumn)]
 
 
 class Alerting:
@@ -69,13 +84,16 @@ class Alerting:
         rules: what is watched for.
         absent: sentences about alerts whose columns this machine lacks.
         kind, host: of the machine.
+        tables: what is watched for in other tables than that of CPUs.
 
     Attributes:
         trouble: why the log cannot be written; "" where it can, or nothing was to be written yet.
     """
 
-    def __init__(self, rules: Sequence[AlertRule], absent: Sequence[str], kind: HostKind, host: str) -> None:
-        self.watch = AlertWatch(rules, row_words)
+    def __init__(self, rules: Sequence[AlertRule], absent: Sequence[str], kind: HostKind, host: str,
+                 tables: Sequence[RowAlerts] = ()) -> None:
+        self.watch = AlertWatch(rules, row_words, row_name)
+        self.tables = tuple(tables)
         self.rules, self.absent = tuple(rules), tuple(absent)
         self.trouble = ""
         self._frame: Frame | None = None
@@ -85,8 +103,13 @@ class Alerting:
 
     @property
     def columns(self) -> Sequence[CounterColumn]:
-        """What has to be read."""
-        return self.watch.columns
+        """What has to be read of CPUs."""
+        return _counters(self.watch.columns)
+
+    @property
+    def active(self) -> Sequence[Alert]:
+        """The alerts that go on, those about CPUs first."""
+        return [alert for watch in (self.watch, *(table.watch for table in self.tables)) for alert in watch.active]
 
     def take(self, frame: Frame) -> tuple[tuple[PastEvent, ...], bool]:
         """Look at an interval of a machine that is watched, and write what begins and ends into the log.
@@ -95,11 +118,15 @@ class Alerting:
             Marks for the time bar, and whether the bell is to ring.
         """
         self._frame = frame
-        begun, ended = self.watch.take(frame)
+        begun, ended = map(list, self.watch.take(frame))
+        for table in self.tables:
+            begins, ends = table.take(frame)
+            begun += begins
+            ended += ends
         lines = [self.log_line(frame, alert) for alert in (*ended, *begun) if alert.rule.wish.log]
         if lines:
             self._log("".join(lines))
-        marks = tuple(PastEvent(alert.begun_ns, f"alert {alert.rule.wish.when}: {_rows_said(frame, alert.rows)}")
+        marks = tuple(PastEvent(alert.begun_ns, f"alert {alert.rule.wish.when}: {_rows_said(alert)}")
                       for alert in begun)
         return marks, any(alert.rule.wish.bell for alert in begun)
 
@@ -136,7 +163,9 @@ class Alerting:
             self.trouble = ""
 
     def close(self) -> None:
-        """Wait for the log."""
+        """Close what is read, and wait for the log."""
+        for table in self.tables:
+            table.close()
         if self._writer is not None:
             self._writer.shutdown()
 
@@ -150,7 +179,7 @@ class Alerting:
 
     def line(self, width: int) -> list[TextSegment]:
         """The line about the alerts that go on; empty for none."""
-        active, frame = self.watch.active, self._frame
+        active, frame = self.active, self._frame
         if frame is None or not active:
             return []
         word = "ALERT" if self._kind is HostKind.REAL else f"{self._kind.value} ALERT"
@@ -162,32 +191,53 @@ class Alerting:
         text = text if len(text) <= room else f"{text[: max(0, room - 1)]}…"
         return [((text + tail)[:width].ljust(width), _ROLES[first.rule.wish.level])]
 
-    def cells(self) -> Mapping[ColumnId, Mapping[RowId, StyleRole]]:
-        """Roles of the cells that alerts are about, by column and row."""
-        found: dict[ColumnId, dict[RowId, StyleRole]] = {}
-        for alert in sorted(self.watch.active, key=lambda one: LEVELS.index(one.rule.wish.level)):
-            for column in alert.rule.filter.columns:
-                found.setdefault(column.id, {}).update(dict.fromkeys(alert.rows, _ROLES[alert.rule.wish.level]))
-        return found
+    def cells(self) -> Mapping[ColumnId, Mapping[Hashable, StyleRole]]:
+        """Roles of the cells of CPUs that alerts are about, by column and row."""
+        return _cells(self.watch.active)
+
+    def row_cells(self, name: str) -> Mapping[ColumnId, Mapping[Hashable, StyleRole]]:
+        """The same of another table."""
+        return _cells([alert for table in self.tables if table.table == name for alert in table.watch.active])
 
     def told(self) -> list[str]:
         """What the window lists: what goes on, what was, what is watched for, what cannot be."""
         lines: list[str] = []
         frame = self._frame
         if frame is not None:
-            lines += ["NOW", *[f"  {sentence(frame, alert)}" for alert in self.watch.active], ""]
-            past = [f"  {_time(alert.ended_ns or 0)} {sentence(frame, alert)}" for alert in reversed(self.watch.ended)]
+            lines += ["NOW", *[f"  {one}" for one in self.sentences()], ""]
+            over = [alert for watch in (self.watch, *(one.watch for one in self.tables)) for alert in watch.ended]
+            over.sort(key=lambda alert: -(alert.ended_ns or 0))
+            past = [f"  {_time(alert.ended_ns or 0)} {sentence(frame, alert)}" for alert in over]
             lines += ["BEFORE", *past, ""] if past else []
-        if not self.watch.active and frame is not None:
+        if not self.active and frame is not None:
             lines[1:1] = ["  no alert goes on"]
-        lines += ["WATCHED FOR", *[f"  {rule.wish.when}  (each {rule.scope.value}"
-                                   f"{', no bell' if not rule.wish.bell else ''}"
-                                   f"{', no log' if not rule.wish.log else ''})" for rule in self.rules]]
+        rules = (*self.rules, *(rule for table in self.tables for rule in table.rules))
+        lines += ["WATCHED FOR", *[f"  {rule.wish.when}  ({_where(rule)}{', no bell' if not rule.wish.bell else ''}"
+                                   f"{', no log' if not rule.wish.log else ''})" for rule in rules]]
+        lines += [f"  {table.table} cannot be watched: {table.why_none}" for table in self.tables if table.why_none]
         lines += [f"  {one}" for one in self.absent]
         lines += ["", self.trouble or (f"The beginning and end of each go to {self._path}."
                                        if self._kind is not HostKind.RECORDED
                                        else "Of a recording nothing is written to the log.")]
         return lines
+
+
+    def sentences(self) -> list[str]:
+        """Those that go on, in words."""
+        frame = self._frame
+        return [] if frame is None else [sentence(frame, alert) for alert in self.active]
+
+
+def _where(rule: AlertRule) -> str:
+    return f"each of the {rule.wish.table}" if rule.scope is None else f"each {rule.scope.value}"
+
+
+def _cells(alerts: Sequence[Alert]) -> dict[ColumnId, dict[Hashable, StyleRole]]:
+    found: dict[ColumnId, dict[Hashable, StyleRole]] = {}
+    for alert in sorted(alerts, key=lambda one: LEVELS.index(one.rule.wish.level)):
+        for column in alert.rule.filter.columns:
+            found.setdefault(column.id, {}).update(dict.fromkeys(alert.rows, _ROLES[alert.rule.wish.level]))
+    return found
 
 
 def sentence(frame: Frame, alert: Alert) -> str:
@@ -196,17 +246,17 @@ def sentence(frame: Frame, alert: Alert) -> str:
     kind = "least" if rule.least else "greatest"
     value = "" if alert.extreme is None else f"{kind} {rule.column.id} {said(rule.column, alert.extreme)}"
     if value and alert.most > 1:
-        value += f" on {row_name(frame.topology, alert.extreme_row)}"
+        value += f" on {alert.extreme_name}"
     until = alert.ended_ns or frame.newer.wall_ns
     lasted = f"{'ended after' if alert.ended_ns else 'for'} {max(0.0, (until - alert.since_ns) / 1e9):,.0f} s"
-    rows = _rows_said(frame, alert.rows) if alert.ended_ns is None else f"{alert.most} rows" if alert.most > 1 else (
-        row_name(frame.topology, alert.extreme_row))
+    rows = _rows_said(alert) if alert.ended_ns is None else f"{alert.most} rows" if alert.most > 1 else (
+        alert.extreme_name)
     return ", ".join(part for part in (f"{rule.wish.when}: {rows}", value, lasted) if part)
 
 
-def _rows_said(frame: Frame, rows: Sequence[RowId]) -> str:
-    named = ", ".join(row_name(frame.topology, row) for row in rows[:_NAMED])
-    return f"{named} and {len(rows) - _NAMED} more" if len(rows) > _NAMED else named
+def _rows_said(alert: Alert) -> str:
+    named, more = ", ".join(alert.names), len(alert.rows) - len(alert.names)
+    return f"{named} and {more} more" if more > 0 else named
 
 
 def _time(wall_ns: int) -> str:

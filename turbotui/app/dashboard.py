@@ -108,6 +108,8 @@ class TurbotuiApp(HandsApp, TourApp):
             columns = columns and [session.catalog.by_id[column.id] for column in columns]
         super().__init__(Watch(session, columns, player), TerminalDriver, screen_named(screen or wanted))
         self.watched.why_limits = settings.why
+        self.watched.row_limits = {table: {name.lower(): one for name, one in limits.items()}
+                                   for table, limits in settings.row_thresholds.items()}
         if settings.units.get("energy") == "J":
             self.watched.show_joules()
         for known in THEMES:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
-from typing import Generic, TypeAlias
+from typing import TYPE_CHECKING, Generic, TypeAlias
 
 from turbotui.app.one_cell import OneCell
 from turbotui.app.row_picker import RowPicker
@@ -22,6 +22,9 @@ from turbotui.widgets.row_list import RowList
 from turbotui.widgets.slots import row_slots
 from turbotui.widgets.table_view import TableView
 from turbotui.widgets.table_widget import TableWidget
+
+if TYPE_CHECKING:
+    from turbotui.quantities.presentation import Limits
 
 RowWidget: TypeAlias = TableWidget[RowContent[R], Column[R], Hashable]
 """The widget of such a table."""
@@ -41,6 +44,7 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
         super().__init__(watch)
         self._pasts: dict[str, RowHistory] = {}
         self._marked: Frame | None = None
+        self._told: set[str] = set()
 
     def new_table(self) -> RowWidget[R]:
         """See `TableKeys.new_table`."""
@@ -68,6 +72,11 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
 
     def fill(self, table: RowWidget[R], content: RowContent[R]) -> None:
         """Show newer content in a table, with the columns that it has and a person wants."""
+        limits = self.watch_state.row_limits.get(content.whole.name)
+        if limits is not None and limits is not content.limits:
+            self._limit(content, limits)
+        if self.watch_state.alerts is not None:
+            content.alerted = self.watch_state.alerts.row_cells(content.whole.name)
         arrangement = self.watch_state.arrangements.get(content.whole.name, USUAL)
         columns = tuple(one for one in content.whole.columns if arrangement.is_shown(one.id, usually=one.default))
         if columns != table.view.columns or arrangement != table.view.arrangement:
@@ -78,6 +87,15 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
         past.push(content, *table.drawn)
         if frame is not None:
             past.ended(frame_time(frame)._replace(seq=content.seq))
+
+    def _limit(self, content: RowContent[R], limits: Mapping[str, Limits]) -> None:
+        """Mark a table's columns as a person wants them, and say once what names of the settings it does not have."""
+        content.limit(limits)
+        name, known = content.whole.name, {one.id.lower() for one in (*content.whole.columns, *self.known_columns)}
+        unknown = [one for one in limits if one not in known]
+        if unknown and content.whole.rows and name not in self._told:
+            self._told.add(name)
+            self.notice(f"[thresholds.{name}] of your settings: no column here is called {', '.join(unknown)}")
 
     def past(self, content: RowContent[R]) -> RowHistory:
         """What the cells of the table of that name were."""

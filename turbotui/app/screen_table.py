@@ -68,6 +68,11 @@ def watch_memory(machine: Machine) -> CountsMemory | None:
     return made
 
 
+def background_modules() -> dict[str, str]:
+    """Tables that can be read in the background, and the modules that do it; see `Feature.background`."""
+    return {table: module for feature in FEATURES for table, module in feature.background}
+
+
 def build_screen(spec: ScreenSpec, watch: Watch) -> WatchScreen:
     """A new screen; its module is imported when a screen of it is first shown."""
     made: WatchScreen = getattr(importlib.import_module(spec.module), spec.name)(watch)

@@ -12,7 +12,7 @@ import os
 import reprlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field, fields, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from turbotui.app.settings_text import line_of, with_table, with_values
 from turbotui.dataclass import dataclass
@@ -57,7 +57,8 @@ class PersonalSettings:
         tables: order, widths and choice of columns, by the table's name.
         alerts: what to tell of, each with the number of its table in the file, from 0 on.
         units: by the quantity: "temperature", "energy".
-        thresholds: from which values on columns are marked, by name.
+        thresholds: from which values on columns of CPUs are marked, by name.
+        row_thresholds: the same of other tables, by the table's name.
         why: percent of the wanted work from which causes of slowness are told, by the rule's id; infinite for never.
         problems: sentences about what is wrong in the file, each with its line; that part of the file is not used.
         where: the file.
@@ -76,6 +77,7 @@ class PersonalSettings:
     alerts: tuple[tuple[int, AlertWish], ...] = ()
     units: Mapping[str, str] = field(default_factory=dict)
     thresholds: Mapping[str, Limits] = field(default_factory=dict)
+    row_thresholds: Mapping[str, Mapping[str, Limits]] = field(default_factory=dict)
     why: Mapping[str, float] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     where: str = ""
@@ -247,15 +249,25 @@ def _read_thresholds(file: PersonalSettings, table: object, problems: list[str])
         raise WrongKindError("a table, [thresholds]")
     from turbotui.quantities.presentation import read_limits  # noqa: PLC0415 - most people have none
 
-    found: dict[str, Limits] = {}
-    for name, limits in table.items():
-        try:
-            found[name] = read_limits(limits)
-        except WrongKindError as kind:
-            problems.append(file.problem(name, f"{name} has to be {kind}", (_THRESHOLDS,)))
-        except RowError as error:
-            problems.append(file.problem(name, f"{name}: {error}", (_THRESHOLDS,)))
-    return {"thresholds": found}
+    def limits_of(columns: Mapping[str, object], within: tuple[str, ...]) -> dict[str, Limits]:
+        found: dict[str, Limits] = {}
+        for name, limits in columns.items():
+            try:
+                found[name] = read_limits(limits)
+            except WrongKindError as kind:
+                problems.append(file.problem(name, f"{name} has to be {kind}", within))
+            except RowError as error:
+                problems.append(file.problem(name, f"{name}: {error}", within))
+        return found
+
+    others = {name: columns for name, columns in table.items() if _has_tables(columns)}
+    return {"thresholds": limits_of({name: one for name, one in table.items() if name not in others}, (_THRESHOLDS,)),
+            "row_thresholds": {name: limits_of(columns, (_THRESHOLDS, name)) for name, columns in others.items()}}
+
+
+def _has_tables(value: object) -> TypeGuard[Mapping[str, object]]:
+    """Whether a value of the file is a table with tables in it, as [thresholds.tasks] is."""
+    return isinstance(value, Mapping) and any(isinstance(one, Mapping) for one in value.values())
 
 
 def _read_why(file: PersonalSettings, table: object, problems: list[str]) -> dict[str, Any]:

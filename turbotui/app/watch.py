@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # most people record nothing, and run no command
     from turbotui.app.beside import BesideCommand
     from turbotui.app.live_recorder import LiveRecorder
     from turbotui.diagnosis.rules import SlownessRule
+    from turbotui.quantities.presentation import Limits
 
 STEPS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0)
 """Intervals that + and - step through, in seconds."""
@@ -57,6 +58,7 @@ class Watch:
         arrangements: order and widths of columns where a person changed them, by the table's name.
         remembered: names of the tables whose columns the settings have.
         alerts: what the person wants to be told of; None for nothing.
+        row_limits: a person's marks of columns of rows that are no CPUs, by table, then column in lower case.
         why_limits: percent of the wanted work from which causes of slowness are told, by the rule's id.
     """
 
@@ -70,6 +72,7 @@ class Watch:
         self.arrangements: dict[str, ColumnArrangement] = {}
         self.remembered: frozenset[str] = frozenset()
         self.alerts: Alerting | None = None
+        self.row_limits: Mapping[str, Mapping[str, Limits]] = {}
         self.why_limits: Mapping[str, float] = {}
         self.times: deque[FrameTime] = deque(maxlen=LONG)
         self.player = player

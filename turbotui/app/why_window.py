@@ -154,6 +154,10 @@ class WhyWindow(MenuWindow[str]):
         if not findings:
             items += _wrapped(diagnosis.quiet(), width, "", StyleRole.SUMMARY)
             items.append(Item(()))
+        alerts = self._watch.alerts
+        for told in () if alerts is None else alerts.sentences():
+            items += _wrapped(f"Your alert goes on: {told}", width, "", StyleRole.RED)
+            items.append(Item(()))
         not_judged = diagnosis.not_judged()
         if not_judged:
             items += _wrapped(not_judged, width, "", StyleRole.DIM)

@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
-from turbotui.quantities.columns import CounterColumn
+from turbotui.quantities.columns import Column, CounterColumn
 from turbotui.quantities.filters import Comparison, Condition, Filter, FilterError, JoinedConditions, parse_filter
 from turbotui.quantities.moments import parse_duration
 from turbotui.quantities.rows import WrongKindError, make_row
@@ -35,6 +35,7 @@ class AlertWish:
         bell: whether the terminal's bell rings when it begins.
         log: whether its beginning and end are written to the log.
         rows: word of the level whose rows are looked at; "" for that of the finest column.
+        table: whose columns and rows it is about, "tasks" or "groups"; "" for CPUs.
     """
 
     when: str
@@ -42,6 +43,7 @@ class AlertWish:
     bell: bool = True
     log: bool = True
     rows: str = ""
+    table: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +54,16 @@ class AlertRule:
         wish: as it was written.
         filter: the condition.
         seconds: for how long it has to hold.
-        scope: whose rows are looked at.
+        scope: whose rows are looked at; None for every row of another table than that of CPUs.
         column: whose greatest value is kept, or the least one where the condition is that it is small.
         least: whether it is the least.
     """
 
     wish: AlertWish
-    filter: Filter[CounterColumn]
+    filter: Filter[Column[Any]]
     seconds: float
-    scope: Scope
-    column: CounterColumn
+    scope: Scope | None
+    column: Column[Any]
     least: bool
 
 
@@ -83,7 +85,7 @@ def _one_of(*words: str) -> Callable[[object], str]:
     return read
 
 
-def parse_alert(wish: AlertWish, find: Callable[[str], CounterColumn | None]) -> AlertRule:
+def parse_alert(wish: AlertWish, find: Callable[[str], Column[Any] | None]) -> AlertRule:
     """What a wish asks for.
 
     Args:
@@ -104,13 +106,14 @@ def parse_alert(wish: AlertWish, find: Callable[[str], CounterColumn | None]) ->
     first = _first(parsed.condition)
     if first is None or not parsed.columns:
         raise UsageError("it compares no column with anything: write PkgTmp>95 for 10s")
-    scopes = [Scope.SYSTEM if column.whole_only else column.scope for column in parsed.columns]
-    scope = Scope(wish.rows) if wish.rows else min(scopes, key=lambda one: one.rank)
+    scopes = [Scope.SYSTEM if column.whole_only else column.scope for column in parsed.columns
+              if isinstance(column, CounterColumn)]
+    scope = None if wish.table else Scope(wish.rows) if wish.rows else min(scopes, key=lambda one: one.rank)
     column = next(iter(first.columns.values()), parsed.columns[0])
     return AlertRule(wish, replace(parsed, text=condition), seconds, scope, column, first.sign in _LEAST)
 
 
-def _first(condition: Condition[CounterColumn]) -> Comparison[CounterColumn] | None:
+def _first(condition: Condition[Column[Any]]) -> Comparison[Column[Any]] | None:
     """The first comparison with a column."""
     match condition:
         case JoinedConditions(parts):

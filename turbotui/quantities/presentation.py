@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field, replace
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from turbotui.dataclass import dataclass
-from turbotui.quantities.columns import ColumnId, CounterColumn, Scale, ShownAs, Thresholds
+from turbotui.quantities.columns import Column, ColumnId, CounterColumn, Scale, ShownAs, Thresholds
 from turbotui.quantities.rows import WrongKindError, make_row
 
 TEMPERATURES: Final[Mapping[str, ShownAs | None]] = MappingProxyType({
     "C": None, "F": ShownAs("°F", 1.8, 32.0),
 })
 """Units of temperature, by the letter in a person's settings."""
+
+
+K = TypeVar("K", bound=Column[Any])
+"""The kind of a column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +63,12 @@ class Presentation:
             return column
         if shown != column.shown:
             column = replace(column, shown=shown, width=column.width + 1)
-        return column if limits is None else _limited(column, limits)
+        return column if limits is None else limited(column, limits)
 
 
-def _limited(column: CounterColumn, limits: Limits) -> CounterColumn:
+def limited(column: K, limits: Limits) -> K:
+    """A column of any table that is marked and coloured from a person's values on; what it computes stays."""
+
     def back(value: float) -> float:
         return value if column.shown is None else column.shown.back(value)
 

@@ -1,4 +1,4 @@
-"""Watches frames for what a person wants to be told of: one alert for each rule, whatever the number of rows.
+"""Watches tables for what a person wants to be told of: one alert for each rule, whatever the number of rows.
 
 A condition is worked out a column at a time, for all rows of a level: 1,024 CPUs cost a list of 1,024 comparisons.
 """
@@ -6,20 +6,80 @@ A condition is worked out a column at a time, for all rows of a level: 1,024 CPU
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import field, replace
-from typing import Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.topology import Topology
 from turbotui.quantities.alerts import AlertRule
-from turbotui.quantities.columns import CounterColumn
+from turbotui.quantities.columns import Column, CounterColumn, Value
 from turbotui.quantities.filters import Comparison, Condition, FilterRow, JoinedConditions
-from turbotui.quantities.scope import RowId
+from turbotui.quantities.scope import RowId, Scope
 from turbotui.sampling.frame import Frame
 
 Words: TypeAlias = Callable[[Topology, RowId], str]
 """The words of a row that conditions without a comparison look into."""
+NAMED: Final = 3
+"""Rows of an alert that are named."""
+
+
+class AlertMoment(Protocol):
+    """One interval of a table, as far as conditions go."""
+
+    @property
+    def begin_ns(self) -> int:
+        """When it began, in ns since 1970."""
+
+    @property
+    def end_ns(self) -> int:
+        """When it ended, in ns since 1970."""
+
+    def rows(self, rule: AlertRule) -> Sequence[Hashable]:
+        """The rows that a rule looks at."""
+
+    def cells(self, column: Column[Any], rows: Sequence[Any]) -> Sequence[Value]:
+        """A column of many rows."""
+
+    def words(self, row: Any) -> str:
+        """What conditions without a comparison look into."""
+
+    def name(self, row: Any) -> str:
+        """A row, for people."""
+
+
+class FrameMoment:
+    """An interval of the table of CPUs; see `AlertMoment`."""
+
+    def __init__(self, frame: Frame, words: Words, names: Words) -> None:
+        self._frame, self._words, self._names = frame, words, names
+
+    @property
+    def begin_ns(self) -> int:
+        """See `AlertMoment.begin_ns`."""
+        return (self._frame.older or self._frame.newer).wall_ns
+
+    @property
+    def end_ns(self) -> int:
+        """See `AlertMoment.end_ns`."""
+        return self._frame.newer.wall_ns
+
+    def rows(self, rule: AlertRule) -> Sequence[RowId]:
+        """See `AlertMoment.rows`."""
+        return self._frame.rows(rule.scope or Scope.CPU)
+
+    def cells(self, column: Column[Any], rows: Sequence[RowId]) -> Sequence[Value]:
+        """See `AlertMoment.cells`."""
+        return self._frame.cells(column, rows) if isinstance(column, CounterColumn) else [None] * len(rows)
+
+    def words(self, row: RowId) -> str:
+        """See `AlertMoment.words`."""
+        return self._words(self._frame.topology, row)
+
+    def name(self, row: RowId) -> str:
+        """See `AlertMoment.name`."""
+        return self._names(self._frame.topology, row)
+
 
 KEPT: Final = 200
 """Alerts that have ended and are still listed."""
@@ -40,17 +100,19 @@ class Alert:
         rows: in which it holds now; after the end those of the last moment.
         most: the greatest number of rows at once.
         extreme: the greatest value of the rule's column in these rows, or the least one.
-        extreme_row: the row of that.
+        extreme_name: the row of that, for people.
+        names: the first of the rows, for people.
         ended_ns: ns since 1970; None while it goes on.
     """
 
     rule: AlertRule
     since_ns: int
     begun_ns: int
-    rows: tuple[RowId, ...]
+    rows: tuple[Hashable, ...]
     most: int
     extreme: float | None
-    extreme_row: RowId
+    extreme_name: str
+    names: tuple[str, ...]
     ended_ns: int | None = None
 
 
@@ -59,29 +121,30 @@ class _Watched:
     """One rule, and since when which rows pass."""
 
     rule: AlertRule
-    since: dict[RowId, int] = field(default_factory=dict)
+    since: dict[Hashable, int] = field(default_factory=dict)
     alert: Alert | None = None
 
 
 class AlertWatch:
-    """Takes frames one after the other.
+    """Takes intervals of one table, one after the other.
 
     Args:
-        rules: what to watch for.
-        words: see `Words`.
+        rules: what to watch for, all of them in that table.
+        words: see `Words`; of rows of CPUs, as are the names.
+        names: what people call a row; its words by default.
 
     Attributes:
         ended: alerts that are over, the last one at the end.
     """
 
-    def __init__(self, rules: Sequence[AlertRule], words: Words) -> None:
+    def __init__(self, rules: Sequence[AlertRule], words: Words, names: Words | None = None) -> None:
         self._watched = [_Watched(rule) for rule in rules]
-        self._words = words
+        self._words, self._names = words, names or words
         self._last_ns: int | None = None
         self.ended: list[Alert] = []
 
     @property
-    def columns(self) -> Sequence[CounterColumn]:
+    def columns(self) -> Sequence[Column[Any]]:
         """What has to be read."""
         return [column for one in self._watched for column in one.rule.filter.columns]
 
@@ -102,7 +165,11 @@ class AlertWatch:
         """
         if frame.older is None:
             return (), ()
-        begin_ns, now_ns = frame.older.wall_ns, frame.newer.wall_ns
+        return self.take_moment(FrameMoment(frame, self._words, self._names), joined=joined)
+
+    def take_moment(self, moment: AlertMoment, *, joined: bool = False) -> tuple[Sequence[Alert], Sequence[Alert]]:
+        """Look at an interval of the table; see `take`."""
+        begin_ns, now_ns = moment.begin_ns, moment.end_ns
         last_ns, self._last_ns = self._last_ns, now_ns
         begun: list[Alert] = []
         ended: list[Alert] = []
@@ -111,7 +178,7 @@ class AlertWatch:
             self.forget()
         for one in self._watched:
             before = one.alert
-            self._judge(one, frame, begin_ns, now_ns)
+            self._judge(one, moment)
             if before is None and one.alert is not None:
                 begun.append(one.alert)
             elif before is not None and one.alert is None:
@@ -128,34 +195,39 @@ class AlertWatch:
         self.ended = [*self.ended[-KEPT + 1 :], alert]
         return alert
 
-    def _judge(self, one: _Watched, frame: Frame, begin_ns: int, now_ns: int) -> None:
-        """Bring since when rows pass, and the alert, up to a frame."""
-        rule, rows = one.rule, frame.rows(one.rule.scope)
-        passing = self._passing(rule.filter.condition, frame, rows)
+    def _judge(self, one: _Watched, moment: AlertMoment) -> None:
+        """Bring since when rows pass, and the alert, up to an interval."""
+        begin_ns, now_ns = moment.begin_ns, moment.end_ns
+        rule, rows = one.rule, moment.rows(one.rule)
+        passing = self._passing(rule.filter.condition, moment, rows)
         one.since = {row: one.since.get(row, begin_ns) for row, passes in zip(rows, passing, strict=True) if passes}
         long = tuple(row for row, since in one.since.items() if now_ns - since >= rule.seconds * _NS)
         if not long:
             one.alert = None
             return
         better = min if rule.least else max
-        values = [(value, row) for value, row in zip(frame.cells(rule.column, long), long, strict=True)
+        values = [(value, row) for value, row in zip(moment.cells(rule.column, long), long, strict=True)
                   if isinstance(value, int | float)]
         extreme, where = better(values, key=operator.itemgetter(0), default=(None, long[0]))
-        before = one.alert
+        before, name = one.alert, moment.name(where)
+        names = tuple(moment.name(row) for row in long[:NAMED])
         if before is None:
-            one.alert = Alert(rule, min(one.since[row] for row in long), now_ns, long, len(long), extreme, where)
+            since = min(one.since[row] for row in long)
+            one.alert = Alert(rule, since, now_ns, long, len(long), extreme, name, names)
             return
         known = before.extreme
         if known is not None and (extreme is None or better(known, extreme) == known):
-            extreme, where = known, before.extreme_row
-        one.alert = replace(before, rows=long, most=max(before.most, len(long)), extreme=extreme, extreme_row=where)
+            extreme, name = known, before.extreme_name
+        one.alert = replace(before, rows=long, most=max(before.most, len(long)), extreme=extreme, extreme_name=name,
+                            names=names)
 
-    def _passing(self, condition: Condition[CounterColumn], frame: Frame, rows: Sequence[RowId]) -> Sequence[bool]:
+    def _passing(self, condition: Condition[Column[Any]], moment: AlertMoment,
+                 rows: Sequence[Hashable]) -> Sequence[bool]:
         """Which rows pass."""
         if isinstance(condition, JoinedConditions):
             found = [condition.every] * len(rows)
             for part in condition.parts:
-                passing = self._passing(part, frame, rows)
+                passing = self._passing(part, moment, rows)
                 both = operator.and_ if condition.every else operator.or_
                 found = [both(one, other) for one, other in zip(found, passing, strict=True)]
             return [not one for one in found] if condition.turned else found
@@ -163,14 +235,15 @@ class AlertWatch:
         if simple is not None:
             column, holds, limit = simple
             limit = limit if column.shown is None else column.shown.back(limit)
-            return [isinstance(value, int | float) and holds(value, limit) for value in frame.cells(column, rows)]
-        return [condition.holds(self._filter_row(frame, row)) is True for row in rows]
-
-    def _filter_row(self, frame: Frame, row: RowId) -> FilterRow[CounterColumn]:
-        return FilterRow(self._words(frame.topology, row), lambda column: column.as_shown(frame.cell(column, row)))
+            return [isinstance(value, int | float) and holds(value, limit) for value in moment.cells(column, rows)]
+        return [condition.holds(_filter_row(moment, row)) is True for row in rows]
 
 
-def _simple(one: Comparison[CounterColumn]) -> tuple[CounterColumn, Callable[[float, float], bool], float] | None:
+def _filter_row(moment: AlertMoment, row: Hashable) -> FilterRow[Column[Any]]:
+    return FilterRow(moment.words(row), lambda column: column.as_shown(moment.cells(column, (row,))[0]))
+
+
+def _simple(one: Comparison[Column[Any]]) -> tuple[Column[Any], Callable[[float, float], bool], float] | None:
     """A column, a sign and a number, where a comparison is no more than that."""
     if (isinstance(one.right, str) or one.right.names or not one.left.names or len(one.left.steps) != 1
             or one.sign not in _SIGNS):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import field
 from typing import TypeAlias
 
@@ -50,7 +50,7 @@ from turbotui.widgets.slots import HISTORY
 from turbotui.widgets.spark import spark
 from turbotui.widgets.table_view import TAGS_ROW
 
-Alerted: TypeAlias = Mapping[ColumnId, Mapping[RowId, StyleRole]]
+Alerted: TypeAlias = Mapping[ColumnId, Mapping[Hashable, StyleRole]]
 """Roles of cells that alerts are about, by column and row."""
 
 

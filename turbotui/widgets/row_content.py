@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
-from typing import Generic, TypeAlias
+from typing import TYPE_CHECKING, Generic, TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import Column, ColumnId, R, Value
@@ -22,8 +22,11 @@ from turbotui.widgets.cells import (
 from turbotui.widgets.comparison import difference, difference_text
 from turbotui.widgets.content import Content, Line
 from turbotui.widgets.levels import cell_role_of
-from turbotui.widgets.painter import Painter, TextSegment, alarmed, marked, merged
+from turbotui.widgets.painter import Painter, TextSegment, alarmed, alerted, marked, merged
 from turbotui.widgets.table_view import TableView
+
+if TYPE_CHECKING:
+    from turbotui.quantities.presentation import Limits
 
 _GONE = Unavailable(Reason.NOT_READ, "the row is not there in this interval")
 
@@ -50,14 +53,28 @@ class RowContent(Content[Column[R], Hashable], Generic[R]):
         whole: the table.
         naming: of its rows.
         seq: number of the moment.
+
+    Attributes:
+        limits: a person's, where columns are marked by them.
+        alerted: roles of cells that alerts are about, by column and row.
     """
 
     def __init__(self, whole: RowTable[R], naming: Naming[R], seq: int = 0) -> None:
         self.whole = whole
+        self.limits: Mapping[str, Limits] | None = None
+        self.alerted: Mapping[ColumnId, Mapping[Hashable, StyleRole]] = {}
         self._naming = naming
         self._seq = seq
         self._by_key = {naming.key(row): row for row in whole.rows}
         self._keys = tuple(self._by_key)
+
+    def limit(self, limits: Mapping[str, Limits]) -> None:
+        """Mark and colour columns from a person's values on, by names in lower case; what they compute stays."""
+        from turbotui.quantities.presentation import limited  # noqa: PLC0415 - most people have no values of their own
+
+        columns = tuple(limited(column, limits[column.id.lower()]) if column.id.lower() in limits else column
+                        for column in self.whole.columns)
+        self.whole, self.limits = replace(self.whole, columns=columns), limits
 
     @property
     def seq(self) -> int:
@@ -147,6 +164,11 @@ class RowPainter(Painter[RowContent[R], Column[R], Hashable], Generic[R]):
 
     def segment(self, content: RowContent[R], row: Hashable, slot: Slot) -> TextSegment:
         """One cell with its mark; a text that is too long ends in an ellipsis."""
+        found = self._segment(content, row, slot)
+        role = content.alerted.get(slot.column.id, {}).get(row) if content.alerted else None
+        return found if role is None else alerted(found, role)
+
+    def _segment(self, content: RowContent[R], row: Hashable, slot: Slot) -> TextSegment:
         column: Column[R] = slot.column
         cell = content.cell(column, row)
         if cell.value is None:

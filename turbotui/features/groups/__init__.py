@@ -14,4 +14,5 @@ FEATURE = Feature(
     screens=(
         ScreenSpec("groups", "u", "groups", "turbotui.features.groups.screen", "GroupsScreen"),
     ),
+    background=(("groups", "turbotui.features.groups.background"),),
 )

@@ -14,4 +14,5 @@ FEATURE = Feature(
     screens=(
         ScreenSpec("tasks", "7", "tasks", "turbotui.features.tasks.screen", "TasksScreen"),
     ),
+    background=(("tasks", "turbotui.features.tasks.background"),),
 )

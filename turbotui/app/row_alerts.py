@@ -1,0 +1,158 @@
+"""Alerts about rows that are no CPUs: features read their tables in the background while a person wants to be told."""
+
+from __future__ import annotations
+
+import importlib
+from collections import deque
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, Final, Protocol, TypeAlias
+
+from turbotui.app.screen_table import background_modules
+from turbotui.app.settings import PersonalSettings
+from turbotui.app.watched import FarSession, PlayedSession, WatchedSession
+from turbotui.dataclass import dataclass
+from turbotui.errors import UsageError
+from turbotui.quantities.alerts import AlertRule, parse_alert
+from turbotui.quantities.columns import Column, Value
+from turbotui.sampling.alerting import Alert, AlertWatch
+from turbotui.sampling.frame import Frame
+from turbotui.widgets.row_content import RowContent
+
+Publish: TypeAlias = Callable[[RowContent[Any], int, int], None]
+"""Takes a table with the beginning and end of its interval, in ns since 1970; called on any thread."""
+_MOST_WAITING: Final = 8
+"""Intervals of a table that may wait for the next frame."""
+
+
+class BackgroundTable(Protocol):
+    """Reads a table again and again, on a thread of its own, for as long as the dashboard runs."""
+
+    @property
+    def columns(self) -> Sequence[Column[Any]]:
+        """The columns that can be watched."""
+
+    def begin(self, columns: Sequence[Column[Any]], publish: Publish) -> None:
+        """Begin to read what these columns need."""
+
+    def tick(self, frame: Frame) -> None:
+        """A frame ends the table's interval, too; never waits."""
+
+    def why_none(self) -> str:
+        """Why there is nothing to read; "" where there is."""
+
+    def stop(self) -> None:
+        """Close everything."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContentMoment:
+    """An interval of a table of rows; see `AlertMoment`."""
+
+    content: RowContent[Any]
+    begin_ns: int
+    end_ns: int
+
+    def rows(self, rule: AlertRule) -> Sequence[Hashable]:
+        """See `AlertMoment.rows`."""
+        del rule
+        return self.content.rows
+
+    def cells(self, column: Column[Any], rows: Sequence[Hashable]) -> Sequence[Value]:
+        """See `AlertMoment.cells`: what is unknown for a reason is no number."""
+        return [self.content.cell(column, row).value for row in rows]
+
+    def words(self, row: Hashable) -> str:
+        """See `AlertMoment.words`."""
+        return self.content.words(row)
+
+    def name(self, row: Hashable) -> str:
+        """See `AlertMoment.name`."""
+        return self.content.name(self.content.whole.columns[0], row)
+
+
+class RowAlerts:
+    """The alerts about one table, and what reads it.
+
+    Args:
+        table: its name.
+        rules: what is watched for.
+        reader: reads the table.
+    """
+
+    def __init__(self, table: str, rules: Sequence[AlertRule], reader: BackgroundTable) -> None:
+        self.table, self.rules = table, tuple(rules)
+        self.watch = AlertWatch(rules, lambda _topology, _row: "")
+        self._reader = reader
+        self._is_begun = False
+        self._waiting: deque[ContentMoment] = deque(maxlen=_MOST_WAITING)
+
+    @property
+    def why_none(self) -> str:
+        """Why nothing can be told; "" where it can."""
+        return self._reader.why_none()
+
+    def take(self, frame: Frame) -> tuple[Sequence[Alert], Sequence[Alert]]:
+        """Look at what was read since the frame before, and have the next interval read.
+
+        Returns:
+            The alerts that begin, and those that end.
+        """
+        if not self._is_begun:
+            self._is_begun = True
+            self._reader.begin(self.watch.columns, self._publish)
+        begun: list[Alert] = []
+        ended: list[Alert] = []
+        while self._waiting:
+            begins, ends = self.watch.take_moment(self._waiting.popleft())
+            begun += begins
+            ended += ends
+        self._reader.tick(frame)
+        return begun, ended
+
+    def _publish(self, content: RowContent[Any], begin_ns: int, end_ns: int) -> None:
+        if begin_ns < end_ns:
+            self._waiting.append(ContentMoment(content, begin_ns, end_ns))
+
+    def close(self) -> None:
+        """Close what is read."""
+        if self._is_begun:
+            self._reader.stop()
+
+
+def row_alerts(settings: PersonalSettings, session: WatchedSession) -> tuple[list[RowAlerts], list[str], list[str]]:
+    """What a person wants to be told of other tables than that of CPUs.
+
+    Args:
+        settings: the wishes.
+        session: what is watched.
+
+    Returns:
+        The alerts by table; sentences about those that cannot be watched for here; about those that cannot be
+        understood, each with its line.
+    """
+    modules = background_modules()
+    rules: dict[str, list[AlertRule]] = {}
+    made: dict[str, BackgroundTable] = {}
+    absent: list[str] = []
+    problems: list[str] = []
+    for at, wish in settings.alerts:
+        if not wish.table:
+            continue
+        if wish.table not in modules:
+            why = f"no table is called {wish.table}; there are {', '.join(modules)}"
+            problems.append(settings.problem("table", why, ("alert",), at))
+            continue
+        if isinstance(session, PlayedSession | FarSession):
+            absent.append(f"{wish.when}: {wish.table} are watched for on the machine itself only, and this one is "
+                          "recorded or elsewhere")
+            continue
+        if wish.table not in made:
+            made[wish.table] = importlib.import_module(modules[wish.table]).make_background(session.machine)
+        names = {column.id.lower(): column for column in made[wish.table].columns}
+        try:
+            rule = parse_alert(wish, lambda name, names=names: names.get(name.lower()))  # type: ignore[misc]  # a default binds it
+        except UsageError as error:
+            problems.append(settings.problem("when", f"when: {error}", ("alert",), at))
+            continue
+        rules.setdefault(wish.table, []).append(rule)
+    return [RowAlerts(table, found, made[table]) for table, found in rules.items()], absent, problems

@@ -1,0 +1,66 @@
+"""Reads control groups beside the dashboard, whatever screen is shown, for a person's alerts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from turbotui.app.row_alerts import Publish
+from turbotui.features.groups.columns import COLUMNS, ENERGY, GROUP, GroupColumn, needed
+from turbotui.features.groups.engine import NO_ENERGY
+from turbotui.features.groups.live import GroupRequest, GroupSnapshot, GroupWatcher
+from turbotui.features.groups.model import WHOLE
+from turbotui.features.groups.screen_rows import GroupContent
+from turbotui.features.groups.tables import group_table
+from turbotui.machine.machine import Machine
+from turbotui.quantities.columns import Column
+from turbotui.sampling.frame import Frame
+
+
+class BackgroundGroups:
+    """See `BackgroundTable`: every control group but the outermost one, as far as the watched columns go."""
+
+    columns: Sequence[GroupColumn] = tuple(column for column in COLUMNS if ENERGY not in column.needs)
+
+    def __init__(self, machine: Machine) -> None:
+        self._host = machine.host
+        self._watcher: GroupWatcher | None = None
+        self._wanted: frozenset[str] = frozenset()
+        self._last_ns: int | None = None
+        self._why = ""
+
+    def begin(self, columns: Sequence[Column[Any]], publish: Publish) -> None:
+        """See `BackgroundTable.begin`."""
+        self._wanted = needed(columns)
+        shown = (GROUP, *columns)
+
+        def take(snapshot: GroupSnapshot) -> None:
+            end_ns, begin_ns = snapshot.request.clocks[0], self._last_ns
+            self._last_ns = end_ns
+            self._why = "" if snapshot.why is None else snapshot.why.sentence()
+            if snapshot.seconds and begin_ns is not None:
+                rows = [row for row in snapshot.rows if row.group.path != WHOLE]  # that is what columns of CPUs tell
+                publish(GroupContent(group_table(rows, NO_ENERGY, 0, shown)), begin_ns, end_ns)
+
+        self._watcher = GroupWatcher(self._host, take)
+        self._watcher.start()
+
+    def tick(self, frame: Frame) -> None:
+        """See `BackgroundTable.tick`."""
+        if self._watcher is not None:
+            clocks = frame.newer.wall_ns, frame.newer.started_ns
+            self._watcher.ask(GroupRequest(self._wanted, resctrl=False, clocks=clocks))
+
+    def why_none(self) -> str:
+        """See `BackgroundTable.why_none`."""
+        return self._why
+
+    def stop(self) -> None:
+        """See `BackgroundTable.stop`."""
+        if self._watcher is not None:
+            self._watcher.stop()
+
+
+def make_background(machine: Machine) -> BackgroundGroups:
+    """What reads the control groups of a machine."""
+    return BackgroundGroups(machine)

@@ -1,0 +1,79 @@
+"""Watches processes beside the dashboard, whatever screen is shown, for a person's alerts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from turbotui.app.row_alerts import Publish
+from turbotui.features.tasks.applications import EVERYTHING
+from turbotui.features.tasks.columns import ENERGY, TASK_COLUMNS, TaskColumn
+from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot, TaskWatcher
+from turbotui.features.tasks.screen_rows import NAMING, content_of
+from turbotui.features.tasks.tables import Grouping
+from turbotui.features.tasks.task_past import PastTasks
+from turbotui.features.tasks.waits import WAIT_BY_ID
+from turbotui.machine.machine import Machine
+from turbotui.machine.tasks.proc_facts import ProcFacts, TaskLooks
+from turbotui.quantities.columns import Column
+from turbotui.sampling.energy import Energy
+from turbotui.sampling.frame import Frame
+from turbotui.widgets.row_content import RowContent
+
+_NO_ENERGY = Energy({}, {}, {})
+_NAMING = replace(NAMING, said=lambda inputs: f"{inputs.row.name or '(no name)'} {inputs.row.pid}")
+
+
+class BackgroundTasks:
+    """See `BackgroundTable`: every process, sampled as on the tasks screen."""
+
+    columns: Sequence[TaskColumn] = tuple(column for column in TASK_COLUMNS if ENERGY not in column.needs)
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._facts = ProcFacts(machine.host)
+        self._watcher: TaskWatcher | None = None
+        self._waits = False
+        self._last_ns: int | None = None
+        self._why = ""
+        self._seq = 0
+
+    def begin(self, columns: Sequence[Column[Any]], publish: Publish) -> None:
+        """See `BackgroundTable.begin`."""
+        self._waits = any(column.id in WAIT_BY_ID for column in columns)
+
+        def take(snapshot: TaskSnapshot) -> None:
+            clocks = snapshot.request.clocks
+            if clocks is None:
+                return
+            begin_ns, self._last_ns = self._last_ns, clocks[0]
+            self._why = next((one.error for one in snapshot.reports if one.error), "")
+            self._seq += 1
+            if begin_ns is not None and not self._why:
+                kept = PastTasks(clocks[0], snapshot, _NO_ENERGY, self._seq, TaskLooks(self._facts))
+                table = content_of(kept, self._machine.topology).whole
+                publish(RowContent(table, _NAMING, self._seq), begin_ns, clocks[0])
+
+        self._watcher = TaskWatcher(self._machine, EVERYTHING, take)
+        self._watcher.start(SnapshotRequest(Grouping.PROCESS, waits=self._waits))
+
+    def tick(self, frame: Frame) -> None:
+        """See `BackgroundTable.tick`."""
+        if self._watcher is not None:
+            clocks = frame.newer.wall_ns, frame.newer.started_ns
+            self._watcher.snapshot(SnapshotRequest(Grouping.PROCESS, clocks=clocks, waits=self._waits))
+
+    def why_none(self) -> str:
+        """See `BackgroundTable.why_none`."""
+        return self._why
+
+    def stop(self) -> None:
+        """See `BackgroundTable.stop`."""
+        if self._watcher is not None:
+            self._watcher.stop()
+
+
+def make_background(machine: Machine) -> BackgroundTasks:
+    """What watches the processes of a machine."""
+    return BackgroundTasks(machine)
