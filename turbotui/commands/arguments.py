@@ -18,7 +18,7 @@ class _Choice(argparse.Action):
         namespace.choices = [*namespace.choices, (self.const, values)]
 
 
-def add_machine_arguments(parser: argparse.ArgumentParser) -> None:
+def add_machine_arguments(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
     """Which machine to look at."""
     parser.add_argument("--machine", metavar="NAME",
                         help="watch a simulated machine (see turbotui machines) or a FILE.tar.gz of turbotui gather; "

@@ -19,8 +19,9 @@ import aiohttp
 from browser import CHROMIUM, opened
 
 from turbotui.cli import main
+from turbotui.commands.addresses import parse_address
 from turbotui.errors import UsageError
-from turbotui.features.serve.verb import check_options, parse_address
+from turbotui.features.serve.verb import check_options
 
 _DASHBOARD = ("--", "--machine", "laptop", "-i", "0.2")
 _ODD = "no;such'screen $(touch made) "

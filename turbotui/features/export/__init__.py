@@ -1,10 +1,10 @@
-"""Recordings as long tables for other programs: comma-separated values, JSON, Parquet."""
+"""For other programs: recordings as long tables, and the counters of a machine as metrics for Prometheus."""
 
 from turbotui.feature import Command, Feature
 
 FEATURE = Feature(
     "export",
     commands=(
-        Command("export", "turbotui.features.export.verb", "a recording as a long table: csv, json, Parquet"),
+        Command("export", "turbotui.features.export.verb", "a recording as a table; metrics for Prometheus"),
     ),
 )

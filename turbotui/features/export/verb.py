@@ -1,4 +1,4 @@
-"""`turbotui export`: a recording as a long table, for notebooks, databases and spreadsheets."""
+"""`turbotui export`: a recording as a long table, or the counters of a machine as metrics."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Final
 from turbotui import __version__, recording
 from turbotui.commands.formats import print_lines
 from turbotui.errors import TurbotuiError, UsageError
+from turbotui.features.export.live.verb import add_live_arguments, run_live
 from turbotui.features.export.model import LongColumn, RecordedTime, named_columns, signal_columns
 from turbotui.features.export.text_files import CsvExport, JsonExport
 from turbotui.machine.host import HostKind
@@ -26,7 +27,16 @@ _LEVELS: Final = {"machine": Scope.SYSTEM, "package": Scope.PACKAGE, "core": Sco
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("--from", dest="file", metavar="FILE", required=True, help="the recording")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--from", dest="file", metavar="FILE", help="a recording as a long table")
+    what.add_argument("--listen", metavar="ADDRESS:PORT", default="",
+                      help="metrics for Prometheus at this address, usually 127.0.0.1:9177")
+    what.add_argument("--once", action="store_true", help="the same metrics on stdout, of one interval")
+    add_live_arguments(parser)
+    _add_table_arguments(parser.add_argument_group("tables of a recording"))
+
+
+def _add_table_arguments(parser: argparse._ArgumentGroup) -> None:
     parser.add_argument("--format", choices=FORMATS, default="",
                         help="csv, json (docs/table.schema.json, an object a line) or parquet; default: what the name "
                         "of --output ends with, else csv")
@@ -48,6 +58,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Export."""
+    return run_live(arguments) if arguments.file is None else _run_table(arguments)
+
+
+def _run_table(arguments: argparse.Namespace) -> int:
     form = _format_of(arguments)
     every = parse_duration(arguments.every) if arguments.every else 0.0
     if arguments.columns and arguments.elapsed:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import ipaddress
 import sys
 from typing import Final
 
+from turbotui.commands.addresses import parse_address
 from turbotui.errors import TurbotuiError, UsageError
 
 _ADDRESS: Final = "127.0.0.1:8000"
-_PORTS: Final = range(65536)
 _NEEDED: Final = ("textual_serve", "aiohttp", "aiohttp_jinja2", "jinja2")
 
 
@@ -49,24 +48,6 @@ def run(arguments: argparse.Namespace) -> int:
               "sent is not encrypted", file=sys.stderr)
     serve(str(address), port, options)
     return 0
-
-
-def parse_address(text: str) -> tuple[ipaddress.IPv4Address | ipaddress.IPv6Address, int]:
-    """ADDRESS:PORT, with an IPv6 address in brackets; "localhost" is 127.0.0.1.
-
-    Raises:
-        UsageError: it is not written so.
-    """
-    host, colon, port = text.rpartition(":")
-    host = host.removeprefix("[").removesuffix("]")
-    try:
-        address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
-        number = int(port)
-    except ValueError:
-        number = -1
-    if not colon or number not in _PORTS:
-        raise UsageError(f"--listen {text}: an address and a port are wanted, as 127.0.0.1:8000 or [::1]:8000")
-    return address, number
 
 
 def check_options(words: list[str]) -> list[str]:

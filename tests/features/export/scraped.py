@@ -1,0 +1,66 @@
+"""What a scrape of a simulated machine tells, by name and labels."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+
+from prometheus_client.parser import text_string_to_metric_families
+from watched_machines import frames_of_machine
+
+from turbotui.features.export.live.machine_metrics import ExportWishes, MachineMetrics
+from turbotui.features.export.live.rendering import PLAIN, RenderedScrape
+from turbotui.machine.machine import Machine
+from turbotui.quantities.catalog import catalog_for
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.own_cost import OwnCost
+from turbotui.simulated import SimulatedHost
+
+COST = OwnCost(None, 40 << 20, 1.0, 0, 0)
+Series = Mapping[tuple[str, frozenset[tuple[str, str]]], float]
+
+
+@functools.cache
+def watched(shape: str, intervals: int = 2) -> tuple[Machine, list[Frame]]:
+    return frames_of_machine(shape, intervals)
+
+
+def scrapes(shape: str, wishes: ExportWishes | None = None, *, intervals: int = 2,
+            between: Callable[[SimulatedHost, int], None] | None = None) -> list[RenderedScrape]:
+    """A scrape after each frame."""
+    if between is None:
+        machine, frames = watched(shape, intervals)
+    else:
+        machine, frames = frames_of_machine(shape, intervals, between=between)
+    capabilities = frames[0].capabilities
+    metrics = MachineMetrics(machine, capabilities, catalog_for(capabilities.signals), wishes or ExportWishes())
+    found = []
+    for frame in frames:
+        metrics.feed(frame)
+        found.append(RenderedScrape(metrics.metrics(frame, COST)))
+    return found
+
+
+def text_of(scrape: RenderedScrape) -> str:
+    return scrape.body(PLAIN, packed=False).decode()
+
+
+def series_of(text: str) -> Series:
+    """Every series of a scrape."""
+    return {(sample.name, frozenset(sample.labels.items())): sample.value
+            for family in text_string_to_metric_families(text) for sample in family.samples}
+
+
+def values(text: str, name: str, label: str = "") -> dict[str, float]:
+    """The values of a metric by one of its labels; "" for its one value."""
+    found = {dict(labels).get(label, ""): value for (known, labels), value in series_of(text).items() if known == name}
+    assert found, f"no series {name}"
+    return found
+
+
+def counters(text: str) -> Series:
+    return {key: value for key, value in series_of(text).items() if key[0].endswith("_total")}
+
+
+def names(text: str) -> Sequence[str]:
+    return [name for name, _labels in series_of(text)]

@@ -1,0 +1,90 @@
+"""An exporter in a process of its own, and clients that behave as no honest one does."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import socket
+import subprocess
+import sys
+import threading
+import urllib.request
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from patience import PATIENCE
+
+
+class Exported:
+    """An exporter that listens on loopback.
+
+    Attributes:
+        process: its process.
+        port: where.
+    """
+
+    def __init__(self, process: subprocess.Popen[str], port: int, said: str) -> None:
+        self.process = process
+        self.port = port
+        self.said = said
+
+    @property
+    def place(self) -> str:
+        """HOST:PORT."""
+        return f"127.0.0.1:{self.port}"
+
+    def get(self, path: str = "/metrics", headers: Mapping[str, str] | None = None) -> tuple[str, Mapping[str, str]]:
+        """Text and header fields of an answer."""
+        request = urllib.request.Request(f"http://{self.place}{path}", headers=dict(headers or {}))
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:  # noqa: S310 - as above
+            return answer.read().decode(), answer.headers
+
+    def until_counted(self) -> str:
+        """A scrape with counters."""
+        while True:
+            text, _ = self.get()
+            if "turbotui_machine_busy_seconds_total" in text:
+                return text
+
+    def raw(self, data: bytes) -> bytes:
+        """What comes back for these bytes until the connection ends."""
+        with socket.create_connection(("127.0.0.1", self.port), PATIENCE) as client:
+            with contextlib.suppress(ConnectionError):
+                client.sendall(data)
+                client.shutdown(socket.SHUT_WR)
+            return received(client)
+
+
+def received(client: socket.socket) -> bytes:
+    """All that comes until the connection ends."""
+    found = b""
+    with contextlib.suppress(ConnectionError):
+        while data := client.recv(65536):
+            found += data
+    return found
+
+
+@contextlib.contextmanager
+def exported(*words: str, folder: Path | None = None) -> Iterator[Exported]:
+    """An exporter, until the block ends; SIGTERM ends it with status 0."""
+    command = [sys.executable, "-m", "turbotui", "export", "--listen", "127.0.0.1:0", *words]
+    errors: list[str] = []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,  # noqa: S603 - ours
+                          text=True, cwd=folder) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        stream = process.stderr
+        reader = threading.Thread(target=lambda: errors.extend(stream), daemon=True)
+        reader.start()
+        try:
+            line = process.stdout.readline()
+            found = re.search(r"http(s?)://127\.0\.0\.1:(\d+)/metrics", line)
+            assert found, (line, errors)
+            yield Exported(process, int(found[2]), line)
+            process.terminate()
+            assert process.wait(PATIENCE) == 0, errors
+        finally:
+            if process.poll() is None:
+                process.kill()
+            reader.join(PATIENCE)
+    assert not [line for line in errors if "Traceback" in line], errors

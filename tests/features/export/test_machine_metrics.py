@@ -1,0 +1,151 @@
+"""Metrics of machines with known answers: counters that never go down, names, limits, what is left out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from scraped import counters, names, scrapes, series_of, text_of, values, watched
+
+from turbotui.features.export.live.exposition import MOST_BYTES, MOST_SERIES
+from turbotui.features.export.live.levels import MACHINE, LevelPlaces
+from turbotui.features.export.live.machine_metrics import ExportWishes
+from turbotui.features.export.live.rendering import OPENMETRICS, PLAIN
+from turbotui.features.export.live.totals import CounterTotals, known_counters
+from turbotui.quantities.catalog import catalog_for
+from turbotui.quantities.scope import SYSTEM_ROW, Scope
+from turbotui.sampling.frame import Frame
+from turbotui.simulated import SHAPES, SimulatedHost
+
+BUSY, TSC = "turbotui_{}_mperf_cycles_total", "turbotui_{}_tsc_cycles_total"
+
+
+def cell(frame: Frame, name: str) -> float:
+    found = frame.cell(catalog_for(frame.capabilities.signals).by_id[name], SYSTEM_ROW)
+    assert isinstance(found, int | float)
+    return float(found)
+
+
+@pytest.mark.parametrize("shape", ["laptop-old", "turin-2s", "laptop"])
+def test_the_quotient_of_two_counters_is_the_column(shape: str) -> None:
+    _machine, frames = watched(shape, 2)
+    before, after = (text_of(one) for one in scrapes(shape)[1:])
+
+    def rise(name: str) -> float:
+        return values(after, name)[""] - values(before, name)[""]
+
+    assert rise(BUSY.format("machine")) / rise(TSC.format("machine")) == pytest.approx(cell(frames[-1], "Busy%") / 100)
+    ratio = rise("turbotui_machine_aperf_cycles_total") / rise("turbotui_machine_mperf_cycles_total")
+    clock = ratio * rise(TSC.format("machine")) / rise("turbotui_sampled_seconds_total") / values(
+        after, "turbotui_machine_cpus")[""]
+    assert clock == pytest.approx(cell(frames[-1], "Bzy_MHz") * 1e6, rel=1e-3)
+
+
+def test_joules_are_those_of_the_intervals() -> None:
+    _machine, frames = watched("sapphire-2s", 2)
+    text = text_of(scrapes("sapphire-2s")[-1])
+    joules = [sum(parts) for parts in zip(*(frame.deltas("energy.pkg") for frame in frames[1:]), strict=True)]
+    assert values(text, "turbotui_package_energy_joules_total", "package") == pytest.approx(
+        dict(zip("01", joules, strict=True)))
+    assert values(text, "turbotui_machine_package_energy_joules_total")[""] == pytest.approx(sum(joules))
+
+
+def test_levels_add_up_and_have_one_label_each() -> None:
+    text = text_of(scrapes("turin-2s")[-1])
+    whole = values(text, TSC.format("machine"))[""]
+    for level, instances in (("package", 2), ("l3", 24)):
+        parts = values(text, TSC.format(level), level)
+        assert len(parts) == instances
+        assert sum(parts.values()) == pytest.approx(whole)
+    for name, labels in series_of(text):
+        own = {label for label, _ in labels} - {"simulated", "stat"}
+        assert len(own) <= 1 or name in {"turbotui_machine_info", "turbotui_source_up"}, (name, own)
+        assert dict(labels)["simulated"] == "true"
+
+
+def test_no_counter_goes_down_when_cpus_go_offline_and_come_back() -> None:
+    def between(host: SimulatedHost, number: int) -> None:
+        for cpu in (1, 3):
+            host.set_online(cpu, number not in {2, 3})
+
+    found = [text_of(one) for one in scrapes("laptop-old", ExportWishes(per="cpu"), intervals=6, between=between)]
+    cpus = [values(one, "turbotui_machine_cpus")[""] for one in found]
+    assert (min(cpus), cpus[-1]) == (6, 8), cpus
+    highest: dict[object, float] = {}
+    for text in found:
+        for key, value in counters(text).items():
+            assert value >= highest.get(key, 0.0), key
+            highest[key] = value
+    gone = next(text for text in found if values(text, "turbotui_machine_cpus")[""] == 6)
+    assert set(values(gone, TSC.format("cpu"), "cpu")) == {"0", "2", "4", "5", "6", "7"}
+
+
+def test_a_cpu_whose_counter_is_unknown_takes_its_part_out_of_both_sides_of_a_quotient() -> None:
+    machine, frames = watched("laptop-old", 2)
+    older, newer = frames[0].newer, frames[1].newer
+    holed = [None if at == 3 else value for at, value in enumerate(newer.values["mperf"])]
+    changed = replace(newer, values={**newer.values, "mperf": holed})
+    totals, families = CounterTotals(), known_counters(frames[0].capabilities, (MACHINE,))
+    totals.feed(Frame(older, changed, frames[0].capabilities), LevelPlaces(machine.topology, (MACHINE,)), families)
+    ticked = next(totals.of(family, MACHINE)[SYSTEM_ROW] for family in families if family.stem == "tsc_cycles")
+    tweak = frames[1].whole_level("tsc_tweak") or 1.0
+    ticks = [tick * tweak for at, tick in enumerate(frames[1].deltas("tsc")) if tick is not None and at != 3]
+    assert ticked == pytest.approx(sum(ticks), rel=1e-12)
+    assert len(ticks) == 7
+
+
+@pytest.mark.parametrize("shape", sorted(SHAPES))
+def test_an_unasked_scrape_is_small_on_every_machine(shape: str) -> None:
+    scrape = scrapes(shape)[-1]
+    text = text_of(scrape)
+    assert len(series_of(text)) <= MOST_SERIES
+    for form in (PLAIN, OPENMETRICS):
+        assert len(scrape.body(form, packed=False)) <= MOST_BYTES
+    assert "turbotui_machine_busy_seconds_total" in names(text)
+
+
+def test_what_was_left_out_is_told_in_its_order() -> None:
+    scrape = scrapes("turin-2s", ExportWishes(series=75))[-1]
+    text = text_of(scrape)
+    assert list(values(text, "turbotui_export_left_out", "part")) == ["l3", "package spreads"]
+    assert values(text, "turbotui_export_left_out", "part")["l3"] > 0
+    assert not [name for name in names(text) if name.startswith("turbotui_l3_")]
+    assert "turbotui_package_tsc_cycles_total" in names(text)
+
+
+def test_what_a_person_asks_for_is_not_limited() -> None:
+    scrape = scrapes("turin-2s", ExportWishes(per="cpu"))[-1]
+    text = text_of(scrape)
+    assert len(values(text, "turbotui_cpu_info", "cpu")) == 384
+    assert len(values(text, TSC.format("cpu"), "cpu")) == 384
+    places = [dict(labels) for (name, labels) in series_of(text) if name == "turbotui_cpu_info"]
+    cores = values(text, TSC.format("core"), "core")
+    assert {one["core"] for one in places} == set(cores)
+
+
+def test_spreads_are_those_of_the_column() -> None:
+    _machine, frames = watched("turin-2s", 2)
+    frame = frames[-1]
+    column = catalog_for(frame.capabilities.signals).by_id["Busy%"]
+    shares = sorted(float(value) / 100 for value in frame.cells(column, frame.rows(Scope.CPU))
+                    if isinstance(value, int | float))
+    text = text_of(scrapes("turin-2s")[-1])
+    assert values(text, "turbotui_machine_busy_ratio", "stat") == pytest.approx(
+        {"min": shares[0], "p95": shares[364], "max": shares[-1]})
+
+
+def test_a_guest_without_counters_says_how_busy_it_is_by_proc_stat() -> None:
+    text = text_of(scrapes("guest")[-1])
+    shares = values(text, "turbotui_machine_busy_ratio", "stat")
+    assert 0.0 <= shares["min"] <= shares["p95"] <= shares["max"] <= 1.0
+    assert "turbotui_machine_mperf_cycles_total" not in names(text), "unknown is not zero"
+
+
+def test_a_source_that_lacks_what_the_hardware_has_is_not_up_and_says_why() -> None:
+    text = text_of(scrapes("guest")[-1])
+    down = {dict(labels)["source"]: dict(labels)["reason"] for (name, labels), value in series_of(text).items()
+            if name == "turbotui_source_up" and value == 0.0}
+    assert "perf-msr" in down or "msr" in down
+    assert all(down.values())
+    assert values(text, "turbotui_source_up", "source")["proc-stat"] == 1.0
+    assert 0.0 not in values(text_of(scrapes("sapphire-2s")[-1]), "turbotui_source_up", "source").values()

@@ -1,0 +1,132 @@
+"""`turbotui export --listen`: what is answered, to whom, and what a bad client costs others."""
+
+from __future__ import annotations
+
+import gzip
+import random
+import socket
+from collections.abc import Iterator
+
+import pytest
+from patience import PATIENCE
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics_families
+from prometheus_client.parser import text_string_to_metric_families as text_families
+from serving import Exported, exported, received
+
+from turbotui.cli import main
+from turbotui.features.export.live.requests import MOST_HEAD, RefusedError, check_host, parse_request
+from turbotui.features.export.live.scrape_server import MOST_CONNECTIONS
+
+GOOD = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
+BAD = {
+    b"GET /metrics HTTP/1.1\r\n\r\n": 400,  # no Host
+    b"POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabc": 405,
+    b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabc": 400,
+    b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n": 400,
+    b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n": 400,
+    b"GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n": 421,
+    b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nX: a\nb\r\n\r\n": 400,
+    b"GET /metrics HTTP/2.0\r\nHost: localhost\r\n\r\n": 400,
+    b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n": 400,  # TLS where there is none
+    b"GET /other HTTP/1.1\r\nHost: localhost\r\n\r\n": 404,
+    b"GET http://evil.example/ HTTP/1.1\r\nHost: localhost\r\n\r\n": 400,
+    b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n" + b"".join(b"X-%d: y\r\n" % at for at in range(70)) + b"\r\n": 431,
+    b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nX: " + b"y" * 2 * MOST_HEAD + b"\r\n\r\n": 431,
+    b"\r\n\r\n": 400,
+}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Exported]:
+    with exported("--machine", "guest", "-i", "1") as found:
+        found.until_counted()
+        yield found
+
+
+def status(answer: bytes) -> int:
+    return int(answer.split()[1])
+
+
+def test_text_or_openmetrics_plain_or_packed_by_what_the_client_takes(server: Exported) -> None:
+    text, headers = server.get()
+    assert headers["Content-Type"].startswith("text/plain; version=0.0.4")
+    assert {one.name for one in text_families(text)} > {"turbotui_machine_cpus"}
+    wanted = {"Accept": "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5"}
+    text, headers = server.get(headers=wanted)
+    assert headers["Content-Type"].startswith("application/openmetrics-text; version=1.0.0")
+    found = {one.name for one in openmetrics_families(text)}  # type: ignore[no-untyped-call]
+    assert found > {"turbotui_machine_cpus", "turbotui_machine_busy_seconds"}
+    packed = server.raw(GOOD.replace(b"\r\n\r\n", b"\r\nAccept-Encoding: gzip\r\n\r\n"))
+    head, _, body = packed.partition(b"\r\n\r\n")
+    assert b"Content-Encoding: gzip" in head
+    assert b"turbotui_machine_cpus" in gzip.decompress(body)
+    assert b"Content-Encoding" not in server.raw(GOOD.replace(b"\r\n\r\n", b"\r\nAccept-Encoding: gzip;q=0\r\n\r\n"))
+
+
+def test_head_has_the_header_alone(server: Exported) -> None:
+    answer = server.raw(GOOD.replace(b"GET", b"HEAD"))
+    assert status(answer) == 200
+    assert answer.endswith(b"\r\n\r\n")
+    assert b"Content-Length: " in answer
+
+
+@pytest.mark.parametrize("request_bytes", BAD, ids=range(len(BAD)))
+def test_a_bad_request_is_answered_with_a_sentence(server: Exported, request_bytes: bytes) -> None:
+    answer = server.raw(request_bytes)
+    assert status(answer) == BAD[request_bytes]
+    assert answer.partition(b"\r\n\r\n")[2].strip()
+
+
+def test_a_good_scrape_comes_through_slow_and_bad_clients(server: Exported) -> None:
+    slow = [socket.create_connection(("127.0.0.1", server.port), PATIENCE) for _ in range(MOST_CONNECTIONS + 8)]
+    try:
+        for at, client in enumerate(slow):
+            client.sendall(GOOD[:at % len(GOOD)] or b"G")
+        chance = random.Random(4)
+        for _ in range(50):
+            server.raw(bytes(chance.randrange(256) for _ in range(chance.randrange(1, 400))))
+        assert "turbotui_machine_cpus" in server.get()[0]
+        assert received(slow[0]) == b"", "the oldest is cut without a word"
+    finally:
+        for client in slow:
+            client.close()
+    assert "turbotui_machine_cpus" in server.get()[0]
+
+
+def test_who_does_not_end_a_request_is_cut(server: Exported) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as client:
+        client.sendall(GOOD[:-2])
+        assert received(client) == b""
+
+
+def test_names_that_a_browser_could_be_made_to_use_are_refused() -> None:
+    known = frozenset({"localhost", "node7"})
+    for name in ("", "localhost", "node7", "node7.", "127.0.0.1", "10.0.0.7", "::1"):
+        check_host(name, known)
+    for name in ("evil.example", "localhost.evil.example", "node8", "127.0.0.1.evil.example"):
+        with pytest.raises(RefusedError) as refused:
+            check_host(name, known)
+        assert refused.value.status == 421
+    assert parse_request(b"GET / HTTP/1.1\r\nHost: [::1]:9177\r\n\r\n").host == "::1"
+    assert parse_request(b"GET / HTTP/1.1\r\nHost: Node7:9177\r\n\r\n").host == "node7"
+
+
+def test_no_simulated_number_leaves_the_machine(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", "--listen", "0.0.0.0:0", "--machine", "guest"]) == 2
+    assert "SIMULATED" in capsys.readouterr().err
+
+
+def test_an_address_that_is_taken_is_told(server: Exported, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", "--listen", server.place, "--machine", "guest"]) == 1
+    assert "cannot be listened at: Address already in use" in capsys.readouterr().err
+
+
+def test_once_prints_one_scrape(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", "--once", "--machine", "guest", "-i", "0.2"]) == 0
+    found = {one.name for one in text_families(capsys.readouterr().out)}
+    assert {"turbotui_machine_busy_seconds", "turbotui_sampled_seconds"} <= found
+
+
+def test_what_to_export_has_to_be_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export"]) == 2
+    assert "--listen" in capsys.readouterr().err

@@ -1,0 +1,30 @@
+"""Addresses that a verb listens at, as people write them."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Final, TypeAlias
+
+from turbotui.errors import UsageError
+
+Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+_PORTS: Final = range(65536)
+
+
+def parse_address(text: str) -> tuple[Address, int]:
+    """ADDRESS:PORT, with an IPv6 address in brackets; "localhost" is 127.0.0.1.
+
+    Raises:
+        UsageError: it is not written so.
+    """
+    host, colon, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    try:
+        address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
+        number = int(port)
+    except ValueError:
+        number = -1
+    if not colon or number not in _PORTS:
+        raise UsageError(f"--listen {text}: an address and a port are wanted, as 127.0.0.1:8000 or [::1]:8000")
+    return address, number

@@ -1,0 +1,132 @@
+"""Metrics about the machine's facts and about the collector: what it is, what is read, what that costs."""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Iterator, Mapping, Sequence
+
+from turbotui import __version__
+from turbotui.features.doctor.model import diagnose
+from turbotui.features.export.live.exposition import Exposed
+from turbotui.features.export.live.levels import CPU, LevelPlaces, cpu_places
+from turbotui.features.score import baselines
+from turbotui.features.score.model import Baseline, differences
+from turbotui.machine.host import Host, HostError, HostKind
+from turbotui.machine.machine import Machine
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import SignalId
+from turbotui.quantities.unavailable import Reason
+from turbotui.sampling.capabilities import Capabilities
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.own_cost import OwnCost
+from turbotui.untrusted import one_line
+
+_RELEASE = "/proc/sys/kernel/osrelease"
+
+
+def marks_of(kind: HostKind) -> Mapping[str, str]:
+    """The labels of every sample of a machine that is not a real one."""
+    return {} if kind is HostKind.REAL else {kind.value.lower(): "true"}
+
+
+def machine_info(machine: Machine) -> Exposed:
+    """What the machine is."""
+    host, model = machine.host, machine.model
+    return Exposed("turbotui_machine", "info", "The machine, and the version of turbotui that reads it", [({
+        "model": model.name, "vendor": model.vendor, "kernel": _kernel(host), "arch": model.architecture,
+        "host": host.name, "kind": host.kind.value, "version": __version__}, 1.0)])
+
+
+def _kernel(host: Host) -> str:
+    try:
+        return one_line(host.read_text(_RELEASE))
+    except HostError:
+        return ""
+
+
+def counts(places: LevelPlaces) -> Iterator[Exposed]:
+    """How many CPUs each instance has, how many packages there are, and where each CPU is if CPUs are asked for."""
+    for level in places.levels:
+        if level is not CPU:
+            number, labels = places.cpus(level), places.labels(level)
+            yield Exposed(f"turbotui_{level.word}_cpus", "gauge", "Online CPUs that are measured", [
+                (level.named(label), float(number.get(key, 0))) for key, label in labels.items()], level)
+    packages = len(places.topology.rows(Scope.PACKAGE))
+    yield Exposed("turbotui_machine_packages", "gauge", "Packages with a measured CPU", [({}, float(packages))])
+    if CPU in places.levels:
+        yield Exposed("turbotui_cpu", "info", "Where it is", [(one, 1.0) for one in cpu_places(places.topology)], CPU)
+
+
+def sources_up(machine: Machine, capabilities: Capabilities, signals: frozenset[SignalId],
+               frame: Frame | None) -> Exposed:
+    """Whether each source gives what is exported of it, with the doctor's reason where it does not.
+
+    A source that is not up lacks what the hardware has: a driver, a permission, a CPU that answers. What the hardware
+    does not have is no fault, and a source of nothing else is not listed.
+
+    Args:
+        machine: of the session.
+        capabilities: what probing found.
+        signals: that are exported, those included that the machine lacks.
+        frame: the newest: sources whose readers failed in it are not up.
+    """
+    failed = {} if frame is None else _failures(frame)
+    samples = []
+    for report in diagnose(machine, capabilities).sources:
+        asked = [one for one in report.signals if one.id in signals]
+        lost = [one for one in asked if not one.usable and one.id not in capabilities.signals
+                and one.reason != Reason.NO_HARDWARE.value]
+        reason = failed.get(report.id) or (f"{lost[0].id}: {lost[0].detail}" if lost else "")
+        if reason or any(one.usable for one in asked):
+            samples.append(({"source": report.id, "reason": reason}, 0.0 if reason else 1.0))
+    return Exposed("turbotui_source_up", "gauge", "Whether a source gives what is exported of it (turbotui doctor)",
+                  samples)
+
+
+def _failures(frame: Frame) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for (source, cpu), text in frame.newer.failures.items():
+        if cpu < 0 or cpu in frame.topology.places:
+            found.setdefault(source, text)
+    return found
+
+
+def fitting_baselines(known: Mapping[str, Baseline], machine: Machine) -> Sequence[Baseline]:
+    """Those of the stored baselines that were measured on this configuration, and on this kind of machine."""
+    configuration = baselines.configuration(machine)
+    said = "" if machine.host.kind is HostKind.REAL else f"{machine.host.kind.value} machine {machine.host.name}"
+    return [one for one in known.values() if one.simulated == said and not differences(one, configuration)]
+
+
+def baseline_ratios(known: Sequence[Baseline]) -> Exposed:
+    """What the lowest performance ratio was when a baseline was measured."""
+    return Exposed("turbotui_machine_baseline_performance_ratio", "gauge", "Lowest APERF/MPERF of a busy CPU while a "
+                  "benchmark's baseline was measured (turbotui score)",
+                  [({"benchmark": one.name}, one.ratio) for one in known])
+
+
+def collector(frame: Frame | None, cost: OwnCost, seconds: float) -> Iterator[Exposed]:
+    """When the newest snapshot was taken, and what the collector has cost.
+
+    Args:
+        frame: the newest.
+        cost: of the session.
+        seconds: that the totals are of.
+    """
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    yield Exposed("turbotui_sampled_seconds", "counter", "Time that counters are of: divide their rates by its rate",
+                 [({}, seconds)])
+    yield Exposed("turbotui_collector_cpu_seconds", "counter", "CPU time of the collector (getrusage(2))",
+                 [({}, used.ru_utime + used.ru_stime)])
+    if cost.rss_bytes is not None:
+        yield Exposed("turbotui_collector_resident_bytes", "gauge", "Memory of the collector (proc(5), statm)",
+                     [({}, float(cost.rss_bytes))])
+    if frame is not None:
+        newer = frame.newer
+        yield Exposed("turbotui_snapshot_timestamp_seconds", "gauge", "When the newest snapshot was taken",
+                     [({}, newer.wall_ns / 1e9)])
+        yield Exposed("turbotui_collector_late_answers", "counter", "Answers of CPUs that came after their interval",
+                     [({}, float(newer.late_total))])
+        if frame.seconds is not None:
+            yield Exposed("turbotui_snapshot_interval_seconds", "gauge", "Length of the last interval",
+                         [({}, frame.seconds)])

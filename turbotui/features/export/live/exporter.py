@@ -1,0 +1,82 @@
+"""The exporter: a session whose frames become the newest scrape. Nothing is sampled because somebody asks."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Final
+
+from turbotui.features.export.live.machine_metrics import ExportWishes, MachineMetrics
+from turbotui.features.export.live.rendering import RenderedScrape
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.sampled import raise_failure
+from turbotui.sampling.session import Session
+
+_FIRST_INTERVAL: Final = 1.0
+"""Seconds of the first interval, so that there are counters soon."""
+
+
+class Exporter:
+    """Samples a session and keeps the newest scrape.
+
+    Args:
+        session: not started yet; it reads what is exported and nothing else.
+        wishes: what that is.
+    """
+
+    def __init__(self, session: Session, wishes: ExportWishes) -> None:
+        self._session = session
+        self._metrics = MachineMetrics(session.machine, session.capabilities, session.catalog, wishes)
+        self._changed = threading.Condition()
+        self._newest = RenderedScrape(self._metrics.metrics(None, session.own_cost()))
+        self._counted = self._ended = False
+        session.want(self._metrics.columns, self._metrics.signals)
+
+    @property
+    def newest(self) -> RenderedScrape:
+        """The newest scrape; of facts alone before the first frame."""
+        return self._newest
+
+    def start(self, on_end: Callable[[], object] | None = None) -> None:
+        """Begin to sample, on a thread of the session.
+
+        Args:
+            on_end: called on that thread when sampling has ended, for whatever reason.
+        """
+        def end() -> None:
+            self._end()
+            if on_end is not None:
+                on_end()
+
+        self._session.start(self._take, first=min(_FIRST_INTERVAL, self._session.interval), on_end=end)
+
+    def stop(self) -> None:
+        """Close every counter.
+
+        Raises:
+            TurbotuiError: what ended the sampling before.
+        """
+        self._session.stop()
+        raise_failure(self._session)
+
+    def wait(self, after: RenderedScrape | None = None) -> RenderedScrape | None:
+        """Wait for a scrape with counters, other than one that is known; None when sampling has ended.
+
+        Args:
+            after: the known one.
+        """
+        with self._changed:
+            self._changed.wait_for(lambda: self._ended or (self._counted and self._newest is not after))
+            return None if self._ended else self._newest
+
+    def _end(self) -> None:
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
+    def _take(self, frame: Frame) -> None:
+        self._metrics.feed(frame)
+        found = RenderedScrape(self._metrics.metrics(frame, self._session.own_cost()))
+        with self._changed:
+            self._newest, self._counted = found, frame.older is not None
+            self._changed.notify_all()

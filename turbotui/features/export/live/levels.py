@@ -1,0 +1,135 @@
+"""The levels that metrics are of: which of them a machine has, which instances there are, and what they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.machine.topology import CpuPlace, Topology
+from turbotui.quantities.scope import RowId, Scope
+
+
+@dataclass(frozen=True, slots=True)
+class MetricLevel:
+    """A level that metrics are of; its word stands in their names.
+
+    Attributes:
+        word: "machine", "package", "l3"; also the name of the label that tells instances apart.
+        scope: of the topology; None for the kinds of core, which lie across it.
+    """
+
+    word: str
+    scope: Scope | None
+
+    def named(self, label: str) -> dict[str, str]:
+        """The label of an instance; none for the machine."""
+        return {self.word: label} if label else {}
+
+    def holds(self, scope: Scope) -> bool:
+        """Whether each instance of a scope lies in one instance of this level, so that their counters can be added."""
+        if self.scope is None:
+            return scope.rank <= Scope.MODULE.rank
+        return scope.rank <= self.scope.rank
+
+
+MACHINE: Final = MetricLevel("machine", Scope.SYSTEM)
+PACKAGE: Final = MetricLevel("package", Scope.PACKAGE)
+CORE_TYPE: Final = MetricLevel("core_type", None)
+DIE: Final = MetricLevel("die", Scope.DIE)
+L3: Final = MetricLevel("l3", Scope.L3)
+CORE: Final = MetricLevel("core", Scope.CORE)
+CPU: Final = MetricLevel("cpu", Scope.CPU)
+
+USUAL: Final = (MACHINE, PACKAGE, CORE_TYPE, DIE, L3)
+"""Levels that are exported unasked, where a machine has them."""
+ON_REQUEST: Final = {"core": (CORE,), "cpu": (CORE, CPU)}
+"""What --per adds."""
+
+
+class LevelPlaces:
+    """Where the instances of a topology lie in the levels. Made once for a topology.
+
+    Args:
+        topology: of the newest snapshot.
+        levels: the levels wanted.
+
+    Attributes:
+        levels: those of them that this topology has, in the order wanted.
+    """
+
+    def __init__(self, topology: Topology, levels: Sequence[MetricLevel]) -> None:
+        self.topology = topology
+        self.levels = tuple(level for level in levels if _is_there(topology, level))
+        self._keys = {level.word: _keys(topology, level) for level in self.levels}
+        self._labels = {level.word: _labels(topology, level) for level in self.levels}
+        self._owners: dict[tuple[str, Scope], Sequence[Hashable | None]] = {}
+
+    def labels(self, level: MetricLevel) -> Mapping[Hashable, str]:
+        """What each instance of a level is called, by its key; the machine's is ""."""
+        return self._labels[level.word]
+
+    def owners(self, level: MetricLevel, scope: Scope) -> Sequence[Hashable | None]:
+        """The key of the level's instance that holds each instance of a finer scope; None where none does."""
+        found = self._owners.get((level.word, scope))
+        if found is None:
+            keys = self._keys[level.word]
+            found = [keys.get(instance.cpus[0]) for instance in self.topology.instances(scope)]
+            self._owners[level.word, scope] = found
+        return found
+
+    def cpus(self, level: MetricLevel) -> Mapping[Hashable, int]:
+        """How many CPUs are measured in each instance of a level."""
+        found: dict[Hashable, int] = {}
+        for key in self._keys[level.word].values():
+            found[key] = found.get(key, 0) + 1
+        return found
+
+
+def _is_there(topology: Topology, level: MetricLevel) -> bool:
+    if level.scope is None:
+        return len(topology.core_types) > 1
+    if level.scope in {Scope.DIE, Scope.L3}:
+        finer = len(topology.instances(level.scope)) > len(topology.instances(Scope.PACKAGE))
+        return finer and topology.has_several(level.scope)
+    return True
+
+
+def _keys(topology: Topology, level: MetricLevel) -> dict[int, Hashable]:
+    """The key of the instance around each CPU."""
+    if level.scope is None:
+        kinds = {cpu: place.core_type for cpu, place in topology.places.items()}
+        return {cpu: kind for cpu, kind in kinds.items() if kind is not None}
+    return {cpu: topology.row(level.scope, cpu) for cpu in topology.cpus}
+
+
+def _labels(topology: Topology, level: MetricLevel) -> dict[Hashable, str]:
+    if level.scope is None:
+        return {kind: kind for kind in topology.core_types}
+    if level.scope is Scope.SYSTEM:
+        return dict.fromkeys(topology.rows(Scope.SYSTEM), "")
+    return dict(row_labels(topology, level.scope).items())
+
+
+def row_labels(topology: Topology, scope: Scope) -> Mapping[RowId, str]:
+    """What the instances of a scope are called: sysfs' id, or all numbers of the key where ids repeat."""
+    instances = topology.instances(scope)
+    ids = [instance.label for instance in instances]
+    alone = len(set(ids)) == len(ids) and min(ids, default=0) >= 0
+    return {instance.row: str(instance.label) if alone else ".".join(map(str, instance.row.key))
+            for instance in instances}
+
+
+def cpu_places(topology: Topology) -> Sequence[Mapping[str, str]]:
+    """The labels of `turbotui_cpu_info`: for each CPU what the levels around it are called."""
+    scopes = (Scope.CORE, Scope.DIE, Scope.PACKAGE, Scope.L3, Scope.NODE)
+    names = {scope: row_labels(topology, scope) for scope in scopes}
+    return [
+        {"cpu": str(cpu), **{scope.value: names[scope][topology.row(scope, cpu)] for scope in scopes},
+         "core_type": _kind(topology.places[cpu])}
+        for cpu in topology.cpus
+    ]
+
+
+def _kind(place: CpuPlace) -> str:
+    return place.core_type or ""

@@ -1,0 +1,179 @@
+"""The scrape of a machine: fed with frames, it adds up counters and tells what each metric is now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from turbotui.dataclass import dataclass
+from turbotui.features.export.live import about
+from turbotui.features.export.live.exposition import MOST_BYTES, MOST_SERIES, Exposed, with_labels, within
+from turbotui.features.export.live.families import (
+    COUNTERS,
+    GAUGES,
+    LOWEST_RATIO,
+    CounterFamily,
+    GaugeFamily,
+    metric_name,
+)
+from turbotui.features.export.live.levels import MACHINE, ON_REQUEST, USUAL, LevelPlaces, MetricLevel
+from turbotui.features.export.live.spreads import columns_of_spreads, known_spreads, signals_of_spreads, spread
+from turbotui.features.export.live.totals import CounterTotals, known_counters, signals_of_counters
+from turbotui.features.score.model import Baseline
+from turbotui.machine.machine import Machine
+from turbotui.machine.topology import Topology
+from turbotui.quantities.catalog import Catalog
+from turbotui.quantities.columns import ColumnId
+from turbotui.quantities.scope import SYSTEM_ROW
+from turbotui.quantities.signals import SignalId
+from turbotui.sampling.capabilities import Capabilities
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.own_cost import OwnCost
+
+
+@dataclass(frozen=True, slots=True)
+class ExportWishes:
+    """What a person wants exported.
+
+    Attributes:
+        per: "core" or "cpu" for these levels too; "" for neither.
+        series, size: the limits of what nobody asked for.
+        baselines: that fit the machine.
+    """
+
+    per: str = ""
+    series: int = MOST_SERIES
+    size: int = MOST_BYTES
+    baselines: Sequence[Baseline] = ()
+
+
+_EXPORTED = frozenset({name for one in COUNTERS for name in one.signals} | {one.signal for one in GAUGES})
+"""The signals of all metrics, those too that a machine lacks."""
+
+
+class MachineMetrics:
+    """The metrics of one machine. One thread feeds frames and asks.
+
+    Args:
+        machine: as it was at the start.
+        capabilities: which signals it offers.
+        catalog: its columns.
+        wishes: what is exported.
+    """
+
+    def __init__(self, machine: Machine, capabilities: Capabilities, catalog: Catalog, wishes: ExportWishes) -> None:
+        self._machine = machine
+        self._capabilities = capabilities
+        self._catalog = catalog
+        self._wishes = wishes
+        self._asked = ON_REQUEST.get(wishes.per, ())
+        self._levels = (*USUAL, *self._asked)
+        self._counters = known_counters(capabilities, self._levels)
+        self._spreads = known_spreads(capabilities, catalog)
+        self._gauges = tuple(one for one in GAUGES if one.signal in capabilities.signals and one.level in self._levels)
+        self._totals = CounterTotals()
+        self._places: LevelPlaces | None = None
+        self._info = about.machine_info(machine)
+
+    @property
+    def seconds(self) -> float:
+        """Of what was fed."""
+        return self._totals.seconds
+
+    @property
+    def columns(self) -> Sequence[ColumnId]:
+        """The columns that have to be read."""
+        return (*columns_of_spreads(self._spreads), *self._lowest())
+
+    @property
+    def signals(self) -> frozenset[SignalId]:
+        """The signals that have to be read beside those of the columns."""
+        wanted = signals_of_counters(self._counters, self._capabilities) | signals_of_spreads(self._spreads)
+        return frozenset((wanted | {one.signal for one in self._gauges}) & self._capabilities.signals.keys())
+
+    def _lowest(self) -> Sequence[ColumnId]:
+        column = self._catalog.get(LOWEST_RATIO)
+        known = self._capabilities.signals.keys()
+        return (LOWEST_RATIO,) if column is not None and set(column.needs) <= known else ()
+
+    def feed(self, frame: Frame) -> None:
+        """Add the increases of the newest frame."""
+        self._totals.feed(frame, self._places_of(frame.topology), self._counters)
+
+    def metrics(self, frame: Frame | None, cost: OwnCost) -> Sequence[Exposed]:
+        """What a scrape tells now, within the limits.
+
+        Args:
+            frame: the newest; None before the first: facts alone are known then.
+            cost: of the collector.
+        """
+        marks = about.marks_of(self._machine.host.kind)
+        common = sum(len(name) + len(value) + 4 for name, value in marks.items())
+        found = [one for one in self._all(frame, cost) if one.samples]
+        kept = within(found, self._asked, common, series=self._wishes.series, size=self._wishes.size)
+        return tuple(with_labels(kept, marks))
+
+    def _places_of(self, topology: Topology) -> LevelPlaces:
+        if self._places is None or self._places.topology is not topology:
+            self._places = LevelPlaces(topology, self._levels)
+        return self._places
+
+    def _all(self, frame: Frame | None, cost: OwnCost) -> Iterator[Exposed]:
+        places = self._places_of(self._machine.topology if frame is None else frame.topology)
+        yield self._info
+        yield from about.counts(places)
+        yield from about.collector(frame, cost, self.seconds)
+        yield about.sources_up(self._machine, self._capabilities, _EXPORTED, frame)
+        yield about.baseline_ratios(self._wishes.baselines)
+        for level in places.levels:
+            for family in self._counters:
+                if level in family.levels:
+                    yield self._counter(family, level, places)
+            if frame is not None:
+                yield from self._gauges_of(frame, level, places)
+
+    def _counter(self, family: CounterFamily, level: MetricLevel, places: LevelPlaces) -> Exposed:
+        labels, totals = places.labels(level), self._totals.of(family, level)
+        signal = self._capabilities.signals.get(family.signals[0])
+        document = "" if signal is None else signal.document
+        samples = [(level.named(label), totals[key]) for key, label in labels.items() if key in totals]
+        return Exposed(metric_name(level, family.stem), "counter", _help(family.text, document), samples, level)
+
+    def _gauges_of(self, frame: Frame, level: MetricLevel, places: LevelPlaces) -> Iterator[Exposed]:
+        for family in self._gauges:
+            if family.level is level:
+                yield self._gauge(frame, family, places)
+        catalog, labels = self._catalog, places.labels(level)
+        for one in self._spreads:
+            if level in one.levels:
+                column = catalog.get(one.column) if one.column else None
+                found = spread(frame, one, places, level, catalog)
+                samples = [({**level.named(labels[key]), "stat": stat}, value)
+                           for key, values in found.items() if key in labels for stat, value in values.items()]
+                document = "proc(5)" if column is None else column.document
+                yield Exposed(metric_name(level, one.stem), "gauge", _help(one.text, document), samples, level,
+                             spread=True)
+        if level is MACHINE:
+            yield from self._lowest_ratio(frame)
+
+    def _gauge(self, frame: Frame, family: GaugeFamily, places: LevelPlaces) -> Exposed:
+        signal = frame.capabilities.signals[family.signal]
+        labels = places.labels(family.level)
+        owners = places.owners(family.level, signal.scope)
+        samples = [(family.level.named(labels[key]), value)
+                   for key, value in zip(owners, frame.levels(family.signal), strict=True)
+                   if key is not None and value is not None]
+        return Exposed(metric_name(family.level, family.stem), "gauge", _help(family.text, signal.document), samples,
+                      family.level)
+
+    def _lowest_ratio(self, frame: Frame) -> Iterator[Exposed]:
+        for name in self._lowest():
+            column = self._catalog.by_id[name]
+            value = frame.cell(column, SYSTEM_ROW)
+            if isinstance(value, int | float):
+                yield Exposed("turbotui_machine_lowest_performance_ratio", "gauge", _help(
+                    "APERF/MPERF of the slowest CPU that was busy for half of the last interval", column.document),
+                    [({}, float(value))], MACHINE)
+
+
+def _help(text: str, document: str) -> str:
+    return f"{text} ({document})" if document else text

@@ -1,0 +1,123 @@
+"""Requests of HTTP/1.1 (RFC 9112), as far as a page of metrics needs them: GET and HEAD, no body, one answer."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from turbotui.dataclass import dataclass
+
+MOST_HEAD: Final = 16_384
+"""Bytes of a request; Prometheus sends 400."""
+_MOST_FIELDS: Final = 64
+_LINE: Final = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]{1,32}) (/[\x21-\x7e]*) HTTP/1\.([01])")
+_FIELD: Final = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}):[ \t]*([\x21-\x7e\x80-\xff \t]*)")
+_METHODS: Final = frozenset({"GET", "HEAD"})
+
+
+class RefusedError(Exception):
+    """A request that gets no metrics.
+
+    Args:
+        status: of HTTP.
+        sentence: why.
+        headers: that belong to this status.
+    """
+
+    def __init__(self, status: int, sentence: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(sentence)
+        self.status = status
+        self.sentence = sentence
+        self.headers = headers or {}
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    """What was asked for.
+
+    Attributes:
+        method: GET or HEAD.
+        path: without what follows a question mark.
+        fields: header fields, in lower case.
+    """
+
+    method: str
+    path: str
+    fields: Mapping[str, str]
+
+    @property
+    def host(self) -> str:
+        """The name that the client knows us by, in lower case and without the port; "" where it says none."""
+        said = self.fields.get("host", "").lower()
+        return said[1:].partition("]")[0] if said.startswith("[") else said.partition(":")[0]
+
+    def takes(self, content_type: str) -> bool:
+        """Whether Accept names a type (RFC 9110, 12.5.1), other than with a weight of 0."""
+        return content_type in _listed(self.fields.get("accept", ""))
+
+    @property
+    def takes_gzip(self) -> bool:
+        """Whether the answer may be packed."""
+        return "gzip" in _listed(self.fields.get("accept-encoding", ""))
+
+
+def _listed(text: str) -> Sequence[str]:
+    found = []
+    for item in text.lower().split(","):
+        name, *parameters = (part.strip() for part in item.split(";"))
+        if not any(one.replace(" ", "") in {"q=0", "q=0.0", "q=0.00", "q=0.000"} for one in parameters):
+            found.append(name)
+    return found
+
+
+def parse_request(head: bytes) -> HttpRequest:
+    """A request from its bytes up to the empty line.
+
+    Raises:
+        RefusedError: it is none, has another method, or brings a body.
+    """
+    first, *lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
+    found = _LINE.fullmatch(first)
+    if found is None:
+        raise RefusedError(400, "this is no request of HTTP/1.1")
+    method, target, minor = found[1].decode(), found[2].decode(), found[3]
+    if method not in _METHODS:
+        raise RefusedError(405, "metrics can be read, and nothing else: GET or HEAD", {"Allow": "GET, HEAD"})
+    fields: dict[str, str] = {}
+    if len(lines) > _MOST_FIELDS:
+        raise RefusedError(431, f"more than {_MOST_FIELDS} header fields")
+    for line in lines:
+        field = _FIELD.fullmatch(line)
+        if field is None:
+            raise RefusedError(400, "a header field is not written as RFC 9112 has it")
+        name = field[1].decode().lower()
+        if name in fields and name in {"host", "authorization", "content-length"}:
+            raise RefusedError(400, f"the header field {name} is there twice")
+        fields[name] = field[2].decode("latin-1").strip()
+    if "transfer-encoding" in fields or fields.get("content-length", "0") != "0":
+        raise RefusedError(400, "a request for metrics has no body")
+    if minor == b"1" and not fields.get("host"):
+        raise RefusedError(400, "the header field Host is missing")
+    return HttpRequest(method, target.partition("?")[0], fields)
+
+
+def check_host(name: str, known: frozenset[str]) -> None:
+    """Let a request pass that knows us by an address, or by one of our names.
+
+    A page in a browser can have its own name point to this machine (DNS rebinding), but not an address.
+
+    Args:
+        name: of the Host field; "" where a client of HTTP/1.0 said none.
+        known: our names, in lower case.
+
+    Raises:
+        RefusedError: it knows us by another name.
+    """
+    if not name or name.rstrip(".") in known:
+        return
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        raise RefusedError(421, f"the name {name} is not known here: --allow-host makes it known") from None

@@ -1,0 +1,65 @@
+"""The service of `turbotui export --listen`: an exporter and its server, until a signal."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import sys
+from collections.abc import Callable
+
+from turbotui.errors import TurbotuiError
+from turbotui.features.export.live.exporter import Exporter
+from turbotui.features.export.live.pages import answers
+from turbotui.features.export.live.scrape_server import Access, ClientTimes, ScrapeServer
+from turbotui.untrusted import one_line
+
+
+def own_names(extra: tuple[str, ...] = ()) -> frozenset[str]:
+    """The names by which clients may know this machine: its own, and those that a person gives."""
+    name = socket.gethostname()
+    return frozenset(one.lower().rstrip(".") for one in ("localhost", name, name.partition(".")[0], *extra) if one)
+
+
+def serve_until_signal(exporter: Exporter, listener: socket.socket, names: frozenset[str],
+                       reread: Callable[[], Access], times: ClientTimes | None = None) -> None:
+    """Answer scrapes until SIGTERM or SIGINT, or until sampling ends.
+
+    Args:
+        exporter: not started yet.
+        listener: non-blocking.
+        names: by which clients may know this server.
+        reread: gives who may read: now, and after each SIGHUP; an error of a later call is told, and nothing changes.
+        times: that clients have.
+
+    Raises:
+        TurbotuiError: what ended the sampling, or what `reread` says at first.
+    """
+    asyncio.run(_serve(exporter, listener, names, reread, times or ClientTimes()))
+
+
+async def _serve(exporter: Exporter, listener: socket.socket, names: frozenset[str], reread: Callable[[], Access],
+                 times: ClientTimes) -> None:
+    loop = asyncio.get_running_loop()
+    server = ScrapeServer(listener, answers(lambda: exporter.newest), names, times)
+    server.access = reread()
+    over = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, over.set)
+    loop.add_signal_handler(signal.SIGHUP, _reread_into, server, reread)
+    exporter.start(on_end=lambda: loop.call_soon_threadsafe(over.set))
+    serving = loop.create_task(server.run())
+    try:
+        await over.wait()
+        serving.cancel()
+        await asyncio.gather(serving, return_exceptions=True)
+    finally:
+        await asyncio.to_thread(exporter.stop)  # the sampler says its end to this loop
+
+
+def _reread_into(server: ScrapeServer, reread: Callable[[], Access]) -> None:
+    """Take the web config anew; a bad one is told of, and the good one stays."""
+    try:
+        server.access = reread()
+    except TurbotuiError as error:
+        print(f"turbotui: {one_line(str(error))}; what was there before stays in force", file=sys.stderr, flush=True)

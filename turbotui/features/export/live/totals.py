@@ -1,0 +1,100 @@
+"""Counters that never go down: increases of intervals, added up for each level from when the collector began.
+
+What a register holds says nothing across a wrap, a reset or a CPU that went away; what it rose by does. So a total is
+the sum of increases: it stays when CPUs go offline, goes on when they come back, and has no width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+
+from turbotui.features.export.live.families import COUNTERS, CounterFamily
+from turbotui.features.export.live.levels import LevelPlaces, MetricLevel
+from turbotui.quantities.signals import SignalId
+from turbotui.sampling.capabilities import Capabilities
+from turbotui.sampling.frame import Frame
+
+
+def known_counters(capabilities: Capabilities, levels: Iterable[MetricLevel]) -> tuple[CounterFamily, ...]:
+    """The counters of these levels that a machine has; of alternatives the first."""
+    wanted = frozenset(levels)
+    found: list[CounterFamily] = []
+    taken: set[tuple[str, str]] = set()
+    for family in COUNTERS:
+        names = {(family.stem, level.word) for level in family.levels if level in wanted}
+        if names and family.signals[0] in capabilities.signals and names.isdisjoint(taken):
+            taken |= names
+            found.append(family)
+    return tuple(found)
+
+
+def signals_of_counters(families: Iterable[CounterFamily], capabilities: Capabilities) -> frozenset[SignalId]:
+    """The signals that these counters are made of, as far as there are any."""
+    names = {name for one in families for name in (*one.signals, *one.together, one.factor)}
+    return frozenset(names & capabilities.signals.keys())
+
+
+class CounterTotals:
+    """Adds up the increases of frames, which are fed in order, by one thread.
+
+    Attributes:
+        seconds: that the totals are of.
+    """
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._of: dict[tuple[str, str], dict[Hashable, float]] = {}
+
+    def feed(self, frame: Frame, places: LevelPlaces, families: Sequence[CounterFamily]) -> None:
+        """Add an interval.
+
+        Args:
+            frame: the newest.
+            places: of its topology.
+            families: the counters wanted.
+        """
+        if frame.older is None or frame.seconds is None:
+            return
+        self.seconds += frame.seconds
+        for family in families:
+            if family.signals[0] not in frame.capabilities.signals:
+                continue
+            scope = frame.capabilities.signals[family.signals[0]].scope
+            rises = _increases(frame, family)
+            for level in family.levels:
+                if level in places.levels and level.holds(scope):
+                    self._add(family, level, places.owners(level, scope), rises)
+
+    def _add(self, family: CounterFamily, level: MetricLevel, owners: Sequence[Hashable | None],
+             rises: Sequence[float | None]) -> None:
+        totals = self._of.setdefault((family.stem, level.word), {})
+        for key, rise in zip(owners, rises, strict=True):
+            if rise is not None and key is not None:
+                totals[key] = totals.get(key, 0.0) + rise
+
+    def of(self, family: CounterFamily, level: MetricLevel) -> Mapping[Hashable, float]:
+        """A counter's totals by instance; of those alone of which something is known, wherever they are now."""
+        return self._of.get((family.stem, level.word), {})
+
+
+def _increases(frame: Frame, family: CounterFamily) -> Sequence[float | None]:
+    """The increase of a counter for each instance of its scope; None where it, or what it is divided by, is unknown."""
+    signals = frame.capabilities.signals
+    scope = signals[family.signals[0]].scope
+    found: list[float | None] = list(frame.deltas(family.signals[0]))
+    for name in family.signals[1:]:
+        if name in signals and signals[name].scope is scope:
+            more = frame.deltas(name)
+            found = [None if a is None or b is None else a + b for a, b in zip(found, more, strict=True)]
+    for name in family.together:
+        if name in signals and signals[name].scope is scope and frame.has_gaps(name):
+            found = [None if b is None else a for a, b in zip(found, frame.deltas(name), strict=True)]
+    factor = _factor(frame, family.factor)
+    return found if factor == 1.0 else [None if a is None else a * factor for a in found]
+
+
+def _factor(frame: Frame, name: SignalId) -> float:
+    """A constant of the machine; 1 where it does not tell it."""
+    if name not in frame.capabilities.signals:
+        return 1.0
+    return frame.whole_level(name) or 1.0

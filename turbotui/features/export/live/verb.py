@@ -1,0 +1,117 @@
+"""`turbotui export` of a machine that is being read: for Prometheus, for node_exporter's textfiles, or once."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING, Final
+
+from turbotui.commands.addresses import Address, parse_address
+from turbotui.commands.arguments import add_machine_arguments
+from turbotui.errors import TurbotuiError, UsageError
+from turbotui.machine.host import HostKind
+from turbotui.sampling.limits import SHORTEST_INTERVAL
+
+if TYPE_CHECKING:
+    from turbotui.features.export.live.exporter import Exporter
+    from turbotui.machine.machine import Machine
+
+_INTERVAL: Final = "15"
+"""Seconds: what Prometheus scrapes at unless told otherwise (its documentation recommends 10 to 60)."""
+_ONCE: Final = "1"
+_PACKAGES: Final = {"prometheus_client": "prometheus-client", "bcrypt": "bcrypt", "yaml": "pyyaml"}
+
+
+def add_live_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    live = parser.add_argument_group("metrics of a machine")
+    add_machine_arguments(live)
+    live.add_argument("-i", "--interval", metavar="SECONDS", default="",
+                      help=f"seconds between two readings, from {SHORTEST_INTERVAL}: what Prometheus scrapes at "
+                      f"(default {_INTERVAL}; with --once {_ONCE})")
+    live.add_argument("-c", "--cpu", metavar="SET", help="only these CPUs: 0-3,8 or 0..3,8")
+    live.add_argument("--per", choices=("core", "cpu"), default="",
+                      help="series of every core, or of every core and CPU, too: thousands on a large machine")
+    live.add_argument("--allow-host", metavar="NAME", action="append", default=[],
+                      help="a name that clients know this machine by, beside its own and its addresses")
+
+
+def run_live(arguments: argparse.Namespace) -> int:
+    """Export until a signal, or once.
+
+    Raises:
+        UsageError: no such address, or one that other machines reach for a machine that is not this one.
+        TurbotuiError: a package is missing, the address cannot be listened at, or sampling failed.
+    """
+    try:
+        return _listen(arguments) if arguments.listen else _once(arguments)
+    except ModuleNotFoundError as error:
+        package = _PACKAGES.get((error.name or "").partition(".")[0])
+        if package is None:
+            raise
+        raise TurbotuiError(f"turbotui export needs {package}, which is not installed: {sys.executable} -m pip install "
+                            f"'turbotui[export]' (with pipx: pipx inject turbotui {package})") from error
+
+
+def _exporter(arguments: argparse.Namespace, interval: str) -> tuple[Exporter, Machine]:
+    from turbotui.commands.watching import open_host, parse_interval  # noqa: PLC0415 - --help stays fast
+    from turbotui.features.export.live.about import fitting_baselines  # noqa: PLC0415 - as above
+    from turbotui.features.export.live.exporter import Exporter  # noqa: PLC0415 - as above
+    from turbotui.features.export.live.machine_metrics import ExportWishes  # noqa: PLC0415 - as above
+    from turbotui.features.score import baselines  # noqa: PLC0415 - as above
+    from turbotui.machine.cpulist import parse_cpu_set  # noqa: PLC0415 - as above
+    from turbotui.machine.linux import LinuxHost  # noqa: PLC0415 - as above
+    from turbotui.machine.machine import read_machine  # noqa: PLC0415 - as above
+    from turbotui.sampling.session import Session  # noqa: PLC0415 - as above
+    from turbotui.sources import SOURCES  # noqa: PLC0415 - as above
+
+    seconds = parse_interval(arguments.interval or interval)
+    cpus = None if arguments.cpu is None else parse_cpu_set(arguments.cpu)
+    machine = read_machine(open_host(arguments), cpus)
+    known = fitting_baselines(baselines.load(baselines.path_of(os.environ)), machine)
+    session = Session(machine, SOURCES, seconds, LinuxHost(), cpus)
+    return Exporter(session, ExportWishes(arguments.per, baselines=known)), machine
+
+
+def _listen(arguments: argparse.Namespace) -> int:
+    from turbotui.features.export.live.scrape_server import Access, listening_socket  # noqa: PLC0415 - as above
+    from turbotui.features.export.live.service import own_names, serve_until_signal  # noqa: PLC0415 - as above
+
+    address, port = parse_address(arguments.listen)
+    exporter, machine = _exporter(arguments, _INTERVAL)
+    if machine.host.kind is not HostKind.REAL and not address.is_loopback:
+        raise UsageError(f"{machine.host.name} is a {machine.host.kind.value} machine, and others reach {address}: its "
+                         "numbers must not be taken for measured ones; listen at 127.0.0.1")
+    try:
+        listener = listening_socket(str(address), port)
+    except OSError as error:
+        raise TurbotuiError(f"{address}, port {port} cannot be listened at: {os.strerror(error.errno or 0)}") from error
+    with listener:
+        _tell(machine, address, listener.getsockname()[1], arguments.interval or _INTERVAL)
+        serve_until_signal(exporter, listener, own_names(tuple(arguments.allow_host)), Access)
+    return 0
+
+
+def _tell(machine: Machine, address: Address, port: int, interval: str) -> None:
+    kind = "" if machine.host.kind is HostKind.REAL else f"{machine.host.kind.value} "
+    place = f"[{address}]" if address.version == 6 else str(address)
+    print(f"{kind}machine {machine.host.name}: http://{place}:{port}/metrics, read every {interval} s; SIGTERM or "
+          "Ctrl+C ends it", flush=True)
+    if not address.is_loopback:
+        print(f"turbotui: everybody who reaches {address} can read these metrics", file=sys.stderr, flush=True)
+
+
+def _once(arguments: argparse.Namespace) -> int:
+    from turbotui.features.export.live.rendering import PLAIN  # noqa: PLC0415 - --help stays fast
+
+    exporter, _machine = _exporter(arguments, _ONCE)
+    exporter.start()
+    try:
+        found = exporter.wait()
+    finally:
+        exporter.stop()
+    if found is not None:
+        sys.stdout.write(found.body(PLAIN, packed=False).decode())
+        sys.stdout.flush()
+    return 0
