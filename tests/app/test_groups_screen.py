@@ -8,13 +8,19 @@ from contextlib import asynccontextmanager
 import pytest
 from simsession import SimulatedSession
 from textual.pilot import Pilot
+from textual.widgets import Input, Static
 
 from turbotui.app.acts_window import ActsWindow
+from turbotui.app.add import AddCounter
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.explain import Explain
 from turbotui.features.groups.screen import GroupsScreen
 from turbotui.simulated.strain_files import GROUPS, OWN_GROUP, SLICE
+from turbotui.widgets.listing import Listing
 from turbotui.widgets.segment_lines import SegmentLines
+
+CPUS = 22
+"""Of the simulated laptop."""
 
 
 async def shown(screen: GroupsScreen, pilot: Pilot[int], seq: int) -> None:
@@ -127,6 +133,32 @@ async def test_a_column_that_is_hidden_is_not_read() -> None:
         assert row is not None
         assert "stalled_io_some_usec" not in row.files
         assert "stalled_cpu_some_usec" in row.files
+
+
+async def test_events_are_added_for_the_groups_that_can_be_seen_and_taken_away() -> None:
+    async with groups() as (session, screen, pilot):
+        before = session.host.open_descriptors
+        await pilot.press("a")
+        window = pilot.app.screen
+        assert isinstance(window, AddCounter)
+        window.query_one(Input).value = "Mine=instructions/cycles"
+        await pilot.press("enter", "escape")
+        for seq in (3, 4):  # counters are open from the first of these on
+            session.tick()
+            await shown(screen, pilot, seq)
+        assert value(screen, "/user.slice", "Mine") > 0
+        assert session.host.open_descriptors - before == 2 * len(GROUPS) * CPUS + 2 * CPUS
+        await pilot.press("a")
+        window = pilot.app.screen
+        window.query_one(Input).value = "msr0x10"
+        await pilot.press("enter")
+        assert "no counters of groups" in str(window.query_one("#said", Static).render())
+        window.query_one(Listing).select("remove Mine")
+        await pilot.press("delete", "escape")
+        session.tick()
+        await shown(screen, pilot, 5)
+        assert screen.find_column("Mine") is None
+        assert session.host.open_descriptors == before
 
 
 async def test_t_goes_on_to_the_groups_of_resctrl() -> None:

@@ -352,6 +352,7 @@ GROUPS = Place("u", Where.GROUPS, _SAPPHIRE, (160, 24), _group("/") + r" [\d.,]+
     "mark": Promise("cells are DIFFERENCES", undo=("b",)),
     "copy_rows": Promise("Copied.*: 1 row as CSV", undo=("Home",)),
     "acts": Promise(r"turbotui runs nothing", undo=ESC),
+    "add": Promise("a set of columns: ipc", undo=ESC),
     "group_rows": Promise("one below the other", undo=("t", "t")),
     "fold_all": Promise("▸ user.slice", undo=("*",)),
     "explain": Promise(r"CPU% · / · [\d.,]+ % ─", undo=ESC),

@@ -111,7 +111,8 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action("save", "save", ("s",), "s", "Save this view as a profile; the palette lists saved ones.", "", _TABLE),
     Action("joules", "joules", ("J",), "J", "Watts or joules.", "", _TABLE),
-    Action("add", "add", ("a",), "a", "Add or remove counters: an event, a register, a file.", "", _TABLE),
+    Action("add", "add", ("a",), "a", "Add or remove counters: an event, a register, a file.", "",
+           (*_TABLE, Where.GROUPS)),
     Action("spies", "spies", ("S",), "S", "Event sets of each CPU's own, changed while they count.", "", _TABLE),
     Action(
         "group",

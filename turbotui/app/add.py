@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Protocol
 
 from textual.widget import Widget
 from textual.widgets import Input, Static
@@ -10,8 +11,10 @@ from textual.widgets import Input, Static
 from turbotui.app.field_window import FieldWindow
 from turbotui.app.watch import Watch
 from turbotui.errors import UsageError
+from turbotui.events.set_files import EventSet
+from turbotui.machine.host import Host
 from turbotui.quantities.added import is_turbostats
-from turbotui.quantities.columns import CounterColumn
+from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.completion import complete_added
 from turbotui.sampling.event_completion import Completion, complete_events
 from turbotui.widgets.cells import StyleRole
@@ -26,12 +29,80 @@ _INTRODUCTION = (
 _WIDE = 34  # columns of a completion before its note
 
 
+class Additions(Protocol):
+    """Columns of a table that a person adds and removes."""
+
+    @property
+    def host(self) -> Host:
+        """The machine that counts."""
+
+    @property
+    def introduction(self) -> str:
+        """Lines of examples."""
+
+    @property
+    def takes_places(self) -> bool:
+        """Whether registers, files and telemetry can be added, beside events."""
+
+    def sets(self) -> Mapping[str, EventSet]:
+        """The event sets that there are.
+
+        Raises:
+            UsageError: a person's file of sets cannot be read.
+        """
+
+    def there(self) -> Sequence[tuple[str, str, Unavailable | None]]:
+        """Columns that were added: name, what each counts, and why it cannot be had if so."""
+
+    def add(self, text: str) -> Sequence[tuple[str, Unavailable | None]]:
+        """Add what a text names: the names of the columns, each with why it cannot be had if so.
+
+        Raises:
+            UsageError: it is no counter as written.
+        """
+
+    def remove(self, name: str) -> None:
+        """Take a column away."""
+
+
+class CpuAdditions:
+    """Columns of the tables of CPUs.
+
+    Args:
+        watch: where the counters go.
+    """
+
+    introduction = _INTRODUCTION
+    takes_places = True
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self.host: Host = watch.session.machine.host
+
+    def sets(self) -> Mapping[str, EventSet]:
+        """See `Additions.sets`."""
+        return self._watch.session.find_sets()
+
+    def there(self) -> Sequence[tuple[str, str, Unavailable | None]]:
+        """See `Additions.there`."""
+        session = self._watch.session
+        return [(name, what, self._watch.why_absent(session.catalog.by_id[name])) for name, what in session.by_hand()]
+
+    def add(self, text: str) -> Sequence[tuple[str, Unavailable | None]]:
+        """See `Additions.add`."""
+        return [(column.id, self._watch.why_absent(column)) for column in self._watch.add(text)]
+
+    def remove(self, name: str) -> None:
+        """See `Additions.remove`."""
+        self._watch.remove(name)
+
+
 class AddCounter(FieldWindow):
     """Window that adds and removes counters; the table behind it changes at once.
 
     Args:
-        watch: where the counters go.
-        changed: called when a column came or went, with the one that came.
+        additions: where the counters go.
+        changed: called when a column came or went, with the name of the one that came.
     """
 
     DEFAULT_CSS = """
@@ -42,20 +113,21 @@ class AddCounter(FieldWindow):
     heading = "add a column"
     hint = "Tab complete · Enter add · Delete remove · Esc close"
 
-    def __init__(self, watch: Watch, changed: Callable[[CounterColumn | None], None]) -> None:
+    def __init__(self, additions: Additions, changed: Callable[[str | None], None]) -> None:
         super().__init__()
-        self._watch = watch
+        self._additions = additions
         self._changed = changed
 
     def parts(self) -> Iterable[Widget]:
         """Field, sentence, completions and added counters."""
-        field = Input(placeholder="event, NAME=formula, set:, msr0x, perf/, /sys/, pmt,", select_on_focus=False)
-        return field, Static(_INTRODUCTION, id="said", markup=False), Listing()
+        more = ", msr0x, perf/, /sys/, pmt," if self._additions.takes_places else ""
+        field = Input(placeholder=f"event, NAME=formula, set:{more}", select_on_focus=False)
+        return field, Static(self._additions.introduction, id="said", markup=False), Listing()
 
     def fill(self) -> None:
         """List the completions of the text in the field, and the counters that were added."""
         text = self.query_one(Input).value
-        there = [self._there(name, what) for name, what in self._watch.session.by_hand()]
+        there = [_there(*one) for one in self._additions.there()]
         if there:
             there.insert(0, Item((("added", StyleRole.TITLE),)))
         found = self._following(text)
@@ -72,22 +144,15 @@ class AddCounter(FieldWindow):
         if texts and listing.key not in texts:
             listing.select(texts[0])
 
-    def _there(self, name: str, what: str) -> Item:
-        """A column that was added, with why it cannot be had if so."""
-        column = self._watch.session.catalog.by_id[name]
-        why = self._watch.why_absent(column)
-        role, said = (StyleRole.PLAIN, what) if why is None else (StyleRole.DIM, f"{what}: {why.sentence()}")
-        return Item(((f"{' ' if why is None else '-'}{name}", role), (f"  {said}", StyleRole.DIM)), f"{_REMOVE}{name}")
-
     def _following(self, text: str) -> list[Completion]:
         """Ways to go on: events first, then turbostat's places."""
-        host = self._watch.session.machine.host
+        host = self._additions.host
         try:
-            sets = self._watch.session.find_sets()
+            sets = self._additions.sets()
         except UsageError as error:
             self.say(str(error))
             sets = {}
-        counters = [Completion(one) for one in complete_added(host, text)]
+        counters = [Completion(one) for one in complete_added(host, text)] if self._additions.takes_places else []
         if is_turbostats(text):
             return counters
         events = complete_events(host, text, sets)
@@ -99,21 +164,20 @@ class AddCounter(FieldWindow):
         if not event.value:
             return
         try:
-            columns = self._watch.add(event.value)
+            reasons = dict(self._additions.add(event.value))
         except UsageError as error:
             self.say(str(error))
             return
-        reasons = {column.id: self._watch.why_absent(column) for column in columns}
         shown = [name for name, why in reasons.items() if why is None]
         said = [f"{', '.join(shown)} {'is' if len(shown) == 1 else 'are'} shown"] if shown else []
         for name, why in reasons.items():
             if why is not None:  # not kept: what was typed stays in the field to be put right
-                self._watch.remove(name)
+                self._additions.remove(name)
                 said.append(f"{name} is not added: {why.sentence()}")
         self.say("\n".join(said))
         if shown:
             self.query_one(Input).value = ""
-            self._changed(self._watch.find(shown[0]))
+            self._changed(shown[0])
         self.fill()
 
     def action_take(self) -> None:
@@ -127,10 +191,16 @@ class AddCounter(FieldWindow):
         key = self.query_one(Listing).key
         if key.startswith(_REMOVE):
             name = key.removeprefix(_REMOVE)
-            self._watch.remove(name)
+            self._additions.remove(name)
             self.say(f"{name} is removed")
             self._changed(None)
             self.fill()
+
+
+def _there(name: str, what: str, why: Unavailable | None) -> Item:
+    """A column that was added, with why it cannot be had if so."""
+    role, said = (StyleRole.PLAIN, what) if why is None else (StyleRole.DIM, f"{what}: {why.sentence()}")
+    return Item(((f"{' ' if why is None else '-'}{name}", role), (f"  {said}", StyleRole.DIM)), f"{_REMOVE}{name}")
 
 
 def _is_place(text: str) -> bool:

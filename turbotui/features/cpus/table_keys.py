@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 from turbotui.app.actions import Where, bindings_for
-from turbotui.app.add import AddCounter
+from turbotui.app.add import AddCounter, CpuAdditions
 from turbotui.app.category import CategoryKeys
 from turbotui.app.picker import Picker
 from turbotui.app.saved import name_prompt, profile_of
 from turbotui.features.cpus.table_screen import TableBase
 from turbotui.features.spies.window import SpyForm
-from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import Scope
 from turbotui.widgets.frame_rows import FrameContent
 from turbotui.widgets.profiles import Profile
@@ -112,12 +111,13 @@ class TableScreen(TableBase):
 
     def action_add(self) -> None:
         """Open the form for counters by hand."""
-        def changed(column: CounterColumn | None) -> None:
+        def changed(name: str | None) -> None:
             self.show_columns()
+            column = None if name is None else self.watch_state.find(name)
             if column is not None and self.watch_state.is_visible(column):
                 self._table.select_column(column)  # else it would stand somewhere beyond the edge
 
-        self.app.push_screen(AddCounter(self.watch_state, changed))
+        self.app.push_screen(AddCounter(CpuAdditions(self.watch_state), changed))
 
     def action_spies(self) -> None:
         """Open the form for event sets of single CPUs, beginning with the row under the cursor."""

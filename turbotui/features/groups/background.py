@@ -23,7 +23,7 @@ class BackgroundGroups:
     columns: Sequence[GroupColumn] = tuple(column for column in COLUMNS if ENERGY not in column.needs)
 
     def __init__(self, machine: Machine) -> None:
-        self._host = machine.host
+        self._machine = machine
         self._watcher: GroupWatcher | None = None
         self._wanted: frozenset[str] = frozenset()
         self._last_ns: int | None = None
@@ -42,7 +42,7 @@ class BackgroundGroups:
                 rows = [row for row in snapshot.rows if row.group.path != WHOLE]  # that is what columns of CPUs tell
                 publish(GroupContent(group_table(rows, NO_ENERGY, 0, shown)), begin_ns, end_ns)
 
-        self._watcher = GroupWatcher(self._host, take)
+        self._watcher = GroupWatcher(self._machine, take)
         self._watcher.start()
 
     def tick(self, frame: Frame) -> None:

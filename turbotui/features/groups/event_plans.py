@@ -64,7 +64,7 @@ def event_plan(machine: Machine, capabilities: Capabilities, added: AddedEvents)
 
 
 def added_plans(machine: Machine, capabilities: Capabilities, texts: Iterable[str],
-                sets: Mapping[str, EventSet] | None = None) -> tuple[EventPlan, ...]:
+                sets: Mapping[str, EventSet] | None = None, taken: Iterable[str] = ()) -> tuple[EventPlan, ...]:
     """What some --add arguments are for control groups.
 
     Args:
@@ -72,12 +72,13 @@ def added_plans(machine: Machine, capabilities: Capabilities, texts: Iterable[st
         capabilities: of the catalog's signals.
         texts: as --add takes them.
         sets: the event sets that there are; None for those that come with the program.
+        taken: titles of columns that were added before.
 
     Raises:
         UsageError: one is no event as written, a register or file, or has the name of another column.
     """
     found: list[EventPlan] = []
-    taken = {column.id for column in COLUMNS}
+    titles = {*taken, *(column.id for column in COLUMNS)}
     for text in texts:
         if is_turbostats(text):
             raise UsageError(f'--add "{text}": registers and files are no counters of groups; perf events are')
@@ -85,15 +86,18 @@ def added_plans(machine: Machine, capabilities: Capabilities, texts: Iterable[st
         if text.startswith(SET):
             wanted = named_set(shipped_sets() if sets is None else sets, text.removeprefix(SET).strip())
             of_cpus = {column.name for column in wanted.columns if not column.alternatives}
-            chosen, capabilities = open_set(machine, capabilities, wanted, taken | of_cpus)
+            chosen, capabilities = open_set(machine, capabilities, wanted, titles | of_cpus)
             added = [one.added for one in chosen if one.added is not None]
         else:
             for request in parse_requests(text):
                 if request.others:
                     raise UsageError(f'--add "{text}": {request.others[0]} is counted for CPUs and not for groups: a '
                                      "formula of groups holds events and dt")
-                one, capabilities = open_request(machine, capabilities, request, taken)
+                clash = next((column.name for column in request.columns if column.name in titles), None)
+                if clash is not None:
+                    raise UsageError(f'--add "{text}": groups have a column {clash} already; ,name=TITLE gives another')
+                one, capabilities = open_request(machine, capabilities, request, titles)
                 added.append(one)
-        taken |= {column.name for one in added for column in one.request.columns}
+        titles |= {column.name for one in added for column in one.request.columns}
         found += [event_plan(machine, capabilities, one) for one in added]
     return tuple(found)

@@ -7,12 +7,15 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from turbotui.dataclass import dataclass
+from turbotui.features.groups.counting import GroupEvents
+from turbotui.features.groups.event_plans import EventPlan
 from turbotui.features.groups.files import Quantity
 from turbotui.features.groups.model import GroupMoment, GroupRow, rows_between
 from turbotui.features.groups.reader import CgroupReader
 from turbotui.features.groups.resctrl_reader import ResctrlReader, resctrl_rows
 from turbotui.features.groups.resctrl_table import said_of
-from turbotui.machine.host import Host
+from turbotui.machine.machine import Machine
+from turbotui.quantities.definition import CountedEvents
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 _FIRST: Final = 0.3
@@ -27,11 +30,15 @@ class GroupRequest:
         wanted: what is to be known of each control group from now on.
         resctrl: whether the groups of resctrl are read.
         clocks: wall clock and monotonic clock of the tick that ends the interval.
+        plans: events that are counted from now on.
+        followed: paths of groups for which they are, the most wanted first.
     """
 
     wanted: frozenset[Quantity]
     resctrl: bool
     clocks: tuple[int, int]
+    plans: tuple[EventPlan, ...] = ()
+    followed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +54,8 @@ class GroupSnapshot:
         resctrl: of every group of resctrl, and below each those of its domains.
         said: how many of these there are and may be, in a sentence; "" where they are not read.
         why_no_resctrl: why there are none; None where there are, or nobody asked.
+        counted: the events that were counted for control groups.
+        said_of_events: for how many groups they were, in a sentence; "" for all that are followed.
     """
 
     request: GroupRequest
@@ -57,18 +66,20 @@ class GroupSnapshot:
     resctrl: Sequence[GroupRow] = ()
     said: str = ""
     why_no_resctrl: Unavailable | None = None
+    counted: tuple[CountedEvents, ...] = ()
+    said_of_events: str = ""
 
 
 class GroupWatcher:
     """Reads the groups of a machine on a thread, from `start` to `stop`.
 
     Args:
-        host: the machine.
+        machine: that has them.
         publish: called on the watcher's thread with every snapshot.
     """
 
-    def __init__(self, host: Host, publish: Callable[[GroupSnapshot], None]) -> None:
-        self._host = host
+    def __init__(self, machine: Machine, publish: Callable[[GroupSnapshot], None]) -> None:
+        self._machine = machine
         self._publish = publish
         self._changed = threading.Condition()
         self._request: GroupRequest | None = None
@@ -94,9 +105,10 @@ class GroupWatcher:
             self._thread.join(wait_seconds)
 
     def _run(self) -> None:
-        reader, monitors = CgroupReader(self._host, ()), ResctrlReader(self._host)
+        host = self._machine.host
+        reader, monitors, events = CgroupReader(host, ()), ResctrlReader(host), GroupEvents(self._machine)
         try:
-            self._loop(reader, monitors)
+            self._loop(reader, monitors, events)
         except Exception as error:  # noqa: BLE001 - a thread's own traceback would go to the screen it draws on
             why = Unavailable(Reason.FAILED, f"internal error, reading has ended: {type(error).__name__}: {error}")
             request = self._request or GroupRequest(frozenset(), resctrl=False, clocks=(0, 0))
@@ -104,14 +116,17 @@ class GroupWatcher:
         finally:
             reader.close()
             monitors.close()
+            events.close()
 
-    def _loop(self, reader: CgroupReader, monitors: ResctrlReader) -> None:
+    def _loop(self, reader: CgroupReader, monitors: ResctrlReader, events: GroupEvents) -> None:
         older: tuple[GroupMoment, GroupMoment | None] | None = None
         rounds = 0
         while (request := self._next_request(_FIRST if rounds == 1 else None)) is not None:
             rounds += 1
             reader.want(request.wanted)
-            newer = reader.read()
+            events.want(request.plans)
+            events.follow(request.followed)
+            newer = events.merged(reader.read())
             none = monitors.why_none
             monitored = monitors.read() if request.resctrl and none is None else None
             seconds = 0.0 if older is None else (newer.at_ns - older[0].at_ns) * 1e-9
@@ -121,7 +136,7 @@ class GroupWatcher:
                 said = "" if monitored is None else said_of(monitors.info, len(monitored.samples))
                 self._publish(GroupSnapshot(
                     request, rows_between(before, newer), seconds, newer.complete, reader.why_none, groups, said,
-                    none if request.resctrl else None))
+                    none if request.resctrl else None, tuple(plan.counted for plan in request.plans), events.said))
             older = newer, monitored
 
     def _next_request(self, patience: float | None) -> GroupRequest | None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from enum import Enum
 from typing import ClassVar, Final
 
-from textual.message import Message
 from textual.widget import Widget
 
 from turbotui.app.actions import Where, bindings_for
@@ -15,14 +13,16 @@ from turbotui.app.text_window import TextWindow
 from turbotui.app.tree_screen import TreeScreen
 from turbotui.app.watch import Watch
 from turbotui.app.watched import FarSession, PlayedSession
-from turbotui.dataclass import dataclass
+from turbotui.features.groups.additions import GroupAdditions
 from turbotui.features.groups.columns import COLUMNS, GroupColumn, needed
+from turbotui.features.groups.event_columns import event_columns
 from turbotui.features.groups.files import QUANTITIES
 from turbotui.features.groups.live import GroupRequest, GroupSnapshot, GroupWatcher
 from turbotui.features.groups.model import WHOLE, GroupRow
 from turbotui.features.groups.recorded_groups import groups_of, record_of
 from turbotui.features.groups.resctrl_reader import events_in
 from turbotui.features.groups.resctrl_table import has_many_domains, resctrl_columns, resctrl_table
+from turbotui.features.groups.screen_past import GroupsReady, PastGroups, RowsShown
 from turbotui.features.groups.screen_rows import GroupContent, GroupPainter, GroupRows, name_slots
 from turbotui.features.groups.tables import group_table, sum_held_against_package
 from turbotui.quantities.columns import CounterColumn
@@ -45,44 +45,6 @@ _MOST_ROWS: Final = 6_000
 """Rows of all intervals that are kept for the past: some 20 MB."""
 
 
-@dataclass(frozen=True, slots=True)
-class PastGroups:
-    """The groups of one interval.
-
-    Attributes:
-        time_ns: when it ended, in ns since 1970.
-        seq: its number.
-        snapshot: the groups.
-        energy: of the interval.
-    """
-
-    time_ns: int
-    seq: int
-    snapshot: GroupSnapshot
-    energy: Energy
-
-    @property
-    def size(self) -> int:
-        """Rows, and one for the rest."""
-        return 1 + len(self.snapshot.rows) + len(self.snapshot.resctrl)
-
-
-@dataclass()
-class GroupsReady(Message, bubble=False):
-    """A snapshot from the watcher's thread."""
-
-    snapshot: GroupSnapshot
-    watcher: GroupWatcher
-
-
-class RowsShown(Enum):
-    """What stands in the table; the value is what a person is told."""
-
-    TREE = "Control groups stand in their tree"
-    FLAT = "Control groups stand one below the other, each with what is in it"
-    RESCTRL = "Groups of resctrl: caches, memory bandwidth, energy of cores"
-
-
 class GroupsScreen(TreeScreen[GroupRow]):
     """Screen with the machine's control groups; their files are open only while it is shown."""
 
@@ -103,6 +65,7 @@ class GroupsScreen(TreeScreen[GroupRow]):
         super().__init__(watch)
         self._played = watch.session if isinstance(watch.session, PlayedSession) else None
         self._watcher: GroupWatcher | None = None
+        self._additions = GroupAdditions(watch.session)
         self._meter = EnergyMeter(watch.session.capabilities)
         self._frame: Frame | None = None
         self._seq = 0
@@ -183,11 +146,12 @@ class GroupsScreen(TreeScreen[GroupRow]):
             recorder = self.watch_state.recorder
             if recorder is not None and snapshot.seconds:
                 recorder.rows(record_of(*snapshot.request.clocks, snapshot.seconds,
-                                        (*snapshot.rows, *snapshot.resctrl), complete=snapshot.complete))
+                                        (*snapshot.rows, *snapshot.resctrl), complete=snapshot.complete,
+                                        counted=snapshot.counted))
             if watcher is not None:
                 self.post_message(GroupsReady(snapshot, watcher))
 
-        watcher = self._watcher = GroupWatcher(self.watch_state.session.machine.host, publish)
+        watcher = self._watcher = GroupWatcher(self.watch_state.session.machine, publish)
         self._meter = EnergyMeter(self.watch_state.session.capabilities)
         watcher.start()
         self._ask()
@@ -203,7 +167,11 @@ class GroupsScreen(TreeScreen[GroupRow]):
             clocks = frame.newer.wall_ns, frame.newer.started_ns
             everything = self.watch_state.recorder is not None
             wanted = QUANTITIES if everything else needed(self._table.view.columns)
-            self._watcher.ask(GroupRequest(wanted, everything or self._rows is RowsShown.RESCTRL, clocks))
+            plans = tuple(plan for plan in self._additions.plans if any(
+                self.arrangement.is_shown(column.name, usually=True) for column in plan.counted.request.columns))
+            seen = self._table.drawn[1] if plans and self._rows is not RowsShown.RESCTRL else ()
+            self._watcher.ask(GroupRequest(wanted, everything or self._rows is RowsShown.RESCTRL, clocks, plans,
+                                           tuple(map(str, seen))))
 
     def take(self, frame: Frame) -> None:
         """A new frame ends the interval of the groups too."""
@@ -256,7 +224,7 @@ class GroupsScreen(TreeScreen[GroupRow]):
             if record is not None:
                 request = GroupRequest(QUANTITIES, resctrl=True, clocks=(wall, 0))
                 snapshot = GroupSnapshot(request, record.cgroups, record.seconds, record.complete,
-                                         resctrl=record.monitored)
+                                         resctrl=record.monitored, counted=record.counted)
                 found = PastGroups(wall, frame.seq, snapshot, energy_of(frame))
             self._recorded = wall, found
         return self._recorded[1]
@@ -280,11 +248,14 @@ class GroupsScreen(TreeScreen[GroupRow]):
         else:
             rows, energy = ((), _NO_ENERGY) if one is None else (one.snapshot.rows, one.energy)
             packages = len(self.watch_state.session.machine.topology.instances(Scope.PACKAGE))
-            whole = group_table(rows, energy, packages)
+            recorded = None if self._played is None or one is None else one.snapshot.counted
+            counted = event_columns(self._additions.counted if recorded is None else recorded)
+            whole = group_table(rows, energy, packages, (*COLUMNS, *counted))
             self.show_content(GroupContent(whole, seq, tree=self._rows is RowsShown.TREE))
             if one is not None and not one.snapshot.complete:
                 notes.append(f"there are more groups than the {len(rows):,} listed")
-            notes += list(filter(None, [sum_held_against_package(whole, energy, packages)]))
+            of_events = "" if one is None else one.snapshot.said_of_events
+            notes += list(filter(None, [sum_held_against_package(whole, energy, packages), of_events]))
         line = self.query_one("#notes", SegmentLines)
         line.styles.height = len(notes)
         line.show([[(f" {note}", StyleRole.DIM)] for note in notes])
@@ -317,6 +288,23 @@ class GroupsScreen(TreeScreen[GroupRow]):
         """See `RowTableScreen.toggle`: what is not shown is not read."""
         super().toggle(column)
         self._ask()
+
+    def action_add(self) -> None:
+        """Open the form for events that are counted for each group."""
+        if self._watcher is None or self._rows is RowsShown.RESCTRL:
+            self.notice("Events are counted for control groups of a machine that is read now")
+            return
+
+        def changed(name: str | None) -> None:
+            self._show(self._shown)
+            column = None if name is None else self.find_column(name)
+            if column is not None:
+                self._table.select_column(column)
+            self._ask()
+
+        from turbotui.app.add import AddCounter  # noqa: PLC0415 - only this key needs it
+
+        self.app.push_screen(AddCounter(self._additions, changed))
 
     def action_rows(self) -> None:
         """Control groups in their tree, one below the other, or the groups of resctrl."""

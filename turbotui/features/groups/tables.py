@@ -21,6 +21,7 @@ _WORK: Final = "cpu_usec"
 NO_ENERGY: Final = Unavailable(Reason.NOT_READ, "the packages' energy was not read beside the groups")
 _ELSEWHERE: Final = Unavailable(
     Reason.NO_DRIVER, "the group is not in the tree of the controller that counts it (hybrid or version 1)")
+_NOT_YET: Final = Unavailable(Reason.NOT_READ, "it was not counted in this interval: its column was not shown yet")
 _IS_WHOLE: Final = Unavailable(Reason.NOT_SET, "the kernel counts it for groups within the outermost one only")
 _NO_NUMBER: Final = Unavailable(Reason.OUT_OF_RANGE, "nothing to divide by was counted in this interval")
 _NO_RUN_DELAY: Final = Unavailable(
@@ -78,6 +79,8 @@ def _why(column: GroupColumn, row: GroupRow, energy: Unavailable | None) -> Unav
         why = row.why(need)
         if why is not None:
             return _IS_WHOLE if row.group.path == WHOLE and why.reason is Reason.NO_DRIVER else why
+    if any(need.startswith(PERF) and need not in row.files for need in column.needs):
+        return _NOT_YET
     if any(need not in row.files for need in column.needs if need != ENERGY):
         return _ELSEWHERE
     said = "" if column.doubt is None else column.doubt(row)

@@ -1,0 +1,85 @@
+"""perf events that a person adds to the groups screen, and takes away again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Final
+
+from turbotui.app.watched import WatchedSession
+from turbotui.errors import UsageError
+from turbotui.events.set_files import EventSet
+from turbotui.features.groups.event_columns import quantity_of
+from turbotui.features.groups.event_plans import EventPlan, added_plans
+from turbotui.machine.host import Host
+from turbotui.quantities.definition import CountedEvents
+from turbotui.quantities.unavailable import Unavailable
+
+_INTRODUCTION: Final = (
+    "Counted while a task of the group runs, on every CPU, for the groups that can be seen.\n"
+    "instructions  cycles:u  context-switches  task-clock  page-faults   then ,name=TITLE ,rate\n"
+    "CPI=cycles/instructions  set:ipc"
+)
+
+
+class GroupAdditions:
+    """See `app.add.Additions`; begins with what was added to the tables of CPUs by `--add`, as far as groups have it.
+
+    Args:
+        session: of the machine.
+    """
+
+    introduction = _INTRODUCTION
+    takes_places = False
+
+    def __init__(self, session: WatchedSession) -> None:
+        self._session = session
+        self.host: Host = session.machine.host
+        self._plans: tuple[EventPlan, ...] = ()
+        for text in session.typed():
+            with suppress(UsageError):  # a register, or a formula over what only CPUs have
+                self._plans += self._made(text)
+
+    @property
+    def plans(self) -> tuple[EventPlan, ...]:
+        """What was added."""
+        return self._plans
+
+    @property
+    def counted(self) -> tuple[CountedEvents, ...]:
+        """The events of it."""
+        return tuple(plan.counted for plan in self._plans)
+
+    def sets(self) -> Mapping[str, EventSet]:
+        """See `Additions.sets`."""
+        return self._session.find_sets()
+
+    def there(self) -> Sequence[tuple[str, str, Unavailable | None]]:
+        """See `Additions.there`."""
+        return [(column.name, column.source_text, _why(plan))
+                for plan in self._plans for column in plan.counted.request.columns]
+
+    def add(self, text: str) -> Sequence[tuple[str, Unavailable | None]]:
+        """See `Additions.add`."""
+        made = self._made(text)
+        self._plans += made
+        return [(column.name, _why(plan)) for plan in made for column in plan.counted.request.columns]
+
+    def remove(self, name: str) -> None:
+        """See `Additions.remove`: the columns that were asked for together go together."""
+        self._plans = tuple(plan for plan in self._plans if name not in _names(plan))
+
+    def _made(self, text: str) -> tuple[EventPlan, ...]:
+        taken = [name for plan in self._plans for name in _names(plan)]
+        return added_plans(self._session.machine, self._session.capabilities, [text], self.sets(), taken)
+
+
+def _names(plan: EventPlan) -> Sequence[str]:
+    return [column.name for column in plan.counted.request.columns]
+
+
+def _why(plan: EventPlan) -> Unavailable | None:
+    """Why the events of a plan cannot be counted; None where they can."""
+    request = plan.counted.request
+    return next((plan.refused[quantity] for event in request.events
+                 if (quantity := quantity_of(request, event)) in plan.refused), None)
