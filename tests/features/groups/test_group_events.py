@@ -171,8 +171,11 @@ def test_a_recording_has_the_columns_and_their_counts() -> None:
 
 
 def test_titles_of_groups_columns_are_not_given_twice() -> None:
-    with bed("laptop", "Mem=instructions*1") as one:
-        assert [column.id for column in event_columns(one.interval().counted)] == ["Mem~2"]
+    with pytest.raises(UsageError, match="have a column Mem already"):
+        Bed("laptop", ["Mem=instructions*1"])
+    with bed("laptop", "instructions,name=Mine") as one:
+        counted = one.interval().counted
+        assert [column.id for column in event_columns((*counted, *counted))] == ["Mine", "Mine~2"]
 
 
 def test_the_verb_counts_and_says_what_cannot_be(capsys: pytest.CaptureFixture[str]) -> None:
