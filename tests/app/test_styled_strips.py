@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 
 import pytest
+from rich.console import Console
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
@@ -22,7 +23,7 @@ def test_a_strip_goes_with_its_last_reference(cuts: list[int]) -> None:
     gc.disable()
     try:
         before = _strips()
-        strip = StyledStrip([Segment("0123456789", Style(bold=True))], 10)
+        strip = StyledStrip([("01234", Style(bold=True)), ("56789", Style())], 10)
         parts = [part.text for part in strip.divide(cuts)]
         assert "".join(parts) == "0123456789"
         assert parts == [part.text for part in Strip([Segment("0123456789")], 10).divide(cuts)]
@@ -37,3 +38,15 @@ def test_a_strip_goes_with_its_last_reference(cuts: list[int]) -> None:
         gc.collect()
     # the plain one that was compared with is in a cycle if it was asked for the whole of itself
     assert left == (1 if cuts == [10] else 0)
+
+
+def test_what_is_written_is_what_textual_would_write() -> None:
+    words = [("ab", Style(bold=True, color="red")), ("cd", Style()), ("ef", Style(bgcolor="#102030", dim=True))]
+    console = Console(color_system="truecolor", force_terminal=True)
+    fast, plain = StyledStrip(words, 6), Strip([Segment(*word) for word in words], 6)
+    assert fast.render(console) == plain.render(console)
+    assert (fast.text, fast.cell_length, list(fast)) == (plain.text, plain.cell_length, list(plain))
+    assert fast.render(console) == plain.render(console)  # also once it has been asked for more
+    assert fast == plain
+    with pytest.raises(AttributeError):
+        fast.nothing_of_the_kind  # noqa: B018 - that it is not there is the point

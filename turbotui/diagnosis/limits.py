@@ -196,11 +196,16 @@ def facts_of(frame: Frame, catalog: Catalog, row: RowId) -> Facts:
     cells: dict[ColumnId, Value] = {}
     columns: dict[ColumnId, CounterColumn] = {}
     why: dict[ColumnId, Unavailable] = {}
+    signals = frame.capabilities.signals
     for name in (*COLUMNS, *STAND_INS.values()):
         column = catalog.get(name)
         if column is None:
             continue
         columns[name] = column
+        absent = next((need for need in column.needs if need not in signals), None)
+        if absent is not None:  # most of them in a guest
+            cells[name], why[name] = None, frame.capabilities.why_missing(absent)
+            continue
         value = cells[name] = cell_of(frame, column, row)
         reason = frame.why(column, row) if value is None else None
         if reason is not None:
@@ -243,7 +248,7 @@ def cell_of(frame: Frame, column: CounterColumn, row: RowId) -> Value:
 def _numbers(frame: Frame, catalog: Catalog, name: ColumnId, places: Sequence[int]) -> Sequence[float | None]:
     """A column of the CPUs at these places of the topology; None where it is unknown."""
     column = catalog.get(name)
-    if column is None:
+    if column is None or not frame.can(column):
         return [None] * len(places)
     cells = frame.cells(column, frame.rows(Scope.CPU))
     return [value if isinstance(value := cells[place], int | float) else None for place in places]

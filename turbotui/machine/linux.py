@@ -114,9 +114,13 @@ class LinuxHost:
             HostError: ENOENT, ENOTDIR, EACCES.
         """
         try:
-            return tuple(sorted(in_cell(visible(name)) for name in os.listdir(self._path(path))))
+            names = os.listdir(self._path(path))
         except OSError as error:
             raise HostError(error.errno or errno.EIO, path) from error
+        together = "".join(names)
+        if not (together.isascii() and together.isprintable()):  # nearly never, and /proc is asked again and again
+            names = [in_cell(visible(name)) for name in names]
+        return tuple(sorted(names))
 
     def exists(self, path: str) -> bool:
         """Whether the path leads to something; a dangling link does not."""

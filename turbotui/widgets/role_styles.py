@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from rich.color import ColorSystem
 from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
@@ -15,6 +16,9 @@ from turbotui.untrusted import in_cell
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.levels import HIGH, LEVELS
 from turbotui.widgets.painter import TextSegment
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _PLAIN, _BOLD = Style(), Style(bold=True)
 _INKS: Final[dict[StyleRole, tuple[str, str, Style]]] = {
@@ -62,10 +66,37 @@ class StyledStrip(Strip):
     """A strip that is in no cycle, so that it goes as soon as its line says something else.
 
     Textual's own, asked for the whole of itself, remembers itself in itself: a screenful of cells would wait for the
-    garbage collector every second.
+    garbage collector every second. Most strips are written to the terminal and never asked for anything: segments and
+    the seven caches of a strip are made when somebody asks.
+
+    Args:
+        words: texts and their styles.
+        cell_length: cells that they take together.
     """
 
-    __slots__ = ()
+    __slots__ = ("_words",)
+
+    def __init__(self, words: Sequence[tuple[str, Style]], cell_length: int) -> None:
+        # as a whole it is initialized by `__getattr__`
+        self._words = words
+        self._cell_length = cell_length
+        self._render_cache: str | None = None
+
+    def __getattr__(self, name: str) -> object:
+        """What Textual keeps in a strip: made when one of it is asked for."""
+        if name not in Strip.__slots__:
+            raise AttributeError(name)
+        rendered = self._render_cache
+        super().__init__([Segment(text, style) for text, style in self._words], self._cell_length)
+        self._render_cache = rendered
+        return getattr(self, name)
+
+    def render(self, console: Console) -> str:
+        """See `Strip.render`."""
+        if self._render_cache is None:
+            render, system = self.render_style, console._color_system or ColorSystem.TRUECOLOR  # noqa: SLF001 - as there
+            self._render_cache = "".join([render(style, text, system) for text, style in self._words])
+        return self._render_cache
 
     def divide(self, cuts: Iterable[int]) -> Sequence[Strip]:
         """See `Strip.divide`."""
@@ -89,7 +120,7 @@ class Palette:
     def __init__(self, widget: Widget, *, final: bool = False) -> None:
         self._widget = widget
         self._final = final
-        self._styles: dict[tuple[StyleRole, StyleRole], Style] = {}
+        self._styles: dict[StyleRole, dict[StyleRole, Style]] = {}
         self._ground: Style | None = None
 
     def clear(self) -> None:
@@ -99,7 +130,8 @@ class Palette:
 
     def style(self, base: StyleRole, role: StyleRole) -> Style:
         """The style of a segment on a line whose own role is `base`."""
-        style = self._styles.get((base, role))
+        styles = self._styles.setdefault(base, {})
+        style = styles.get(role)
         if style is None:
             style = self._widget.rich_style + self._partial(base)
             # Dim text on the cursor's background could not be read; the bold of the summary row is for its numbers.
@@ -107,7 +139,7 @@ class Palette:
                 style += self._partial(role)
             if self._final:
                 style = self._filtered(style)
-            self._styles[base, role] = style
+            styles[role] = style
         return style
 
     @property
@@ -119,17 +151,19 @@ class Palette:
 
     def strip(self, segments: Sequence[TextSegment], width: int, base: StyleRole = StyleRole.PLAIN) -> Strip:
         """Segments as a strip of exactly `width` characters, of which none is wider than one cell."""
-        known, drawn, length = self._styles, [], 0
-        for text, role in segments:
-            if text:
-                if not text.isprintable():  # what was forgotten where it came in
-                    text = in_cell(text)  # noqa: PLW2901 - it takes the place of the other
-                drawn.append(Segment(text, known.get((base, role)) or self.style(base, role)))
-                length += len(text)
-        if length < width:
-            drawn.append(Segment(" " * (width - length), self.style(base, StyleRole.PLAIN)))
-            length = width
-        return StyledStrip(drawn if length == width else Strip(drawn, length).crop(0, width), width)
+        known = self._styles.get(base)
+        if known is None:
+            known = self._styles[base] = {}
+        text = "".join([text for text, _ in segments])
+        if not text.isprintable():  # what was forgotten where it came in
+            segments = [(in_cell(text), role) for text, role in segments]
+            text = "".join([text for text, _ in segments])
+        words = [(text, known.get(role) or self.style(base, role)) for text, role in segments if text]
+        if len(text) < width:
+            words.append((" " * (width - len(text)), self.style(base, StyleRole.PLAIN)))
+        elif len(text) > width:
+            words = _cut(words, width)
+        return StyledStrip(words, width)
 
     def _filtered(self, style: Style) -> Style:
         background = self._widget.background_colors[1]
@@ -145,3 +179,13 @@ class Palette:
         return weight + Style(
             color=Color.parse(theme[ink]).rich_color, bgcolor=Color.parse(theme[ground]).rich_color if ground else None
         )
+
+
+def _cut(words: Sequence[tuple[str, Style]], width: int) -> list[tuple[str, Style]]:
+    """As many characters as there is room for."""
+    found, left = [], width
+    for text, style in words:
+        if left > 0:
+            found.append((text[:left], style))
+            left -= len(text)
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from textual import events
 from textual.message import Message
@@ -12,8 +13,8 @@ from turbotui.machine.topology import Topology
 from turbotui.quantities.scope import Scope
 from turbotui.tables.row_names import row_name
 from turbotui.widgets.cells import StyleRole
-from turbotui.widgets.painter import merged
-from turbotui.widgets.panel import Line, Target
+from turbotui.widgets.painter import TextSegment
+from turbotui.widgets.panel import Line, Span, Target
 from turbotui.widgets.segment_lines import SegmentLines
 
 
@@ -116,6 +117,22 @@ def nearest(places: Sequence[CellPlace], here: CellPlace, across: int, down: int
     return None if best is None else best[1]
 
 
+def _segments(line: Sequence[Span]) -> list[TextSegment]:
+    """A line with neighbours of one role joined, as `merged` joins them."""
+    found: list[TextSegment] = []
+    text, role = "", StyleRole.PLAIN
+    for span in line:
+        if span.role is role:
+            text += span.text
+        else:
+            if text:
+                found.append((text, role))
+            text, role = span.text, span.role
+    if text:
+        found.append((text, role))
+    return found
+
+
 class OverviewLines(SegmentLines):
     """Lines that are made for the widget's size; clicks are told with their places."""
 
@@ -142,8 +159,10 @@ class OverviewLines(SegmentLines):
             lit: the words that were looked for; "" for none.
         """
         self.lines = lines
-        self.show([merged([(span.text, StyleRole.CELL if lit and span.text == lit and span.target is None
-                            else span.role) for span in line]) for line in lines])
+        if lit:
+            lines = [tuple(replace(span, role=StyleRole.CELL) if span.text == lit and span.target is None else span
+                           for span in line) for line in lines]
+        self.show([_segments(line) for line in lines])
 
     def on_resize(self) -> None:
         """Have the lines made for the new size."""
