@@ -2,74 +2,48 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from turbotui.errors import UsageError
-from turbotui.events.set_files import EventSet, shipped_sets
 from turbotui.machine.allocator import spare_memory
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
-from turbotui.quantities.added import AddedCounter, is_turbostats, join_instances, parse_added
-from turbotui.quantities.catalog import Catalog, catalog_for
-from turbotui.quantities.catalog.added import with_added, with_events
-from turbotui.quantities.catalog.spies import with_spies
 from turbotui.quantities.columns import ColumnId, CounterColumn
-from turbotui.quantities.event_columns import SET, parse_requests
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.spies import SpyPlan
-from turbotui.sampling.adding import AddedEvents, named_set, open_request, open_set
-from turbotui.sampling.capabilities import Capabilities, probe_sources
+from turbotui.sampling.capabilities import probe_sources
 from turbotui.sampling.collector import run_alone, run_on_loop
 from turbotui.sampling.frame import Frame
+from turbotui.sampling.growing_catalog import GrowingCatalog
 from turbotui.sampling.limits import SHORTEST_INTERVAL
 from turbotui.sampling.own_cost import Meter, OwnCost
 from turbotui.sampling.sampler import Sampler
 from turbotui.sampling.selection import compared_with, signals_of
 from turbotui.sampling.spy_file import SpyFile
-from turbotui.sources.added import added_source
 from turbotui.sources.source import Source
-from turbotui.sources.spies import Spies
 
 _SWITCH_SECONDS = 0.0005  # workers wait this long at most for a busy screen's thread between two bytecodes
 
 
-class Session:
-    """One machine being watched.
+class Session(GrowingCatalog):
+    """One machine being watched, whose catalog grows by what is added by hand and by spies.
 
     Attributes:
-        machine: as it was at the start; `latest.topology` is what it is now.
-        capabilities: which signals it offers.
-        catalog: its columns, with those that were added.
-        added: counters that were added by hand in turbostat's grammar, in that order.
-        events: events and formulas that were added, in that order.
-        find_sets: gives the event sets that `add` knows by name, when one is first asked for.
-        latest: the newest frame, None before the first.
+        latest: the newest frame, None before the first; its topology is the machine's now.
         failure: what ended the sampler, if anything did.
-        spied: columns of the events that spies count; read as long as they are spied on.
         spy_note: what is wrong with the spies' file, whose last good content goes on being followed; "" for nothing.
     """
 
     def __init__(self, machine: Machine, sources: Sequence[Source], interval: float,
                  own_host: Host, cpus: frozenset[int] | None = None) -> None:
-        self.machine = machine
-        self.capabilities: Capabilities = probe_sources(machine, sources)
-        self._known: Catalog = catalog_for(self.capabilities.signals)
-        self.catalog: Catalog = self._known
-        self.added: tuple[AddedCounter, ...] = ()
-        self.events: tuple[AddedEvents, ...] = ()
-        self._typed: dict[ColumnId, tuple[str, ...]] = {}
-        self.find_sets: Callable[[], Mapping[str, EventSet]] = functools.cache(shipped_sets)
+        super().__init__(machine, probe_sources(machine, sources))
         self.latest: Frame | None = None
         self.failure: BaseException | None = None
-        self.spied: tuple[CounterColumn, ...] = ()
         self.spy_note = ""
-        self._changing = threading.Lock()  # a form changes columns on one thread, the spies' file on the sampler's
-        self._spies = Spies(SpyPlan())
         self._spy_file: SpyFile | None = None
         self._bound: int | None = None
         self._own_host = own_host
@@ -84,6 +58,9 @@ class Session:
         self._handing = threading.Lock()  # who takes over gets frames in order
         self._on_end: Callable[[], None] = _nothing
         self._meter = Meter(own_host)
+
+    def _read_from(self, source: Source) -> None:
+        self._sampler.add(source)
 
     @property
     def interval(self) -> float:
@@ -115,126 +92,13 @@ class Session:
         self._wrapping |= {name for name in wanted if name in signals and signals[name].wrap_seconds}
         self._sampler.want(wanted | {name for name in self._wrapping if name in signals})
 
-    def add(self, text: str) -> CounterColumn:
-        """Add a counter, an event or a formula by hand, read from the next tick on if its column is wanted.
-
-        Args:
-            text: as --add takes it (docs/specs/turbostat.md 1.6; `quantities.event_columns`).
-
-        Returns:
-            Its column, the first of several; whether it can be had is for `selection.why_absent` to say.
-
-        Raises:
-            AddError: it is no counter as written, or its name is taken by another one.
-            UsageError: its name is that of another column.
-        """
-        return self.add_all(text)[0]
-
-    def add_all(self, text: str) -> tuple[CounterColumn, ...]:
-        """Like `add`, but returns all columns that the text stands for.
-
-        Raises:
-            AddError, UsageError: as `add`; nothing is added then.
-        """
-        with self._changing:
-            columns = self._add(text)
-        for column in columns:
-            if "added" in column.groups:
-                known = self._typed.get(column.id, ())
-                self._typed[column.id] = (*(one for one in known if one != text), text)
-        return columns
-
-    def typed(self) -> tuple[str, ...]:
-        """The texts that were added and not removed; adding them again gives the same columns."""
-        return tuple(dict.fromkeys(text for texts in self._typed.values() for text in texts))
-
-    def _add(self, text: str) -> tuple[CounterColumn, ...]:
-        if is_turbostats(text):
-            return (self._add_counter(parse_added(text)),)
-        before = self.capabilities, self.events, self.catalog
-        if text.startswith(SET):
-            return self._add_set(text.removeprefix(SET).strip())
-        sources = []
-        columns: list[CounterColumn] = []
-        try:
-            for request in parse_requests(text):
-                known = next((one for one in self.events if one.request.text == request.text and one.columns), None)
-                if known is None:
-                    known, self.capabilities = open_request(
-                        self.machine, self.capabilities, request, self.catalog.by_id, self.events)
-                    self._keep(self.added, (*self.events, known))
-                    sources.append(known.source)
-                columns += known.columns
-        except UsageError:
-            self.capabilities, self.events, self.catalog = before
-            raise
-        for source in sources:
-            self._sampler.add(source)
-        return tuple(columns)
-
-    def _add_set(self, name: str) -> tuple[CounterColumn, ...]:
-        wanted = named_set(self.find_sets(), name)
-        known = [one for one in self.events if one.request.text.startswith(f"{SET}{name}/")]
-        if not known:
-            chosen, self.capabilities = open_set(self.machine, self.capabilities, wanted, self.catalog.by_id)
-            known = [one.added for one in chosen if one.added is not None]
-            self._keep(self.added, (*self.events, *known))
-            for one in known:
-                self._sampler.add(one.source)
-        shown = {column.id for one in known for column in one.columns}
-        return tuple(self.catalog.by_id[column.name] for column in wanted.columns
-                     if column.name in shown or not column.alternatives)
-
-    def _add_counter(self, counter: AddedCounter) -> CounterColumn:
-        previous = next((one for one in self.added if one.name == counter.name), None)
-        if previous is not None:
-            counter = previous if previous == counter else join_instances(previous, counter)
-        known = (*self.added, counter) if previous is None else self.added
-        self._keep(tuple(counter if one is previous else one for one in known), self.events)
-        if counter is not previous:
-            source = added_source(counter)
-            self.capabilities = self.capabilities.plus(self.machine, source)
-            self._sampler.add(source)
-        return self.catalog.by_id[counter.name]
-
-    def remove(self, name: ColumnId) -> None:
-        """Take a column away that was added by hand; any other name changes nothing."""
-        self._typed.pop(name, None)
-        with self._changing:
-            events = (one.without(name) for one in self.events)
-            added = tuple(one for one in self.added if one.name != name)
-            self._keep(added, tuple(one for one in events if one.columns))
-
-    @property
-    def spies(self) -> SpyPlan:
-        """The plan of what spies count, in force from the next interval on."""
-        return self._spies.plan
-
-    @property
-    def spy_notes(self) -> tuple[str, ...]:
-        """Sentences about parts of the spies' plan that this machine cannot count."""
-        found = self._spies.arrangement
-        return (*found.notes, *(why.sentence() for why in found.refused.values()))
-
     def spy(self, plan: SpyPlan) -> None:
         """Have spies count this from the next interval on; what they go on counting loses nothing.
 
         Raises:
             UsageError: an event has the name of a column; what was spied on before goes on.
         """
-        with self._changing:
-            self._spy(plan)
-
-    def _spy(self, plan: SpyPlan) -> None:
-        self._composed(
-            self.added, self.events, plan, self.capabilities
-        )  # a clash of names is told before anything changes
-        self._spies.follow(plan)
-        self.capabilities = self.capabilities.plus(self.machine, self._spies)
-        columns = self._composed(self.added, self.events, plan, self.capabilities)
-        self.catalog = Catalog(columns, {column.id: column for column in columns})
-        self.spied = tuple(column for column in columns if "spies" in column.groups)
-        self._sampler.add(self._spies)
+        super().spy(plan)
         self._want()
 
     def spy_by(self, file: SpyFile) -> None:
@@ -257,28 +121,6 @@ class Session:
                 self.spy_note = ""
         except UsageError as error:
             self.spy_note = str(error)
-
-    def by_hand(self) -> tuple[tuple[ColumnId, str], ...]:
-        """Columns that were added and not removed: name, and what each counts in the grammar of --add."""
-        counters = tuple((one.name, str(one.place)) for one in self.added)
-        return counters + tuple(pair for one in self.events for pair in one.shown())
-
-    def present(self, how: Callable[[CounterColumn], CounterColumn]) -> None:
-        """Give the columns of the catalog units and marks that a person wants; what they compute stays."""
-        with self._changing:
-            self._known, self.catalog = self._known.mapped(how), self.catalog.mapped(how)
-
-    def _keep(self, counters: tuple[AddedCounter, ...], events: tuple[AddedEvents, ...]) -> None:
-        columns = self._composed(counters, events, self._spies.plan, self.capabilities)
-        self.added, self.events = counters, events
-        self.catalog = Catalog(columns, {column.id: column for column in columns})
-
-    def _composed(self, counters: tuple[AddedCounter, ...], events: tuple[AddedEvents, ...], plan: SpyPlan,
-                  capabilities: Capabilities) -> tuple[CounterColumn, ...]:
-        """The machine's columns, with those added by hand in place, and those of spies behind."""
-        columns = with_added(self._known.columns, counters)
-        columns = with_events(columns, [column for one in events for column in one.columns])
-        return with_spies(columns, plan, frozenset(capabilities.signals))
 
     def start(self, on_frame: Callable[[Frame], None], *, intervals: int | None = None, first: float | None = None,
               on_end: Callable[[], None] | None = None, hold: float = 0.0, on_loop: bool = False) -> None:
