@@ -25,6 +25,7 @@ class Where(Enum):
     ROOFLINE = "Roofline"
     TASKS = "Tasks"
     GROUPS = "Groups"
+    FLEET = "Fleet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +57,11 @@ class Action:
 
 _OVERVIEW = (Where.OVERVIEW,)
 _TABLE = (Where.TABLE,)
-_MEASURED = (Where.TABLE, Where.TASKS, Where.GROUPS, Where.UNCORE, Where.ROOFLINE)
+_MEASURED = (Where.TABLE, Where.TASKS, Where.GROUPS, Where.UNCORE, Where.ROOFLINE, Where.FLEET)
 """Screens with a table of numbers that change."""
 _ROW_TABLES = (*_MEASURED, Where.INFO, Where.DOCTOR)
 """Screens whose table has the keys of `TableKeys`."""
-_ARROWS = (Where.TABLE, Where.TASKS, Where.GROUPS, Where.INFO, Where.DOCTOR)
+_ARROWS = (Where.TABLE, Where.TASKS, Where.GROUPS, Where.INFO, Where.DOCTOR, Where.FLEET)
 """Those of them where arrows move the table's cursor; on the roofline they go from point to point of the picture."""
 _TASKS = (Where.TASKS,)
 _MAP = (Where.MAP,)
@@ -73,7 +74,7 @@ _SEARCHED = (*_ROW_TABLES, Where.MAP, Where.POWER, Where.OVERVIEW)
 _GRAPHED = (*_MEASURED, Where.MAP, Where.POWER, Where.OVERVIEW)
 _GRIDS = (*_ARROWS, Where.MAP, Where.UNCORE)
 _SIDEWAYS = (*_ARROWS, Where.POWER)
-_FOLDED = (*_TABLE, Where.UNCORE, Where.TASKS, Where.GROUPS)
+_FOLDED = (*_TABLE, Where.UNCORE, Where.TASKS, Where.GROUPS, Where.FLEET)
 _PAGES = (*_SIDEWAYS, Where.ROOFLINE)
 _ROWS = (*_PAGES, Where.MAP, Where.UNCORE)
 _STEPS = (*_SIDEWAYS, Where.MAP, Where.UNCORE)
@@ -171,7 +172,7 @@ ACTIONS: tuple[Action, ...] = (
         "tag", "tag", ("v",), "v", "Tag the row: pinned on top, with a sum of the tagged ones.", "tag", _TABLE, rank=4
     ),
     Action("tag_row", "tag", ("x",), "x", "Tag the row: pinned on top.", "",
-           (Where.TASKS, Where.GROUPS, Where.UNCORE, Where.INFO, Where.DOCTOR, Where.ROOFLINE)),
+           (Where.TASKS, Where.GROUPS, Where.UNCORE, Where.INFO, Where.DOCTOR, Where.ROOFLINE, Where.FLEET)),
     Action("untag", "untag", ("V",), "V", "Clear all tags.", "", _ROW_TABLES),
     Action("mark", "mark", ("b",), "b", "Compare with this moment: cells show differences; again: values.", "",
            _MEASURED),
@@ -193,6 +194,8 @@ ACTIONS: tuple[Action, ...] = (
            "copied, never run.", "act", (Where.TASKS, Where.GROUPS), rank=2),
     Action("group_rows", "rows", ("t", "f5"), "t F5",
            "Control groups in their tree, one below the other, or groups of resctrl.", "rows", (Where.GROUPS,), rank=1),
+    Action("fleet_rows", "rows", ("t", "f5"), "t F5",
+           "Nodes one below the other, by model, or by a label that they have.", "by label", (Where.FLEET,), rank=1),
     Action("point", "point", ("i",), "i",
            "On a CPU: who runs there. On a task: pin and light the CPUs it ran on. Esc returns.", "who", _POINTING,
            rank=3),

@@ -106,7 +106,7 @@ class TurbotuiApp(HandsApp, TourApp):
         if settings.units or settings.thresholds:
             settings = replace(settings, problems=(*settings.problems, *presented(settings, session)))
             columns = columns and [session.catalog.by_id[column.id] for column in columns]
-        super().__init__(Watch(session, columns, player), TerminalDriver, screen_named(screen or wanted))
+        super().__init__(Watch(session, columns, player), TerminalDriver, screen_named(screen or wanted, self.screens))
         self.watched.why_limits = settings.why
         self.watched.row_limits = {table: {name.lower(): one for name, one in limits.items()}
                                    for table, limits in settings.row_thresholds.items()}
@@ -323,7 +323,7 @@ class TurbotuiApp(HandsApp, TourApp):
     def action_remember(self) -> None:
         """Write what is seen now into the settings."""
         base = self._base
-        spec = next((spec for spec in SCREENS if base is not None and spec.number == base.number), SCREENS[0])
+        spec = next((spec for spec in self.screens if base is not None and spec.number == base.number), self.screens[0])
         self._say(remember_view(self.watched, self.theme, spec))
 
     def action_alerts(self) -> None:
@@ -341,7 +341,7 @@ class TurbotuiApp(HandsApp, TourApp):
 
     def _asked_why(self, number: str | None) -> None:
         self.read_wanted()
-        spec = next((spec for spec in SCREENS if spec.number == number), None)
+        spec = next((spec for spec in self.screens if spec.number == number), None)
         if spec is not None:
             self.action_show_screen(spec.id)
 
@@ -381,4 +381,4 @@ class TurbotuiApp(HandsApp, TourApp):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The palette: every action that works on this screen, every screen, every profile."""
-        return palette_commands(self, screen)
+        return palette_commands(self, screen, self.screens)

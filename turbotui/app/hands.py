@@ -14,7 +14,7 @@ from turbotui.app.actions import Where, actions_of
 from turbotui.app.base import WatchScreen
 from turbotui.app.copying import copy_text
 from turbotui.app.modal import Window
-from turbotui.app.screen_table import SCREENS, where_keys_of
+from turbotui.app.screen_table import where_keys_of
 from turbotui.app.screens_app import ScreensApp
 from turbotui.errors import TurbotuiError
 from turbotui.machine.host import HostKind
@@ -42,7 +42,7 @@ class HandsApp(ScreensApp):
 
     def _saved(self) -> str:
         base = self._base
-        name = next((spec.id for spec in SCREENS if base is not None and spec.number == base.number), "screen")
+        name = next((spec.id for spec in self.screens if base is not None and spec.number == base.number), "screen")
         stem = f"turbotui-{name}-{time.strftime('%Y%m%d-%H%M%S')}"
         drawing, text = self.pictures(stem)
         try:
@@ -110,8 +110,8 @@ class HandsApp(ScreensApp):
         """A sentence about a key that is bound to nothing on a screen; "" where nothing is to be said again."""
         others = [action for action in actions_of(self) if key in action.keys and here not in action.where]
         places = {where for action in others for where in action.where}
-        if places:
-            screens = [f"{spec.word} ({spec.number})" for spec in SCREENS if where_keys_of(spec) in places]
+        screens = [f"{spec.word} ({spec.number})" for spec in self.screens if where_keys_of(spec) in places]
+        if screens:
             shown = _shown(others[0].keys, others[0].shown, key)
             return f"{shown} works on {_listed(screens)}, and does nothing here"
         if self._is_help_told:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from textual.app import App, SystemCommand
 from textual.dom import DOMNode
@@ -12,12 +12,14 @@ from textual.screen import Screen
 from turbotui.app.actions import Where, actions_of
 from turbotui.app.base import WatchScreen
 from turbotui.app.screen_table import SCREENS
+from turbotui.feature import ScreenSpec
 from turbotui.widgets.profiles import Profiles
 
 _NOT_LISTED = frozenset({"palette", "interrupt", "close"})
 
 
-def palette_commands(app: App[int], screen: Screen[object]) -> Iterator[SystemCommand]:
+def palette_commands(app: App[int], screen: Screen[object],
+                     screens: Sequence[ScreenSpec] = SCREENS) -> Iterator[SystemCommand]:
     """Every action that works on this screen, every screen, every saved view."""
     for action in actions_of(app):
         if action.id in _NOT_LISTED:
@@ -29,7 +31,7 @@ def palette_commands(app: App[int], screen: Screen[object]) -> Iterator[SystemCo
         else:
             continue
         yield SystemCommand(action.help.rstrip("."), f"key: {action.shown}", target)
-    for spec in SCREENS:
+    for spec in screens:
         call = f"show_screen('{spec.id}')"
         yield SystemCommand(f"Screen: {spec.word}", f"key: {spec.number}", _runner(app, call, app))
     for name in Profiles(os.environ).names():

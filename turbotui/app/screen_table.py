@@ -46,17 +46,17 @@ def where_keys_of(spec: ScreenSpec) -> Where:
     return Where[(spec.keys or spec.id).upper()]
 
 
-def screen_named(name: str) -> str:
+def screen_named(name: str, screens: Sequence[ScreenSpec] = SCREENS) -> str:
     """The mode of a screen that a person names: by mode, key or word; "" is the table of CPUs.
 
     Raises:
         UsageError: there is none of this name.
     """
     wanted = name.lower() or "cpus"
-    for spec in SCREENS:
+    for spec in screens:
         if wanted in {spec.id, spec.number, spec.word.lower()}:
             return spec.id
-    raise UsageError(f'no screen is called "{name}"; there are {", ".join(spec.id for spec in SCREENS)}')
+    raise UsageError(f'no screen is called "{name}"; there are {", ".join(spec.id for spec in screens)}')
 
 
 def watch_memory(machine: Machine) -> CountsMemory | None:

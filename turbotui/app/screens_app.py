@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from functools import partial
+from typing import ClassVar
 
 from textual.driver import Driver
 
@@ -16,6 +18,7 @@ from turbotui.app.screen_table import SCREENS, build_screen
 from turbotui.app.themes import THEMES
 from turbotui.app.watch import Watch
 from turbotui.errors import TurbotuiError
+from turbotui.feature import ScreenSpec
 from turbotui.quantities.scope import RowId
 from turbotui.widgets.profiles import Profile, Profiles
 
@@ -30,19 +33,24 @@ class ScreensApp(BesideApp):
         watched: what every screen shares.
         driver_class: of the terminal.
         first_screen: mode of the screen to begin with.
+
+    Attributes:
+        screens: that there are, in the order of their keys.
     """
+
+    screens: ClassVar[Sequence[ScreenSpec]] = SCREENS
 
     def __init__(self, watched: Watch, driver_class: type[Driver], first_screen: str) -> None:
         super().__init__(watched, driver_class)
         self._first_screen = first_screen
         self.containment = Containment(self, self._show_failed)
-        for spec in SCREENS:
+        for spec in self.screens:
             self.add_mode(spec.id, partial(build_screen, spec, watched))
 
     @property
     def screen_table(self) -> tuple[tuple[str, str, str], ...]:
         """Mode, key and name of every screen, for footer and help."""
-        return tuple((spec.id, spec.number, spec.word) for spec in SCREENS)
+        return tuple((spec.id, spec.number, spec.word) for spec in self.screens)
 
     def action_show_screen(self, name: str) -> None:
         """Show a screen by its name."""
@@ -61,7 +69,7 @@ class ScreensApp(BesideApp):
 
     def _show_failed(self, screen: WatchScreen, sentence: str) -> None:
         """Have a screen made anew when it is shown the next time; if it is shown now, say why it is not."""
-        spec = next(spec for spec in SCREENS if spec.number == screen.number)
+        spec = next(spec for spec in self.screens if spec.number == screen.number)
         if spec.id == self.current_mode:
             told = f"{_FAILED}{spec.id}"
             self.add_mode(told, partial(FailedScreen, self.watched, spec.number, spec.word, sentence))
@@ -79,8 +87,9 @@ class ScreensApp(BesideApp):
 
     def action_next_screen(self, by: int) -> None:
         """Show the next or previous screen."""
-        here = next(at for at, spec in enumerate(SCREENS) if self._base is None or spec.number == self._base.number)
-        self.action_show_screen(SCREENS[(here + by) % len(SCREENS)].id)
+        base = self._base
+        here = next(at for at, spec in enumerate(self.screens) if base is None or spec.number == base.number)
+        self.action_show_screen(self.screens[(here + by) % len(self.screens)].id)
 
     def action_use_profile(self, name: str) -> None:
         """Show a saved view."""
@@ -101,7 +110,7 @@ class ScreensApp(BesideApp):
 
     @property
     def _known_modes(self) -> frozenset[str]:
-        return frozenset(spec.id for spec in SCREENS)
+        return frozenset(spec.id for spec in self.screens)
 
     def action_next_theme(self) -> None:
         """Change to the next theme."""

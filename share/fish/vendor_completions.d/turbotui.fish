@@ -306,6 +306,8 @@ complete -c turbotui -n '__fish_seen_subcommand_from fleet' -l hotter -r -d 'a h
 complete -c turbotui -n '__fish_seen_subcommand_from fleet' -l watts -r -d 'power unlike the median of the model by more'
 complete -c turbotui -n '__fish_seen_subcommand_from fleet' -l throttled -r -d 'held back by heat for more of the time'
 complete -c turbotui -n '__fish_seen_subcommand_from fleet' -l stale -r -d 'without samples for longer'
+complete -c turbotui -n '__fish_seen_subcommand_from fleet' -l open -r -d 'what Enter on a node runs: {address} is its target without the port, {LABEL} a label of it (turbotui --host {address})'
+complete -c turbotui -n '__fish_seen_subcommand_from fleet' -l recordings -r -d 'Enter replays DIR/NODE.ttj instead (turbotui record)'
 complete -c turbotui -n '__fish_seen_subcommand_from fleet' -l theme -r -d 'colours: calm, contrast, or ansi for 16-colour terminals'
 complete -c turbotui -n '__fish_seen_subcommand_from fleet' -l ascii -d 'draw with ASCII alone, as where the locale or the terminal has nothing else'
 complete -c turbotui -n '__fish_seen_subcommand_from fleet' -l format -x -a 'text table csv json openmetrics' -d 'text for people (default), an aligned table, csv, json (see docs/table.schema.json) or openmetrics'

@@ -28,13 +28,13 @@ def test_nothing_is_odd_about_equals() -> None:
 
 
 @pytest.mark.parametrize(("values", "words"), [
-    ({"Bzy_MHz": 2588.0}, "414 MHz slower than the 8 busy nodes of its model (2,588, median 3,002)"),
-    ({"CoreTmp": 75.0}, "15 °C hotter than the 8 busy nodes of its model (75, median 60)"),
-    ({"Throttled%": 23.0}, "held back by heat 23 % of the time"),
+    ({"Bzy_MHz": 2588.0}, "414 MHz slower than its peers (2,588, median 3,002)"),
+    ({"CoreTmp": 75.0}, "15 °C hotter than its peers (75, median 60)"),
+    ({"Throttled%": 23.0}, "23 % of the time held back by heat"),
     ({"Ratio%": 88.0}, "12 % slower than its own baseline"),
-    ({"PkgWatt": 180.0}, "70 W less than the 8 busy nodes of its model (180, median 250)"),
-    ({"nJ/instr": 0.75}, "50 % more energy an instruction than the 8 busy nodes of its model"),
-    ({"Busy%": 20.0}, "idler than the 8 nodes of its model (20 %, median 80 %)"),
+    ({"PkgWatt": 180.0}, "70 W less than its peers (180, median 250)"),
+    ({"nJ/instr": 0.75}, "50 % more energy an instruction than its peers"),
+    ({"Busy%": 20.0}, "idler than its peers (20 %, median 80 %)"),
     ({"Age": 900.0}, "its collector read nothing for 15 min"),
 ])
 def test_the_odd_one_is_first_with_its_reason(values: Mapping[str, float], words: str) -> None:
@@ -64,6 +64,11 @@ def test_models_are_compared_among_themselves() -> None:
 def test_an_idle_node_s_clock_is_not_compared_with_busy_ones() -> None:
     values = nodes(9, **{f"n{at}": {"Busy%": 2.0, "Bzy_MHz": 1000.0} for at in range(3)})
     assert not any("slower" in node.why for node in _judged(values))
+
+
+def test_a_single_idle_node_is_idle_and_nothing_else() -> None:
+    found = _judged(nodes(8, n1={"Busy%": 2.0, "PkgWatt": 90.0, "nJ/instr": 2.0}))
+    assert [one.column for one in found[0].findings] == ["Busy%"]
 
 
 def test_an_idle_node_s_baseline_says_nothing() -> None:

@@ -30,12 +30,12 @@ _OWN_CLOCK: Final = _rate("sampled_seconds_total")
 
 
 def _per_second(promql: str) -> str:
-    """A rate by the clock of the node's own collector, where it tells one.
+    """A rate by the clock of the node's own collector.
 
     PromQL's rate extrapolates to the ends of its window, so that a node that has just come would look slow. The
     collector's clock is extrapolated just as much, and the quotient of both is what was counted in the time it took.
     """
-    return f"({promql} / {_OWN_CLOCK} or {promql})"
+    return f"{promql} / {_OWN_CLOCK}"
 
 
 _BUSY, _WALL, _CLOCKS = (_rate(f"machine_{name}_cycles_total") for name in ("mperf", "tsc", "aperf"))
@@ -56,11 +56,16 @@ def _label(name: str) -> Callable[[FleetNode], Value]:
     return lambda node: node.labels.get(name) or None
 
 
+EXPRESSIONS: Final[dict[str, str]] = {}
+"""PromQL of each column of `MEASURED`, by its id."""
+
+
 def _measured(title: str, unit: str, promql: str, help_text: str, *, decimals: int = 1, width: int = 6,
               priority: int = 3, shown: bool = True, thresholds: Thresholds | None = None,
               scale: Scale | None = None) -> FleetColumn:
-    return Column(title, unit, decimals, (title,), _of(title), formula=promql, help=help_text, document=_PROMQL,
-                  width=width, priority=priority, default=shown, thresholds=thresholds, scale=scale)
+    EXPRESSIONS[title] = promql
+    return Column(title, unit, decimals, (title,), _of(title), help=help_text, document=_PROMQL, width=width,
+                  priority=priority, default=shown, thresholds=thresholds, scale=scale)
 
 
 NODE: Final[FleetColumn] = Column(
@@ -130,7 +135,7 @@ def query_of(column: FleetColumn, by: str, window: str, select: str = "") -> str
         window: of rates, "2m".
         select: matchers that a person adds, 'rack="r7"'; "" for all nodes.
     """
-    return filled(column.formula, by, window, select)
+    return filled(EXPRESSIONS[column.id], by, window, select)
 
 
 def filled(expression: str, by: str, window: str, select: str) -> str:

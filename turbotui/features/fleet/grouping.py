@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from turbotui.dataclass import dataclass
-from turbotui.features.fleet.model import FleetNode
+from turbotui.features.fleet.model import FleetNode, Oddity
 from turbotui.quantities.columns import Column, Value
 from turbotui.quantities.tables import RowTable
 
@@ -78,3 +78,21 @@ def by_label(nodes: Iterable[FleetNode], label: str) -> list[NodeGroup]:
 def group_table(groups: Sequence[NodeGroup]) -> RowTable[NodeGroup]:
     """The table of groups."""
     return RowTable(BY_LABEL, "group", GROUP_COLUMNS, tuple(groups))
+
+
+_REDUCED: Final[Mapping[str, Callable[[list[float]], float]]] = {
+    "Busy%": statistics.fmean, "Bzy_MHz": statistics.median, "Ratio%": min, "CoreTmp": max, "Throttled%": max,
+    "PwrLimit%": max, "PkgWatt": sum, "nJ/instr": statistics.median, "IPC": statistics.median, "CPUs": sum,
+}
+"""How the values of nodes make that of their group."""
+
+
+def group_row(group: NodeGroup) -> FleetNode:
+    """A group as a row of the table of nodes: means, sums and extremes, and its oddest node."""
+    values = {name: float(reduce(found)) for name, reduce in _REDUCED.items() if (found := group.numbers(name))}
+    odd = [node for node in group.nodes if node.findings]
+    many = len(group.nodes)
+    said = f"{len(odd)} of {many} nodes, {odd[0].name} first" if odd else ""
+    findings = (Oddity("", said, odd[0].odd),) if odd else ()
+    name = f"{group.name or '(no such label)'} · {many}"
+    return FleetNode(name, {}, values, findings=findings, members=many)

@@ -14,7 +14,7 @@ class Oddity:
 
     Attributes:
         column: the column that shows it.
-        words: a sentence without its subject: "412 MHz slower than the others of its model (2588, median 3000)".
+        words: a sentence without its subject: "412 MHz slower than its peers (2,588, median 3,000)".
         weight: how odd that is: 1 is worth a look, 10 is as odd as it gets.
         basis: what was compared with what, in words.
     """
@@ -37,6 +37,7 @@ class FleetNode:
         gone: the server has no current value of it: these are the last ones that are known.
         findings: the oddest first.
         peers: what the node was compared with, or why it was not.
+        members: of a row that stands for nodes of one label, how many; 0 for a node.
     """
 
     name: str
@@ -46,6 +47,7 @@ class FleetNode:
     gone: bool = False
     findings: tuple[Oddity, ...] = ()
     peers: str = ""
+    members: int = 0
 
     @property
     def odd(self) -> float:

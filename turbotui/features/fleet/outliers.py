@@ -26,6 +26,8 @@ _LOADS: Final[tuple[tuple[float, str], ...]] = ((10.0, "idle"), (70.0, "partly b
 """Upper ends of Busy% and the words of nodes of like load."""
 _WORKS: Final = 5.0
 """Busy% from which a node's clock says something."""
+_LIKE_LOAD: Final = 25.0
+"""Points of Busy% within which nodes do about as much."""
 BUSY: Final = "Busy%"
 
 
@@ -74,14 +76,15 @@ class PeerRule:
 
 
 PEER_RULES: Final[tuple[PeerRule, ...]] = (
-    PeerRule("Bzy_MHz", 10.0, 0.01, "{by:,.0f} MHz slower than {who} ({value:,.0f}, median {median:,.0f})", "",
+    PeerRule("Bzy_MHz", 10.0, 0.01, "{by:,.0f} MHz slower than its peers ({value:,.0f}, median {median:,.0f})", "",
              working=True),
-    PeerRule("CoreTmp", 2.0, 0.0, "", "{by:.0f} °C hotter than {who} ({value:.0f}, median {median:.0f})"),
-    PeerRule("PkgWatt", 2.0, 0.04, "{by:.0f} W less than {who} ({value:.0f}, median {median:.0f})",
-             "{by:.0f} W more than {who} ({value:.0f}, median {median:.0f})", 0.5),
-    PeerRule("nJ/instr", 0.01, 0.06, "", "{percent:.0f} % more energy an instruction than {who}", 0.5, working=True),
-    PeerRule(BUSY, 8.0, 0.0, "idler than {who} ({value:.0f} %, median {median:.0f} %)",
-             "busier than {who} ({value:.0f} %, median {median:.0f} %)", 0.3),
+    PeerRule("CoreTmp", 2.0, 0.0, "", "{by:.0f} °C hotter than its peers ({value:.0f}, median {median:.0f})"),
+    PeerRule("PkgWatt", 2.0, 0.04, "{by:.0f} W less than its peers ({value:.0f}, median {median:.0f})",
+             "{by:.0f} W more than its peers ({value:.0f}, median {median:.0f})", 0.5),
+    PeerRule("nJ/instr", 0.01, 0.06, "", "{percent:.0f} % more energy an instruction than its peers", 0.5,
+             working=True),
+    PeerRule(BUSY, 8.0, 0.0, "idler than its peers ({value:.0f} %, median {median:.0f} %)",
+             "busier than its peers ({value:.0f} %, median {median:.0f} %)", 0.5),
 )
 """What nodes of one model have in common."""
 
@@ -165,6 +168,12 @@ def _load(node: FleetNode) -> str:
     return next((words for upper, words in _LOADS if busy < upper), "")
 
 
+def _is_like_most(node: FleetNode, peers: Mapping[tuple[str, str], Peers]) -> bool:
+    """Whether a node does about as much as the others: what depends on load says nothing of one that does not."""
+    usual, busy = peers.get((BUSY, "")), node.values.get(BUSY)
+    return usual is None or busy is None or abs(busy - usual.median) <= _LIKE_LOAD
+
+
 def _works(node: FleetNode) -> bool:
     return node.values.get(BUSY, 100.0) >= _WORKS
 
@@ -176,7 +185,8 @@ def _findings(node: FleetNode, peers: Mapping[tuple[str, str], Peers], rules: Se
     found = [*_by_itself(node, limits)]
     for rule in rules:
         value = node.values.get(rule.column)
-        known = peers.get((rule.column, _load(node))) or peers.get((rule.column, ""))
+        known = peers.get((rule.column, _load(node))) or (
+            peers.get((rule.column, "")) if _is_like_most(node, peers) or rule.column == BUSY else None)
         if value is None or known is None or (rule.working and not _works(node)):
             continue
         finding = _against(rule, value, known)
@@ -194,7 +204,7 @@ def _by_itself(node: FleetNode, limits: NodeLimits) -> Iterable[Oddity]:
     """What is odd of a node whatever the others do."""
     throttled = node.values.get("Throttled%")
     if throttled is not None and throttled >= limits.throttled:
-        yield Oddity("Throttled%", f"held back by heat {throttled:.0f} % of the time",
+        yield Oddity("Throttled%", f"{throttled:.0f} % of the time held back by heat",
                       min(_ODDEST, throttled / limits.throttled), f"{limits.throttled:g} % and more is told")
     ratio = node.values.get("Ratio%")
     if ratio is not None and ratio <= 100.0 - limits.below_baseline and _works(node):
@@ -213,7 +223,7 @@ def _against(rule: PeerRule, value: float, peers: Peers) -> Oddity | None:
     if not words or abs(far) <= allowed:
         return None
     percent = abs(far) / abs(peers.median) * 100.0 if peers.median else 0.0
-    said = words.format(by=abs(far), value=value, median=peers.median, percent=percent, who=f"the {peers.words}")
+    said = words.format(by=abs(far), value=value, median=peers.median, percent=percent)
     basis = (f"median of {peers.words}: {peers.median:,.2f}; the usual distance from it is {peers.deviation:,.2f}, "
              f"beyond {allowed:,.2f} is told")
     return Oddity(rule.column, said, min(_ODDEST, abs(far) / allowed) * rule.weight, basis)

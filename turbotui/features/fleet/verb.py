@@ -14,7 +14,7 @@ from functools import partial
 from typing import Final
 
 from turbotui.commands.formats import add_format_arguments, make_writer, print_lines, text_lines
-from turbotui.commands.screens import add_screen_arguments
+from turbotui.commands.screens import add_screen_arguments, screen_abilities
 from turbotui.commands.watching import parse_interval
 from turbotui.errors import UsageError
 from turbotui.features.fleet.asking import access_of, add_server_arguments, positive, question_of
@@ -23,7 +23,8 @@ from turbotui.features.fleet.columns import COLUMNS, NODE, FleetColumn
 from turbotui.features.fleet.engine import FleetReader
 from turbotui.features.fleet.grouping import BY_LABEL, by_label, group_table
 from turbotui.features.fleet.model import FleetNode, FleetReading
-from turbotui.features.fleet.outliers import USUAL
+from turbotui.features.fleet.opening import USUAL, NodeOpener, checked
+from turbotui.features.fleet.outliers import USUAL as USUAL_LIMITS
 from turbotui.features.fleet.server import Server, ServerError
 from turbotui.features.fleet.tables import FLEET, fleet_table
 from turbotui.machine.host import HostKind
@@ -70,6 +71,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     checks = parser.add_argument_group("limits of check (without any: what the screen would tell)")
     for option, unit, text in _CHECKS:
         checks.add_argument(option, metavar=unit, help=text)
+    screen = parser.add_argument_group("the screen (without -n and --format, in a terminal)")
+    screen.add_argument("--open", metavar="COMMAND", default=USUAL,
+                        help=f"what Enter on a node runs: {{address}} is its target without the port, {{LABEL}} a "
+                        f"label of it ({USUAL})")
+    screen.add_argument("--recordings", metavar="DIR", default="",
+                        help="Enter replays DIR/NODE.ttj instead (turbotui record)")
     add_screen_arguments(parser)
     add_format_arguments(parser, (FLEET, BY_LABEL))
 
@@ -91,15 +98,27 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("limits are for turbotui fleet check: write check behind fleet")
     _columns(arguments), _sorting(arguments), _filter(arguments)
     seconds = parse_interval(arguments.interval)
-    question = question_of(arguments, limits.limits() if is_check else USUAL)
+    question = question_of(arguments, limits.limits() if is_check else USUAL_LIMITS)
     if is_check:
         question = replace(question, rules=limits.rules())
     reader = FleetReader(Server(access_of(arguments)), question)
     if is_check:
         return _check(arguments, reader, limits)
+    if arguments.intervals is None and arguments.format == TEXT and sys.stdout.isatty() and not arguments.group:
+        return _show(arguments, reader, seconds)
     many = arguments.intervals or 1
     _print(arguments, _readings(reader, seconds, many), many)
     return 0
+
+
+def _show(arguments: argparse.Namespace, reader: FleetReader, seconds: float) -> int:
+    """The screen, until the person leaves."""
+    opener = NodeOpener(checked(arguments.open), arguments.recordings)
+    abilities = screen_abilities(ascii_alone=arguments.ascii, instead=": -n 1 prints instead")
+    from turbotui.features.fleet.fleet_app import show_fleet  # noqa: PLC0415 - text needs no screens
+    from turbotui.features.fleet.session import FleetSession  # noqa: PLC0415 - as above
+
+    return show_fleet(FleetSession(reader, seconds), opener, abilities, arguments.theme)
 
 
 def _limits(arguments: argparse.Namespace) -> CheckLimits:

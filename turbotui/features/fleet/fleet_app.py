@@ -1,0 +1,99 @@
+"""The application of a fleet: one screen, from which nodes are opened."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar, Final
+
+from textual.binding import BindingType
+
+from turbotui.app.actions import Where, bindings_for
+from turbotui.app.dashboard import TurbotuiApp
+from turbotui.app.running import collect, run_app, settle
+from turbotui.app.settings import read_settings
+from turbotui.errors import UsageError
+from turbotui.feature import ScreenSpec
+from turbotui.features.fleet import opening
+from turbotui.features.fleet.messages import NodeChosen
+from turbotui.features.fleet.session import FleetSession
+from turbotui.repertoire import Abilities
+
+_ONE: Final = ScreenSpec("fleet", "1", "fleet", "turbotui.features.fleet.screen", "FleetScreen")
+_OF_MACHINES: Final = frozenset({"why", "alerts", "tcc", "tour", "tour_end", "next_screen", "previous_screen", "output",
+                                 "record", "remember"})
+"""Actions everywhere that are about one machine."""
+
+
+_OPEN: Final = "Open the node under the cursor: its own dashboard, or its recording; fold or unfold a group."
+
+
+class FleetApp(TurbotuiApp, inherit_bindings=False):
+    """The nodes of a server.
+
+    Args:
+        session: asks the server.
+        opener: says how a node is opened.
+        abilities: of the terminal.
+        theme: see `TurbotuiApp`.
+        said: told on the status line at the start.
+
+    Attributes:
+        chosen: the command of the node for which the person left; None where they are done.
+    """
+
+    screens: ClassVar[Sequence[ScreenSpec]] = (_ONE,)
+    BINDINGS: ClassVar[list[BindingType]] = [
+        one for one in bindings_for(Where.APP) if getattr(one, "id", "") not in _OF_MACHINES]
+
+    def __init__(self, session: FleetSession, opener: opening.NodeOpener, *, abilities: Abilities | None = None,
+                 theme: str | None = None, said: str = "") -> None:
+        settings = replace(read_settings(os.environ), alerts=(), screen="", columns=(), units={}, thresholds={})
+        super().__init__(session, abilities=abilities or Abilities(), theme=theme, screen=_ONE.id, settings=settings,
+                         on_shown=settle, on_rest=collect)
+        self.actions = tuple(
+            replace(action, label="open", rank=0, help=_OPEN) if action.id == "end_interval" else action
+            for action in self.actions if action.id not in _OF_MACHINES)
+        self.chosen: Sequence[str] | None = None
+        self._opener, self._told = opener, said
+
+    def on_mount(self) -> None:
+        """See `TurbotuiApp.on_mount`."""
+        super().on_mount()
+        if self._told:
+            self.call_after_refresh(self._say, self._told)
+
+    def on_node_chosen(self, message: NodeChosen) -> None:
+        """Leave for a node's own dashboard."""
+        try:
+            self.chosen = self._opener.words(message.node)
+        except UsageError as error:
+            self._say(str(error))
+        else:
+            self.exit(0)
+
+    def action_step_interval(self, by: int) -> None:
+        """Ask more often, or more seldom."""
+        seconds = self.watched.step_interval(by)
+        self._say(f"The server is asked every {seconds:g} s")
+
+
+def show_fleet(session: FleetSession, opener: opening.NodeOpener, abilities: Abilities, theme: str | None) -> int:
+    """Show the fleet until the person leaves; nodes that are opened come back to it.
+
+    Returns:
+        The exit status.
+
+    Raises:
+        InternalError: something of ours failed; the terminal is restored first.
+    """
+    said = ""
+    while True:
+        app = FleetApp(session, opener, abilities=abilities, theme=theme, said=said)
+        status = run_app(app, lambda: session.stop(1.0), lambda: session.failure)
+        if app.chosen is None or status:
+            return status
+        said = opening.run(app.chosen)
+        if said:
+            opening.wait_for_enter(f"turbotui: {said}. Enter returns to the fleet. ")

@@ -1,0 +1,111 @@
+"""Opens a node's own dashboard: by a command line that is made of its labels, or from its recording."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.errors import UsageError
+from turbotui.features.fleet.model import FleetNode
+from turbotui.untrusted import guarded, one_line, original
+
+USUAL: Final = "turbotui --host {address}"
+_WORD: Final = re.compile(r"\{([a-zA-Z_][a-zA-Z0-9_]*)\}")
+_OWN: Final = "turbotui"
+_RECORDINGS: Final = (".ttj",)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeOpener:
+    """How nodes are opened.
+
+    Attributes:
+        template: a command line in which {address} stands for the target without its port, {LABEL} for a label.
+        recordings: a folder with a recording of each node, NAME.ttj, which comes first; "" for none.
+    """
+
+    template: str = USUAL
+    recordings: str = ""
+
+    def words(self, node: FleetNode) -> Sequence[str]:
+        """The command of a node.
+
+        Raises:
+            UsageError: the node has no such label, or one that cannot be a word of a command.
+        """
+        if self.recordings:
+            path = self._recording(node)
+            return [*_own(), "replay", path]
+        words = [_WORD.sub(lambda found: _value(node, found[1]), word) for word in shlex.split(self.template)]
+        return [*_own(), *words[1:]] if words[0] == _OWN else words
+
+    def _recording(self, node: FleetNode) -> str:
+        names = [node.name, _address(node), node.labels.get("host", "")]
+        for name in filter(None, map(original, names)):
+            for ending in _RECORDINGS:
+                path = os.path.join(self.recordings, f"{name}{ending}")
+                if os.sep not in name and os.path.isfile(path):
+                    return path
+        raise UsageError(f"there is no recording of {node.name} in {self.recordings}: {names[0]}{_RECORDINGS[0]}")
+
+
+def checked(template: str) -> str:
+    """A template that may be used.
+
+    Raises:
+        UsageError: it is no command line.
+    """
+    try:
+        words = shlex.split(template)
+    except ValueError as error:
+        raise UsageError(f"--open: {error}") from error
+    if not words:
+        raise UsageError("--open: a command line, as 'turbotui --host admin@{address}'")
+    return template
+
+
+def run(words: Sequence[str]) -> str:
+    """Run a command in this terminal until it ends; what went wrong, or ""."""
+    try:
+        status = subprocess.call([original(word) for word in words])  # noqa: S603 - no shell; labels are single words
+    except OSError as error:
+        return f"{one_line(words[0])} cannot be started: {error.strerror}"
+    return f"{one_line(' '.join(words[-2:]))} ended with status {status}" if status else ""
+
+
+def _own() -> list[str]:
+    return [sys.executable, "-m", "turbotui"]
+
+
+def _address(node: FleetNode) -> str:
+    """The target without its port: "10.0.0.7:9177", "[fe80::1]:9177"."""
+    target = node.labels.get("instance", node.name)
+    found = re.fullmatch(r"\[(.+)\](?::\d+)?|([^:]+)(?::\d+)?", target)
+    return target if found is None else found[1] or found[2]
+
+
+def _value(node: FleetNode, name: str) -> str:
+    """What a word of a template stands for.
+
+    Raises:
+        UsageError: the node has nothing for it, or something that a command would take for an option.
+    """
+    value = _address(node) if name == "address" else node.labels.get(name, "")
+    if not value:
+        raise UsageError(f"{node.name} has no label {name}: --open says how nodes are opened")
+    if value.startswith("-") or not original(value).isprintable() or any(one.isspace() for one in value):
+        raise UsageError(f"{node.name} cannot be opened: its {name} {value!r} is no name of a machine")
+    return value
+
+
+def wait_for_enter(sentence: str) -> None:
+    """Show a sentence until it is read."""
+    sys.stderr.write(guarded(sentence))
+    sys.stderr.flush()
+    sys.stdin.readline()

@@ -1,0 +1,310 @@
+"""The fleet screen: which node, and why; all nodes by the one table."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import ClassVar, Final, cast
+
+from textual.widget import Widget
+
+from turbotui.app.actions import Where, bindings_for
+from turbotui.app.one_cell import OneCell
+from turbotui.app.row_table import RowCell, RowTableScreen
+from turbotui.app.watch import Watch
+from turbotui.features.fleet.columns import COLUMNS, MEASURED
+from turbotui.features.fleet.messages import NodeChosen
+from turbotui.features.fleet.model import FleetNode, FleetReading
+from turbotui.features.fleet.screen_rows import FleetContent, FleetPainter, FleetRows, fitted, fleet_content
+from turbotui.features.fleet.session import FleetSession, PastRequest
+from turbotui.machine.host import HostKind
+from turbotui.quantities.columns import Column, CounterColumn
+from turbotui.quantities.moments import NS
+from turbotui.sampling.history import FrameTime, HistoryRing
+from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.painter import TextSegment
+from turbotui.widgets.row_content import RowView
+from turbotui.widgets.segment_lines import SegmentLines
+from turbotui.widgets.table_messages import Moved
+from turbotui.widgets.table_view import TableView
+
+_SENTENCE_LINES: Final = 2
+_BY_ID: Final = {column.id: column for column in MEASURED}
+_USUAL_LABELS: Final = ("model", "job")
+"""Labels that nodes are grouped by first."""
+_NO_GROUPS: Final = frozenset({"instance", "host", "__name__", "version", "kernel", "arch", "vendor", "kind"})
+
+
+class FleetScreen(RowTableScreen[FleetNode]):
+    """Screen with the nodes that a server knows."""
+
+    where: ClassVar[Where] = Where.FLEET
+    number = "1"
+    word = "fleet"
+    unsorted = "the oddest first"
+    painter_kind = FleetPainter
+    BINDINGS = bindings_for(Where.FLEET)
+
+    DEFAULT_CSS = """
+    FleetScreen #notes { height: auto; }
+    """
+
+    def __init__(self, watch: Watch) -> None:
+        self._session = cast("FleetSession", watch.session)  # the fleet's application has no other
+        super().__init__(watch)
+        self._label = ""
+        self._shown: FleetReading | None = None
+        self._server_past: dict[tuple[str, Hashable], Sequence[tuple[float, float]]] = {}
+
+    def body(self) -> Iterable[Widget]:
+        """Lay out the table, and the sentence about the node under the cursor below it."""
+        yield from super().body()
+        yield SegmentLines(id="notes")
+
+    def first_view(self) -> RowView[FleetNode]:
+        """See `RowTableScreen.first_view`: the oddest first, which is the table's order; or as it was left."""
+        return self._session.view or TableView(tuple(column for column in COLUMNS if column.default))
+
+    def row_list(self) -> FleetRows:
+        """See `RowTableScreen.row_list`."""
+        return FleetRows()
+
+    def show_view(self, view: RowView[FleetNode]) -> None:
+        """See `TableKeys.show_view`; the view is there again when a node was looked into."""
+        super().show_view(view)
+        self._session.view = self._table.view
+
+    @property
+    def wanted(self) -> Sequence[CounterColumn]:
+        """No counters of this machine."""
+        return ()
+
+    def show_columns(self) -> None:
+        """Lay the table out for the width."""
+        self._show()
+
+    # Drawing
+
+    def show_frame(self) -> None:
+        """Show the nodes of the moment that the watch holds."""
+        self._shown = self._session.reading(self.watch_state.frame)
+        self._show()
+        super().show_frame()
+
+    def _show(self) -> None:
+        frame, reading = self.watch_state.frame, self._shown
+        if not self.composed or reading is None or frame is None:
+            return
+        columns = fitted(COLUMNS, reading, self.size.width, grouped=bool(self._label))
+        self.show_content(fleet_content(reading, frame.seq, self._label, columns))
+        if self._table.current is None:
+            self._table.move_to_end(last=False)
+        self._show_sentence()
+
+    def _show_sentence(self) -> None:
+        """Say all that is odd about the node under the cursor, or what the server has against its answer."""
+        node, reading = self._node(), self._shown
+        found = [] if reading is None else [(f"▲ {note}", StyleRole.AMBER) for note in reading.notes[:1]]
+        if node is not None:
+            words = f"{node.name}: {node.why}" if node.why else f"{node.name}: like the others · {node.peers}"
+            role = StyleRole.PLAIN if node.why else StyleRole.DIM
+            lines = textwrap.wrap(words, max(20, self.size.width - 2), max_lines=_SENTENCE_LINES, placeholder=" …")
+            found += [(line, role) for line in lines]
+        line = self.query_one("#notes", SegmentLines)
+        line.styles.height = len(found)
+        line.show([[(f" {text}", role)] for text, role in found])
+
+    def on_table_widget_moved(self, message: Moved) -> None:
+        """See `TableKeys.on_table_widget_moved`."""
+        super().on_table_widget_moved(message)
+        self._show_sentence()
+
+    def show_summary(self) -> None:
+        """Draw what all nodes do together, and what asking costs."""
+        if not self.composed:
+            return
+        self._show_banner(self.size.width)
+        reading = self._shown
+        lines = [] if reading is None else [_place(reading, self._session.interval, self.size.width), _sums(reading)]
+        if reading is None:
+            lines = [[(f" {self._session.machine.host.name}", StyleRole.SUMMARY), ("   asking", StyleRole.DIM)]]
+        self.query_one("#summary", SegmentLines).show(lines)
+        if self.size.width != self._keys_fit:
+            self._keys_fit = self.size.width
+            self.show_keys()
+
+    def _show_banner(self, width: int) -> None:
+        """Draw the line on top, which is there while something is wrong with the numbers."""
+        if self._banner is not None:
+            session = self._session
+            self._banner.display = bool(session.trouble) or session.machine.host.kind is not HostKind.REAL
+        super()._show_banner(width)
+
+    def readout(self) -> str:
+        """See `TableKeys.readout`."""
+        if self._shown is None:
+            return self._session.trouble or "Waiting for the first answer"
+        return super().readout()
+
+    def flags(self) -> list[str]:
+        """See `TableKeys.flags`: by what label nodes stand."""
+        return [*super().flags(), *([f"by {self._label}"] if self._label else [])]
+
+    def _node(self) -> FleetNode | None:
+        content, current = self._table.content, self._table.current
+        return None if content is None or current is None else content.get(current)
+
+    # Actions
+
+    def action_rows(self) -> None:
+        """Nodes one below the other, by model, then by each label that tells some of them apart."""
+        labels = ["", *self._labels()]
+        at = labels.index(self._label) if self._label in labels else 0
+        self._label = labels[(at + 1) % len(labels)]
+        self._change(folded=frozenset[Hashable]())
+        self.notice(f"Nodes by {self._label}: * folds, t goes on" if self._label else "Nodes, the oddest first")
+        self._show()
+
+    def _labels(self) -> list[str]:
+        """Labels of which nodes share values, the usual ones first."""
+        nodes = () if self._shown is None else self._shown.nodes
+        values: dict[str, set[str]] = {}
+        for node in nodes:
+            for name, value in node.labels.items():
+                values.setdefault(name, set()).add(value)
+        most = max(2, len(nodes) // 2)
+        found = [name for name, those in values.items() if name not in _NO_GROUPS and 2 <= len(those) <= most]
+        return sorted(found, key=lambda name: (name not in _USUAL_LABELS, name))
+
+    def action_sideways(self, by: int) -> None:
+        """Fold or unfold the group under the cursor while no column is chosen; else go to the next column."""
+        line = self._table.line
+        if line is None or self._table.is_column_chosen or not self._label:
+            super().action_sideways(by)
+        elif by > 0 and line.open is False:
+            self._fold(line.row, fold=False)
+        elif by < 0 and line.open:
+            self._fold(line.row, fold=True)
+        elif by < 0 and line.parent is not None:
+            self._table.select(line.parent)
+        else:
+            super().action_sideways(by)
+
+    def action_fold_all(self) -> None:
+        """Fold every group, or unfold all when some are folded."""
+        content = self._table.content
+        if not isinstance(content, FleetContent) or not content.parents:
+            self.notice("Nodes stand in no groups: t changes that")
+            return
+        self._change(folded=frozenset[Hashable]() if self._table.view.folded else frozenset(content.parents.values()))
+
+    def open_chosen(self) -> bool:
+        """See `WatchScreen.open_chosen`: leave for the node's own dashboard."""
+        node, line = self._node(), self._table.line
+        if node is None:
+            return False
+        if node.members and line is not None:
+            self._fold(line.row, fold=bool(line.open))
+        else:
+            self.post_message(NodeChosen(node))
+        return True
+
+    # The past, which the server has
+
+    def cell(self, column: Column[FleetNode], row: Hashable) -> OneCell:
+        """See `TableKeys.cell`; the server is asked for its last hour."""
+        super().cell(column, row)
+        node = None if self._table.content is None else self._table.content.get(row)
+        if node is not None and not node.members and column.id in _BY_ID and (column.id, row) not in self._server_past:
+            self._server_past[column.id, row] = ()
+            self._session.ask_past(PastRequest(_BY_ID[column.id], (node.name,),
+                                               lambda found: self._take_past(column.id, row, node.name, found)))
+        return FleetCell(self, column, row)
+
+    def _take_past(self, column: str, row: Hashable, name: str,
+                   found: Mapping[str, Sequence[tuple[float, float]]]) -> None:
+        """Keep what the server answered. On the session's thread: one assignment."""
+        self._server_past[column, row] = found.get(name, ())
+
+    def server_past(self, column: str, row: Hashable) -> Sequence[tuple[float, float]]:
+        """The last hour of a cell by the server, as pairs of seconds since 1970 and value; empty until it answers."""
+        return self._server_past.get((column, row), ())
+
+
+class FleetCell(RowCell[FleetNode]):
+    """A cell whose past the server has: what came since is put behind it."""
+
+    def __init__(self, screen: FleetScreen, column: Column[FleetNode], row: Hashable) -> None:
+        super().__init__(screen, column, row)
+        self._fleet = screen
+        self._made: tuple[tuple[int, int], HistoryRing, list[FrameTime]] | None = None
+
+    @property
+    def ring(self) -> HistoryRing | None:
+        """See `OneCell.ring`."""
+        made = self._joined()
+        return super().ring if made is None else made[1]
+
+    @property
+    def times(self) -> Sequence[FrameTime]:
+        """See `OneCell.times`."""
+        made = self._joined()
+        return super().times if made is None else made[2]
+
+    def _joined(self) -> tuple[tuple[int, int], HistoryRing, list[FrameTime]] | None:
+        """The server's past and what was seen here since, numbered anew; None where the server gave nothing."""
+        before = self._fleet.server_past(self.column.id, self.row)
+        own = super().ring
+        if len(before) < 2:
+            return None
+        state = len(before), -1 if own is None else own.last
+        if self._made is not None and self._made[0] == state:
+            return self._made
+        points = [(round(at * NS), value) for at, value in before]
+        if own is not None:
+            values = own.values()
+            first = own.last - len(values) + 1
+            points += [(end, values[seq - first]) for seq, _start, end in super().times
+                       if first <= seq <= own.last and end > points[-1][0]]
+        ring, times = HistoryRing(len(points)), list[FrameTime]()
+        start = 2 * points[0][0] - points[1][0]
+        for seq, (end, value) in enumerate(points):
+            ring.push_at(seq, value)
+            times.append(FrameTime(seq, start, end))
+            start = end
+        self._made = state, ring, times
+        return self._made
+
+
+def _place(reading: FleetReading, interval: float, width: int) -> list[TextSegment]:
+    gone = sum(node.gone for node in reading.nodes)
+    many = f"{len(reading.nodes):,} nodes"
+    odd = f" · {reading.odd:,} odd" if reading.odd else " · none odd"
+    left: list[TextSegment] = [(f" {reading.server}", StyleRole.SUMMARY), (f"   {many}", StyleRole.PLAIN),
+                               (odd, StyleRole.AMBER if reading.odd else StyleRole.DIM),
+                               (f" · {gone:,} gone" if gone else "", StyleRole.AMBER)]
+    cost = reading.cost
+    said = f"{interval:g} s · {cost.seconds:.2f} s, {cost.sent / 1000:,.0f} kB "
+    room = width - sum(len(text) for text, _ in left)
+    return [*left, (said.rjust(room) if len(said) < room else "", StyleRole.DIM)]
+
+
+def _sums(reading: FleetReading) -> list[TextSegment]:
+    """All nodes together."""
+    living = [node for node in reading.nodes if not node.gone]
+    parts: list[TextSegment] = []
+    busy = [node.values["Busy%"] for node in living if "Busy%" in node.values]
+    if busy:
+        parts.append((f" Busy {sum(busy) / len(busy):.0f} %", StyleRole.PLAIN))
+    watts = [node.values["PkgWatt"] for node in living if "PkgWatt" in node.values]
+    if watts:
+        total = sum(watts)
+        parts.append((f"  {total / 1000:,.1f} kW" if total >= 10_000 else f"  {total:,.0f} W", StyleRole.PLAIN))
+    hot = max((node for node in living if "CoreTmp" in node.values), key=lambda node: node.values["CoreTmp"],
+              default=None)
+    if hot is not None:
+        parts.append((f"  hottest {hot.values['CoreTmp']:.0f} °C {hot.name}", StyleRole.PLAIN))
+    held = sum(node.values.get("Throttled%", 0.0) >= 1.0 for node in living)
+    if held:
+        parts.append((f"  {held:,} held back by heat", StyleRole.AMBER))
+    return parts

@@ -1,0 +1,135 @@
+"""How nodes stand on the screen: the oddest first, or below the value of a label that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from turbotui.features.fleet.columns import AGE, MEASURED, NODE, WHY, FleetColumn
+from turbotui.features.fleet.grouping import by_label, group_row
+from turbotui.features.fleet.model import FleetNode, FleetReading
+from turbotui.features.fleet.tables import fleet_table
+from turbotui.quantities.tables import RowTable
+from turbotui.widgets.cells import MARK_OLD, Slot, StyleRole, cell_text
+from turbotui.widgets.content import Line, ordered
+from turbotui.widgets.painter import FOLDED, OPEN, TextSegment, marked
+from turbotui.widgets.row_content import Naming, RowContent, RowPainter, RowView
+from turbotui.widgets.row_list import RowList, passes
+
+_NAMES: Final = (12, 32)
+_REASONS: Final = (24, 78)
+"""Characters of a name, and of a reason, at least and at most."""
+_MEASURED: Final = frozenset(column.id for column in MEASURED) - {AGE}
+_RED: Final = 5.0
+
+
+def words_of(node: FleetNode) -> str:
+    """What search and filter look into: the name, all labels, the reason."""
+    return " ".join((node.name, *node.labels.values(), node.why))
+
+
+NAMING: Final = Naming[FleetNode](lambda node: (node.members > 0, node.name), words_of, lambda node: node.name)
+
+
+class FleetContent(RowContent[FleetNode]):
+    """The nodes of a reading.
+
+    Args:
+        table: of the nodes, and of groups where there are any.
+        seq: number of the reading.
+        parents: key of the group that each node is in; empty where nodes stand below each other.
+    """
+
+    def __init__(self, table: RowTable[FleetNode], seq: int = 0,
+                 parents: Mapping[Hashable, Hashable] | None = None) -> None:
+        super().__init__(table, NAMING, seq)
+        self.parents = parents or {}
+
+
+def fleet_content(reading: FleetReading, seq: int, label: str, columns: Sequence[FleetColumn]) -> FleetContent:
+    """The rows of a reading.
+
+    Args:
+        reading: all nodes.
+        seq: its number.
+        label: by whose values nodes are grouped; "" for one below the other.
+        columns: of the table.
+    """
+    table = fleet_table(reading, columns)
+    if not label:
+        return FleetContent(table, seq)
+    parents: dict[Hashable, Hashable] = {}
+    rows: list[FleetNode] = []
+    for group in by_label(reading.nodes, label):
+        head = group_row(group)
+        rows.append(head)
+        for node in group.nodes:
+            rows.append(node)
+            parents[NAMING.key(node)] = NAMING.key(head)
+    return FleetContent(replace(table, rows=tuple(rows)), seq, parents)
+
+
+class FleetRows(RowList[RowContent[FleetNode], FleetColumn, Hashable]):
+    """Nodes one below the other, or each below its group; both as they are sorted."""
+
+    def arranged(self, content: RowContent[FleetNode], view: RowView[FleetNode]) -> Sequence[Line[Hashable]]:
+        """See `RowList.arranged`: a group is there as long as one of its nodes is."""
+        if not isinstance(content, FleetContent) or not content.parents:
+            return super().arranged(content, view)
+        nodes = [key for key in content.rows if key in content.parents
+                 and (not view.filter.text or passes(content, view, key))]
+        below: dict[Hashable, list[Hashable]] = {}
+        for key in self._ordered(content, nodes, view):
+            below.setdefault(content.parents[key], []).append(key)
+        lines: list[Line[Hashable]] = []
+        for group in self._ordered(content, [key for key in content.rows if key in below], view):
+            is_open = group not in view.folded
+            lines.append(Line(group, 0, is_open, None))
+            lines += [Line(key, 1, None, group) for key in below[group]] if is_open else []
+        return lines
+
+    @staticmethod
+    def _ordered(content: FleetContent, rows: Iterable[Hashable], view: RowView[FleetNode]) -> Sequence[Hashable]:
+        return ordered(content, list(rows), view.sort, reverse=view.reverse, mark=view.mark)
+
+
+class FleetPainter(RowPainter[FleetNode]):
+    """Paints reasons by their weight, the last values of vanished nodes dimly, and groups with their mark."""
+
+    def segment(self, content: RowContent[FleetNode], row: Hashable, slot: Slot) -> TextSegment:
+        """See `RowPainter.segment`."""
+        node = content.get(row)
+        if node is None:
+            return super().segment(content, row, slot)
+        if node.gone and slot.column.id in _MEASURED and node.values.get(slot.column.id) is not None:
+            return marked(MARK_OLD, cell_text(slot.column, node.values[slot.column.id], slot.width)), StyleRole.DIM
+        text, role = super().segment(content, row, slot)
+        if slot.column.id == WHY.id and node.findings:
+            role = StyleRole.RED if node.odd >= _RED else StyleRole.AMBER
+        return text, role
+
+    def ids(self, content: RowContent[FleetNode], line: Line[Hashable]) -> list[TextSegment]:
+        """See `Painter.ids`."""
+        node = content.get(line.row)
+        if node is None or not isinstance(content, FleetContent) or not content.parents:
+            return super().ids(content, line)
+        width = sum(1 + slot.width for slot in self.fixed) - 1
+        mark = "  " if line.open is None else f"{OPEN if line.open else FOLDED} "
+        text = f"{mark}{node.name}"
+        tag = ("•", StyleRole.TAGGED) if line.row in self.view.tags else (" ", StyleRole.PLAIN)
+        role = StyleRole.SUMMARY if node.members else StyleRole.PLAIN
+        return [tag, ((text if len(text) <= width else f"{text[:width - 1]}…").ljust(width), role)]
+
+
+def fitted(columns: Sequence[FleetColumn], reading: FleetReading, width: int, *,
+           grouped: bool = False) -> tuple[FleetColumn, ...]:
+    """The columns with room for names and reasons, as far as the screen has it."""
+    longest = max((len(node.name) for node in reading.nodes), default=0)
+    reason = max((len(node.why) for node in reading.nodes), default=0)
+    if grouped:
+        longest = max(longest + 2, _NAMES[1])
+    names = min(max(longest, _NAMES[0]), _NAMES[1], max(_NAMES[0], width // 3))
+    reasons = max(_REASONS[0], min(max(reason, 12), _REASONS[1], width * 2 // 5))
+    sizes = {NODE.id: names, WHY.id: reasons}
+    return tuple(replace(column, width=sizes[column.id]) if column.id in sizes else column for column in columns)

@@ -1,0 +1,302 @@
+"""Watches a fleet for a screen: asks on a thread of its own, and hands on a frame for every answer."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.errors import UsageError
+from turbotui.events.set_files import EventSet
+from turbotui.features.fleet.columns import FleetColumn
+from turbotui.features.fleet.engine import FleetReader
+from turbotui.features.fleet.model import FleetReading
+from turbotui.features.fleet.outliers import duration
+from turbotui.features.fleet.server import ServerError
+from turbotui.machine.delegating_host import DelegatingHost
+from turbotui.machine.host import Host, HostKind
+from turbotui.machine.linux import LinuxHost
+from turbotui.machine.machine import read_machine
+from turbotui.quantities.catalog import Catalog
+from turbotui.quantities.columns import ColumnId, CounterColumn
+from turbotui.quantities.signals import SignalId
+from turbotui.sampling.capabilities import Capabilities
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.kept_intervals import KeptIntervals
+from turbotui.sampling.own_cost import Meter, OwnCost
+from turbotui.sampling.snapshot import Snapshot
+from turbotui.sources.source import Source
+from turbotui.widgets.table_view import TableView
+
+_MOST_ROWS: Final = 60_000
+"""Nodes of all readings that are kept for the past."""
+_PAST_SECONDS: Final = 3600.0
+_PAST_POINTS: Final = 120
+
+
+class FleetHost(DelegatingHost):
+    """This machine under the name of a server: nothing of it is shown.
+
+    Args:
+        host: this machine.
+        name: of the server.
+    """
+
+    def __init__(self, host: Host, name: str) -> None:
+        super().__init__(host)
+        self._name = name
+        self.simulated = False
+
+    @property
+    def name(self) -> str:
+        """The server."""
+        return self._name
+
+    @property
+    def kind(self) -> HostKind:
+        """Simulated, where a node is."""
+        return HostKind.SIMULATED if self.simulated else HostKind.REAL
+
+
+@dataclass(frozen=True, slots=True)
+class KeptReading:
+    """A reading that may be shown again.
+
+    Attributes:
+        time_ns: end of its interval, in ns since 1970.
+        seq: its number.
+        reading: all nodes.
+    """
+
+    time_ns: int
+    seq: int
+    reading: FleetReading
+
+    @property
+    def size(self) -> int:
+        """Nodes, and one for the rest."""
+        return 1 + len(self.reading.nodes)
+
+
+@dataclass(frozen=True, slots=True)
+class PastRequest:
+    """A wish for the last hour of some nodes, which the server has.
+
+    Attributes:
+        column: of `MEASURED`.
+        nodes: their names.
+        take: called on the session's thread, with pairs of seconds since 1970 and value, by node.
+    """
+
+    column: FleetColumn
+    nodes: tuple[str, ...]
+    take: Callable[[Mapping[str, Sequence[tuple[float, float]]]], None]
+
+
+class FleetSession:
+    """`app.watched.WatchedSession` and `FarSession` of a fleet: its frames have no counters, only times.
+
+    Args:
+        reader: asks the server.
+        interval: seconds from one answer to the next.
+
+    Attributes:
+        machine: this one, by the server's name.
+        capabilities: none.
+        catalog: empty: nodes have columns of their own.
+        latest: the newest frame.
+        find_sets: finds none.
+        failure: what ended the thread, if anything did.
+        view: of the table, when it was left for a node; None for the usual one.
+    """
+
+    def __init__(self, reader: FleetReader, interval: float) -> None:
+        self._host = FleetHost(LinuxHost(), reader.server.name)
+        self.machine = read_machine(self._host)
+        self.capabilities = Capabilities((), {}, {}, {}, {})
+        self.catalog = Catalog((), {})
+        self.latest: Frame | None = None
+        self.find_sets: Callable[[], Mapping[str, EventSet]] = dict
+        self.failure: BaseException | None = None
+        self.view: TableView[FleetColumn, Hashable] | None = None
+        self._reader, self._interval = reader, interval
+        self._meter = Meter(LinuxHost())
+        self._kept = KeptIntervals[KeptReading](_MOST_ROWS)
+        self._seq = 0
+        self._changed = threading.Condition()
+        self._due = self._over = False
+        self._wishes: list[PastRequest] = []
+        self._trouble, self._answered = "", time.monotonic()
+        self._thread: threading.Thread | None = None
+
+    # What a screen asks
+
+    def reading(self, frame: Frame | None) -> FleetReading | None:
+        """The nodes of a frame's interval; None where they are not kept any more."""
+        if frame is None:
+            return None
+        older = frame.older
+        found = self._kept.at(frame.newer.wall_ns - 1 if older is None else older.wall_ns, frame.newer.wall_ns)
+        return None if found is None else found.reading
+
+    def ask_past(self, wish: PastRequest) -> None:
+        """Ask for the past of some nodes; never waits."""
+        with self._changed:
+            self._wishes.append(wish)
+            self._changed.notify()
+
+    @property
+    def way(self) -> str:
+        """See `FarSession.way`."""
+        return "Prometheus' API"
+
+    @property
+    def trouble(self) -> str:
+        """See `FarSession.trouble`: with the age of what is shown."""
+        if not self._trouble:
+            return ""
+        age = duration(time.monotonic() - self._answered)
+        return f"{self._trouble} · {f'these numbers are {age} old' if self.latest else 'no answer yet'}, asking again"
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """See `FarSession.remarks`."""
+        found = self.reading(self.latest)
+        return ("PARTIAL ANSWER",) if found is not None and found.notes else ()
+
+    # The thread
+
+    @property
+    def interval(self) -> float:
+        """See `WatchedSession.interval`."""
+        return self._interval
+
+    def start(self, on_frame: Callable[[Frame], None], *, intervals: int | None = None,
+              on_end: Callable[[], None] | None = None) -> None:
+        """See `WatchedSession.start`."""
+        del intervals, on_end
+        self._over = False
+        if self.latest is not None:
+            on_frame(self.latest)
+        self._thread = threading.Thread(target=self._run, args=(on_frame,), name="fleet", daemon=True)
+        self._thread.start()
+
+    def stop(self, wait_seconds: float = 1.0) -> None:
+        """See `WatchedSession.stop`; an answer that is still waited for is given up."""
+        with self._changed:
+            self._over = True
+            self._changed.notify()
+        if self._thread is not None:
+            self._thread.join(wait_seconds)
+            self._thread = None
+
+    def _run(self, on_frame: Callable[[Frame], None]) -> None:
+        try:
+            while not self._over:
+                began = time.monotonic()
+                self._ask(on_frame)
+                self._wait(began + self._interval)
+        except Exception as error:  # noqa: BLE001 - a thread's own traceback would go to the screen it draws on
+            self.failure = error
+            self._trouble = f"internal error, asking has ended: {type(error).__name__}: {error}"
+
+    def _ask(self, on_frame: Callable[[Frame], None]) -> None:
+        try:
+            reading = self._reader.read()
+        except ServerError as error:
+            self._trouble = str(error)
+            return
+        self._trouble, self._answered = "", time.monotonic()
+        self._host.simulated = any(node.simulated for node in reading.nodes)
+        frame = self._frame(reading)
+        if not self._over:
+            on_frame(frame)
+
+    def _frame(self, reading: FleetReading) -> Frame:
+        """The interval that ends with a reading."""
+        older = None if self.latest is None else self.latest.newer
+        wall_ns = reading.wall_ns if older is None else max(reading.wall_ns, older.wall_ns + 1)
+        newer = Snapshot(self._seq, wall_ns, time.monotonic_ns(), self.machine.topology, {}, {},
+                         span_ns=round(reading.cost.seconds * 1e9))
+        self._kept.keep(KeptReading(wall_ns, self._seq, reading))
+        self._seq += 1
+        self.latest = Frame(older, newer, self.capabilities)
+        self._meter.note(self.latest, 0, 0)
+        return self.latest
+
+    def _wait(self, until: float) -> None:
+        """Wait for the next time to ask; meanwhile fetch what is asked of the past."""
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._due or self._over or bool(self._wishes),
+                                       max(0.0, until - time.monotonic()))
+                wishes, self._wishes = self._wishes, []
+                if self._due or self._over or not wishes:
+                    self._due = False
+                    return
+            for wish in wishes:
+                self._fetch(wish)
+
+    def _fetch(self, wish: PastRequest) -> None:
+        now = time.time()
+        try:
+            found = self._reader.past(wish.column, wish.nodes, now - _PAST_SECONDS, now, _PAST_POINTS)
+        except ServerError as error:
+            self._trouble = str(error)
+            return
+        wish.take(found)
+
+    # What a fleet cannot
+
+    def want(self, columns: Iterable[ColumnId]) -> None:
+        """See `WatchedSession.want`."""
+        del columns
+
+    def read_also(self, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
+        """See `WatchedSession.read_also`."""
+        del sources, signals
+
+    def add_all(self, text: str) -> tuple[CounterColumn, ...]:
+        """See `WatchedSession.add_all`.
+
+        Raises:
+            UsageError: always.
+        """
+        raise UsageError(f"{text}: counters are added on a node, not to a fleet")
+
+    def by_hand(self) -> tuple[tuple[ColumnId, str], ...]:
+        """See `WatchedSession.by_hand`."""
+        return ()
+
+    def typed(self) -> tuple[str, ...]:
+        """See `WatchedSession.typed`."""
+        return ()
+
+    def remove(self, name: ColumnId) -> None:
+        """See `WatchedSession.remove`."""
+        del name
+
+    def end_interval(self) -> None:
+        """See `WatchedSession.end_interval`: ask now."""
+        with self._changed:
+            self._due = True
+            self._changed.notify()
+
+    def set_interval(self, seconds: float) -> None:
+        """See `WatchedSession.set_interval`."""
+        self._interval = seconds
+        self.end_interval()
+
+    def tell_tcc(self, degrees: int | None) -> None:
+        """See `WatchedSession.tell_tcc`.
+
+        Raises:
+            UsageError: always.
+        """
+        raise UsageError(f"the temperature target {degrees} is told on a node, not to a fleet")
+
+    def own_cost(self) -> OwnCost:
+        """See `WatchedSession.own_cost`."""
+        return self._meter.cost
