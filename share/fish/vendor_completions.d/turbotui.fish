@@ -266,6 +266,7 @@ complete -c turbotui -f -n 'not __fish_seen_subcommand_from stat why record doct
 complete -c turbotui -n '__fish_seen_subcommand_from export' -s h -l help -d 'show this help message and exit'
 complete -c turbotui -n '__fish_seen_subcommand_from export' -l from -r -d 'a recording as a long table'
 complete -c turbotui -n '__fish_seen_subcommand_from export' -l listen -r -d 'metrics for Prometheus at this address, usually 127.0.0.1:9177'
+complete -c turbotui -n '__fish_seen_subcommand_from export' -l print -x -a 'rules alerts dashboard unit pcp' -d 'a file for Prometheus (rules, alerts), Grafana (dashboard), systemd (unit) or PCP (pcp)'
 complete -c turbotui -n '__fish_seen_subcommand_from export' -l once -d 'the same metrics on stdout, of one interval'
 complete -c turbotui -n '__fish_seen_subcommand_from export' -l machine -r -d 'watch a simulated machine (see turbotui machines) or a FILE.tar.gz of turbotui gather; every output says SIMULATED or RECORDED'
 complete -c turbotui -n '__fish_seen_subcommand_from export' -l sysroot -r -d 'read the files of a recorded machine below DIR instead of /'

@@ -10,7 +10,7 @@ from typing import Final
 from turbotui import __version__, recording
 from turbotui.commands.formats import print_lines
 from turbotui.errors import TurbotuiError, UsageError
-from turbotui.features.export.live.verb import add_live_arguments, run_live
+from turbotui.features.export.live.verb import PRINTED, add_live_arguments, print_file, run_live
 from turbotui.features.export.model import LongColumn, RecordedTime, named_columns, signal_columns
 from turbotui.features.export.text_files import CsvExport, JsonExport
 from turbotui.machine.host import HostKind
@@ -31,6 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--from", dest="file", metavar="FILE", help="a recording as a long table")
     what.add_argument("--listen", metavar="ADDRESS:PORT", default="",
                       help="metrics for Prometheus at this address, usually 127.0.0.1:9177")
+    what.add_argument("--print", choices=PRINTED, dest="printed",
+                      help="a file for Prometheus (rules, alerts), Grafana (dashboard), systemd (unit) or PCP (pcp)")
     what.add_argument("--once", action="store_true", help="the same metrics on stdout, of one interval")
     add_live_arguments(parser)
     _add_table_arguments(parser.add_argument_group("tables of a recording"))
@@ -58,6 +60,8 @@ def _add_table_arguments(parser: argparse._ArgumentGroup) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Export."""
+    if arguments.printed is not None:
+        return print_file(arguments.printed)
     return run_live(arguments) if arguments.file is None else _run_table(arguments)
 
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from turbotui.features.export.live.exporter import Exporter
     from turbotui.machine.machine import Machine
 
+PRINTED: Final = ("rules", "alerts", "dashboard", "unit", "pcp")
+"""What --print gives."""
 _INTERVAL: Final = "15"
 """Seconds: what Prometheus scrapes at unless told otherwise (its documentation recommends 10 to 60)."""
 _ONCE: Final = "1"
@@ -35,6 +37,14 @@ def add_live_arguments(parser: argparse.ArgumentParser) -> None:
                       help="series of every core, or of every core and CPU, too: thousands on a large machine")
     live.add_argument("--allow-host", metavar="NAME", action="append", default=[],
                       help="a name that clients know this machine by, beside its own and its addresses")
+
+
+def print_file(name: str) -> int:
+    """Print one of the files that other programs are set up with."""
+    from turbotui.features.export.live.files import FILES  # noqa: PLC0415 - --help stays fast
+
+    sys.stdout.write(FILES[name].text())
+    return 0
 
 
 def run_live(arguments: argparse.Namespace) -> int:
