@@ -28,6 +28,7 @@ from typing import Final
 from turbotui.app.live_past import past_events
 from turbotui.features.groups.recorded_groups import group_record, groups_of
 from turbotui.features.tasks.recorded_tasks import task_record, tasks_of
+from turbotui.features.tasks.tables import Grouping
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.quantities.scope import SYSTEM_ROW
 from turbotui.recording.codec import HEAD
@@ -248,7 +249,7 @@ def _read_file(data: bytes, layouts: KnownLayouts) -> None:
             journal.frame_at(middle)
             for frame in journal.frames():
                 with contextlib.suppress(DamagedError):
-                    tasks_of(journal.rows, frame, journal.machine.model)
+                    tasks_of(journal.rows, frame, journal.machine.model, Grouping.UNIT)
                 with contextlib.suppress(DamagedError):
                     groups_of(journal.rows, frame)
                 for column in catalog.columns[:40]:

@@ -9,10 +9,11 @@ from typing import Any, Final, TypeVar
 from turbotui.quantities.definition import Definition
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal
-from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.quantities.unavailable import Unavailable
 from turbotui.quantities.units import Unit
 from turbotui.recording.definition_facts import definition_facts, definition_from
 from turbotui.recording.framing import DamagedError
+from turbotui.recording.reasons import reason_from
 from turbotui.recording.recorded_source import RecordedSource
 from turbotui.recording.said import Said, whole
 from turbotui.sampling.capabilities import Capabilities
@@ -67,7 +68,7 @@ def capabilities_from(said: Said) -> Capabilities:
     Raises:
         DamagedError: they are none.
     """
-    reasons = [_reason_from(one) for one in said["reasons"].items()]
+    reasons = [reason_from(one) for one in said["reasons"].items()]
     signals = [_signal_from(one, reasons) for one in said["signals"].items()]
 
     def named(table: Said, of: Sequence[T]) -> dict[str, T]:
@@ -193,13 +194,6 @@ _OTHERS: Final[Mapping[str, Callable[[Said], Any]]] = {
     "wrap_seconds": Said.number,
 }
 """The attributes of a signal that most leave as they usually are, and how each is read."""
-
-
-def _reason_from(said: Said) -> Unavailable:
-    parts = said.items()
-    if len(parts) != 3:
-        raise DamagedError(f"{said.where} of the recording is no reason")
-    return Unavailable(parts[0].one_of(Reason, Reason.NOT_READ), parts[1].text(), parts[2].text())
 
 
 def _at(items: Sequence[T], number: Said) -> T:

@@ -76,6 +76,20 @@ class Said:
         """A list of texts."""
         return tuple(one.text() for one in self.items())
 
+    def values(self, kind: type[T]) -> list[T]:
+        """A list of values of exactly one type."""
+        found: list[T] = self._of(list)
+        if any(type(one) is not kind for one in found):
+            raise DamagedError(f"{self.where} of the recording is no list of {kind.__name__} alone")
+        return found
+
+    def values_or_none(self, kind: type[T]) -> list[T | None]:
+        """A list of values of exactly one type, and of null."""
+        found: list[T | None] = self._of(list)
+        if any(one is not None and type(one) is not kind for one in found):
+            raise DamagedError(f"{self.where} of the recording is no list of {kind.__name__} or null")
+        return found
+
     def one_of(self, kind: type[E], otherwise: E | None = None) -> E:
         """A member of an enumeration, by its value.
 

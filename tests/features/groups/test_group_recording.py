@@ -8,15 +8,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from made_frames import NOON, SECOND
 
+from turbotui import recording
 from turbotui.cli import main
 from turbotui.features.groups.model import CGROUP, CONTROL, DOMAIN, Group, GroupRow
 from turbotui.features.groups.recorded_groups import GroupRecord, group_record, record_of
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.framing import DamagedError
+from turbotui.recording.rows import GROUPS_STREAM
 from turbotui.recording.said import Said
 from turbotui.simulated.strain_files import GROUPS
 
+GOLDEN = Path(__file__).parents[2] / "recording" / "golden" / "version1.groups.ttj"
 WHY = Unavailable(Reason.NOT_SET, "no limit", "sudo")
 FILES = {"cpu_usec": "cpu.stat", "memory_bytes": "memory.current", "memory_max": "memory.max"}
 ROWS = (
@@ -31,6 +35,13 @@ RECORD = GroupRecord(17, 5, 1.0, ROWS)
 
 def read_back(record: GroupRecord) -> GroupRecord:
     return group_record(Said(json.loads(json.dumps(record.facts())), "test"), record.wall_ns)
+
+
+def test_groups_of_a_file_of_version_1_are_read_for_ever() -> None:
+    with recording.read(str(GOLDEN)) as journal:
+        found = [group_record(one.said, one.wall_ns) for one in journal.rows(GROUPS_STREAM, 0, 2**62)]
+        assert journal.check() == ()
+    assert found == [replace(RECORD, wall_ns=NOON + at * SECOND, started_ns=0, seconds=float(at)) for at in (1, 2, 3)]
 
 
 def test_what_was_written_comes_back() -> None:

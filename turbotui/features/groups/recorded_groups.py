@@ -15,6 +15,7 @@ from turbotui.quantities.definition import CountedEvents
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.definition_facts import definition_facts, definition_from
 from turbotui.recording.framing import DamagedError
+from turbotui.recording.reasons import reason_from
 from turbotui.recording.rows import GROUPS_STREAM, RecordedRows
 from turbotui.recording.said import Said
 from turbotui.sampling.energy import energy_of
@@ -120,7 +121,7 @@ def group_record(said: Said, wall_ns: int) -> GroupRecord:
     Raises:
         DamagedError: it is none.
     """
-    reasons = [_reason(one) for one in said["reasons"].items()]
+    reasons = [reason_from(one) for one in said["reasons"].items()]
     plans = [{name: file.text() for name, file in one.entries().items()} for one in said["plans"].items()]
     kinds, paths, names = (said[name].texts() for name in ("kind", "path", "name"))
     plan = said["plan"].integers()
@@ -136,13 +137,6 @@ def group_record(said: Said, wall_ns: int) -> GroupRecord:
     found = () if counted is None else tuple(definition_from(one) for one in counted.items())
     return GroupRecord(wall_ns, 0, said["seconds"].number(), rows, said["complete"].flag(),
                        tuple(one for one in found if isinstance(one, CountedEvents)))
-
-
-def _reason(said: Said) -> Unavailable:
-    parts = said.items()
-    if len(parts) != 3:
-        raise DamagedError(f"{said.where} of the recording is no reason")
-    return Unavailable(parts[0].one_of(Reason, Reason.NOT_READ), parts[1].text(), parts[2].text())
 
 
 def _at(said: Said, choices: Sequence[T]) -> T:

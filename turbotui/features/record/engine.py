@@ -94,28 +94,30 @@ class TaskRecorder:
     Args:
         machine: whose tasks.
         recorder: is given the tasks of each interval, on the watcher's thread.
+        waits: whether it is recorded, too, what they wait for.
 
     Attributes:
         failure: why the tasks are not watched, "" while they are.
     """
 
-    def __init__(self, machine: Machine, recorder: FrameRecorder) -> None:
+    def __init__(self, machine: Machine, recorder: FrameRecorder, *, waits: bool = False) -> None:
         self.failure = ""
         self._recorder = recorder
+        self._request = SnapshotRequest(waits=waits)
         self._watcher = TaskWatcher(machine, EVERYTHING, self._take)
         self._taken = threading.Semaphore(0)
         self._asked = False
 
     def start(self) -> None:
         """Open the counters."""
-        self._watcher.start(SnapshotRequest())
+        self._watcher.start(self._request)
 
     def end_interval(self, frame: Frame) -> None:
         """The tick of a frame ends the tasks' interval too; the one before is recorded by now."""
         self._wait()
         if not self.failure and self._watcher.running:
             self._asked = True
-            self._watcher.snapshot(SnapshotRequest(clocks=(frame.newer.wall_ns, frame.newer.started_ns)))
+            self._watcher.snapshot(replace(self._request, clocks=(frame.newer.wall_ns, frame.newer.started_ns)))
 
     def stop(self) -> None:
         """Close the counters; the last interval is recorded."""
@@ -171,8 +173,8 @@ class GroupRecorder:
         self._reader.close()
 
 
-TABLES: Final = ("uncore", "tasks", "groups")
-"""What can be recorded beside the CPUs: every uncore PMU, every task of the machine, every group of tasks."""
+TABLES: Final = ("uncore", "tasks", "waits", "groups")
+"""What can be recorded beside the CPUs: every uncore PMU, every task, tasks with what they wait for, every group."""
 
 
 def open_recorder(path: str, machine: Machine, retention: Retention | None,
@@ -190,7 +192,7 @@ def open_recorder(path: str, machine: Machine, retention: Retention | None,
 
 def record(session: Session, recorder: FrameRecorder, *, intervals: int | None = None,
            command: Sequence[str] = (), take_marks: Callable[[], int] = int, tasks: bool = False,
-           groups: bool = False) -> Recorded:
+           waits: bool = False, groups: bool = False) -> Recorded:
     """Sample a session, which is not started yet, and record every frame of it.
 
     Args:
@@ -200,6 +202,7 @@ def record(session: Session, recorder: FrameRecorder, *, intervals: int | None =
         command: is run meanwhile, and ends the recording; its counters are open before it begins.
         take_marks: how many marks a person set since it was asked last.
         tasks: record every task of the machine, too.
+        waits: and what it waits for.
         groups: record every control group and every group of resctrl, too.
 
     Raises:
@@ -209,7 +212,7 @@ def record(session: Session, recorder: FrameRecorder, *, intervals: int | None =
     with contextlib.ExitStack() as stack:
         stack.callback(recorder.close)
         seen = stack.enter_context(observe(command)) if command else None
-        watched = TaskRecorder(session.machine, recorder) if tasks else None
+        watched = TaskRecorder(session.machine, recorder, waits=waits) if tasks or waits else None
         if watched is not None:
             watched.start()
             stack.callback(watched.stop)

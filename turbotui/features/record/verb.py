@@ -27,7 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_watching_arguments(parser, 1.0)
     parser.add_argument("--tables", metavar="NAMES", default="",
                         help="beside the CPUs, comma separated: uncore (every uncore PMU), tasks "
-                        "(threads, processes and commands, by watching whole CPUs), groups (cgroups and resctrl)")
+                        "(threads, processes and commands, by watching whole CPUs), waits (tasks, and what they wait "
+                        "for: some 5 us of CPU time a switch), groups (cgroups and resctrl)")
     parser.add_argument("-n", "--intervals", metavar="N", type=int, help="end after so many intervals")
     parser.add_argument("--keep", metavar="TIME", help="keep no more than the last 24h, 7d ...: every reading of the "
                         "last half hour, then one in 10 s for eight hours, then one in 60 s, in files beside FILE")
@@ -67,7 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
         calls |= dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), lambda _number: session.stop(0.0))
     with guarded_signals(calls):
         found = record(session, recorder, intervals=arguments.intervals, command=arguments.command,
-                       take_marks=marks.take, tasks="tasks" in tables, groups="groups" in tables)
+                       take_marks=marks.take, tasks="tasks" in tables, waits="waits" in tables,
+                       groups="groups" in tables)
     _report(found, arguments.file, session)
     if found.failure and not arguments.command:
         return 1

@@ -9,9 +9,11 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import TurbotuiError
+from turbotui.features.tasks.ancestry import Ancestry
 from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.recorded_tasks import RECORDED_BY, TaskRecord
 from turbotui.features.tasks.report import Report
+from turbotui.features.tasks.seen import ancestry_of, facts_of
 from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.features.tasks.timeline import Stretch
 from turbotui.features.tasks.watched_application import Watched
@@ -45,19 +47,6 @@ class SnapshotRequest:
     clocks: tuple[int, int] | None = None
     tree: bool = False
     waits: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Ancestry:
-    """Who made the processes of a snapshot.
-
-    Attributes:
-        parents: of each process, and of those above it.
-        names: of all of them that live.
-    """
-
-    parents: Mapping[int, int] = field(default_factory=dict)
-    names: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +210,7 @@ class TaskWatcher:
             for one in watching.watched:
                 lanes += _lanes(one, request, one.opened_ns - (one.gap_ns or 0))
         record = None if request.clocks is None or request.again else _record(watching, request, reports)
-        ancestry = _ancestry(watching, reports) if request.tree else Ancestry()
+        ancestry = ancestry_of(watching, reports) if request.tree else Ancestry()
         return TaskSnapshot(request, tuple(reports), tuple(lanes[:_MOST_LINES]), record, ancestry)
 
     def _refusal(self, refused: Mapping[str, str]) -> TaskSnapshot:
@@ -235,24 +224,9 @@ def _record(watching: Watching, request: SnapshotRequest, reports: Sequence[Repo
     watched = tuple(reports[: len(watching.watched)])
     found = {by: watched if by is request.by else
              tuple(watching.report(one, by, again=True) for one in watching.watched) for by in RECORDED_BY}
-    return TaskRecord(wall_ns, started_ns, found)
-
-
-def _ancestry(watching: Watching, reports: Sequence[Report]) -> Ancestry:
-    """Who made the processes of some reports, up to the first process of all."""
-    parents: dict[int, int] = {}
-    names: dict[int, str] = {}
-    for one, report in zip(watching.watched, reports, strict=False):
-        family = watching.family(one)
-        for pid in {row.pid for row in report.rows if row.pid is not None}:
-            below = pid
-            for above in family.ancestors(pid):
-                parents[below] = above
-                below = above
-                stat = family.stat(above)
-                if stat is not None:
-                    names[above] = stat.name
-    return Ancestry(parents, names)
+    seen = facts_of(watching, found[Grouping.PROCESS], found[Grouping.THREAD])
+    return TaskRecord(wall_ns, started_ns, found, facts_seen=seen,
+                      ancestry=ancestry_of(watching, found[Grouping.PROCESS], seen))
 
 
 def _lanes(one: Watched, request: SnapshotRequest, opened: int) -> list[Lane]:

@@ -70,12 +70,13 @@ class Lineage:
     Args:
         facts: reads /proc.
         births: the parent of each process that came into being while it was watched.
+        known: the state of some, which was read just now.
     """
 
-    def __init__(self, facts: ProcFacts, births: Mapping[int, int]) -> None:
+    def __init__(self, facts: ProcFacts, births: Mapping[int, int], known: Mapping[int, Stat] | None = None) -> None:
         self._facts = facts
         self._births = births
-        self._stats: dict[int, Stat | None] = {}
+        self._stats: dict[int, Stat | None] = dict(known or {})
 
     def stat(self, pid: int) -> Stat | None:
         """The state of a process, read once; None where it has ended."""

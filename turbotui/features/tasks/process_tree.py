@@ -7,8 +7,8 @@ from dataclasses import field
 from typing import Final
 
 from turbotui.dataclass import dataclass
+from turbotui.features.tasks.ancestry import Ancestry
 from turbotui.features.tasks.columns import TaskColumn, TaskInputs
-from turbotui.features.tasks.live import Ancestry
 from turbotui.features.tasks.merging import merged
 from turbotui.features.tasks.tables import TaskRow
 from turbotui.quantities.columns import Value

@@ -9,20 +9,27 @@ from enum import Enum
 from typing import Final, Self, TypeVar
 
 from turbotui.dataclass import dataclass
+from turbotui.features.tasks.ancestry import Ancestry
 from turbotui.features.tasks.applications import Application
+from turbotui.features.tasks.merging import by_group
 from turbotui.features.tasks.numerics import Numerics
+from turbotui.features.tasks.recorded_facts import ancestry_facts, ancestry_from, facts_facts, facts_from
+from turbotui.features.tasks.recorded_rows import rows_facts, rows_from
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.features.tasks.thread_totals import RUN
+from turbotui.features.tasks.waits import waits_of_all
 from turbotui.machine.core_metrics import task_metric_definition_of
-from turbotui.machine.cpulist import format_cpulist, parse_cpulist
 from turbotui.machine.cpumodel import CpuModel
+from turbotui.machine.tasks.group_names import GroupName
+from turbotui.machine.tasks.proc_facts import TaskFacts, TaskKey, TaskLooks
 from turbotui.machine.tasks.sets import Mode, TaskSampling, When
 from turbotui.quantities.precision import Precision
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.framing import DamagedError
+from turbotui.recording.reasons import reason_facts, reason_from
 from turbotui.recording.rows import TASKS_STREAM, RecordedRows
-from turbotui.recording.said import Said, whole
+from turbotui.recording.said import Said
 from turbotui.sampling.frame import Frame
 
 E = TypeVar("E", bound=Enum)
@@ -30,9 +37,10 @@ K = TypeVar("K")
 
 RECORDED_BY: Final = (Grouping.THREAD, Grouping.PROCESS, Grouping.COMMAND)
 """What rows stand for in a recording; each has its own, for a sum of threads lacks those that did nothing."""
+NOT_RECORDED: Final = Unavailable(
+    Reason.NOT_READ, "the recording does not say: the task had ended, or was not among those that ran most")
 _MOST_ROWS: Final = 2_000
 """Rows of each grouping of an application that are kept of an interval: those that ran most."""
-_INCOMPLETE, _ENDED, _GUESSED = 1, 2, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +51,21 @@ class TaskRecord:
         wall_ns, started_ns: clocks of the tick that ended it.
         reports: of each application, by what its rows stand for.
         left_out: how many rows were not kept, likewise in the order of the applications.
+        facts_seen: what /proc said of tasks when it ended, of the busiest ones; None where nobody asked.
+        ancestry: who made whom.
     """
 
     wall_ns: int
     started_ns: int
     reports: Mapping[Grouping, tuple[Report, ...]]
     left_out: Mapping[Grouping, tuple[int, ...]] = field(default_factory=dict)
+    facts_seen: Mapping[TaskKey, TaskFacts] | None = None
+    ancestry: Ancestry = field(default_factory=Ancestry)
+
+    @property
+    def looks(self) -> TaskLooks:
+        """What is known of the tasks beside their counts."""
+        return TaskLooks(None, seen=self.facts_seen or {}, unseen=NOT_RECORDED)
 
     @property
     def stream(self) -> int:
@@ -64,25 +81,31 @@ class TaskRecord:
                 rows = self.reports[by][at].rows
                 kept = rows[:_MOST_ROWS]
                 left_out = len(rows) - len(kept) + sum(self.left_out.get(by, ())[at:at + 1])
-                found[by.value] = {**_rows_facts(kept, report.names), "left_out": left_out}
+                found[by.value] = {**rows_facts(kept, report.names), "left_out": left_out}
             applications.append({**_report_facts(report), "rows": found})
-        return {"table": "tasks", "applications": applications}
+        seen = self.facts_seen
+        beside = {} if seen is None else {"facts": facts_facts(seen), "ancestry": ancestry_facts(self.ancestry)}
+        return {"table": "tasks", "applications": applications, **beside}
 
     def plus(self, later: Self) -> Self:
         """See `IntervalRows.plus`. Applications are found again by their names."""
-        reports = {by: tuple(_joined(later.reports[by], self.reports[by])) for by in RECORDED_BY}
+        reports = {by: tuple(_joined(later.reports[by], self.reports[by])) for by in later.reports}
         left_out = {by: tuple(max(pair) for pair in zip(later.left_out.get(by, ()), self.left_out.get(by, ()),
-                                                        strict=False)) for by in RECORDED_BY}
-        return replace(later, reports=reports, left_out=left_out)
+                                                        strict=False)) for by in later.reports}
+        seen = [one.facts_seen for one in (self, later) if one.facts_seen is not None]
+        return replace(later, reports=reports, left_out=left_out, ancestry=self.ancestry.plus(later.ancestry),
+                       facts_seen={key: facts for one in seen for key, facts in one.items()} if seen else None)
 
 
-def task_record(said: Said, wall_ns: int, model: CpuModel) -> TaskRecord:
+def task_record(said: Said, wall_ns: int, model: CpuModel,
+                wanted: Iterable[Grouping] = RECORDED_BY) -> TaskRecord:
     """The tasks of a JSON document.
 
     Args:
         said: that of `TaskRecord.facts`.
         wall_ns: when the interval ended.
         model: of the machine, whose metric definition FLOPs and bytes are made of.
+        wanted: what rows are to stand for.
 
     Raises:
         DamagedError: it is none.
@@ -90,29 +113,50 @@ def task_record(said: Said, wall_ns: int, model: CpuModel) -> TaskRecord:
     reports: dict[Grouping, tuple[Report, ...]] = {}
     left_out: dict[Grouping, tuple[int, ...]] = {}
     applications = said["applications"].items()
-    for by in RECORDED_BY:
+    for by in wanted:
         reports[by] = tuple(_report_from(one, by, model) for one in applications)
         left_out[by] = tuple(one["rows"][by.value]["left_out"].integer() for one in applications)
-    return TaskRecord(wall_ns, 0, reports, left_out)
+    facts, ancestry = said.get("facts"), said.get("ancestry")
+    return TaskRecord(wall_ns, 0, reports, left_out, None if facts is None else facts_from(facts),
+                      Ancestry() if ancestry is None else ancestry_from(ancestry))
 
 
-def tasks_of(rows: Callable[[int, int, int], Sequence[RecordedRows]], frame: Frame,
-             model: CpuModel) -> TaskRecord | None:
+def tasks_of(rows: Callable[[int, int, int], Sequence[RecordedRows]], frame: Frame, model: CpuModel,
+             by: Grouping) -> TaskRecord | None:
     """The tasks of a frame's interval; None where none were recorded. Several intervals are added up.
 
     Args:
         rows: `Journal.rows`, or what stands for it.
         frame: of the same recording.
         model: see `task_record`.
+        by: what rows are to stand for; of `UNIT` they are made of those of processes.
 
     Raises:
         DamagedError: what is there are no tasks.
     """
     if frame.older is None:
         return None
-    found = [task_record(one.said, one.wall_ns, model)
+    source = Grouping.PROCESS if by is Grouping.UNIT else by
+    found = [task_record(one.said, one.wall_ns, model, (source,))
              for one in rows(TASKS_STREAM, frame.older.wall_ns, frame.newer.wall_ns)]
-    return functools.reduce(TaskRecord.plus, found) if found else None
+    if not found:
+        return None
+    record = functools.reduce(TaskRecord.plus, found)
+    return record if by is source else _by_unit(record)
+
+
+def _by_unit(record: TaskRecord) -> TaskRecord:
+    """With rows of containers, pods, jobs and units, as far as it is known which process was in which."""
+    seen = record.facts_seen or {}
+
+    def group_of(pid: int) -> GroupName | None:
+        facts = seen.get((pid, None))
+        return None if facts is None else facts.group
+
+    reports = tuple(replace(report, rows=tuple(by_group(report.rows, group_of)))
+                    for report in record.reports[Grouping.PROCESS])
+    return replace(record, reports={Grouping.UNIT: reports},
+                   left_out={Grouping.UNIT: record.left_out.get(Grouping.PROCESS, ())})
 
 
 def _report_facts(report: Report) -> dict[str, object]:
@@ -125,17 +169,19 @@ def _report_facts(report: Report) -> dict[str, object]:
         "names": report.names, "seconds": report.seconds, "lost": report.lost, "throttled": report.throttled,
         "damaged": report.damaged, "missed": report.missed, "ended": report.ended, "error": report.error,
         "sets": report.set_count, "early": report.early, "used_ns": report.used_ns,
+        **({} if report.waits_lost is None else {"waits_lost": report.waits_lost}),
         "apart": {what: dict(counts) for what, counts in report.apart.items()},
         "numerics": {
             "flops": numerics.has_flops, "bytes": numerics.has_bytes, "double": numerics.double_only,
-            "note": numerics.note, "why": None if why is None else [why.reason.value, why.detail, why.remedy],
+            "note": numerics.note, "why": reason_facts(why),
             "counted": sorted(numerics.counted),
         },
     }
 
 
 def _report_from(said: Said, by: Grouping, model: CpuModel) -> Report:
-    cgroup, mode, when, used = (said.get(name) for name in ("cgroup", "mode", "when", "used_ns"))
+    cgroup, mode, when, used, waits_lost = (
+        said.get(name) for name in ("cgroup", "mode", "when", "used_ns", "waits_lost"))
     application = Application(
         said["name"].text(), said["pids"].integers(), None if cgroup is None else cgroup.text(),
         said["everything"].flag(), said["command"].texts(), said["events"].text())
@@ -143,7 +189,7 @@ def _report_from(said: Said, by: Grouping, model: CpuModel) -> Report:
     if mode is not None and when is not None:
         choice = TaskSampling(_member(Mode, mode), _member(When, when), 0, ())
     names = said["names"].texts()
-    rows = _rows_from(said["rows"][by.value], names, application.name)
+    rows = rows_from(said["rows"][by.value], names, application.name)
     if names and any(RUN not in row.counts for row in rows):
         raise DamagedError(f"{said.where} of the recording has rows without a run time")
     return Report(
@@ -152,7 +198,7 @@ def _report_from(said: Said, by: Grouping, model: CpuModel) -> Report:
         said["ended"].flag(), said["error"].text(), names, said["sets"].integer(), said["early"].number(), (),
         {what: {name: count.integer() for name, count in counts.entries().items()}
          for what, counts in said["apart"].entries().items()},
-        None if used is None else used.integer())
+        None if used is None else used.integer(), None if waits_lost is None else waits_lost.integer())
 
 
 def _member(kind: type[E], said: Said) -> E:
@@ -166,12 +212,7 @@ def _numerics_from(said: Said, model: CpuModel) -> Numerics:
     """What this version knows of the machine's metric definition, cut down to what was counted."""
     counted, why = frozenset(said["counted"].texts()), said.get("why")
     double = said["double"].flag()
-    reason = None
-    if why is not None:
-        parts = why.items()
-        if len(parts) != 3:
-            raise DamagedError(f"{why.where} of the recording is no reason")
-        reason = Unavailable(parts[0].one_of(Reason, Reason.NOT_READ), parts[1].text(), parts[2].text())
+    reason = None if why is None else reason_from(why)
     definition = task_metric_definition_of(model)
     if definition is None:
         return Numerics(why=reason or Unavailable(Reason.UNKNOWN_MODEL, "no metric definition counts FLOPs here"))
@@ -182,59 +223,6 @@ def _numerics_from(said: Said, model: CpuModel) -> Numerics:
     return Numerics(replace(definition, flops=flops, widths=widths, exact_bytes=exact),
                     said["flops"].flag() and bool(flops), said["bytes"].flag(), double, said["note"].text(), reason,
                     counted)
-
-
-def _rows_facts(rows: Sequence[TaskRow], names: Sequence[str]) -> dict[str, object]:
-    """Rows by column; a count that a row lacks is null."""
-    found: dict[str, object] = {
-        "pid": [row.pid for row in rows], "tid": [row.tid for row in rows], "name": [row.name for row in rows],
-        "threads": [row.threads for row in rows], "cpus": [format_cpulist(row.cpus) for row in rows],
-        "last_cpu": [row.last_cpu for row in rows], "migrations": [row.migrations for row in rows],
-        "whole_run": [row.whole_run for row in rows],
-        "flags": [_INCOMPLETE * row.incomplete + _ENDED * row.ended + _GUESSED * row.guessed for row in rows],
-        "loads": [{str(cpu): load for cpu, load in row.loads.items()} for row in rows],
-        "counts": {name: [row.counts.get(name) for row in rows] for name in names},
-    }
-    if any(row.estimated for row in rows):
-        found["estimated"] = [sorted(row.estimated) for row in rows]
-    return found
-
-
-def _rows_from(said: Said, names: Sequence[str], application: str) -> tuple[TaskRow, ...]:
-    pids = said["pid"].items()
-    columns = {name: said[name].items() for name in ("tid", "name", "threads", "cpus", "last_cpu", "migrations",
-                                                     "whole_run", "flags", "loads")}
-    counts = {name: said["counts"][name].items() for name in names}
-    estimated = said.get("estimated")
-    marked = [()] * len(pids) if estimated is None else [one.texts() for one in estimated.items()]
-    if any(len(one) != len(pids) for one in (*columns.values(), *counts.values(), marked)):
-        raise DamagedError(f"{said.where} of the recording has columns of different lengths")
-    found = []
-    for at, pid in enumerate(pids):
-        cells = {name: column[at] for name, column in columns.items()}
-        flags = cells["flags"].integer()
-        found.append(TaskRow(
-            _number(pid), _number(cells["tid"]), cells["name"].text(), cells["threads"].integer(),
-            _cpus(cells["cpus"]), cells["last_cpu"].integer(),
-            {name: count for name, column in counts.items() if (count := _number(column[at])) is not None},
-            cells["migrations"].integer(),
-            {whole(cpu): load.integer() for cpu, load in cells["loads"].entries().items()},
-            cells["whole_run"].integer(), bool(flags & _INCOMPLETE), bool(flags & _ENDED),
-            application=application, guessed=bool(flags & _GUESSED),
-            estimated=frozenset(marked[at])))
-    return tuple(found)
-
-
-def _number(said: Said) -> int | None:
-    return None if said.value is None else said.integer()
-
-
-def _cpus(said: Said) -> tuple[int, ...]:
-    text = said.text()
-    try:
-        return tuple(sorted(parse_cpulist(text))) if text else ()
-    except ValueError:
-        raise DamagedError(f"{said.where} of the recording names no CPUs: {text[:40]!r}") from None
 
 
 def _joined(later: Iterable[Report], earlier: Iterable[Report]) -> Iterable[Report]:
@@ -265,7 +253,7 @@ def _plus(first: TaskRow, later: TaskRow) -> TaskRow:
         counts={name: first.counts[name] + count for name, count in later.counts.items() if name in first.counts},
         migrations=first.migrations + later.migrations, loads=_sum(later.loads, first.loads),
         incomplete=first.incomplete or later.incomplete, guessed=first.guessed or later.guessed,
-        estimated=first.estimated | later.estimated)
+        estimated=first.estimated | later.estimated, waits=waits_of_all([first.waits, later.waits]))
 
 
 def _sum(one: Mapping[K, int], other: Mapping[K, int]) -> dict[K, int]:

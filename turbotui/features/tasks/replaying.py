@@ -17,7 +17,7 @@ from turbotui.errors import TurbotuiError, UsageError
 from turbotui.features.tasks.application_totals import multiplexing_sentence
 from turbotui.features.tasks.columns import TaskInputs
 from turbotui.features.tasks.energy import METHOD, share_out, why_not
-from turbotui.features.tasks.recorded_tasks import RECORDED_BY, tasks_of
+from turbotui.features.tasks.recorded_tasks import tasks_of
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.tables import Grouping
 from turbotui.features.tasks.task_table import task_table
@@ -45,6 +45,7 @@ class ReplayedTasks:
         report: the rows.
         by: what a row stands for.
         left_out: rows that were not kept.
+        looks: what is known of the tasks beside their counts.
         alone: no other application was watched.
         energy: what is shared out over rows.
     """
@@ -54,6 +55,7 @@ class ReplayedTasks:
     report: Report
     by: Grouping
     left_out: int
+    looks: TaskLooks
     alone: bool
     energy: Energy
 
@@ -70,7 +72,7 @@ class ReplayedTasks:
         joules = share_out(report.rows, self.energy.over(report.seconds), self.frame.topology,
                            by_cycles="cycles" in report.names, everything=report.application.everything)
         alone = replace(report, application=replace(report.application, name="")) if self.alone else report
-        return task_table(alone, self.by, joules, self.no_energy, TaskLooks(None))
+        return task_table(alone, self.by, joules, self.no_energy, self.looks)
 
     @property
     def envelope(self) -> Envelope:
@@ -113,15 +115,13 @@ def replay(arguments: argparse.Namespace) -> int:
         The exit status.
 
     Raises:
-        UsageError: an option that only a machine can follow, or rows that are not recorded.
+        UsageError: an option that only a machine can follow.
         TurbotuiError: no tasks were recorded in that time.
     """
     if any(getattr(arguments, name) for name in _REFUSED):
         raise UsageError("--replay shows what was recorded: leave out what is to be watched, -e, -i (--every), "
                          "--timeline and --pages")
     by = Grouping(arguments.by)
-    if by not in RECORDED_BY:
-        raise UsageError(f"--by {by.value} is not recorded: {', '.join(one.value for one in RECORDED_BY)} are")
     with open_replay(arguments) as journal:
         intervals = itertools.islice(_intervals(arguments, journal, by), arguments.intervals)
         first = next(intervals, None)
@@ -137,10 +137,10 @@ def replay(arguments: argparse.Namespace) -> int:
 def _intervals(arguments: argparse.Namespace, journal: Journal, by: Grouping) -> Iterator[list[ReplayedTasks]]:
     """Of each interval that has tasks, those of every application."""
     for frame in replayed_frames(arguments, journal):
-        record = tasks_of(journal.rows, frame, journal.machine.model)
+        record = tasks_of(journal.rows, frame, journal.machine.model, by)
         if record is not None and record.reports[by]:
-            energy, left_out = energy_of(frame), record.left_out[by]
-            yield [ReplayedTasks(frame, journal, report, by, left, len(left_out) == 1, energy)
+            energy, left_out, looks = energy_of(frame), record.left_out[by], record.looks
+            yield [ReplayedTasks(frame, journal, report, by, left, looks, len(left_out) == 1, energy)
                    for report, left in zip(record.reports[by], left_out, strict=True)]
 
 

@@ -16,7 +16,6 @@ from turbotui.errors import UsageError
 from turbotui.features.tasks.applications import Application, parse_targets
 from turbotui.features.tasks.columns import TASK_COLUMNS, TaskColumn, TaskInputs, why_missing
 from turbotui.features.tasks.process_tree import own_key, sum_key
-from turbotui.features.tasks.recorded_tasks import RECORDED_BY
 from turbotui.features.tasks.screen_rows import (
     LanePainter,
     TaskContent,
@@ -214,18 +213,15 @@ class TasksScreen(WatchingScreen):
 
     def action_rows(self) -> None:
         """Change what rows stand for: threads, processes, also as a tree, commands, or containers and units."""
-        if self.played is not None:
-            by = RECORDED_BY[(RECORDED_BY.index(self.view.by) + 1) % len(RECORDED_BY)]
-            self.view = replace(self.view, by=by)
-            self.notice(f"Rows are {PLURAL[by]}")
-            self.show_again()
-            return
-        if self._is_kept_as_it_is():
+        if self.played is None and self._is_kept_as_it_is():
             return
         by, tree = _KINDS[(_KINDS.index((self.view.by, self.view.tree)) + 1) % len(_KINDS)]
         self.view = replace(self.view, by=by, tree=tree, timeline=False)
         self.notice("Processes below those that made them; ← folds, * folds all" if tree else f"Rows are {PLURAL[by]}")
-        self.ask()
+        if self.played is None:
+            self.ask()
+        else:
+            self.show_again()
 
     @property
     def known_columns(self) -> Sequence[TaskColumn]:

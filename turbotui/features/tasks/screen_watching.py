@@ -78,7 +78,7 @@ class WatchingScreen(TreeScreen[TaskInputs]):
         self._newest: PastTasks | None = None
         self._facts = ProcFacts(watch.session.machine.host)
         self.played = watch.session if isinstance(watch.session, PlayedSession) else None
-        self._recorded: tuple[int, Grouping, PastTasks | None] = (0, Grouping.THREAD, None)
+        self._recorded: tuple[tuple[int, Grouping, bool], PastTasks | None] = (0, Grouping.THREAD, False), None
 
     @abstractmethod
     def draw(self) -> None:
@@ -199,19 +199,19 @@ class WatchingScreen(TreeScreen[TaskInputs]):
         """The tasks of an interval of the past: those that were kept, or recorded; None where none are."""
         if self.played is None:
             return self._past.at(older.wall_ns, frame.newer.wall_ns)
-        wall, by = frame.newer.wall_ns, self.view.by
-        if self._recorded[:2] != (wall, by):
+        key = wall, by, tree = frame.newer.wall_ns, self.view.by, self.view.tree
+        if self._recorded[0] != key:
             try:
-                record = tasks_of(self.played.rows, frame, self.watch_state.session.machine.model)
+                record = tasks_of(self.played.rows, frame, self.watch_state.session.machine.model, by)
             except DamagedError as error:
                 self.notice(str(error))
                 record = None
             found = None
             if record is not None:
-                snapshot = TaskSnapshot(SnapshotRequest(by), record.reports.get(by, ()))
-                found = PastTasks(wall, snapshot, energy_of(frame), frame.seq)
-            self._recorded = wall, by, found
-        return self._recorded[2]
+                snapshot = TaskSnapshot(SnapshotRequest(by, tree=tree), record.reports[by], ancestry=record.ancestry)
+                found = PastTasks(wall, snapshot, energy_of(frame), frame.seq, record.looks)
+            self._recorded = key, found
+        return self._recorded[1]
 
     def _show_kept(self, kept: PastTasks | None) -> None:
         """Show the tasks of an interval that was kept, or that there is none."""

@@ -20,7 +20,8 @@ _DOCUMENTS: Final = "kernel Documentation/trace/events.rst; Documentation/schedu
 _NO_DELAY: Final = Unavailable(
     Reason.NOT_READ, "the row has no thread that could be asked at the end of the interval")
 NOT_YET: Final = Unavailable(
-    Reason.NOT_READ, "what tasks wait for is read while it is shown, from the next interval on")
+    Reason.NOT_READ, "what tasks wait for was not read: it is while it is shown, from the next interval on, and is "
+    "recorded by turbotui record --tables waits")
 
 
 @dataclass(frozen=True, slots=True)

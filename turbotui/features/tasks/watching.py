@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -24,7 +24,7 @@ from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import Host, HostError, HostKind
 from turbotui.machine.machine import Machine
 from turbotui.machine.tasks.containers import find_container
-from turbotui.machine.tasks.proc_facts import ProcFacts
+from turbotui.machine.tasks.proc_facts import ProcFacts, Stat
 from turbotui.machine.tasks.processes import cgroup_folder, cpu_time, has_ended, name_of, processes, threads_of
 from turbotui.machine.tasks.sample_reader import SampleReader, open_sample_reader, refuse_recorded
 from turbotui.machine.tasks.sets import Mode
@@ -45,6 +45,11 @@ class Watching:
         pages: of each ring; None for the default.
         live: keep a timeline of the last minute instead of one of everything.
         drawn: keep a timeline at all.
+
+    Attributes:
+        waiting: ends its wait when records have come.
+        watched: the applications.
+        facts: reads what /proc says of tasks.
     """
 
     def __init__(self, machine: Machine, pages: int | None = None, *, live: bool = False,
@@ -60,7 +65,7 @@ class Watching:
         self._drawn = drawn
         self._switches: SwitchTimes | None = None
         self._stats = SchedStats(machine.host)
-        self._facts = ProcFacts(machine.host)
+        self.facts = ProcFacts(machine.host)
         self._waits: WaitWatch | None = None
         self._waits_wanted = False
 
@@ -232,9 +237,9 @@ class Watching:
             (0 if self._waits is None else self._waits.lost) if self._waits_wanted else None,
         )
 
-    def family(self, one: Watched) -> Lineage:
-        """Who made whom of an application's processes, as it is now."""
-        return Lineage(self._facts, one.aggregators[0].births)
+    def family(self, one: Watched, known: Mapping[int, Stat] | None = None) -> Lineage:
+        """Who made whom of an application's processes, as it is now; of some the state may be known already."""
+        return Lineage(self.facts, one.aggregators[0].births, known)
 
     def finish(self) -> None:
         """Stop counting, and book the last read of every counter."""

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import pwd
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError, HostKind
@@ -26,6 +27,9 @@ _WORDS: Final = 4_096
 _KERNEL_THREAD: Final = 0x00200000  # PF_KTHREAD, include/linux/sched.h
 _POLICIES: Final = {0: "OTHER", 1: "FIFO", 2: "RR", 3: "BATCH", 5: "IDLE", 6: "DEADLINE", 7: "EXT"}
 """SCHED_ of uapi linux/sched.h."""
+
+TaskKey: TypeAlias = tuple[int, int | None]
+"""A thread, or with None a process."""
 
 ENDED: Final = Unavailable(Reason.NOT_READ, "the task had ended before /proc was asked about it")
 NOT_THEN: Final = Unavailable(Reason.NOT_READ, "nobody looked at this task when the interval was the newest one")
@@ -194,12 +198,16 @@ class TaskLooks:
     Args:
         reader: reads; None for an interval of which nothing will be read any more.
         most: tasks that may be read for the interval.
+        seen: what was seen already.
+        unseen: why nothing is known of a task where nothing is read any more.
     """
 
-    def __init__(self, reader: ProcFacts | None, most: int = READS) -> None:
+    def __init__(self, reader: ProcFacts | None, most: int = READS, *, seen: Mapping[TaskKey, TaskFacts] | None = None,
+                 unseen: Unavailable = NOT_THEN) -> None:
         self._reader = reader
         self._left = most
-        self._seen: dict[tuple[int, int | None], TaskFacts | None] = {}
+        self._unseen = unseen
+        self._seen: dict[TaskKey, TaskFacts | None] = dict(seen or {})
 
     def close(self) -> None:
         """Read nothing any more: a newer interval has begun."""
@@ -210,7 +218,7 @@ class TaskLooks:
         key = pid, tid
         if key not in self._seen:
             if self._reader is None:
-                return NOT_THEN
+                return self._unseen
             if not self._left:
                 return TOO_MANY
             self._left -= 1

@@ -1,0 +1,25 @@
+"""Who made the processes of an interval."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+
+from turbotui.dataclass import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Ancestry:
+    """Who made the processes of a snapshot.
+
+    Attributes:
+        parents: of each process, and of those above it.
+        names: of all of them that live.
+    """
+
+    parents: Mapping[int, int] = field(default_factory=dict)
+    names: Mapping[int, str] = field(default_factory=dict)
+
+    def plus(self, later: Ancestry) -> Ancestry:
+        """With those of the interval behind it."""
+        return Ancestry({**self.parents, **later.parents}, {**self.names, **later.names})

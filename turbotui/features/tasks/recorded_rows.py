@@ -1,0 +1,80 @@
+"""Rows of tasks as a recording has them: by column (docs/specs/journal.md 9)."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from turbotui.features.tasks.recorded_waits import waits_facts, waits_from
+from turbotui.features.tasks.tables import TaskRow
+from turbotui.machine.cpulist import format_cpulist, parse_cpulist
+from turbotui.recording.framing import DamagedError
+from turbotui.recording.said import Said, whole
+
+_INCOMPLETE, _ENDED, _GUESSED = 1, 2, 4
+_LISTS: Final = 4096  # of CPUs that are remembered: most rows are seen on the same ones
+
+
+def rows_facts(rows: Sequence[TaskRow], names: Sequence[str]) -> dict[str, object]:
+    """Rows by column; a count that a row lacks is null."""
+    found: dict[str, object] = {
+        "pid": [row.pid for row in rows], "tid": [row.tid for row in rows], "name": [row.name for row in rows],
+        "threads": [row.threads for row in rows], "cpus": [format_cpulist(row.cpus) for row in rows],
+        "last_cpu": [row.last_cpu for row in rows], "migrations": [row.migrations for row in rows],
+        "whole_run": [row.whole_run for row in rows],
+        "flags": [_INCOMPLETE * row.incomplete + _ENDED * row.ended + _GUESSED * row.guessed for row in rows],
+        "loads": [{str(cpu): load for cpu, load in row.loads.items()} for row in rows],
+        "counts": {name: [row.counts.get(name) for row in rows] for name in names},
+    }
+    if any(row.estimated for row in rows):
+        found["estimated"] = [sorted(row.estimated) for row in rows]
+    waits = waits_facts(rows)
+    return found if waits is None else {**found, "waits": waits}
+
+
+def rows_from(said: Said, names: Sequence[str], application: str) -> tuple[TaskRow, ...]:
+    """The rows of `rows_facts`.
+
+    Args:
+        said: that of it.
+        names: of the counts.
+        application: what the rows belong to.
+
+    Raises:
+        DamagedError: they are none.
+    """
+    pids, tids = said["pid"].values_or_none(int), said["tid"].values_or_none(int)
+    texts, lists = said["name"].values(str), said["cpus"].values(str)
+    threads, last, migrations, run, flags = (
+        said[name].values(int) for name in ("threads", "last_cpu", "migrations", "whole_run", "flags"))
+    loads, counts = said["loads"].values(dict), {name: said["counts"][name].values_or_none(int) for name in names}
+    estimated, waits = said.get("estimated"), said.get("waits")
+    many = len(pids)
+    marked = [()] * many if estimated is None else [one.texts() for one in estimated.items()]
+    waited = [None] * many if waits is None else waits_from(waits, many)
+    if any(len(column) != many for column in (tids, texts, lists, threads, last, migrations, run, flags, loads, marked,
+                                              *counts.values())):
+        raise DamagedError(f"{said.where} of the recording has columns of different lengths")
+    return tuple(
+        TaskRow(pids[at], tids[at], texts[at], threads[at], _cpus(lists[at]), last[at],
+                {name: count for name, column in counts.items() if (count := column[at]) is not None}, migrations[at],
+                _loads(loads[at]), run[at], bool(flags[at] & _INCOMPLETE), bool(flags[at] & _ENDED),
+                application=application, guessed=bool(flags[at] & _GUESSED), estimated=frozenset(marked[at]),
+                waits=waited[at])
+        for at in range(many))
+
+
+def _loads(by_cpu: Mapping[str, object]) -> dict[int, int]:
+    found = {whole(cpu): load for cpu, load in by_cpu.items() if type(load) is int}
+    if len(found) != len(by_cpu):
+        raise DamagedError("the loads of CPUs of the recording are no numbers")
+    return found
+
+
+@functools.lru_cache(_LISTS)
+def _cpus(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(sorted(parse_cpulist(text))) if text else ()
+    except ValueError:
+        raise DamagedError(f"CPUs of the recording are none: {text[:40]!r}") from None
