@@ -165,8 +165,14 @@ class Node:
     watts: float = 250.0
     model: str = "EPYC 9754"
 
-    def exposition(self, seconds: float, wall: float) -> str:
-        """The text of a scrape, so many seconds after the counters began."""
+    def exposition(self, seconds: float, wall: float, instance: str = "") -> str:
+        """The text of a scrape, so many seconds after the counters began.
+
+        Args:
+            seconds: since then.
+            wall: seconds since 1970.
+            instance: label of every series; "" where the server adds it.
+        """
         tsc = TSC_HZ * CPUS * seconds
         mperf = tsc * self.busy
         aperf = mperf * self.hertz / TSC_HZ
@@ -186,17 +192,27 @@ class Node:
             'turbotui_machine_baseline_performance_ratio{benchmark="linpack"}': 3.0e9 / TSC_HZ,
             "turbotui_snapshot_timestamp_seconds": wall,
         }
-        return "".join(f"{name} {value}\n" for name, value in lines.items())
+        return "".join(f"{_labelled(name, instance)} {value}\n" for name, value in lines.items())
+
+
+def _labelled(name: str, instance: str) -> str:
+    if not instance:
+        return name
+    metric, _, labels = name.partition("{")
+    return f'{metric}{{instance="{instance}"{"," if labels else ""}{labels or "}"}'
 
 
 @contextmanager
 def exporters(fleet: Mapping[str, Node]) -> Iterator[int]:
-    """One HTTP server that answers /NAME with the exposition of each node; yields its port."""
+    """One HTTP server that answers /NAME with the exposition of a node, /all with that of all; yields its port."""
     began = time.time() - 1000.0
 
     def answer(asked: Asked) -> Reply:
         node = fleet.get(asked.path.strip("/"))
         now = time.time()
+        if asked.path == "/all":
+            text = "".join(one.exposition(now - began, now, name) for name, one in fleet.items())
+            return Reply(body=text.encode(), headers={"Content-Type": "text/plain"})
         if node is None:
             return Reply(404)
         return Reply(body=node.exposition(now - began, now).encode(), headers={"Content-Type": "text/plain"})

@@ -85,3 +85,30 @@ def test_the_slow_node_is_row_1_and_goes_and_comes(server: tuple[Started, dict[s
         reader.read()
     started.start()
     assert _whole(reader, 7).nodes[0].name == "n5"
+
+
+def test_a_thousand_nodes_are_one_query_and_less_than_a_megabyte(tmp_path: Path) -> None:
+    why = missing("prometheus")
+    if why:
+        pytest.skip(why)
+    nodes = {f"node{at:04d}.cluster.example:9177": Node(hertz=3.0e9 + at % 7 * 1e6) for at in range(1000)}
+    slow = "node0404.cluster.example:9177"
+    nodes[slow] = Node(hertz=2.6e9)
+    with exporters(nodes) as port:
+        config = tmp_path / "prometheus.yml"
+        config.write_text("scrape_configs:\n- job_name: all\n  honor_labels: true\n  metrics_path: /all\n"
+                          f"  scrape_interval: 3s\n  static_configs: [{{targets: ['127.0.0.1:{port}']}}]\n",
+                          encoding="utf-8")
+        started = prometheus(tmp_path, config)
+        started.start()
+        try:
+            patient = ServerAccess(started.url, timeout=120.0)
+            reader = FleetReader(Server(patient), FleetQuestion(window="1m", seconds=60.0))
+            first = _whole(reader, 1000)
+            again = reader.read()
+        finally:
+            started.kill()
+    assert [node.name for node in first.nodes if node.findings] == [slow]
+    assert again.cost.queries == 1
+    assert again.cost.sent < again.cost.unpacked / 5
+    assert again.cost.sent < 200_000

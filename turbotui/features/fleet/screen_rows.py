@@ -124,7 +124,7 @@ class FleetPainter(RowPainter[FleetNode]):
 
 def fitted(columns: Sequence[FleetColumn], reading: FleetReading, width: int, *,
            grouped: bool = False) -> tuple[FleetColumn, ...]:
-    """The columns with room for names and reasons, as far as the screen has it."""
+    """The columns with room for names and reasons, as far as there is; those of which no node has a value stay away."""
     longest = max((len(node.name) for node in reading.nodes), default=0)
     reason = max((len(node.why) for node in reading.nodes), default=0)
     if grouped:
@@ -132,4 +132,8 @@ def fitted(columns: Sequence[FleetColumn], reading: FleetReading, width: int, *,
     names = min(max(longest, _NAMES[0]), _NAMES[1], max(_NAMES[0], width // 3))
     reasons = max(_REASONS[0], min(max(reason, 12), _REASONS[1], width * 2 // 5))
     sizes = {NODE.id: names, WHY.id: reasons}
-    return tuple(replace(column, width=sizes[column.id]) if column.id in sizes else column for column in columns)
+    known = {name for node in reading.nodes for name in node.values}
+    return tuple(
+        replace(column, width=sizes[column.id]) if column.id in sizes else
+        replace(column, default=False) if column.id in _MEASURED and column.id not in known else column
+        for column in columns)

@@ -1,0 +1,80 @@
+"""Eight exporters of simulated machines on loopback, Prometheus that scrapes them, and the slowed one in row 1."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+from fleetbed import Started, free_port, missing, prometheus, until
+
+from turbotui.cli import main
+from turbotui.features.fleet.engine import FleetQuestion, FleetReader
+from turbotui.features.fleet.model import FleetReading
+from turbotui.features.fleet.server import Server, ServerAccess, ServerError
+
+NODES = 8
+SLOWED = 5
+
+
+@contextmanager
+def exporter(port: int, machine: str, folder: Path) -> Iterator[None]:
+    """`turbotui export --listen` of a simulated machine."""
+    words = [sys.executable, "-m", "turbotui", "export", "--listen", f"127.0.0.1:{port}", "--machine", machine,
+             "-i", "1"]
+    with (folder / f"{port}.log").open("ab") as log:
+        process = subprocess.Popen(words, stdout=log, stderr=log, env={**os.environ, "XDG_DATA_HOME": str(folder)})  # noqa: S603 - our own words
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[tuple[Started, list[int]]]:
+    """A server, and the ports of the nodes that it scrapes."""
+    why = missing("prometheus")
+    if why:
+        pytest.skip(why)
+    ports = [free_port() for _ in range(NODES)]
+    config = tmp_path / "prometheus.yml"
+    targets = ", ".join(f"'127.0.0.1:{port}'" for port in ports)
+    config.write_text(f"global: {{scrape_interval: 2s}}\nscrape_configs:\n- job_name: turbotui\n"
+                      f"  static_configs: [{{targets: [{targets}]}}]\n", encoding="utf-8")
+    with ExitStack() as stack:
+        for at, port in enumerate(ports):
+            machine = "laptop-old+heat" if at == SLOWED else "laptop-old+calculix"
+            stack.enter_context(exporter(port, machine, tmp_path))
+        server = prometheus(tmp_path, config)
+        stack.callback(server.kill)
+        server.start()
+        yield server, ports
+
+
+def test_the_slowed_machine_is_row_1(cluster: tuple[Started, list[int]], capsys: pytest.CaptureFixture[str]) -> None:
+    server, ports = cluster
+    reader = FleetReader(Server(ServerAccess(server.url)), FleetQuestion(window="20s", seconds=20.0))
+    found: list[FleetReading] = []
+
+    def is_whole() -> bool:
+        try:
+            found.append(reader.read())
+        except ServerError:  # nothing was scraped yet
+            return False
+        return sum("Bzy_MHz" in node.values for node in found[-1].nodes) == NODES and bool(found[-1].nodes[0].findings)
+
+    until(is_whole, "all nodes have a clock")
+    first, *others = found[-1].nodes
+    assert first.name == f"127.0.0.1:{ports[SLOWED]}"
+    assert first.simulated
+    assert {one.column for one in first.findings} >= {"Bzy_MHz", "Throttled%"}
+    assert "Bzy_MHz" not in {one.column for node in others for one in node.findings}
+    assert first.odd > 3.0 * max(node.odd for node in others)
+    assert first.values["CPUs"] == 8
+    assert main(["fleet", "check", "--prometheus", server.url, "--slower", "5", "--window", "20s"]) == 7
+    assert first.name in capsys.readouterr().out
