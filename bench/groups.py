@@ -1,7 +1,8 @@
 """What 500 control groups cost a second: `python -m bench.groups`.
 
-The groups are folders of this program's. One in ten is busy: its files lead to those of the mounted version 2, where
-there is one, so that the kernel answers as it would, and no group is made.
+The groups are folders of this program's. Every slice and two of the 19 units in it are busy: their files lead to those
+of the mounted version 2, where there is one, so that the kernel answers as it would, and no group is made. By the clock
+that the reader is given a reading is a second after the one before, and two minutes pass before the first that counts.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from turbotui.machine.linux import LinuxHost
 
 _OUTER: Final = 25
 _INNER: Final = 19
-_ROUNDS: Final = 30
+_BEFORE: Final = 120
+_ROUNDS: Final = 60
 _MOUNT: Final = "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"
 _STILL: Final = {
     "cpu.stat": "usage_usec 5\nuser_usec 5\nsystem_usec 0\n", "memory.current": "4096\n", "memory.max": "max\n",
@@ -31,15 +33,26 @@ _STILL: Final = {
 }
 
 
+class _Hasty(LinuxHost):
+    """A clock that is a second further after each reading."""
+
+    rounds = 0
+
+    def now_ns(self) -> int:
+        """See `Host.now_ns`."""
+        return super().now_ns() + self.rounds * 1_000_000_000
+
+
 def _make(top: Path, real: str) -> int:
     """Write the groups; says how many."""
     folders = [top]
     for outer in range(_OUTER):
         folders += [top / f"s{outer}.slice", *(top / f"s{outer}.slice/u{inner}.service" for inner in range(_INNER))]
-    for at, folder in enumerate(folders):
+    for folder in folders:
+        busy = not folder.name.endswith(".service") or folder.name in ("u3.service", "u11.service")
         folder.mkdir(parents=True)
         for name, text in _STILL.items():
-            if real and at % 10 == 0 and os.path.exists(f"{real}/{name}"):
+            if real and busy and os.path.exists(f"{real}/{name}"):
                 (folder / name).symlink_to(f"{real}/{name}")
             else:
                 (folder / name).write_text(text)
@@ -56,12 +69,14 @@ def main() -> None:
         (root / "proc/self").mkdir(parents=True)
         (root / "proc/self/mountinfo").write_text(_MOUNT)
         many = _make(root / "sys/fs/cgroup", "" if tree is None else tree.top)
-        host = LinuxHost(folder)
+        host = _Hasty(folder)
         host.raise_descriptors()
         reader = CgroupReader(host, needed(column for column in COLUMNS if column.default))
         older = reader.read()
+        for host.rounds in range(_BEFORE):
+            older = reader.read()
         reads, rows = [], []
-        for _ in range(_ROUNDS):
+        for host.rounds in range(_BEFORE, _BEFORE + _ROUNDS):
             began = time.process_time()
             newer = reader.read()
             read = time.process_time()

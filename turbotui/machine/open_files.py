@@ -116,8 +116,11 @@ class OpenFiles:
         return self._room
 
     def _reading(self, path: str, kept: _Kept, parse: Callable[[bytes], Values]) -> FileReading | Unavailable:
-        at_ns = self._host.now_ns()
-        content = self._content(kept.descriptor)
+        host = self._host
+        at_ns = host.now_ns()
+        content = host.read_at(kept.descriptor, _PIECE)
+        if len(content) == _PIECE:
+            content += self._rest(kept.descriptor)
         if kept.values is None or content != kept.content:
             try:
                 kept.values = parse(content)
@@ -127,12 +130,10 @@ class OpenFiles:
             kept.content = content
         return FileReading(kept.values, at_ns)
 
-    def _content(self, descriptor: int) -> bytes:
-        content = self._host.read_at(descriptor, _PIECE)
-        if len(content) < _PIECE:
-            return content
-        parts = [content]
-        offset = len(content)
+    def _rest(self, descriptor: int) -> bytes:
+        """What follows the first piece of a file."""
+        parts = []
+        offset = _PIECE
         while offset < _LARGEST and (part := self._host.read_at(descriptor, _PIECE, offset)):
             parts.append(part)
             offset += len(part)

@@ -96,6 +96,65 @@ def test_a_sleeping_group_is_read_seldom_and_wakes_at_once(tree: GroupTree) -> N
     assert rows(older, reader.read())["/a.slice"].increases["stalled_cpu_some_usec"] == 40
 
 
+class Aging(LinuxHost):
+    """A second passes between readings; notes what is read."""
+
+    rounds = 0
+
+    def __init__(self, root: str) -> None:
+        super().__init__(root)
+        self.read: list[str] = []
+
+    def now_ns(self) -> int:
+        return 1_000_000_000 * (1 + self.rounds)
+
+    def read_at(self, descriptor: int, size: int, offset: int = 0) -> bytes:
+        self.read.append(os.readlink(f"/proc/self/fd/{descriptor}").rpartition("/cgroup/")[2])
+        return super().read_at(descriptor, size, offset)
+
+
+def aged(tree: GroupTree, *wanted: str) -> tuple[Aging, CgroupReader, GroupMoment]:
+    """A reader of groups of which nothing moved for two minutes."""
+    host = Aging(str(tree.root))
+    reader = CgroupReader(host, wanted)
+    moment = reader.read()
+    for host.rounds in range(1, 120):
+        moment = reader.read()
+    host.read.clear()
+    return host, reader, moment
+
+
+def test_what_is_in_a_resting_group_is_not_read_and_its_row_has_the_interval(tree: GroupTree) -> None:
+    host, reader, older = aged(tree, "cpu_usec", "read_bytes", "memory_bytes")
+    for host.rounds in range(120, 140):
+        before, older = older, reader.read()
+        for row in rows(before, older).values():
+            assert row.increases["cpu_usec"] == 0
+            assert row.span("cpu_usec") == pytest.approx(1.0)
+        assert rows(before, older)["/a.slice"].values["memory_bytes"] == 4096
+    assert [host.read.count(f"a.slice/{name}") for name in ("cpu.stat", "io.stat", "memory.current")] == [20, 2, 2]
+    assert host.read.count("a.slice/web.service/cpu.stat") == 2
+    tree.used("a.slice", 1_700)
+    tree.used("a.slice/web.service", 1_200)
+    tree.group("a.slice", io_stat="8:0 rbytes=1 wbytes=4002 rios=3 wios=4\n8:16 rbytes=10 wbytes=20\n")
+    host.rounds = 140
+    found = rows(older, reader.read())
+    assert found["/a.slice"].rate("cpu_usec") == pytest.approx(700)
+    assert found["/a.slice"].rate("read_bytes") == 0
+    assert found["/a.slice/web.service"].rate("cpu_usec") == pytest.approx(700)
+
+
+def test_what_was_written_is_seen_while_a_group_has_slept_for_less_than_a_minute(tree: GroupTree) -> None:
+    host = Aging(str(tree.root))
+    reader = CgroupReader(host, {"cpu_usec", "written_bytes"})
+    older = reader.read()
+    for host.rounds in range(1, 40):
+        older = reader.read()
+    tree.group("a.slice", io_stat="8:0 rbytes=1 wbytes=5022 rios=3 wios=4\n")
+    host.rounds = 40
+    assert rows(older, reader.read())["/a.slice"].rate("written_bytes") == pytest.approx(5_000)
+
+
 def test_a_counter_that_went_back_has_no_increase(tree: GroupTree) -> None:
     reader = CgroupReader(tree.host, {"cpu_usec"})
     older = reader.read()

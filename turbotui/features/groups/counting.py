@@ -19,8 +19,8 @@ from turbotui.machine.perf_errors import Circumstances, circumstances, explain_p
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sources.cgroup_events import GroupCounters, RunningCount, tree_of_events
 
-MOST_READS: Final = 4_096
-"""Reads of counters in an interval, each of one CPU, of all groups together: some 20 ms."""
+MOST_READS: Final = 2_048
+"""Reads of counters in an interval, each of one CPU, of all groups together: 10 to 35 ms (docs/costs.md)."""
 _SHARE: Final = 4
 """The part of the descriptors there are that counters of groups may take: one in four."""
 _LINGERING: Final = 10

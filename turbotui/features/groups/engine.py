@@ -10,7 +10,7 @@ from turbotui.errors import MachineError
 from turbotui.features.groups.counting import GroupEvents
 from turbotui.features.groups.event_plans import added_plans
 from turbotui.features.groups.files import QUANTITIES, Quantity
-from turbotui.features.groups.model import Group, GroupMoment, GroupRow, rows_between
+from turbotui.features.groups.model import Group, GroupMoment, GroupRow, GroupSample, rows_between
 from turbotui.features.groups.reader import CgroupReader
 from turbotui.features.groups.resctrl_reader import ResctrlReader, resctrl_rows
 from turbotui.machine.host import Host
@@ -28,6 +28,13 @@ NO_ENERGY: Final = Energy({}, {}, {})
 _WORK: Final = "cpu_usec"
 _STAYS: Final = 2.0
 """How many times as busy another group has to be before events are counted for it instead."""
+
+
+def _used(sample: GroupSample) -> float:
+    """Microseconds of CPU time since the group was made; 0 where nobody knows."""
+    reading = sample.readings.get(sample.gives.get(_WORK, ""))
+    value = None if reading is None else reading.values.get(_WORK)
+    return value if isinstance(value, int | float) else 0.0
 
 
 def _all(group: Group) -> bool:
@@ -109,14 +116,11 @@ class GroupsReader:
 
     def _by_use(self, older: GroupMoment | None, newer: GroupMoment) -> Sequence[str]:
         """Groups by the CPU time that they used last; those of the reading before keep their place for a while."""
-        rows = rows_between(older, newer)
-        used = {row.group.path: row.increases.get(_WORK, 0.0) for row in rows if self._passing(row.group)}
-        if older is None:  # since they were made
-            for path in used:
-                sample = newer.samples[path]
-                reading = sample.readings.get(sample.gives.get(_WORK, ""))
-                said = None if reading is None else reading.values.get(_WORK)
-                used[path] = said if isinstance(said, int | float) else 0.0
+        used: dict[str, float] = {}
+        for path, sample in newer.samples.items():
+            if self._passing(sample.group):
+                before = None if older is None else older.samples.get(path)
+                used[path] = _used(sample) - (0.0 if before is None else _used(before))
         for path in self._busiest:
             if path in used:
                 used[path] *= _STAYS

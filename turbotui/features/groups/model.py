@@ -51,6 +51,22 @@ class Group:
         return None if self.path == WHOLE else self.path.rpartition("/")[0] or WHOLE
 
 
+class StillRow:
+    """The row of a group of which nothing moved: worked out once for as long as that lasts.
+
+    Attributes:
+        parts: increases, which are all 0, values and reasons; None before they were worked out.
+        spans: the names of spans.
+    """
+
+    __slots__ = ("parts", "spans")
+
+    def __init__(self) -> None:
+        self.parts: tuple[Mapping[Quantity, float], Mapping[Quantity, float], Mapping[Quantity, Unavailable]] | None
+        self.parts = None
+        self.spans: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class GroupSample:
     """What was read of a group.
@@ -61,7 +77,9 @@ class GroupSample:
         readings: by the file's id.
         absent: why a file could not be read, by its id.
         gives: the file of each quantity.
-        calm: whether no file said anything new since the reading before.
+        since_ns: monotonic time since when no file has said anything new; 0 where one just did.
+        as_of_ns: when the readings still held, where that is later than their own times.
+        still: shared by readings in a row in which nothing moved; None where something did.
     """
 
     group: Group
@@ -69,7 +87,9 @@ class GroupSample:
     readings: Mapping[str, FileReading]
     absent: Mapping[str, Unavailable]
     gives: Mapping[Quantity, str]
-    calm: bool = False
+    since_ns: int = 0
+    as_of_ns: int = 0
+    still: StillRow | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +166,8 @@ def row_of(older: GroupSample | None, newer: GroupSample) -> GroupRow:
         older: of the same group at the beginning; None where it was not there.
         newer: at the end.
     """
+    if older is not None and newer.still is not None and newer.readings is older.readings:
+        return _still_row(older, newer, newer.still)
     increases: dict[Quantity, float] = {}
     values: dict[Quantity, float] = {}
     spans: dict[str, float] = {}
@@ -156,10 +178,13 @@ def row_of(older: GroupSample | None, newer: GroupSample) -> GroupRow:
     for quantity, file in newer.gives.items():
         if file != last:  # quantities of a file stand together
             last, reading, before = file, newer.readings.get(file), then_by_file.get(file)
-            if reading is None or before is None or reading.at_ns <= before.at_ns:
-                before = None
+            passed = 0
+            if reading is not None and before is not None and older is not None:
+                passed = max(reading.at_ns, newer.as_of_ns) - max(before.at_ns, older.as_of_ns)
+            if passed > 0:
+                spans[f"Δt {file}"] = passed * 1e-9
             else:
-                spans[f"Δt {file}"] = (reading.at_ns - before.at_ns) * 1e-9
+                before = None
             is_same = reading is not None and before is not None and reading.values is before.values
         value = newer.absent.get(file, _NOT_GIVEN) if reading is None else reading.values.get(quantity, _NOT_GIVEN)
         if isinstance(value, Unavailable):
@@ -177,6 +202,29 @@ def row_of(older: GroupSample | None, newer: GroupSample) -> GroupRow:
             else:
                 increases[quantity] = value - then
     return GroupRow(newer.group, increases, values, spans, absent, newer.gives)
+
+
+def _still_row(older: GroupSample, newer: GroupSample, still: StillRow) -> GroupRow:
+    """The row of a group whose readings are those of the moment before."""
+    if still.parts is None:
+        increases: dict[Quantity, float] = {}
+        values: dict[Quantity, float] = {}
+        absent: dict[Quantity, Unavailable] = {}
+        for quantity, file in newer.gives.items():
+            reading = newer.readings.get(file)
+            value = newer.absent.get(file, _NOT_GIVEN) if reading is None else reading.values.get(quantity, _NOT_GIVEN)
+            if isinstance(value, Unavailable):
+                absent[quantity] = value
+            elif is_counter(quantity):
+                increases[quantity] = 0
+            else:
+                values[quantity] = value
+        still.parts, still.spans = (increases, values, absent), tuple(f"Δt {file}" for file in newer.readings)
+    if older.as_of_ns:
+        spans = dict.fromkeys(still.spans, (newer.as_of_ns - older.as_of_ns) * 1e-9)
+    else:
+        spans = {f"Δt {file}": (newer.as_of_ns - one.at_ns) * 1e-9 for file, one in newer.readings.items()}
+    return GroupRow(newer.group, *still.parts[:2], spans, still.parts[2], newer.gives)
 
 
 def rows_between(older: GroupMoment | None, newer: GroupMoment) -> Sequence[GroupRow]:

@@ -2,7 +2,7 @@
 
 A group that used no CPU time since it was read, and of which nothing else had moved before, sleeps: tasks that come to
 wait for a CPU, memory or storage run before, so its pressure stands still. Its other files are read one time in five,
-like those of limits. docs/specs/groups.md 1.5.
+like those of limits; and so are all files of the groups in it, whose CPU time is in its own. docs/specs/groups.md 1.5.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.features.groups.files import FILES, QUANTITIES, UNIFIED, GroupFile, Quantity, files_for
-from turbotui.features.groups.model import CGROUP, Group, GroupMoment, GroupSample
+from turbotui.features.groups.model import CGROUP, WHOLE, Group, GroupMoment, GroupSample, StillRow
 from turbotui.machine.cgroups import Hierarchy, find_groups, hierarchies
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.open_files import FileReading, GoneError, OpenFiles
@@ -27,8 +27,12 @@ _SELDOM_NS: Final = 10_000_000_000
 """A tree of version 1 does not say that its groups changed, so it is listed so often; refused files are tried again."""
 _ONE_IN: Final = 5
 """One reading in so many is of every file: the others leave out what can hardly have moved."""
+_ONE_IN_RESTED: Final = 10
+"""Likewise of a group that has rested for longer than `_WRITTEN_NS`."""
 _ALWAYS: Final = frozenset({"io.stat", "blkio.throttle.io_service_bytes"})
 """Files that move while no task of the group runs: what it wrote reaches the disk later."""
+_WRITTEN_NS: Final = 60_000_000_000
+"""So long after a group last moved: what is 30 s old is written every 5 s (sysctl/vm.rst, dirty_expire_centisecs)."""
 _CONTROLLERS: Final = frozenset(file.controller for file in FILES)
 
 
@@ -39,10 +43,14 @@ class _Place:
     Attributes:
         group: which one.
         directories: by the controller in whose tree they are.
+        controllers: these.
+        paths: of every file that there may be, by its id.
     """
 
     group: Group
     directories: Mapping[str, str]
+    controllers: frozenset[str]
+    paths: Mapping[str, str]
 
 
 class CgroupReader:
@@ -108,7 +116,7 @@ class CgroupReader:
         samples: dict[str, GroupSample] = {}
         for at, (key, place) in enumerate(self._places.items()):
             try:
-                samples[key] = self._sample(at, key, place)
+                samples[key] = self._sample(at, key, place, self._at_rest_above(place, samples))
             except GoneError:
                 self._stale = True
                 self._last.pop(key, None)
@@ -121,32 +129,63 @@ class CgroupReader:
         """Close every file."""
         self._files.close()
 
-    def _sample(self, at: int, key: str, place: _Place) -> GroupSample:
-        files, gives = self._plan(frozenset(place.directories))
-        last, later = self._last.get(key), (self._rounds + at) % _ONE_IN
+    def _at_rest_above(self, place: _Place, samples: Mapping[str, GroupSample]) -> int:
+        """When the group around this one was seen to rest, just now; 0 where it did not, or is counted elsewhere."""
+        parent = place.group.parent
+        if parent is None or parent == WHOLE:
+            return 0
+        above, around = samples.get(parent), self._places.get(parent)
+        alike = around is not None and around.controllers == place.controllers
+        return 0 if above is None or not alike else above.as_of_ns
+
+    def _sample(self, at: int, key: str, place: _Place, above_ns: int) -> GroupSample:
+        files, gives = self._plan(place.controllers)
+        last = self._last.get(key)
+        rested = last is not None and last.since_ns and last.as_of_ns - last.since_ns > _WRITTEN_NS
+        later = (self._rounds + at) % (_ONE_IN_RESTED if rested else _ONE_IN)
         serial = self._serials.get(key, 0)
         if last is not None and (last.serial != serial or last.gives is not gives):
             last = None
+        sleeping = last if later and last is not None and last.since_ns and "cpu_usec" in gives else None
+        sample = None if sleeping is None or not above_ns else self._asleep(place, files, sleeping, above_ns)
+        if sample is not None:
+            self._last[key] = sample
+            return sample
         readings: dict[str, FileReading] = {}
         absent: dict[str, Unavailable] = {}
-        asleep = moved = False
-        at_ns = 0
+        moved = False
         for file in files:
             then = None if last is None else last.readings.get(file.id)
-            if then is not None and later and (file.seldom or (asleep and file.id not in _ALWAYS)):
-                readings[file.id] = FileReading(then.values, at_ns or then.at_ns)
+            if then is not None and later and file.seldom:
+                readings[file.id] = then
                 continue
-            found = self._files.read(f"{place.directories[file.controller]}/{file.name}", file.parse)
+            found = self._files.read(place.paths[file.id], file.parse)
             if isinstance(found, Unavailable):
                 absent[file.id] = found
                 continue
-            readings[file.id], at_ns = found, found.at_ns
+            readings[file.id] = found
             moved |= then is None or found.values is not then.values
-            if "cpu_usec" in file.gives:
-                asleep = not moved and last is not None and last.calm
-        calm = last is not None and not moved
-        sample = self._last[key] = GroupSample(place.group, serial, readings, absent, gives, calm)
+            if sleeping is not None and not moved and "cpu_usec" in file.gives:
+                sample = self._asleep(place, files, sleeping, found.at_ns)
+                if sample is not None:
+                    self._last[key] = sample
+                    return sample
+        if last is not None and not moved and absent == last.absent:
+            sample = _rested(last, self._host.now_ns())
+        else:
+            sample = GroupSample(place.group, serial, readings, absent, gives)
+        self._last[key] = sample
         return sample
+
+    def _asleep(self, place: _Place, files: Iterable[GroupFile], last: GroupSample, at_ns: int) -> GroupSample | None:
+        """The sample of a group that used no CPU time; None where its storage moved."""
+        if at_ns - last.since_ns < _WRITTEN_NS:
+            for file in files:
+                if file.id in _ALWAYS and file.id in last.readings:
+                    storage = self._files.read(place.paths[file.id], file.parse)
+                    if isinstance(storage, Unavailable) or storage.values is not last.readings[file.id].values:
+                        return None
+        return _rested(last, at_ns)
 
     def _plan(self, controllers: frozenset[str]) -> tuple[tuple[GroupFile, ...], Mapping[Quantity, str]]:
         """The files of groups in these trees, and which of them gives each quantity."""
@@ -211,7 +250,15 @@ def _kept(before: _Place | None, path: str, directories: Mapping[str, str]) -> _
     if before is not None and before.directories == directories:
         return before
     name = group_name((path,))
-    return _Place(Group(CGROUP, path, path if name is None else _said(name.text, path, name.path)), directories)
+    group = Group(CGROUP, path, path if name is None else _said(name.text, path, name.path))
+    paths = {file.id: f"{directories[file.controller]}/{file.name}" for file in FILES if file.controller in directories}
+    return _Place(group, directories, frozenset(directories), paths)
+
+
+def _rested(last: GroupSample, at_ns: int) -> GroupSample:
+    """The same readings, as they still held at a later time."""
+    return GroupSample(last.group, last.serial, last.readings, last.absent, last.gives, last.since_ns or at_ns, at_ns,
+                       last.still or StillRow())
 
 
 def _said(text: str, path: str, named: str) -> str:

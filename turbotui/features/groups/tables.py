@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.features.groups.columns import ALL, COLUMNS, ENERGY, JOULES, MINE, SWITCHES, GroupColumn
 from turbotui.features.groups.event_columns import ENABLED, PERF, counted_share, is_scaled
 from turbotui.features.groups.model import CGROUP, WHOLE, GroupRow
@@ -47,18 +48,42 @@ def group_table(rows: Iterable[GroupRow], energy: Energy, packages: int,
     joules, whole = energy.total(packages), next((row for row in rows if row.group.path == WHOLE), None)
     everything = None if whole is None else whole.rate(_WORK)
     why = energy.reason(joules)
-    if joules is not None and everything is not None and energy.span > 0:
-        rows = tuple(_with_energy(row, joules, everything, energy.span) for row in rows)
-    return RowTable(GROUPS, CGROUP, tuple(columns), rows, lambda column, row, value: judged(column, row, value, why),
-                    basis)
+    shared = None if joules is None or everything is None or energy.span <= 0 else (joules, everything, energy.span)
+    return GroupTable(GROUPS, CGROUP, tuple(columns), rows, lambda column, row, value: judged(column, row, value, why),
+                      basis, shared)
 
 
-def _with_energy(row: GroupRow, joules: float, everything: float, seconds: float) -> GroupRow:
-    mine = row.rate(_WORK)
-    if mine is None:
-        return row
-    return replace(row, increases={**row.increases, JOULES: joules, MINE: mine, ALL: everything},
-                   spans={**row.spans, f"Δt {JOULES}": seconds}, estimated=row.estimated | {ENERGY})
+@dataclass(frozen=True)  # no slots: see quantities.columns.Column
+class GroupTable(RowTable[GroupRow]):
+    """The control groups of an interval; rows are given their part of the energy where a cell needs it.
+
+    Attributes:
+        shared: the packages' joules, all groups' microseconds of work a second, and seconds; None where one is unknown.
+    """
+
+    shared: tuple[float, float, float] | None = None
+
+    def values(self, column: GroupColumn, rows: Sequence[GroupRow]) -> Sequence[Value]:
+        """See `Table.values`."""
+        return [column.compute(self._row(column, row)) for row in rows]
+
+    def cell(self, column: GroupColumn, row: GroupRow) -> Cell:
+        """See `Table.cell`."""
+        return super().cell(column, self._row(column, row))
+
+    def evidence(self, column: GroupColumn, row: GroupRow) -> CellEvidence:
+        """See `Table.evidence`."""
+        return super().evidence(column, self._row(column, row))
+
+    def _row(self, column: GroupColumn, row: GroupRow) -> GroupRow:
+        if self.shared is None or ENERGY not in column.needs or JOULES in row.increases:
+            return row
+        joules, everything, seconds = self.shared
+        mine = row.rate(_WORK)
+        if mine is None:
+            return row
+        return replace(row, increases={**row.increases, JOULES: joules, MINE: mine, ALL: everything},
+                       spans={**row.spans, f"Δt {JOULES}": seconds}, estimated=row.estimated | {ENERGY})
 
 
 def judged(column: GroupColumn, row: GroupRow, value: Value, energy: Unavailable | None) -> Cell:
