@@ -21,7 +21,7 @@ from turbotui.app.graph import Graph
 from turbotui.app.one_cell import FrameCell
 from turbotui.features.power.domains import difference
 from turbotui.features.power.screen import PowerScreen
-from turbotui.quantities.scope import RowId, Scope
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.widgets.bars import LAYERS, BarMark, bar, labels, stacked, stacked_bar
 from turbotui.widgets.cells import StyleRole
@@ -51,6 +51,22 @@ def amd() -> Recording:
 @pytest.fixture(scope="module")
 def big() -> Recording:
     return recording("big-8s", 10.0, 3, few=True)
+
+
+@pytest.fixture(scope="module")
+def on_battery() -> Recording:
+    return recording("laptop-gpu", 10.0, 6)
+
+
+@pytest.fixture(scope="module")
+def card_asleep() -> Recording:
+    """The graphics card sleeps from the 25th second on."""
+    return recording("laptop-gpu", 22.0, 8)
+
+
+@pytest.fixture(scope="module")
+def supplied() -> Recording:
+    return recording("server-psu", 10.0, 6)
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +103,8 @@ async def test_the_sentence_and_the_numbers_of_a_hot_laptop(hot_laptop: Recordin
         shown = grid(app).text
         assert f"{watts:,.1f} W" in shown
         for words in ("▲ heat", "TDP PL1 28", "PL2 64", "tj_max 110", "base 1,400", "all 4,300", "one 4,800",
-                      "▲Thermal", "PL4 114", "cores", "graphics", "rest", "memory", "platform", "sum"):
+                      "▲Thermal", "PL4 114", "cores", "graphics", "rest", "memory", "whole machine", "by psys",
+                      "elsewhere"):
             assert words in shown
 
 
@@ -109,16 +126,16 @@ async def test_each_package_has_a_panel_and_the_headline_is_of_the_one_held_back
         assert text_of(app, "headline").startswith(" ▲ package 0 is held at")
         assert "by PL1 (" in text_of(app, "headline")
         names = [panel.title.split(" · ")[0] for panel in grid(app).panels]
-        assert names == ["package 0", "package 1", "whole machine"]
-        assert "not held back" in grid(app).panels[1].title
+        assert names == ["whole machine", "package 0", "package 1"]
+        assert "not held back" in grid(app).panels[2].title
 
 
 async def test_arrows_choose_package_and_number_and_e_and_g_are_about_it(server: Recording) -> None:
     session = ReplayedSession(server)
     async with dashboard(session, ticks=1) as (app, pilot):
         await go(pilot, session, "4", ticks=10)
-        assert grid(app).target == (session.catalog.by_id["PkgWatt"], RowId(Scope.PACKAGE, (0,)))
-        await go(pilot, session, "down", "right")
+        assert grid(app).target == (session.catalog.by_id["SysWatt"], SYSTEM_ROW)
+        await go(pilot, session, "down", "down", "right")
         target = grid(app).target
         assert target is not None
         assert (target[0].id, target[1]) == ("PL1", RowId(Scope.PACKAGE, (1,)))
@@ -134,14 +151,15 @@ async def test_arrows_choose_package_and_number_and_e_and_g_are_about_it(server:
         assert title.startswith("PL1 · package 1 · 350 W")
         await go(pilot, session, "escape", "g")
         assert isinstance(app.screen, Graph)
-        await go(pilot, session, "escape", "up", "left", "left")
-        assert grid(app).target == (session.catalog.by_id["PkgWatt"], RowId(Scope.PACKAGE, (0,)))
+        await go(pilot, session, "escape", "up", "up", "left", "left")
+        assert grid(app).target == (session.catalog.by_id["SysWatt"], SYSTEM_ROW)
 
 
 async def test_words_cannot_be_drawn(server: Recording) -> None:
     session = ReplayedSession(server)
     async with dashboard(session, ticks=1) as (app, pilot):
         await go(pilot, session, "4", ticks=8)
+        await go(pilot, session, "down")
         while grid(app).target is not None and grid(app).target[0].id != "Throttle":  # type: ignore[index]  # not None
             await go(pilot, session, "right")
         await go(pilot, session, "g")
@@ -162,7 +180,7 @@ async def test_a_click_chooses_a_number_and_a_second_one_explains_it(server: Rec
         await pilot.pause()
         target = grid(app).target
         assert target is not None
-        assert (target[0].id, target[1].key) == ("PL2", (1,))
+        assert (target[0].id, target[1].key) == ("PL2", (0,))
         await pilot.click("#panels", offset=(x, y), times=2)
         await pilot.pause()
         assert isinstance(app.screen, Explain)
@@ -235,10 +253,10 @@ async def test_eight_packages_scroll(big: Recording) -> None:
         panels = grid(app)
         assert len(panels.panels) == 9
         for number in range(8):
+            await go(pilot, session, "down")
             top = panels.scroll_offset.y
             seen = panels.text.splitlines()[top : top + panels.size.height]
             assert any(f" package {number} " in line for line in seen), number
-            await go(pilot, session, "down")
         await go(pilot, session, "home")
         assert panels.scroll_offset.y == 0
         await go(pilot, session, "end")
@@ -257,11 +275,41 @@ async def test_panels_fit_any_size(server: Recording, size: tuple[int, int]) -> 
         assert all(line[0] in "┌│└" for line in lines if line)
 
 
-async def test_one_package_can_be_read_at_80_by_24_without_scrolling(hot_laptop: Recording) -> None:
-    session = ReplayedSession(hot_laptop)
+async def test_what_matters_can_be_read_at_80_by_24_without_scrolling(on_battery: Recording) -> None:
+    session = ReplayedSession(on_battery)
     async with dashboard(session, size=(80, 24), ticks=1) as (app, pilot):
-        await go(pilot, session, "4", ticks=10)
-        assert len(grid(app).text.splitlines()) <= grid(app).size.height
+        await go(pilot, session, "4", ticks=4)
+        seen = "\n".join(grid(app).text.splitlines()[: grid(app).size.height])
+        for words in ("W by psys", "package", "memory", "GPU0", "elsewhere", "battery", "discharging", "h left", "NPU0",
+                      "fans", "TDP PL1 28", "PL2 64", "tj_max 110", "clock"):
+            assert words in seen, words
+        assert not grid(app).scroll_offset.y
+
+
+async def test_a_card_that_sleeps_says_so_and_its_past_hides_nothing(card_asleep: Recording) -> None:
+    session = ReplayedSession(card_asleep)
+    async with dashboard(session, ticks=1) as (app, pilot):
+        await go(pilot, session, "4", ticks=6)
+        assert any("GPU0" in line and "asleep" in line for line in grid(app).text.splitlines())
+        line = next(line for line in grid(app).text.splitlines() if "elsewhere" in line)
+        assert line.split("│")[1].rstrip()[-1] in "▁▂▃▄▅▆▇", "a spark of the past, beside a bar of now"
+
+
+async def test_contradictions_are_said_on_the_screen(supplied: Recording) -> None:
+    session = ReplayedSession(supplied)
+    async with dashboard(session, size=(200, 60), ticks=1) as (app, pilot):
+        await go(pilot, session, "4", ticks=4)
+        assert "W by power supplies" in grid(app).text
+        assert "exceed psys" in grid(app).text
+
+
+async def test_the_picture_of_the_past_ends_at_the_right_edge(server: Recording) -> None:
+    session = ReplayedSession(server)
+    async with dashboard(session, size=(120, 90), ticks=1) as (app, pilot):
+        await go(pilot, session, "4", ticks=8)
+        lines = grid(app).text.splitlines()
+        bottom = next(line for line in lines if "0 W ┘" in line)
+        assert bottom.split("│")[1].rstrip(" ") == bottom.split("│")[1][:-1], "one blank before the frame, no more"
 
 
 class Boundless(Script):
@@ -279,7 +327,9 @@ async def test_a_limit_that_is_none_is_said_and_is_no_mark() -> None:
         shown = grid(app).text
         assert "4,095" not in shown
         assert "PL1: no limit" in shown
-        assert "┃" not in next(line for line in shown.splitlines() if "power " in line)
+        first = "".join(span.text for span in grid(app).panels[-1].lines[0])
+        assert first.startswith("power ")
+        assert "┃" not in first
 
 
 async def test_a_machine_with_a_few_signals_only_is_shown_too() -> None:

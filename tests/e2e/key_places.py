@@ -98,15 +98,16 @@ def _watt(package: str, what: str = "PkgWatt") -> str:
 
 
 _MACHINE = _watt("whole machine", r"\S+")
-POWER = Place("4", Where.POWER, _SAPPHIRE, (160, 45), r"(?m)^ PkgWatt  package 0  \d", {
+POWER = Place("4", Where.POWER, _SAPPHIRE, (160, 45), r"(?m)^ SysWatt  whole machine  \d", {
     **_GRAPH,
-    **moves(_watt("package 1"), _MACHINE), **pages(_MACHINE, _MACHINE, _watt("package 0", r"\S+")),
-    **there_and_back("left", "right", _watt("package 0", "(PL1|PkgTmp)")),  # the first frame knows no limits
-    "explain": Promise("PkgWatt · package 0 · ", undo=ESC),
+    **moves(_watt("package 0"), _watt("package 1")),
+    **pages(_watt("package 1", r"\S+"), _watt("package 1", r"\S+"), _MACHINE),
+    **there_and_back("left", "right", _watt("package 0")),
+    "explain": Promise("SysWatt · whole machine · ", undo=ESC),
     "search": Promise(_watt("package 0", "PkgTmp"), typed=("pkgtmp",), undo=ESC),
     "search_next": Promise(_watt("package 1", "PkgTmp"), first=("/", "pkgtmp", "Enter"),
-                           now=_watt("package 0", "PkgTmp"), undo=("Left",) * 4),
-}, calm=("Home", "Left", "Left", "Left", "Left"))
+                           now=_watt("package 0", "PkgTmp"), undo=(*("Left",) * 6, "Up", *("Left",) * 6)),
+}, calm=("Home", *("Left",) * 6))
 
 # Uncore
 

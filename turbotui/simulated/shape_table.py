@@ -234,7 +234,7 @@ _SUPPLIED = replace(
     _SAPPHIRE, name="server-psu", summary="one-package Intel server with two power supplies and a psys that does not "
     "count all, 32 CPUs", model_name="Intel(R) Xeon(R) Gold 6426Y (simulated)", packages=1,
     blocks=(Block(16, 0, 1, 16),), l3_kib=38400, memory_gib=256, power=replace(_XEON_POWER, tdp=185.0, pl2=222.0),
-    around=Surroundings(supplies=2, fans=4, psys_share=0.4),
+    around=Surroundings(supplies=2, fans=4, psys_share=0.15),
 )
 _GUEST = MachineShape(
     name="guest", summary="virtual machine with 4 CPUs and almost no counters", isa=Isa.AMD,

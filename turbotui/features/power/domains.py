@@ -1,4 +1,4 @@
-"""Where a package's power goes: its domains on one scale, over time, and their sum. Nothing here knows Textual."""
+"""Where a package's power goes: its domains on one scale, and over time. Nothing here knows Textual."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from turbotui.dataclass import dataclass
 from turbotui.diagnosis.limit_history import LimitVerdict
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import ColumnId, CounterColumn, Value
-from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
+from turbotui.quantities.scope import RowId, Scope
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
-from turbotui.widgets.bars import LAYERS, stacked, stacked_bar
+from turbotui.widgets.bars import bar
 from turbotui.widgets.cells import UNKNOWN, StyleRole
 from turbotui.widgets.frame_levels import FrameLevels
-from turbotui.widgets.panel import Line, Panel, Span, Target
+from turbotui.widgets.panel import Line, Span, Target
 from turbotui.widgets.slots import HISTORY
 from turbotui.widgets.spark import spark
 
@@ -130,88 +130,32 @@ def newest(past: Sequence[float], count: int) -> list[float]:
     return [math.nan] * (count - len(known)) + known
 
 
-def _sum(layers: Sequence[_Layer], package: float | None) -> float | None:
-    """The package, which contains its parts, and the memory beside it; None where the memory's power is unknown."""
-    beside = [layer.watts for layer in layers if layer.word == "memory"]
-    if package is None or None in beside:
-        return None
-    return package + sum(watts for watts in beside if watts is not None)
-
-
-def domain_lines(source: PowerSource, verdict: LimitVerdict, width: int, *, tall: int, platform: bool) -> list[Line]:
-    """A line with a number and a spark for each domain, all on one scale, then their sum in layers.
+def domain_lines(source: PowerSource, verdict: LimitVerdict, width: int) -> list[Line]:
+    """A line for each domain, all on one scale: its number, a bar, and its past at the right edge.
 
     Args:
         source: numbers and their past.
         verdict: has the limits that the scale is made of.
         width: characters inside the panel.
-        tall: lines of the stacked picture of the past; 0 draws the sum of now only.
-        platform: the power of the whole machine stands there too, on the same scale.
     """
     layers = _layers(source, verdict)
-    beside = source.cell("SysWatt", SYSTEM_ROW) if platform else None
-    machine = beside[1] if beside is not None and isinstance(beside[1], int | float) else None
     if not layers:
         return []
     facts = verdict.facts
     limit = facts.limit("PL2") or facts.limit("PL1") or facts.limit("TDP")
     peaks = [source.history.peak(name, Scope.PACKAGE) or 0.0 for name in ("PkgWatt", "RAMWatt")]
-    if machine is not None:
-        peaks = [max(sum(peaks), machine, source.history.peak("SysWatt", Scope.SYSTEM) or 0.0)]
-    total = _sum(layers, facts.number("PkgWatt"))
     most = max(sum(layer.watts or 0.0 for layer in layers), sum(peaks))
     top = fine_top(max(most, limit or 0.0))
     room = max(1, width - LEFT)
-    seq = source.frame.seq
-    lines: list[Line] = []
-    for layer, character in zip(layers, LAYERS, strict=False):
-        lines.append((
-            Span(f"{character} {layer.word}".ljust(WORD), StyleRole.TITLE),
+    past = min(HISTORY, max(1, room - room // 3 - 1))
+    return [
+        (
+            Span(layer.word.ljust(WORD), StyleRole.TITLE),
             Span(amount(layer.watts, "W", 1), StyleRole.PLAIN, layer.target),
             Span("  "),
-            Span(spark(layer.past, top, min(room, HISTORY), seq), StyleRole.SPARK),
-        ))
-    last = Span("sum".ljust(WORD), StyleRole.TITLE), Span(amount(total, "W", 1), StyleRole.SUMMARY), Span("  ")
-    if tall and len(layers) > 1:
-        longest = max(len(layer.past) for layer in layers)
-        rows = stacked([newest(layer.past, longest) for layer in layers], top, min(room, HISTORY), tall)
-        scale = [f"{top:,.0f} W ┐ ".rjust(LEFT), *[" " * LEFT] * (tall - 2)]
-        lines += [
-            (Span(left, StyleRole.DIM), Span(row, StyleRole.SPARK)) for left, row in zip(scale, rows, strict=False)
-        ]
-        lines.append((*last, Span(rows[-1], StyleRole.SPARK)))
-    else:
-        end = f" {top:,.0f} W"
-        drawn = stacked_bar([layer.watts or 0.0 for layer in layers], top, min(room, HISTORY) - len(end))
-        lines.append((*last, Span(drawn, StyleRole.SPARK), Span(end, StyleRole.DIM)))
-    if machine is not None and beside is not None:
-        drawn = spark(source.past("SysWatt", SYSTEM_ROW), top, min(room, HISTORY), seq)
-        lines.insert(len(layers), (
-            Span("  platform".ljust(WORD), StyleRole.TITLE),
-            Span(amount(machine, "W", 1), StyleRole.PLAIN, (beside[0], SYSTEM_ROW)),
-            Span("  "),
-            Span(drawn, StyleRole.SPARK),
-        ))
-    return lines
-
-
-def machine_panel(source: PowerSource, width: int) -> Panel | None:
-    """The panel of the whole machine: sums over packages, and the platform; None where neither is known."""
-    found: list[tuple[str, Target, float]] = []
-    for word, name in (("packages", "PkgWatt"), ("memory", "RAMWatt"), ("platform", "SysWatt")):
-        have = source.cell(name, SYSTEM_ROW)
-        if have is not None and isinstance(have[1], int | float):
-            found.append((word, (have[0], SYSTEM_ROW), float(have[1])))
-    if not found:
-        return None
-    pasts = [source.past(target[0].id, SYSTEM_ROW) for _, target, _ in found]
-    known = [value for past in pasts for value in past if not math.isnan(value)]
-    top = fine_top(max([*known, *(watts for _, _, watts in found)]))
-    room = min(max(1, width - LEFT), HISTORY)
-    lines: list[Line] = [
-        (Span(word.ljust(WORD), StyleRole.TITLE), Span(amount(watts, "W", 1), StyleRole.PLAIN, target), Span("  "),
-         Span(spark(past, top, room, source.frame.seq), StyleRole.SPARK))
-        for (word, target, watts), past in zip(found, pasts, strict=True)
+            Span(bar(layer.watts, top, room - past - 1), StyleRole.SPARK),
+            Span(" "),
+            Span(spark(layer.past, top, past, source.frame.seq), StyleRole.SPARK),
+        )
+        for layer in layers
     ]
-    lines.append((Span(f"each 0 to {top:,.0f} W".rjust(LEFT + room), StyleRole.DIM),))
-    return Panel("whole machine", StyleRole.SUMMARY, tuple(lines))

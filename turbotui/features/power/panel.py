@@ -55,15 +55,14 @@ class _Scale:
     beside: bool = False
 
 
-def package_panel(source: PowerSource, verdict: LimitVerdict, width: int, *, alone: bool, tall: int) -> Panel:
+def package_panel(source: PowerSource, verdict: LimitVerdict, width: int, *, alone: bool) -> Panel:
     """One package in a panel.
 
     Args:
         source: numbers and their past.
         verdict: what holds it back.
         width: characters inside the panel.
-        alone: it is the only package: the sentence stands above it, and what the machine has once stands in it.
-        tall: lines of the stacked picture; 0 leaves it out.
+        alone: it is the only package: the sentence stands above it.
 
     Returns:
         The panel; what cannot be had is left out and said in one line each, with its reason.
@@ -81,7 +80,7 @@ def package_panel(source: PowerSource, verdict: LimitVerdict, width: int, *, alo
     for scale in (_watts(source, verdict), _heat(verdict, source), _clock(source, verdict)):
         lines += [] if scale is None else _bar_lines(scale, width, source.share(scale.target, scale.value))
     lines += _reasons(source, verdict, width)
-    lines += domain_lines(source, verdict, width, tall=tall, platform=alone)
+    lines += domain_lines(source, verdict, width)
     # Where hardly anything can be had there is room for the whole reasons.
     lines += _missing(source, verdict, width, most=3 if len(lines) < _FEW else 1)
     return Panel(

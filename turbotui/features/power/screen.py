@@ -1,4 +1,4 @@
-"""The power screen: why it is slow. One sentence on top, one panel a package below it."""
+"""The power screen: one sentence on what holds the machine back, where its watts go, and a panel for each package."""
 
 from __future__ import annotations
 
@@ -18,9 +18,12 @@ from turbotui.diagnosis import limits
 from turbotui.diagnosis.limit_history import LimitHistory, LimitVerdict
 from turbotui.diagnosis.limit_sentences import headline, how_known
 from turbotui.diagnosis.limits import LimitState
-from turbotui.features.power.domains import PowerSource, machine_panel
+from turbotui.features.power.balance import Balance, balance_of
+from turbotui.features.power.consumers import power_columns
+from turbotui.features.power.domains import PowerSource
+from turbotui.features.power.machine_panel import machine_panel
 from turbotui.features.power.panel import package_panel
-from turbotui.quantities.columns import ColumnId, CounterColumn
+from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW, Scope
 from turbotui.sampling.frame import Frame
 from turbotui.tables.row_names import row_name
@@ -30,11 +33,10 @@ from turbotui.widgets.panel import Panel, inner_width, plan
 from turbotui.widgets.panel_grid import PanelGrid
 from turbotui.widgets.segment_lines import SegmentLines
 
-_DOMAINS: tuple[ColumnId, ...] = ("PkgWatt", "CorWatt", "GFXWatt", "RAMWatt", "SysWatt")
 _LEAST = 58
 """Characters a panel needs for its bars to be worth it."""
-_FLATTEST, _TALLEST = 4, 12
-"""Lines of a stacked picture."""
+_FLATTEST, _TALLEST = 4, 20
+"""Lines of the picture of the past."""
 _ROLES = {LimitState.HELD: StyleRole.AMBER, LimitState.UNTOLD: StyleRole.TITLE}
 
 
@@ -53,6 +55,8 @@ class PowerScreen(SearchScreen):
         self._headline = SegmentLines(id="headline")
         self._grid = PanelGrid(_LEAST, id="panels")
         self._limits = LimitHistory(watch.session.catalog)
+        model = watch.session.machine.model
+        self._model = model.family, model.model
 
     def body(self) -> Iterable[Widget]:
         """The sentence, and the panels."""
@@ -69,7 +73,7 @@ class PowerScreen(SearchScreen):
         """What verdicts and panels are made of, as far as it can be had."""
         watch = self.watch_state
         found: list[CounterColumn] = []
-        for name in dict.fromkeys((*limits.COLUMNS, *_DOMAINS)):
+        for name in dict.fromkeys((*limits.COLUMNS, *(column.id for column in power_columns(watch.session.catalog)))):
             for one in (name, limits.STAND_INS.get(name, name)):
                 column = watch.session.catalog.get(one)
                 if column is not None and watch.why_absent(column) is None:
@@ -80,9 +84,8 @@ class PowerScreen(SearchScreen):
     def take(self, frame: Frame) -> None:
         """What held packages back, and the past of every bar: before they are drawn, while paused too."""
         self._limits.push(frame)
-        found = (self.watch_state.session.catalog.get(name) for name in _DOMAINS)
         rows = (*frame.rows(Scope.PACKAGE), SYSTEM_ROW)
-        self.watch_state.record_shown(frame, [column for column in found if column is not None], rows)
+        self.watch_state.record_shown(frame, power_columns(self.watch_state.session.catalog), rows)
 
     def show_frame(self) -> None:
         """Show the newest verdicts."""
@@ -103,21 +106,24 @@ class PowerScreen(SearchScreen):
         watch = self.watch_state
         source = PowerSource(frame, watch.session.catalog, watch.history, watch.levels)
         alone = len(verdicts) == 1
-        # The frame of the whole machine stands last where there are several packages to add up.
-        width = inner_width(1 if alone else len(verdicts) + 1, self._grid.room, _LEAST)
-        machine = None if alone else machine_panel(source, width)
-
-        def panels(tall: int) -> list[Panel]:
-            found = [package_panel(source, verdict, width, alone=alone, tall=tall) for verdict in verdicts]
-            return found if machine is None else [*found, machine]
-
-        # What room is left goes to the picture of the past, the same in every panel.
-        flat = panels(0)
-        positions = plan(flat, self._grid.room, _LEAST)
-        spare = self._grid.size.height - max((position.y + position.height for position in positions), default=0)
-        tall = min(_TALLEST, spare // max(1, len({position.y for position in positions})) + 2)
-        self._grid.show(panels(tall) if tall >= _FLATTEST else flat)
+        balance = balance_of(frame, source.catalog, self._model)
+        flat = machine_panel(source, balance, self._width(len(verdicts) + 1), tall=0)
+        width = self._width(len(verdicts) + (flat is not None))
+        packages = [package_panel(source, verdict, width, alone=alone) for verdict in verdicts]
+        self._grid.show(packages if flat is None else [self._with_past(source, balance, flat, packages), *packages])
         self._headline.show(self._sentence(verdicts))
+
+    def _width(self, panels: int) -> int:
+        return inner_width(panels, self._grid.room, _LEAST)
+
+    def _with_past(self, source: PowerSource, balance: Balance, flat: Panel, packages: Sequence[Panel]) -> Panel:
+        """The panel of the machine, with a picture of the past in what room is left beside and below it."""
+        positions = plan([flat, *packages], self._grid.room, _LEAST)
+        spare = self._grid.size.height - max(position.y + position.height for position in positions)
+        room = positions[0].height - 2 - len(flat.lines) + spare
+        if room < _FLATTEST:
+            return flat
+        return machine_panel(source, balance, self._width(len(packages) + 1), tall=min(_TALLEST, room)) or flat
 
     def _sentence(self, verdicts: Sequence[LimitVerdict]) -> list[list[TextSegment]]:
         """Two lines that say it, one that says how it is known."""

@@ -1,0 +1,295 @@
+"""The panel of the whole machine: what it takes, where that goes, what is elsewhere, and what feeds and cools it.
+
+Nothing here knows Textual.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.features.power.balance import Balance, PlatformFigure
+from turbotui.features.power.consumers import BalanceRole, Consumer
+from turbotui.features.power.domains import LEFT, WORD, PowerSource, amount, difference, fine_top, newest
+from turbotui.quantities.columns import ColumnId, Value
+from turbotui.quantities.meters import PowerMeter, meters_of
+from turbotui.quantities.scope import SYSTEM_ROW
+from turbotui.widgets.bars import EMPTY, bar
+from turbotui.widgets.cells import MARK_AMBER, StyleRole
+from turbotui.widgets.levels import whole_role_of
+from turbotui.widgets.panel import Line, Panel, Span, Target, wrapped
+from turbotui.widgets.slots import HISTORY
+from turbotui.widgets.spark import spark
+
+_SHARE: Final = 6
+"""Characters of a share of the whole."""
+_MANY: Final = 2
+"""Packages that have a line each; of more there is one for all."""
+_CHARACTERS: Final = {"processor": "█", "memory": "▓", "graphics": "▒", "": "▚", "elsewhere": "░"}
+_COLOURS: Final = {"processor": StyleRole.LANE_0, "memory": StyleRole.LANE_2, "graphics": StyleRole.LANE_1,
+                   "": StyleRole.LANE_3, "elsewhere": StyleRole.DIM}
+_SORTS: Final = {"package": "processor", "socket": "processor", "rail": "processor", "sysio": "processor",
+                 "apu": "processor", "memory": "memory", "gpu": "graphics", "nvidia": "graphics"}
+"""What a consumer is, by its kind: each sort has a character and a colour of its own."""
+_SUMMED: Final[dict[str, tuple[str, ColumnId]]] = {"package": ("packages", "PkgWatt"), "memory": ("memory", "RAMWatt")}
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A line of the panel: a part of the whole, or what is elsewhere.
+
+    Attributes:
+        word: what it is.
+        sort: a word of `_COLOURS`.
+        watts: of the interval.
+        past: likewise, oldest first.
+        target: the cell that it stands for.
+        note: stands where a share would, of what has no watts.
+    """
+
+    word: str
+    sort: str
+    watts: float | None
+    past: Sequence[float]
+    target: Target | None
+    note: str = ""
+
+
+def machine_panel(source: PowerSource, balance: Balance, width: int, *, tall: int) -> Panel | None:
+    """The panel; None where nothing tells of any power.
+
+    Args:
+        source: numbers and their past.
+        balance: of the interval.
+        width: characters inside the panel.
+        tall: lines of the picture of the past; 0 leaves it out.
+    """
+    parts = sorted(_parts(source, balance), key=lambda part: list(_COLOURS).index(part.sort))
+    if balance.total is None:
+        return None
+    meters = meters_of(source.frame.capabilities.signals)
+    top = fine_top(max([balance.total, *(value for part in parts for value in part.past if not math.isnan(value))]))
+    lines = [_whole_bar(parts, balance, width), *_rows(source, parts, balance, top, width),
+             *_beside(source, balance, meters, width)]
+    for text in balance.contradictions:
+        lines += wrapped(f"{MARK_AMBER} {text[:1].upper()}{text[1:]}", width, StyleRole.AMBER, most=2)
+    if tall:
+        lines += _picture(parts, balance, width, tall)
+    return Panel(_title(balance), StyleRole.SUMMARY, tuple(lines))
+
+
+def _title(balance: Balance) -> str:
+    total = 0.0 if balance.total is None else balance.total
+    if balance.elsewhere is not None and balance.platform is not None:
+        return f"whole machine · {total:,.1f} W by {balance.platform.name}"
+    return f"whole machine · {total:,.1f} W counted"
+
+
+# Parts
+
+
+def _parts(source: PowerSource, balance: Balance) -> Iterator[_Part]:
+    """What is added up, the processor first, and what is elsewhere."""
+    done: set[str] = set()
+    for one in balance.parts:
+        same = [other for other in balance.parts if other.kind == one.kind]
+        if len(same) <= _MANY or one.kind not in _SUMMED:
+            yield _part(source, one)
+        elif one.kind not in done:
+            done.add(one.kind)
+            word, name = _SUMMED[one.kind]
+            known = [other.watts for other in same if other.watts is not None]
+            yield _Part(word, _SORTS[one.kind], sum(known) if len(known) == len(same) else None,
+                        source.past(name, SYSTEM_ROW), source.target(name, SYSTEM_ROW))
+    if balance.elsewhere is not None and balance.platform is not None:
+        counted = [_watts_or_asleep(source, one) for one in balance.parts]
+        yield _Part("elsewhere", "elsewhere", balance.elsewhere,
+                    difference(_sum(source, balance.platform), counted), None)
+
+
+def _part(source: PowerSource, one: Consumer) -> _Part:
+    note = "" if one.why is None else one.why.reason.value
+    return _Part(one.name, _SORTS.get(one.kind, ""), one.watts, _past(source, one), one.target, note)
+
+
+def _past(source: PowerSource, one: Consumer) -> Sequence[float]:
+    return () if one.target is None else source.past(one.target[0].id, one.target[1])
+
+
+def _watts_or_asleep(source: PowerSource, one: Consumer) -> Sequence[float]:
+    """The past of a part, with nothing where it slept: what it took then is elsewhere."""
+    past = _past(source, one)
+    sleeps = one.target is not None and one.target[0].refusal is not None
+    return [0.0 if math.isnan(value) else value for value in past] if sleeps else past
+
+
+def _sum(source: PowerSource, figure: PlatformFigure) -> list[float]:
+    """The past of what several meters say together."""
+    pasts = [_past(source, one) for one in figure.members]
+    longest = max((len(past) for past in pasts), default=0)
+    return [sum(values) for values in zip(*(newest(past, longest) for past in pasts), strict=True)]
+
+
+# Lines
+
+
+def _whole_bar(parts: Sequence[_Part], balance: Balance, width: int) -> Line:
+    """The total, and all parts of it in one bar to the right edge."""
+    total = balance.total or 0.0
+    told = balance.platform if balance.elsewhere is not None else None
+    target = told.members[0].target if told is not None and len(told.members) == 1 else None
+    room = max(0, width - LEFT)
+    spans = [Span("total".ljust(WORD), StyleRole.TITLE),
+             Span(amount(balance.total, "W", 1), StyleRole.SUMMARY, target), Span("  ")]
+    drawn, reached = 0, 0.0
+    for part in parts:
+        reached += part.watts or 0.0
+        end = max(drawn, min(room, round(reached / total * room))) if total else drawn
+        spans.append(Span(_CHARACTERS[part.sort] * (end - drawn), _COLOURS[part.sort]))
+        drawn = end
+    return (*spans, Span(EMPTY * (room - drawn), StyleRole.RULE))
+
+
+def _rows(source: PowerSource, parts: Sequence[_Part], balance: Balance, top: float, width: int) -> Iterator[Line]:
+    """A line for each part: its watts, its share as a number and a bar, and its past at the right edge."""
+    left = LEFT + _SHARE
+    room = max(0, width - left)
+    past = min(HISTORY, max(0, room - max(8, room // 2) - 1))
+    for part in parts:
+        share = None if part.watts is None or not balance.total else part.watts / balance.total
+        said = part.note.ljust(_SHARE) if share is None else f"{100 * share:3.0f} %".rjust(_SHARE - 1) + " "
+        length = room - past - 1 if past else room
+        drawn = "" if share is None else bar(share, 1.0, length)
+        yield (
+            Span(f"{_CHARACTERS[part.sort]} ", _COLOURS[part.sort]),
+            Span(part.word.ljust(WORD - 2), StyleRole.TITLE),
+            Span(amount(part.watts, "W", 1), StyleRole.PLAIN, part.target),
+            Span("  "), Span(said, StyleRole.DIM),
+            Span(drawn.ljust(max(0, length - max(0, len(said) - _SHARE))), _COLOURS[part.sort]),
+            Span(" " if past else ""),
+            Span(spark(part.past, top, past, source.frame.seq) if past else "", StyleRole.SPARK),
+        )
+    if balance.elsewhere is None and balance.why is not None:
+        yield from wrapped(f"elsewhere: {balance.why.detail}", width, StyleRole.DIM, most=2)
+
+
+def _beside(source: PowerSource, balance: Balance, meters: Sequence[PowerMeter], width: int) -> Iterator[Line]:
+    """Batteries, neural processors and fans."""
+    for meter in meters:
+        if meter.kind.id == "battery":
+            yield _fitted(_battery(source, meter), width)
+    busy = [one for one in balance.consumers if one.role is BalanceRole.NO_WATTS]
+    for one in busy:
+        spans = [Span(one.name.ljust(WORD), StyleRole.TITLE)]
+        spans += _cells(source, one.name, (("%", " % busy", 1), ("MHz", " MHz", 0)))
+        yield _fitted(spans, width)
+    fans = [meter for meter in meters if meter.kind.id == "fan"]
+    if fans:
+        spans = [Span("fans".ljust(WORD), StyleRole.TITLE)]
+        for meter in fans:
+            spans += _cells(source, meter.column, (("RPM", "", 0),))
+        yield _fitted([*spans, Span("rpm", StyleRole.DIM)], width)
+
+
+def _battery(source: PowerSource, meter: PowerMeter) -> list[Span]:
+    """One line: what is left, for how long, what it does, and how worn it is."""
+    name = meter.column
+    state, charge = _value(source, f"{name}State"), _value(source, f"{name}%")
+    target = source.target(f"{name}%", SYSTEM_ROW)
+    spans = [Span(("battery" if name == "Bat0" else name).ljust(WORD), StyleRole.TITLE)]
+    if isinstance(charge, int | float):
+        column = source.catalog.get(f"{name}%")
+        low = column is not None and column.thresholds is not None and charge <= column.thresholds.amber
+        spans += [Span(f"{charge:3.0f} % ", StyleRole.AMBER if low else whole_role_of(None), target),
+                  Span(bar(charge, 100.0, 10), StyleRole.AMBER if low else StyleRole.LANE_2), Span(" ")]
+    if isinstance(state, str):
+        spans.append(Span(f"{state.lower()}  ", StyleRole.PLAIN, source.target(f"{name}State", SYSTEM_ROW)))
+    left = _value(source, f"{name}Left")
+    if isinstance(left, int | float):
+        minutes = round(left * 60)
+        spans.append(Span(f"{minutes // 60}:{minutes % 60:02d} h left  ", StyleRole.SUMMARY,
+                          source.target(f"{name}Left", SYSTEM_ROW)))
+    spans += _cells(source, name, (("Watt", " W", 1), ("Health%", " % health", 0), ("Cycles", " cycles", 0),
+                                   ("Age", " s old", 0)))
+    return spans
+
+
+def _value(source: PowerSource, name: ColumnId) -> Value:
+    found = source.cell(name, SYSTEM_ROW)
+    return None if found is None else found[1]
+
+
+def _cells(source: PowerSource, name: str, asked: Sequence[tuple[str, str, int]]) -> list[Span]:
+    """Numbers of a device that it gives, each with its unit."""
+    spans: list[Span] = []
+    for suffix, unit, decimals in asked:
+        value = _value(source, f"{name}{suffix}")
+        if isinstance(value, int | float):
+            target = source.target(f"{name}{suffix}", SYSTEM_ROW)
+            spans += [Span(f"{value:,.{decimals}f}{unit}", StyleRole.PLAIN, target), Span("  ")]
+    return spans
+
+
+def _fitted(spans: Sequence[Span], width: int) -> Line:
+    """As many spans as there is room for, none cut."""
+    kept: list[Span] = []
+    room = width
+    for span in spans:
+        if len(span.text) > room:
+            break
+        kept.append(span)
+        room -= len(span.text)
+    return tuple(kept)
+
+
+# The past
+
+
+def _picture(parts: Sequence[_Part], balance: Balance, width: int, tall: int) -> list[Line]:
+    """The last minutes of all parts on top of each other, from edge to edge."""
+    shown = [part for part in parts if len(part.past)]
+    longest = min(HISTORY, max((len(part.past) for part in shown), default=0))
+    if not longest:
+        return []
+    kept = [newest(part.past, longest) for part in shown]
+    told = [not math.isnan(value) for value in kept[-1]]  # what is elsewhere, where that is known at all
+    pasts = [[0.0 if math.isnan(value) or not told[at] else value for at, value in enumerate(past)] for past in kept]
+    totals = [sum(values) for values in zip(*pasts, strict=True)]
+    top = fine_top(max([*totals, balance.total or 0.0]))
+    label = f"{top:,.0f} W "
+    room = width - len(label) - 1
+    each = max(1, room // HISTORY)
+    lines: list[Line] = []
+    for at in range(tall):
+        middle = (tall - at - 0.5) * top / tall
+        head = label if at == 0 else "0 W ".rjust(len(label)) if at == tall - 1 else " " * len(label)
+        edge = "┐" if at == 0 else "┘" if at == tall - 1 else "│"
+        spans = [Span(f"{head}{edge}", StyleRole.DIM)]
+        columns = [_sort_at([past[time] for past in pasts], shown, middle) for time in range(longest)]
+        columns = columns[-max(1, room // each):]
+        blank = room - len(columns) * each
+        spans.append(Span(" " * blank))
+        spans += [Span((_CHARACTERS[sort] if sort is not None else " ") * each * many,
+                       StyleRole.PLAIN if sort is None else _COLOURS[sort]) for sort, many in _runs(columns)]
+        lines.append(tuple(spans))
+    return lines
+
+
+def _sort_at(values: Sequence[float], parts: Sequence[_Part], at: float) -> str | None:
+    """The sort of the part that lies at a height; None above all of them."""
+    total = 0.0
+    for value, part in zip(values, parts, strict=True):
+        total += max(0.0, value)
+        if at <= total:
+            return part.sort
+    return None
+
+
+def _runs(columns: Sequence[str | None]) -> Iterator[tuple[str | None, int]]:
+    start = 0
+    for at in range(1, len(columns) + 1):
+        if at == len(columns) or columns[at] != columns[start]:
+            yield columns[start], at - start
+            start = at
