@@ -1,0 +1,168 @@
+"""Counters of control groups and groups of resctrl as the kernel has them, in base units, for an exporter.
+
+One reading is enough: counters run since a group was made, and begin again at 0 when it is made again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.features.groups.files import OCCUPANCY, Quantity
+from turbotui.features.groups.model import CGROUP, WHOLE, Group, GroupSample
+from turbotui.features.groups.reader import CgroupReader
+from turbotui.features.groups.resctrl_reader import ResctrlReader
+from turbotui.machine.host import Host
+from turbotui.quantities.unavailable import Unavailable
+
+MOST: Final = 100
+"""Groups of each kind that are told of, unless somebody asks for more."""
+_V2: Final = "kernel Documentation/admin-guide/cgroup-v2.rst"
+_PSI: Final = "kernel Documentation/accounting/psi.rst"
+_RESCTRL: Final = "kernel Documentation/filesystems/resctrl.rst"
+_MICRO: Final = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMetric:
+    """What is told of a group.
+
+    Attributes:
+        stem: its name with the base unit at the end, without `_total`.
+        quantity: that it is; of resctrl the event, which is added up over domains.
+        text: what it says, in words.
+        document: where that is written down.
+        factor: base units in one of the kernel's.
+        counter: whether it only rises.
+    """
+
+    stem: str
+    quantity: Quantity
+    text: str
+    document: str = _V2
+    factor: float = 1.0
+    counter: bool = True
+
+
+METRICS: Final = (
+    GroupMetric("cpu_seconds", "cpu_usec", "CPU time of the group and the groups in it", factor=_MICRO),
+    GroupMetric("throttled_seconds", "throttled_usec", "Time for which CPUs of the group stood still for its quota",
+                factor=_MICRO),
+    GroupMetric("throttled_periods", "throttled", "Periods of the quota in which it was used up"),
+    GroupMetric("periods", "periods", "Periods of the quota in which the group wanted to run"),
+    *(GroupMetric(f"{what}_pressure_seconds", f"stalled_{what}_some_usec",
+                  f"Time in which a task of the group waited for {name}", _PSI, _MICRO)
+      for what, name in (("cpu", "a CPU"), ("memory", "memory"), ("io", "storage"))),
+    GroupMetric("memory_bytes", "memory_bytes", "Memory of the group, page cache included", counter=False),
+    GroupMetric("memory_limit_bytes", "memory_max", "Memory that it may have at most", counter=False),
+    GroupMetric("memory_kills", "oom_kills", "Processes that were ended for want of memory"),
+    GroupMetric("read_bytes", "read_bytes", "Bytes read from block devices"),
+    GroupMetric("written_bytes", "written_bytes", "Bytes written to block devices"),
+    GroupMetric("tasks", "pids", "Processes and threads", counter=False),
+)
+"""Of a control group."""
+MONITORED: Final = (
+    GroupMetric("l3_bytes", OCCUPANCY, "What the group has in L3 caches", _RESCTRL, counter=False),
+    GroupMetric("memory_traffic_bytes", "mbm_total_bytes", "Bytes that missed the L3 caches", _RESCTRL),
+    GroupMetric("local_memory_traffic_bytes", "mbm_local_bytes", "Those from memory of the same node", _RESCTRL),
+    GroupMetric("core_energy_joules", "core_energy", "Energy of cores while they ran the group", _RESCTRL),
+)
+"""Of a group of resctrl."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupTotal:
+    """The counters of one group.
+
+    Attributes:
+        group: which one.
+        values: what is known, by the stem of its metric.
+    """
+
+    group: Group
+    values: Mapping[str, float]
+
+    @property
+    def is_monitored(self) -> bool:
+        """Whether it is a group of resctrl."""
+        return self.group.kind != CGROUP
+
+
+@dataclass(frozen=True, slots=True)
+class GroupTotals:
+    """One reading.
+
+    Attributes:
+        groups: that are told of: outer ones before those in them.
+        left_out: how many others there are within what was asked for.
+    """
+
+    groups: Sequence[GroupTotal]
+    left_out: int
+
+
+class GroupTotalsReader:
+    """Reads the counters of groups; files stay open.
+
+    Args:
+        host: the machine.
+        within: the path of the control group that all are in, "/" for all but the outermost one itself.
+        most: how many groups of each kind; those nearest to that group come first.
+    """
+
+    def __init__(self, host: Host, within: str = WHOLE, most: int = MOST) -> None:
+        self._within = f"/{within.strip('/')}" if within.strip("/") else WHOLE
+        self._most = most
+        self._cgroups = CgroupReader(host, (metric.quantity for metric in METRICS))
+        self._monitors = ResctrlReader(host, (metric.quantity for metric in MONITORED))
+
+    @property
+    def why_none(self) -> Unavailable | None:
+        """Why there are no control groups to read; None where there are."""
+        return self._cgroups.why_none
+
+    def read(self) -> GroupTotals:
+        """The counters as they are now."""
+        found = [one for one in self._cgroups.read().samples.values() if self._has(one.group.path)]
+        monitored = [] if self._monitors.why_none is not None else list(self._monitors.read().samples.values())
+        nearest = sorted(found, key=lambda one: one.group.path.count("/"))[: self._most]
+        groups = [GroupTotal(one.group, _values(one)) for one in nearest]
+        groups += [GroupTotal(one.group, _sums(one)) for one in monitored[: self._most]]
+        return GroupTotals(groups, len(found) + len(monitored) - len(groups))
+
+    def close(self) -> None:
+        """Close every file."""
+        self._cgroups.close()
+        self._monitors.close()
+
+    def _has(self, path: str) -> bool:
+        if self._within == WHOLE:
+            return path != WHOLE
+        return path == self._within or path.startswith(f"{self._within}/")
+
+
+def _values(sample: GroupSample) -> Mapping[str, float]:
+    known = _known(sample)
+    return {metric.stem: known[metric.quantity] * metric.factor for metric in METRICS if metric.quantity in known}
+
+
+def _sums(sample: GroupSample) -> Mapping[str, float]:
+    """Events over the domains of a group; one that a domain does not know is not told: a sum would fall and rise."""
+    known = _known(sample)
+    found: dict[str, float] = {}
+    for metric in MONITORED:
+        parts = [quantity for quantity in sample.gives if quantity.rpartition(" ")[2] == metric.quantity]
+        if parts and all(part in known for part in parts):
+            found[metric.stem] = sum(known[part] for part in parts) * metric.factor
+    return found
+
+
+def _known(sample: GroupSample) -> Mapping[Quantity, float]:
+    found: dict[Quantity, float] = {}
+    for quantity, file in sample.gives.items():
+        reading = sample.readings.get(file)
+        value = None if reading is None else reading.values.get(quantity)
+        if isinstance(value, int | float):
+            found[quantity] = value
+    return found
