@@ -67,6 +67,29 @@ def replace_file(path: str, text: str) -> None:
             os.replace(temporary, path)
 
 
+def publish_file(path: str, data: bytes) -> None:
+    """Write a file that every user may read in one step, in place of one of that name, with this process's own rights.
+
+    Root does it under sudo too, in folders where the person could not: a new name is written, which must not be there,
+    and takes the place of the old one, so that no link leads elsewhere.
+
+    Raises:
+        OSError: it cannot be written; what was there is as it was, and nothing new is beside it.
+    """
+    path = original(path)
+    temporary = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.{os.getpid()}")
+    descriptor = os.open(temporary, _NEW, 0o600)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(data)
+            os.fchmod(descriptor, 0o644)  # whatever the umask
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+        raise
+
+
 def create_file(path: str, text: str) -> None:
     """Write a text that must not be there yet, as `create_bytes` does."""
     create_bytes(path, text.encode())

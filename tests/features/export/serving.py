@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import re
 import socket
+import ssl
 import subprocess
 import sys
 import threading
+import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import IO
 
 from patience import PATIENCE
 
@@ -21,10 +24,16 @@ class Exported:
     Attributes:
         process: its process.
         port: where.
+        said: its first line.
+        errors: the lines of stderr so far.
+        trusted: TLS by which it is asked; None for none.
     """
 
-    def __init__(self, process: subprocess.Popen[str], port: int, said: str) -> None:
+    trusted: ssl.SSLContext | None = None
+
+    def __init__(self, process: subprocess.Popen[str], port: int, said: str, errors: list[str]) -> None:
         self.process = process
+        self.errors = errors
         self.port = port
         self.said = said
 
@@ -33,10 +42,20 @@ class Exported:
         """HOST:PORT."""
         return f"127.0.0.1:{self.port}"
 
+    def status(self, headers: Mapping[str, str] | None = None) -> int:
+        """The status of an answer."""
+        try:
+            self.get(headers=headers)
+        except urllib.error.HTTPError as error:
+            error.close()
+            return error.code
+        return 200
+
     def get(self, path: str = "/metrics", headers: Mapping[str, str] | None = None) -> tuple[str, Mapping[str, str]]:
         """Text and header fields of an answer."""
-        request = urllib.request.Request(f"http://{self.place}{path}", headers=dict(headers or {}))
-        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:  # noqa: S310 - as above
+        scheme = "http" if self.trusted is None else "https"
+        request = urllib.request.Request(f"{scheme}://{self.place}{path}", headers=dict(headers or {}))  # noqa: S310
+        with urllib.request.urlopen(request, timeout=PATIENCE, context=self.trusted) as answer:  # noqa: S310 - ours
             return answer.read().decode(), answer.headers
 
     def until_counted(self) -> str:
@@ -53,6 +72,11 @@ class Exported:
                 client.sendall(data)
                 client.shutdown(socket.SHUT_WR)
             return received(client)
+
+
+def _keep(lines: list[str], stream: IO[str]) -> None:
+    for line in stream:
+        lines.append(line)  # noqa: PERF402 - each as it comes
 
 
 def received(client: socket.socket) -> bytes:
@@ -74,13 +98,13 @@ def exported(*words: str, folder: Path | None = None) -> Iterator[Exported]:
         assert process.stdout is not None
         assert process.stderr is not None
         stream = process.stderr
-        reader = threading.Thread(target=lambda: errors.extend(stream), daemon=True)
+        reader = threading.Thread(target=lambda: _keep(errors, stream), daemon=True)
         reader.start()
         try:
             line = process.stdout.readline()
             found = re.search(r"http(s?)://127\.0\.0\.1:(\d+)/metrics", line)
             assert found, (line, errors)
-            yield Exported(process, int(found[2]), line)
+            yield Exported(process, int(found[2]), line, errors)
             process.terminate()
             assert process.wait(PATIENCE) == 0, errors
         finally:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import random
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from patience import PATIENCE
@@ -130,3 +134,29 @@ def test_once_prints_one_scrape(capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_to_export_has_to_be_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export"]) == 2
     assert "--listen" in capsys.readouterr().err
+
+
+def test_a_textfile_is_whole_readable_for_all_and_gone_at_the_end(tmp_path: Path) -> None:
+    words = ["export", "--textfile", str(tmp_path), "--machine", "guest", "-i", "0.2"]
+    path = tmp_path / "turbotui.prom"
+    with subprocess.Popen([sys.executable, "-m", "turbotui", *words], umask=0o077) as process:  # noqa: S603 - ours
+        seen: set[int] = set()
+        while len(seen) < 3:  # another file each time: the name goes over from one to the next
+            with contextlib.suppress(FileNotFoundError):
+                status, text = path.stat(), path.read_text()
+                assert text.endswith("\n")
+                assert "turbotui_machine_busy_seconds_total" in {one.name for family in text_families(text)
+                                                                for one in family.samples}
+                assert status.st_mode & 0o777 == 0o644
+                seen.add(status.st_mtime_ns)
+            assert process.poll() is None
+        process.terminate()
+        assert process.wait(PATIENCE) == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_textfile_once_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", "--textfile", str(tmp_path), "--once", "--machine", "guest", "-i", "0.2"]) == 0
+    assert [one.name for one in tmp_path.iterdir()] == ["turbotui.prom"]
+    assert main(["export", "--textfile", str(tmp_path / "none"), "--once", "--machine", "guest", "-i", "0.2"]) == 1
+    assert "cannot be written: No such file or directory" in capsys.readouterr().err

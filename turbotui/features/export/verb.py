@@ -27,13 +27,16 @@ _LEVELS: Final = {"machine": Scope.SYSTEM, "package": Scope.PACKAGE, "core": Sco
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    what = parser.add_mutually_exclusive_group(required=True)
+    what = parser.add_mutually_exclusive_group()
     what.add_argument("--from", dest="file", metavar="FILE", help="a recording as a long table")
     what.add_argument("--listen", metavar="ADDRESS:PORT", default="",
                       help="metrics for Prometheus at this address, usually 127.0.0.1:9177")
     what.add_argument("--print", choices=PRINTED, dest="printed",
                       help="a file for Prometheus (rules, alerts), Grafana (dashboard), systemd (unit) or PCP (pcp)")
-    what.add_argument("--once", action="store_true", help="the same metrics on stdout, of one interval")
+    what.add_argument("--textfile", metavar="FOLDER", default="",
+                      help="the same metrics as FOLDER/turbotui.prom after each interval, for node_exporter")
+    parser.add_argument("--once", action="store_true",
+                        help="the same metrics of one interval: on stdout, or with --textfile in the file")
     add_live_arguments(parser)
     _add_table_arguments(parser.add_argument_group("tables of a recording"))
 
@@ -62,7 +65,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Export."""
     if arguments.printed is not None:
         return print_file(arguments.printed)
-    return run_live(arguments) if arguments.file is None else _run_table(arguments)
+    if arguments.file is not None:
+        return _run_table(arguments)
+    if not (arguments.listen or arguments.textfile or arguments.once):
+        raise UsageError("what is to be exported? A recording (--from FILE), or a machine's metrics (--listen "
+                         "127.0.0.1:9177, --textfile FOLDER, --once)")
+    if arguments.listen and arguments.once:
+        raise UsageError("--listen answers until it is ended: leave --once out")
+    return run_live(arguments)
 
 
 def _run_table(arguments: argparse.Namespace) -> int:

@@ -59,6 +59,10 @@ class Exporter:
         self._session.stop()
         raise_failure(self._session)
 
+    def interrupt(self) -> None:
+        """End sampling soon, and every `wait`; may be called by a signal handler."""
+        self._session.stop(0.0)
+
     def wait(self, after: RenderedScrape | None = None) -> RenderedScrape | None:
         """Wait for a scrape with counters, other than one that is known; None when sampling has ended.
 

@@ -35,7 +35,7 @@ class RecordingRule:
 
 
 @dataclass(frozen=True, slots=True)
-class AlertRule:
+class PromAlertRule:
     """A rule that alerts.
 
     Attributes:
@@ -111,25 +111,25 @@ RECORDING: Final = (
 )
 
 ALERTS: Final = (
-    AlertRule("TurbotuiThrottledByHeat", "instance:turbotui_heat_throttled:ratio > 0.01", "5m", "warning",
+    PromAlertRule("TurbotuiThrottledByHeat", "instance:turbotui_heat_throttled:ratio > 0.01", "5m", "warning",
               "{{ $labels.instance }} is throttled for heat",
               "Its packages were throttled for heat in {{ $value | humanizePercentage }} of the time: look at fans, "
               "filters, inlet temperature and heat sinks; turbotui why says what it costs."),
-    AlertRule("TurbotuiHeldByPowerLimit", "instance:turbotui_power_throttled:ratio > 0.5", "15m", "info",
+    PromAlertRule("TurbotuiHeldByPowerLimit", "instance:turbotui_power_throttled:ratio > 0.5", "15m", "info",
               "{{ $labels.instance }} is at its power limit",
               "Its packages were held back by their power limit in {{ $value | humanizePercentage }} of the time."),
-    AlertRule("TurbotuiSlowerThanBaseline",
+    PromAlertRule("TurbotuiSlowerThanBaseline",
               "turbotui_machine_lowest_performance_ratio < 0.95 * min without (benchmark) "
               "(turbotui_machine_baseline_performance_ratio)", "10m", "warning",
               "{{ $labels.instance }} is slower than its baseline",
               "Its slowest busy CPU runs at {{ $value | humanize }} of the base clock, more than 5 % below the least "
               "that turbotui score baseline kept for it: what waits for all CPUs waits for this one."),
-    AlertRule("TurbotuiCounterLost",
+    PromAlertRule("TurbotuiCounterLost",
               "turbotui_source_up == 0 and on (job, instance, source) "
               "(max without (reason) (max_over_time(turbotui_source_up[1d])) == 1)", "10m", "warning",
               "{{ $labels.instance }} gives no more of {{ $labels.source }}",
               "It did within the last day: {{ $labels.reason }}. turbotui doctor says what to do."),
-    AlertRule("TurbotuiCollectorStalled",
+    PromAlertRule("TurbotuiCollectorStalled",
               "time() - turbotui_snapshot_timestamp_seconds > 60 + 4 * turbotui_snapshot_interval_seconds", "2m",
               "warning",
               "The collector of {{ $labels.instance }} reads nothing any more",

@@ -21,28 +21,27 @@ def own_names(extra: tuple[str, ...] = ()) -> frozenset[str]:
     return frozenset(one.lower().rstrip(".") for one in ("localhost", name, name.partition(".")[0], *extra) if one)
 
 
-def serve_until_signal(exporter: Exporter, listener: socket.socket, names: frozenset[str],
-                       reread: Callable[[], Access], times: ClientTimes | None = None) -> None:
+def serve_until_signal(exporter: Exporter, listener: socket.socket, names: frozenset[str], access: Access,
+                       reread: Callable[[], Access]) -> None:
     """Answer scrapes until SIGTERM or SIGINT, or until sampling ends.
 
     Args:
         exporter: not started yet.
         listener: non-blocking.
         names: by which clients may know this server.
-        reread: gives who may read: now, and after each SIGHUP; an error of a later call is told, and nothing changes.
-        times: that clients have.
+        access: who may read.
+        reread: gives that anew after each SIGHUP; an error is told, and nothing changes.
 
     Raises:
-        TurbotuiError: what ended the sampling, or what `reread` says at first.
+        TurbotuiError: what ended the sampling.
     """
-    asyncio.run(_serve(exporter, listener, names, reread, times or ClientTimes()))
+    server = ScrapeServer(listener, answers(lambda: exporter.newest), names, ClientTimes())
+    server.access = access
+    asyncio.run(_serve(exporter, server, reread))
 
 
-async def _serve(exporter: Exporter, listener: socket.socket, names: frozenset[str], reread: Callable[[], Access],
-                 times: ClientTimes) -> None:
+async def _serve(exporter: Exporter, server: ScrapeServer, reread: Callable[[], Access]) -> None:
     loop = asyncio.get_running_loop()
-    server = ScrapeServer(listener, answers(lambda: exporter.newest), names, times)
-    server.access = reread()
     over = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, over.set)

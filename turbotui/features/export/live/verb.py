@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
+import signal
 import sys
 from typing import TYPE_CHECKING, Final
 
-from turbotui.commands.addresses import Address, parse_address
+from turbotui.commands.addresses import parse_address
 from turbotui.commands.arguments import add_machine_arguments
 from turbotui.errors import TurbotuiError, UsageError
 from turbotui.machine.host import HostKind
 from turbotui.sampling.limits import SHORTEST_INTERVAL
+from turbotui.untrusted import original
 
 if TYPE_CHECKING:
     from turbotui.features.export.live.exporter import Exporter
@@ -22,6 +25,8 @@ PRINTED: Final = ("rules", "alerts", "dashboard", "unit", "pcp")
 _INTERVAL: Final = "15"
 """Seconds: what Prometheus scrapes at unless told otherwise (its documentation recommends 10 to 60)."""
 _ONCE: Final = "1"
+_TEXTFILE: Final = "turbotui.prom"
+"""node_exporter reads what ends so (--collector.textfile.directory)."""
 _PACKAGES: Final = {"prometheus_client": "prometheus-client", "bcrypt": "bcrypt", "yaml": "pyyaml"}
 
 
@@ -35,6 +40,8 @@ def add_live_arguments(parser: argparse.ArgumentParser) -> None:
     live.add_argument("-c", "--cpu", metavar="SET", help="only these CPUs: 0-3,8 or 0..3,8")
     live.add_argument("--per", choices=("core", "cpu"), default="",
                       help="series of every core, or of every core and CPU, too: thousands on a large machine")
+    live.add_argument("--web-config", metavar="FILE", default="",
+                      help="TLS and passwords by Prometheus' own web configuration file; SIGHUP has it read anew")
     live.add_argument("--allow-host", metavar="NAME", action="append", default=[],
                       help="a name that clients know this machine by, beside its own and its addresses")
 
@@ -55,6 +62,8 @@ def run_live(arguments: argparse.Namespace) -> int:
         TurbotuiError: a package is missing, the address cannot be listened at, or sampling failed.
     """
     try:
+        if arguments.textfile:
+            return _write(arguments)
         return _listen(arguments) if arguments.listen else _once(arguments)
     except ModuleNotFoundError as error:
         package = _PACKAGES.get((error.name or "").partition(".")[0])
@@ -88,28 +97,67 @@ def _listen(arguments: argparse.Namespace) -> int:
     from turbotui.features.export.live.scrape_server import Access, listening_socket  # noqa: PLC0415 - as above
     from turbotui.features.export.live.service import own_names, serve_until_signal  # noqa: PLC0415 - as above
 
+    def access() -> Access:
+        if not arguments.web_config:
+            return Access()
+        from turbotui.features.export.live.web_config import read_access  # noqa: PLC0415 - seldom used
+
+        return read_access(arguments.web_config)
+
     address, port = parse_address(arguments.listen)
     exporter, machine = _exporter(arguments, _INTERVAL)
-    if machine.host.kind is not HostKind.REAL and not address.is_loopback:
-        raise UsageError(f"{machine.host.name} is a {machine.host.kind.value} machine, and others reach {address}: its "
-                         "numbers must not be taken for measured ones; listen at 127.0.0.1")
+    kind = machine.host.kind
+    if kind is not HostKind.REAL and not address.is_loopback:
+        raise UsageError(f"{machine.host.name} is a {kind.value} machine, and others reach {address}: its numbers must "
+                         "not be taken for measured ones; listen at 127.0.0.1")
+    who = access()
     try:
         listener = listening_socket(str(address), port)
     except OSError as error:
         raise TurbotuiError(f"{address}, port {port} cannot be listened at: {os.strerror(error.errno or 0)}") from error
     with listener:
-        _tell(machine, address, listener.getsockname()[1], arguments.interval or _INTERVAL)
-        serve_until_signal(exporter, listener, own_names(tuple(arguments.allow_host)), Access)
+        scheme, place = "http" if who.tls is None else "https", f"[{address}]" if address.version == 6 else address
+        url = f"{scheme}://{place}:{listener.getsockname()[1]}/metrics"
+        print(f"{_named(machine)}: {url}, read every {arguments.interval or _INTERVAL} s; SIGTERM or Ctrl+C ends it",
+              flush=True)
+        if not address.is_loopback and not arguments.web_config:
+            print(f"turbotui: everybody who reaches {address} can read these metrics: --web-config asks for passwords",
+                  file=sys.stderr, flush=True)
+        serve_until_signal(exporter, listener, own_names(tuple(arguments.allow_host)), who, access)
     return 0
 
 
-def _tell(machine: Machine, address: Address, port: int, interval: str) -> None:
-    kind = "" if machine.host.kind is HostKind.REAL else f"{machine.host.kind.value} "
-    place = f"[{address}]" if address.version == 6 else str(address)
-    print(f"{kind}machine {machine.host.name}: http://{place}:{port}/metrics, read every {interval} s; SIGTERM or "
-          "Ctrl+C ends it", flush=True)
-    if not address.is_loopback:
-        print(f"turbotui: everybody who reaches {address} can read these metrics", file=sys.stderr, flush=True)
+def _named(machine: Machine) -> str:
+    kind = machine.host.kind
+    return f"{'' if kind is HostKind.REAL else f'{kind.value} '}machine {machine.host.name}"
+
+
+def _write(arguments: argparse.Namespace) -> int:
+    """Write a file for node_exporter after each interval; it is gone at the end, for nobody would see how old it is."""
+    from turbotui.features.export.live.rendering import PLAIN  # noqa: PLC0415 - --help stays fast
+    from turbotui.machine.own_files import publish_file  # noqa: PLC0415 - as above
+    from turbotui.machine.signal_guard import guarded_signals  # noqa: PLC0415 - as above
+
+    exporter, _machine = _exporter(arguments, _ONCE if arguments.once else _INTERVAL)
+    path = os.path.join(arguments.textfile, _TEXTFILE)
+    ends = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    with guarded_signals(dict.fromkeys(ends, lambda _number: exporter.interrupt())):
+        exporter.start()
+        try:
+            found = exporter.wait()
+            while found is not None:
+                publish_file(path, found.body(PLAIN, packed=False))
+                if arguments.once:
+                    return 0
+                found = exporter.wait(found)
+        except OSError as error:
+            raise TurbotuiError(f"{path} cannot be written: {os.strerror(error.errno or 0)}") from error
+        finally:
+            exporter.stop()
+            if not arguments.once:
+                with contextlib.suppress(OSError):
+                    os.unlink(original(path))
+    return 0
 
 
 def _once(arguments: argparse.Namespace) -> int:
