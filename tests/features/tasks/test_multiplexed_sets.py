@@ -81,7 +81,7 @@ def test_flops_of_multiplexed_sets_are_the_machines(name: str, sets: int) -> Non
     with watching(name, FLOPS) as (host, found, one):
         cpus = range(len(found._cpus))
         before = [host.model.truth(cpu) for cpu in cpus]
-        passes(host, found, 200, 0.05)
+        passes(host, found, 100, 0.05)
         after = [host.model.truth(cpu) for cpu in cpus]
         report = found.report(one, Grouping.COMMAND)
     assert report.set_count == sets
@@ -268,7 +268,7 @@ def test_bytes_per_instruction_are_those_of_the_machine(name: str) -> None:
     with watching(name, FLOPS) as (host, found, one):
         cpus = range(len(found._cpus))
         before = [host.model.truth(cpu) for cpu in cpus]
-        passes(host, found, 200, 0.05)
+        passes(host, found, 100, 0.05)
         after = [host.model.truth(cpu) for cpu in cpus]
         rows = found.report(one, Grouping.COMMAND).rows
     moved = sum(new.bytes_loaded + new.bytes_stored - old.bytes_loaded - old.bytes_stored
