@@ -9,14 +9,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from forked import run_forked
 from patience import PATIENCE
 
 from turbotui import __version__
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "turbotui", *words], capture_output=True, text=True, timeout=PATIENCE,
-                          check=False, stdin=subprocess.DEVNULL)
+    return run_forked(*words)
 
 
 HEAVY = "textual plotext"

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from patience import PATIENCE
+from forked import run_forked
 
 MACHINE = ("--machine", "guest")
 WORDS = [("stat", *MACHINE, "-q"), ("columns", *MACHINE), ("stat", *MACHINE, "--list")]
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "turbotui", *words], capture_output=True, text=True, check=False,  # noqa: S603 - ours
-                          timeout=PATIENCE, stdin=subprocess.DEVNULL)
+    return run_forked(*words)
 
 
 @pytest.mark.parametrize("words", WORDS, ids=" ".join)

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from forked import run_forked
 from jsontables import table
 from patience import PATIENCE
 
@@ -19,8 +20,7 @@ PROGRAM = (sys.executable, "-m", "turbotui", "stat")
 
 
 def stat(*words: str, stdin: int | None = subprocess.DEVNULL) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*PROGRAM, *words], capture_output=True, text=True, timeout=PATIENCE, check=False,
-                          stdin=stdin)
+    return run_forked("stat", *words, stdin=stdin)
 
 
 def guest(*words: str) -> subprocess.CompletedProcess[str]:

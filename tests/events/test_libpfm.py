@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from forked import run_forked
 from jsontables import table
 from patience import PATIENCE
 from trees import AMD, INTEL, pmu, tree
@@ -120,10 +121,7 @@ def test_both_engines_agree_on_the_kernels_generic_names(tmp_path: Path) -> None
 
 
 def run(*words: str, **environment: str) -> tuple[int, str, str]:
-    done = subprocess.run(  # noqa: S603 - our own interpreter
-        [sys.executable, "-m", "turbotui", "events", *words],
-        capture_output=True, text=True, check=False, timeout=PATIENCE, env={**os.environ, **environment},
-    )  # fmt: skip
+    done = run_forked("events", *words, env={**os.environ, **environment})
     return done.returncode, done.stdout, done.stderr
 
 
