@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from turbotui.events import EventEncoder
+from turbotui.events.encoder import EventEncoder
 from turbotui.simulated import ManualClock, simulated_host
 
 STRINGS = 10_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from turbotui.events import EncodedEvent
+from turbotui.events.encoded import EncodedEvent
 from turbotui.machine.host import PerfAttr
 from turbotui.machine.topology import CpuPlace, Topology, topology_of
 from turbotui.quantities.scope import Scope

@@ -7,7 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from trees import INTEL, pmu, tree, xeon
 
-from turbotui.events import EncodedEvent, EventEncoder
+from turbotui.events.encoded import EncodedEvent
+from turbotui.events.encoder import EventEncoder
 from turbotui.machine.pmus import EventError
 
 PIECES = (

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 from trees import hybrid, xeon
 
-from turbotui.events import EncodedEvent, EventEncoder, encode_event
 from turbotui.events import errors as faults
-from turbotui.events.encoded import flag_names, precise_of
+from turbotui.events.encoded import EncodedEvent, flag_names, precise_of
+from turbotui.events.encoder import EventEncoder, encode_event
 from turbotui.machine.pmus import EventError
 
 

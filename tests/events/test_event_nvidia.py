@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from turbotui.events import EncodedEvent, EventEncoder
+from turbotui.events.encoded import EncodedEvent
+from turbotui.events.encoder import EventEncoder
 from turbotui.simulated import ManualClock, simulated_host
 
 CYCLES = 0x1_0000_0000

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from trees import AMD, hybrid, pmu, tree, xeon
 
-from turbotui.events import EventEncoder
 from turbotui.events import errors as faults
+from turbotui.events.encoder import EventEncoder
 from turbotui.machine.pmus import EventError
 
 _TICKS = {"clockticks": "event=0x1", "other": "event=0x2"}

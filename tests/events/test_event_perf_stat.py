@@ -10,8 +10,8 @@ import subprocess
 import pytest
 from patience import PATIENCE
 
-from turbotui.events import EventEncoder
 from turbotui.events.encoded import flag_names
+from turbotui.events.encoder import EventEncoder
 from turbotui.machine.linux import LinuxHost
 
 pytestmark = [

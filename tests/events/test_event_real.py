@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from patience import PATIENCE
 
-from turbotui.events import EncodedEvent, EventEncoder
+from turbotui.events.encoded import EncodedEvent
+from turbotui.events.encoder import EventEncoder
 from turbotui.events.engines import OwnEngine
 from turbotui.events.listing import opens, own_listing
 from turbotui.machine import perf_abi
@@ -130,7 +131,7 @@ EXHAUST = """
 import resource, sys
 soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
 resource.setrlimit(resource.RLIMIT_NOFILE, (24, hard))
-from turbotui.events import EventEncoder
+from turbotui.events.encoder import EventEncoder
 from turbotui.machine.host import HostError
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine

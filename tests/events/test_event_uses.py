@@ -7,7 +7,7 @@ import threading
 import pytest
 from patience import PATIENCE
 
-from turbotui.events import EventEncoder
+from turbotui.events.encoder import EventEncoder
 from turbotui.events.listing import try_open
 from turbotui.machine.machine import Machine, read_machine
 from turbotui.machine.perf_errors import circumstances

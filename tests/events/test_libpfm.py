@@ -17,7 +17,7 @@ from jsontables import table
 from patience import PATIENCE
 from trees import AMD, INTEL, pmu, tree
 
-from turbotui.events import EventEncoder
+from turbotui.events.encoder import EventEncoder
 from turbotui.events.names import HARDWARE_NAMES, SOFTWARE_NAMES, cache_names
 
 MODELS = (

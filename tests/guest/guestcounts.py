@@ -7,7 +7,7 @@ import struct
 import sys
 from dataclasses import replace
 
-from turbotui.events import EventEncoder
+from turbotui.events.encoder import EventEncoder
 from turbotui.machine.code import a64
 from turbotui.machine.code.mapping import CodePage
 from turbotui.machine.code.shapes import LoopShape

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from treehost import TreeHost
 
-from turbotui.events.encoder import attr_of
+from turbotui.events.pmu_terms import attr_of
 from turbotui.machine.pmus import EventError, Pmu, PmuEvent, TermFormat, list_pmus, parse_format, read_pmu
 
 BASE = "/sys/bus/event_source/devices"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from turbotui.events.encoder import attr_of
+from turbotui.events.pmu_terms import attr_of
 from turbotui.machine.host import HostError, PerfAttr
 from turbotui.machine.pmus import read_pmu
 from turbotui.simulated import ManualClock, SimulatedHost, simulated_host

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from sim import group, machine, named, refusal, values
 
-from turbotui.events.encoder import attr_of
+from turbotui.events.pmu_terms import attr_of
 from turbotui.machine.host import PerfAttr
 from turbotui.machine.pmus import list_pmus, read_pmu
 from turbotui.simulated import SimulatedHost

@@ -6,11 +6,11 @@ import argparse
 import functools
 import math
 import os
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from turbotui.errors import UsageError
-from turbotui.events.set_files import known_sets
 from turbotui.machine.cpulist import parse_cpu_set
 from turbotui.machine.host import Host, HostKind
 from turbotui.machine.linux import LinuxHost
@@ -21,6 +21,9 @@ from turbotui.sampling.limits import SHORTEST_INTERVAL
 from turbotui.sampling.selection import choose_columns, default_columns
 from turbotui.sampling.session import Session
 from turbotui.sources import SOURCES
+
+if TYPE_CHECKING:
+    from turbotui.events.set_files import EventSet
 
 GATHERED: Final = (".tar.gz", ".tgz")
 """How --machine tells a file that `turbotui gather` wrote from the name of a simulated machine."""
@@ -87,7 +90,7 @@ def open_session(arguments: argparse.Namespace) -> tuple[Session, tuple[CounterC
     tcc = None if arguments.tcc is None else parse_celsius(arguments.tcc)
     machine = replace(read_machine(open_host(arguments), cpus), tcc=tcc)
     session = Session(machine, SOURCES, interval, LinuxHost(), cpus)
-    session.find_sets = functools.cache(lambda: known_sets(os.environ, arguments.events))
+    session.find_sets = functools.cache(functools.partial(known_event_sets, arguments.events))
     if arguments.events:
         session.find_sets()  # a file that cannot be used is refused now, whether a set of it is asked for or not
     added = [column for text in arguments.add for column in session.add_all(text)]
@@ -108,3 +111,14 @@ def kind_of(said: str) -> HostKind:
     if not said:
         return HostKind.REAL
     return next((kind for kind in HostKind if said.startswith(f"{kind.value} ")), HostKind.SIMULATED)
+
+
+def known_event_sets(file: str) -> Mapping[str, EventSet]:
+    """The sets of event columns that can be asked for by name: those that are shipped, the person's, and of a file.
+
+    Raises:
+        UsageError: a file cannot be used.
+    """
+    from turbotui.events.set_files import known_sets  # noqa: PLC0415 - most starts ask for no set
+
+    return known_sets(os.environ, file)

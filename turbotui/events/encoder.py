@@ -10,7 +10,6 @@ from turbotui.events.breakpoints import breakpoint_of
 from turbotui.events.devices import Devices
 from turbotui.events.encoded import EncodedEvent
 from turbotui.events.errors import (
-    EventSyntaxError,
     ModifierError,
     NoCounterError,
     UnknownEventError,
@@ -290,22 +289,6 @@ def _with_letters(shown: str, written: Written, *, slashes: bool) -> str:
     if not letters:
         return shown
     return f"{shown}{letters}" if slashes else f"{shown}:{letters}"
-
-
-def attr_of(pmu: Pmu, terms: str) -> PerfAttr:
-    """An event of a PMU that is at hand, for counting: a name of its events, or terms as between its slashes.
-
-    Raises:
-        EventError: one of the classes of `turbotui.events.errors`.
-    """
-    parsed = parse(f"{pmu.name}/{terms}/")
-    (written, *more) = parsed
-    if more or not isinstance(written, Written) or not written.terms:
-        raise EventSyntaxError(terms, 0, "the terms of one event are expected")
-    settings = settings_of(pmu, written.terms, core=False, extended=False)
-    word, *others = settings.words
-    config1, config2, config3, config4 = others
-    return PerfAttr(pmu.type, word, config1, config2, config3, config4=config4)
 
 
 def encode_event(host: Host, text: str) -> tuple[EncodedEvent, ...]:

@@ -77,8 +77,8 @@ def build_option(host: Host, option: str, module: str = "") -> str:
     for read in (_running_config, _boot_config):
         text = read(host, release)
         if text is not None:
-            return next((line.partition("=")[2] for line in text.splitlines() if line.startswith(f"CONFIG_{option}=")),
-                        "n")
+            _, found, rest = f"\n{text}".partition(f"\nCONFIG_{option}=")
+            return rest.partition("\n")[0] if found else "n"
     if not module:
         return ""
     folder = f"/lib/modules/{release}"

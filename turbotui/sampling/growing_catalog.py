@@ -6,9 +6,9 @@ import functools
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from turbotui.errors import UsageError
-from turbotui.events.set_files import EventSet, shipped_sets
 from turbotui.machine.machine import Machine
 from turbotui.quantities.added import AddedCounter, is_turbostats, join_instances, parse_added
 from turbotui.quantities.catalog import Catalog, catalog_for
@@ -17,11 +17,13 @@ from turbotui.quantities.catalog.spies import with_spies
 from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.event_columns import SET, parse_requests
 from turbotui.quantities.spies import SpyPlan
-from turbotui.sampling.adding import AddedEvents, named_set, open_request, open_set
 from turbotui.sampling.capabilities import Capabilities
-from turbotui.sources.added import added_source
 from turbotui.sources.source import Source
 from turbotui.sources.spies import Spies
+
+if TYPE_CHECKING:  # the grammar of events: most starts add nothing
+    from turbotui.events.set_files import EventSet
+    from turbotui.sampling.adding import AddedEvents
 
 
 class GrowingCatalog(ABC):
@@ -44,7 +46,7 @@ class GrowingCatalog(ABC):
         self.catalog: Catalog = self._known
         self.added: tuple[AddedCounter, ...] = ()
         self.events: tuple[AddedEvents, ...] = ()
-        self.find_sets: Callable[[], Mapping[str, EventSet]] = functools.cache(shipped_sets)
+        self.find_sets: Callable[[], Mapping[str, EventSet]] = functools.cache(_shipped_sets)
         self.spied: tuple[CounterColumn, ...] = ()
         self._typed: dict[ColumnId, tuple[str, ...]] = {}
         self._changing = threading.Lock()  # a form changes columns on one thread, the spies' file on the sampler's
@@ -90,6 +92,8 @@ class GrowingCatalog(ABC):
     def _add(self, text: str) -> tuple[CounterColumn, ...]:
         if is_turbostats(text):
             return (self._add_counter(parse_added(text)),)
+        from turbotui.sampling.adding import open_request  # noqa: PLC0415 - as above
+
         before = self.capabilities, self.events, self.catalog
         if text.startswith(SET):
             return self._add_set(text.removeprefix(SET).strip())
@@ -112,6 +116,8 @@ class GrowingCatalog(ABC):
         return tuple(columns)
 
     def _add_set(self, name: str) -> tuple[CounterColumn, ...]:
+        from turbotui.sampling.adding import named_set, open_set  # noqa: PLC0415 - as above
+
         wanted = named_set(self.find_sets(), name)
         known = [one for one in self.events if one.request.text.startswith(f"{SET}{name}/")]
         if not known:
@@ -131,6 +137,8 @@ class GrowingCatalog(ABC):
         known = (*self.added, counter) if previous is None else self.added
         self._keep(tuple(counter if one is previous else one for one in known), self.events)
         if counter is not previous:
+            from turbotui.sources.added import added_source  # noqa: PLC0415 - as above
+
             source = added_source(counter)
             self.capabilities = self.capabilities.plus(self.machine, source)
             self._read_from(source)
@@ -191,3 +199,9 @@ class GrowingCatalog(ABC):
         columns = with_added(self._known.columns, counters)
         columns = with_events(columns, [column for one in events for column in one.columns])
         return with_spies(columns, plan, frozenset(capabilities.signals))
+
+
+def _shipped_sets() -> Mapping[str, EventSet]:
+    from turbotui.events.set_files import shipped_sets  # noqa: PLC0415 - as above
+
+    return shipped_sets()

@@ -7,7 +7,8 @@ import errno
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from turbotui.events import EncodedEvent, EventEncoder
+from turbotui.events.encoded import EncodedEvent
+from turbotui.events.encoder import EventEncoder
 from turbotui.events.errors import GroupError, UnknownPmuError
 from turbotui.events.leaders import led
 from turbotui.machine.calibration import read_msr

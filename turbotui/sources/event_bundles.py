@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from turbotui.errors import UsageError
-from turbotui.events import EncodedEvent
-from turbotui.events.encoded import FLAGS
+from turbotui.events.encoded import FLAGS, EncodedEvent
 from turbotui.events.engines import open_engine
 from turbotui.machine.host import HostError, PerfAttr
 from turbotui.machine.machine import Machine

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 
 from turbotui.dataclass import dataclass
-from turbotui.events import EncodedEvent
+from turbotui.events.encoded import EncodedEvent
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.topology import Topology
 from turbotui.quantities.scope import RowId, Scope

@@ -11,8 +11,7 @@ from functools import cached_property
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import InternalError
-from turbotui.events import EncodedEvent
-from turbotui.events.encoded import FLAGS
+from turbotui.events.encoded import FLAGS, EncodedEvent
 from turbotui.events.errors import TracepointError, UnknownPmuError, UnknownTermError
 from turbotui.events.leaders import led
 from turbotui.events.libpfm.errors import LibpfmAbsentError, PfmError

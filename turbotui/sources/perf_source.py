@@ -8,7 +8,7 @@ from typing import Protocol
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import InternalError
-from turbotui.events.encoder import attr_of
+from turbotui.events.pmu_terms import attr_of
 from turbotui.machine.host import Host
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import Circumstances

@@ -10,7 +10,7 @@ import errno
 from collections.abc import Callable, Sequence
 
 from turbotui.dataclass import dataclass
-from turbotui.events import EncodedEvent
+from turbotui.events.encoded import EncodedEvent
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.perf_groups import open_group
 from turbotui.quantities.signals import Raw, SignalId

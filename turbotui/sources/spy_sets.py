@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 
 from turbotui.dataclass import dataclass
-from turbotui.events import EncodedEvent, EventEncoder
+from turbotui.events.encoded import EncodedEvent
 from turbotui.events.leaders import led
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
@@ -18,7 +18,6 @@ from turbotui.machine.topology import Topology
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.spies import SpyPlan, Target
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.sources.event_bundles import counting
 
 SpySet = tuple[tuple[EncodedEvent, ...], ...]
 """Events counted in one interval, by PMU: each PMU's events are one group."""
@@ -73,6 +72,8 @@ class _Arranger:
         self._plan = plan
         self._host: Host = machine.host
         self._facts: Circumstances = circumstances(machine)
+        from turbotui.events.encoder import EventEncoder  # noqa: PLC0415 - most starts spy on nothing
+
         self._encoder = EventEncoder(machine.host)
         self._encoded: dict[str, tuple[EncodedEvent, ...] | Unavailable] = {}
         self._opens: dict[EncodedEvent, Unavailable | None] = {}
@@ -141,6 +142,8 @@ class _Arranger:
                                "add it as a column of its own (--add)")
         if len({event.group for event in found}) > 1 or any(event.group is not None for event in found):
             return Unavailable(Reason.FAILED, f"{name} is a group: write its events one by one, a set is a group")
+        from turbotui.sources.event_bundles import counting  # noqa: PLC0415 - as above
+
         return tuple(replace(event, name=name, attr=counting(event)) for event in found)
 
     def _try(self, cpu: int, event: EncodedEvent) -> Unavailable | None:

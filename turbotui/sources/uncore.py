@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from turbotui.dataclass import dataclass
-from turbotui.events import EncodedEvent, EventEncoder
+from turbotui.events.encoded import EncodedEvent
+from turbotui.events.encoder import EventEncoder
 from turbotui.events.uncore.corrections import right_scale
 from turbotui.events.uncore.discovery import UncoreUnit, mask_now, reader_of
 from turbotui.machine.host import HostKind

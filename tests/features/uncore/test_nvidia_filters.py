@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from turbotui.events import EventEncoder
-from turbotui.events.encoder import attr_of
+from turbotui.events.encoder import EventEncoder
+from turbotui.events.pmu_terms import attr_of
 from turbotui.events.uncore import filters
 from turbotui.machine.host import HostError
 from turbotui.machine.pmus import EventError, read_pmu

@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from turbotui.events import EventEncoder
+from turbotui.events.encoder import EventEncoder
 from turbotui.quantities.uncore import ELAPSED, Metric, kind_of, metrics_of
 from turbotui.quantities.uncore.kinds import PMUS
 from turbotui.quantities.uncore.names import UNNAMED_FABRIC

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import functools
-import os
 from dataclasses import replace
 
-from turbotui.commands.watching import named_host
+from turbotui.commands.watching import known_event_sets, named_host
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
-from turbotui.events.set_files import known_sets
 from turbotui.features.stat.columns import ColumnChoice, choose
 from turbotui.features.stat.options import Rows, StatError, StatOptions, StatTask
 from turbotui.features.stat.streams import warn
@@ -62,7 +60,7 @@ def open_stat(options: StatOptions, given: Host | None = None) -> Opened:
     machine = replace(read_machine(host, cpus), tcc=options.tcc)
     interval = _COMMAND_SECONDS if options.command else options.interval
     session = Session(machine, SOURCES, interval, LinuxHost(), options.cpus)  # one that is away now may come
-    session.find_sets = functools.cache(lambda: known_sets(os.environ, options.events))
+    session.find_sets = functools.cache(functools.partial(known_event_sets, options.events))
     if options.events:
         session.find_sets()  # a file that cannot be used is refused now, whether a set of it is asked for or not
     refused = frozenset(name for text in options.added for name in _add(session, text, options))

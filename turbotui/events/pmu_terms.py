@@ -1,0 +1,25 @@
+"""An event of a PMU that is at hand. What every start needs of the grammar, without the rest of it."""
+
+from __future__ import annotations
+
+from turbotui.events.errors import EventSyntaxError
+from turbotui.events.syntax import Written, parse
+from turbotui.events.terms import settings_of
+from turbotui.machine.host import PerfAttr
+from turbotui.machine.pmus import Pmu
+
+
+def attr_of(pmu: Pmu, terms: str) -> PerfAttr:
+    """An event of a PMU that is at hand, for counting: a name of its events, or terms as between its slashes.
+
+    Raises:
+        EventError: one of the classes of `turbotui.events.errors`.
+    """
+    parsed = parse(f"{pmu.name}/{terms}/")
+    (written, *more) = parsed
+    if more or not isinstance(written, Written) or not written.terms:
+        raise EventSyntaxError(terms, 0, "the terms of one event are expected")
+    settings = settings_of(pmu, written.terms, core=False, extended=False)
+    word, *others = settings.words
+    config1, config2, config3, config4 = others
+    return PerfAttr(pmu.type, word, config1, config2, config3, config4=config4)
