@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import functools
 import math
 import os
@@ -23,6 +22,8 @@ from turbotui.sampling.session import Session
 from turbotui.sources import SOURCES
 
 if TYPE_CHECKING:
+    import argparse
+
     from turbotui.events.set_files import EventSet
 
 GATHERED: Final = (".tar.gz", ".tgz")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 from turbotui.machine.pmus import EventError
@@ -83,6 +82,8 @@ class NoCodesError(EventError):
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """The most alike names as the end of a sentence, "" when there are none."""
+    import difflib  # noqa: PLC0415 - where a word is wrong
+
     lower = {item.lower(): item for item in known}
     found = difflib.get_close_matches(name.lower(), lower, n=_NEAREST)
     return f"; did you mean {', '.join(lower[item] for item in found)}?" if found else ""

@@ -5,7 +5,6 @@ So that a missing driver is explained by what the machine says, and no remedy is
 
 from __future__ import annotations
 
-import gzip
 import re
 import zlib
 
@@ -14,6 +13,8 @@ from turbotui.machine.reading import closing
 from turbotui.machine.small_files import text_of
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.untrusted import decoded, one_line
+
+_GZIP = 31  # wbits of zlib for one member with gzip's header
 
 
 def no_driver(host: Host, module: str, option: str, detail: str, *, remedy: str = "") -> Unavailable:
@@ -100,8 +101,8 @@ def _running_config(host: Host, _release: str) -> str | None:
         with closing(host, host.open_file("/proc/config.gz")) as descriptor:
             while part := host.read_at(descriptor, 1 << 16, len(packed)):
                 packed += part
-        return decoded(gzip.decompress(packed))
-    except (HostError, OSError, EOFError, zlib.error):
+        return decoded(zlib.decompress(packed, _GZIP))
+    except (HostError, zlib.error):
         return None
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from patience import PATIENCE
 
-from turbotui.cli import Parser
+from turbotui.commands.parser import Parser
 from turbotui.features.collect import verb
 from turbotui.remote.links import LinkError, SocketLink, SocketWay
 

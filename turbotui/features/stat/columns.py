@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Iterator
 
 from turbotui.dataclass import dataclass
@@ -112,6 +111,8 @@ def _meant(catalog: Catalog, word: str, verb: str) -> Iterator[ColumnId]:
                     if column.category.value == word and not _is_joules(column))
     elif word not in _NEVER_PRINTED:
         what = "skipped" if verb == "hide" else "added"
+        import difflib  # noqa: PLC0415 - where a word is wrong
+
         near = difflib.get_close_matches(word, (*catalog.by_id, *GROUPS, "all", EXTRA), n=3, cutoff=0.5)
         hint = f"; did you mean {', '.join(near)}?" if near else ""
         raise StatError(f"Counter '{word}' can not be {what}: there is no such column here{hint}", _UNKNOWN_NAME)

@@ -6,7 +6,6 @@ needs this machine can meet is used (package or core energy; a C1 register or th
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping
 
 from turbotui.dataclass import dataclass
@@ -91,6 +90,8 @@ class Catalog:
         for word in words:
             found = self._meant(word)
             if not found:
+                import difflib  # noqa: PLC0415 - where a word is wrong
+
                 near = difflib.get_close_matches(word, self.words(), n=3, cutoff=0.5)
                 hint = f"; did you mean {', '.join(near)}?" if near else ""
                 raise UsageError(f'unknown column "{word}"{hint} (the columns of this machine: turbotui columns)')

@@ -1,0 +1,108 @@
+"""The words of a command, read by argparse."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NoReturn, Protocol
+
+from turbotui import __version__
+from turbotui.errors import UsageError
+from turbotui.feature import Command
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
+
+_EPILOG = """commands:
+{commands}
+
+Without a command the dashboard starts. Each command has its own --help.
+turbotui [OPTIONS] -- COMMAND runs a command beside the dashboard, ends with it, and reports on it; its exit status is
+the command's, 127 where there is no such command, 126 where it cannot be run.
+Exit status: 0 done, 1 failed, 2 a word on the command line, 3 the machine cannot be read, 4 no usable terminal,
+70 a fault of turbotui itself."""
+
+
+class Verb(Protocol):
+    """The module of a command."""
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Say which words there are."""
+
+    def run(self, arguments: argparse.Namespace) -> int:
+        """Run the command and return its exit status."""
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, but a wrong word is one sentence and a `UsageError`."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise instead of printing usage.
+
+        Raises:
+            UsageError: always.
+        """
+        raise UsageError(f"{message} (see {self.prog} --help)")
+
+    def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
+        """Print help or version. argparse's own loses what cannot be written."""
+        if message:
+            (sys.stderr if file is None else file).write(message)
+
+
+def run_parsed(command: Command, commands: Sequence[Command], module: Verb, words: list[str]) -> int:
+    """Run a command by its words.
+
+    Args:
+        command: which one.
+        commands: all there are.
+        module: its module.
+        words: behind its name.
+
+    Returns:
+        The exit status.
+
+    Raises:
+        UsageError: a word is none of its own.
+    """
+    width = max(len(item.name) for item in commands)
+    listing = "\n".join(f"  {item.name:<{width}}  {item.summary}" for item in commands if item.name)
+    parser = Parser(
+        prog=f"turbotui {command.name}".strip(),
+        description=command.summary[0].upper() + command.summary[1:] + ".",
+        epilog=None if command.name else _EPILOG.format(commands=listing),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=bool(command.name),
+    )
+    if not command.name:
+        parser.add_argument("--version", action="version", version=f"turbotui {__version__}")
+    module.add_arguments(parser)
+    own, rest = _parted(words) if command.runs else (words, [])
+    try:
+        arguments = parser.parse_args(_with_values(own))
+    except SystemExit:  # --help and --version are printed, and what cannot be written is still to show
+        return 0
+    if command.runs:
+        arguments.command = rest
+    return module.run(arguments)
+
+
+def _with_values(words: list[str]) -> list[str]:
+    """The words with times that begin with a minus (`--from -30m`) joined to their options: `--from=-30m`.
+
+    argparse takes such a word for an option, though no option begins with a digit.
+    """
+    found: list[str] = []
+    for word in words:
+        if len(word) > 1 and word[0] == "-" and word[1].isdecimal() and found and found[-1].startswith("--"):
+            found[-1] = f"{found[-1]}={word}"
+        else:
+            found.append(word)
+    return found
+
+
+def _parted(words: list[str]) -> tuple[list[str], list[str]]:
+    """The words before --, and those behind it."""
+    at = words.index("--") if "--" in words else len(words)
+    return words[:at], words[at + 1:]
