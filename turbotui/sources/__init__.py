@@ -19,6 +19,7 @@ from turbotui.sources.hwmon import Hwmon
 from turbotui.sources.low_power_idle import LowPowerIdle
 from turbotui.sources.msr import Msr, MsrSettings
 from turbotui.sources.npus import Npus
+from turbotui.sources.nvidia import Nvidia
 from turbotui.sources.own_cgroup import OwnCgroup
 from turbotui.sources.perf_cstate import PerfCstate
 from turbotui.sources.perf_hardware import PerfHardware
@@ -81,6 +82,7 @@ SOURCES: tuple[Source, ...] = (
     ProcMeminfo(),
     OwnCgroup(),
     GraphicsPower(),
+    Nvidia(),
     PowerMeters(),
     Batteries(),
     Npus(),
@@ -88,5 +90,5 @@ SOURCES: tuple[Source, ...] = (
     ClockEnd(),
 )
 
-METER_SOURCES = frozenset({"hwmon-graphics", "hwmon-power", "power-supply", "accel", "hwmon-fans"})
+METER_SOURCES = frozenset({"hwmon-graphics", "nvml", "hwmon-power", "power-supply", "accel", "hwmon-fans"})
 """Ids of the sources of meters outside the processor: who wants nothing else need not ask the others."""

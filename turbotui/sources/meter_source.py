@@ -11,7 +11,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, Protocol
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
@@ -75,7 +75,13 @@ class MeterSource(SharedSource, ABC):
         """Open the wanted files of every device."""
         if self._seen is None or self._seen[0] is not machine.host:
             self._seen = (machine.host, self.find(machine).devices)
-        return MeterReader(machine.host, self._seen[1], wanted)
+        host = machine.host
+        return MeterReader(host, [(self.open_device(host, device, position, wanted), device.slow)
+                                  for device, position in numbered(self._seen[1])], wanted)
+
+    def open_device(self, host: Host, device: MeterDevice, position: int, wanted: frozenset[SignalId]) -> OneDevice:
+        """Open what is wanted of one device."""
+        return OpenDevice(host, device, position, wanted)
 
 
 def numbered(devices: Sequence[MeterDevice]) -> list[tuple[MeterDevice, int]]:
@@ -94,11 +100,29 @@ def _chosen(device: MeterDevice, position: int, wanted: frozenset[SignalId]) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class DeviceAnswer:
     """What a device gave, and since when it says so, in ns of the host's clock."""
 
     values: Mapping[SignalId, Raw]
     since_ns: int
+
+
+class OneDevice(Protocol):
+    """A device that is open to be read."""
+
+    @property
+    def age(self) -> SignalId:
+        """The signal of the age of its numbers."""
+
+    @property
+    def signals(self) -> tuple[SignalId, ...]:
+        """What a reading gives."""
+
+    def read(self) -> DeviceAnswer:
+        """Read it, unless it sleeps; None for what cannot be read."""
+
+    def close(self) -> None:
+        """Close it."""
 
 
 class OpenDevice:
@@ -109,15 +133,20 @@ class OpenDevice:
         self._files = [(name, self._open(path), decode) for name, path, decode in _chosen(device, position, wanted)]
         self._status = self._open(device.status) if device.status else None
         self._state = meter_signal(device.kind, position, STATE)
-        self.age = meter_signal(device.kind, position, AGE)
-        self._before: _Answer | None = None
+        self._age = meter_signal(device.kind, position, AGE)
+        self._before: DeviceAnswer | None = None
+
+    @property
+    def age(self) -> SignalId:
+        """See `OneDevice.age`."""
+        return self._age
 
     @property
     def signals(self) -> tuple[SignalId, ...]:
         """What the files give, the state of a device that can sleep among it."""
         return (*(name for name, _file, _decode in self._files), *([self._state] if self._device.status else []))
 
-    def read(self) -> _Answer:
+    def read(self) -> DeviceAnswer:
         """Read the files, unless the device sleeps."""
         values: dict[SignalId, Raw] = {}
         if self._device.status:
@@ -127,7 +156,7 @@ class OpenDevice:
             values[name] = None if asleep else self._value(file, decode)
         now, before = self._host.now_ns(), self._before
         same = self._device.settles and before is not None and before.values == values
-        answer = self._before = _Answer(values, before.since_ns if same and before is not None else now)
+        answer = self._before = DeviceAnswer(values, before.since_ns if same and before is not None else now)
         return answer
 
     def close(self) -> None:
@@ -155,11 +184,11 @@ class OpenDevice:
 class AsideDevice:
     """An open device that a thread of its own reads, once each time it is asked to."""
 
-    def __init__(self, device: OpenDevice) -> None:
+    def __init__(self, device: OneDevice) -> None:
         self._device = device
         self._asked, self._done = threading.Semaphore(0), threading.Event()
         self._done.set()
-        self._latest: _Answer | None = None
+        self._latest: DeviceAnswer | None = None
         self._ends = False
         threading.Thread(target=self._run, name="turbotui-meter", daemon=True).start()
 
@@ -169,7 +198,7 @@ class AsideDevice:
             self._done.clear()
             self._asked.release()
 
-    def latest(self, patience: float) -> _Answer | None:
+    def latest(self, patience: float) -> DeviceAnswer | None:
         """What it gave last; waits this many seconds for what it was asked for."""
         self._done.wait(patience)
         return self._latest
@@ -194,25 +223,24 @@ class MeterReader:
 
     Args:
         host: the machine; of one that is only a model nothing is slow, and everything is read at once.
-        devices: in the order of their numbers.
+        devices: each with whether it may be slow.
         wanted: their signals that are to be read.
     """
 
-    def __init__(self, host: Host, devices: Sequence[MeterDevice], wanted: frozenset[SignalId]) -> None:
+    def __init__(self, host: Host, devices: Sequence[tuple[OneDevice, bool]], wanted: frozenset[SignalId]) -> None:
         self._host = host
-        self._quick: list[OpenDevice] = []
-        self._aside: list[tuple[OpenDevice, AsideDevice]] = []
+        self._quick: list[OneDevice] = []
+        self._aside: list[tuple[OneDevice, AsideDevice]] = []
         names: list[SignalId] = []
-        for device, position in numbered(devices):
-            opened = OpenDevice(host, device, position, wanted)
-            aged = [opened.age] if device.slow and opened.age in wanted else []
-            names += [name for name in (*opened.signals, *aged) if name in wanted]
-            if not any(name in wanted for name in opened.signals):
-                opened.close()
-            elif device.slow and host.pins:
-                self._aside.append((opened, AsideDevice(opened)))
+        for device, slow in devices:
+            if not any(name in wanted for name in device.signals):
+                device.close()
+                continue
+            names += [name for name in (*device.signals, *([device.age] if slow else [])) if name in wanted]
+            if slow and host.pins:
+                self._aside.append((device, AsideDevice(device)))
             else:
-                self._quick.append(opened)
+                self._quick.append(device)
         self._names = tuple(names)
 
     @property

@@ -1,0 +1,162 @@
+"""NVIDIA's graphics cards by NVML: energy since the driver was loaded, and power (NVML API Reference).
+
+NVML is reached by the Python package nvidia-ml-py, the extra `nvidia`, which is imported only where NVIDIA's driver
+lists a card. Cards are found without NVML, by /proc/driver/nvidia/gpus (NVIDIA driver README, "The /proc Interface"):
+one that sleeps is not asked, and nothing stays open of one that may sleep (power/control is `auto`), for that would
+keep it awake.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import re
+from typing import Final, Protocol, cast
+
+from turbotui.machine.host import Host, HostKind
+from turbotui.machine.machine import Machine
+from turbotui.machine.small_files import line_of, names_in, text_of
+from turbotui.quantities.meters import meter_signal
+from turbotui.quantities.signals import Raw, SignalId
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sources.meter_devices import AGE, STATE, MeterDevice, MeterFile, is_suspended, runtime_status
+from turbotui.sources.meter_source import DeviceAnswer, FoundDevices, MeterSource, OneDevice
+from turbotui.untrusted import one_line
+
+CARDS: Final = "/proc/driver/nvidia/gpus"
+_PCI: Final = "/sys/bus/pci/devices"
+_MODULE: Final = "pynvml"
+_MODEL: Final = re.compile(r"^Model:\s*(\S.*)$", re.MULTILINE)
+_THOUSAND: Final = 1000  # NVML counts in thousandths of J and W, the signals of meters in millionths
+_CALLS: Final = {"energy": "nvmlDeviceGetTotalEnergyConsumption", "power": "nvmlDeviceGetPowerUsage"}
+
+
+class Nvml(Protocol):
+    """What is used of the module pynvml."""
+
+    NVMLError: type[Exception]
+
+    def nvmlInit(self) -> None:  # noqa: N802 - NVML's names
+        """Begin; calls are counted."""
+
+    def nvmlShutdown(self) -> None:  # noqa: N802
+        """End one of the calls of `nvmlInit`."""
+
+    def nvmlDeviceGetHandleByPciBusId(self, address: bytes) -> object:  # noqa: N802
+        """The card at an address."""
+
+    def nvmlDeviceGetTotalEnergyConsumption(self, card: object) -> int:  # noqa: N802
+        """Its energy since the driver was loaded, in mJ; from Volta on."""
+
+    def nvmlDeviceGetPowerUsage(self, card: object) -> int:  # noqa: N802
+        """Its power in mW."""
+
+
+class Nvidia(MeterSource):
+    """The `Source` of NVIDIA's cards."""
+
+    id = "nvml"
+    title = "NVML"
+    gives = "energy and power of NVIDIA's graphics cards"
+
+    def find(self, machine: Machine) -> FoundDevices:
+        """See `MeterSource.find`."""
+        host = machine.host
+        addresses = names_in(host, CARDS)
+        why = _why_not(machine, addresses)
+        if why is not None:
+            return FoundDevices((), {meter_signal("nvidia", 0, "power"): why})
+        devices = tuple(
+            MeterDevice("nvidia", f"{_model(host, address)} {address}",
+                        tuple(MeterFile(what, f"NVML {call} of {address}") for what, call in _CALLS.items()),
+                        runtime_status(host, f"{_PCI}/{address}"), slow=True)
+            for address in addresses
+        )
+        return FoundDevices(devices, {})
+
+    def open_device(self, host: Host, device: MeterDevice, position: int, wanted: frozenset[SignalId]) -> OneDevice:
+        """See `MeterSource.open_device`: nothing of a card is open before it is read."""
+        return NvidiaCard(host, device, position, wanted)
+
+
+class NvidiaCard:
+    """One card, see `OneDevice`."""
+
+    def __init__(self, host: Host, device: MeterDevice, position: int, wanted: frozenset[SignalId]) -> None:
+        self._host, self._device = host, device
+        self._address = device.label.rpartition(" ")[2]
+        self._asked = [(name, what) for what in _CALLS
+                       if (name := meter_signal(device.kind, position, what)) in wanted]
+        self._state = meter_signal(device.kind, position, STATE)
+        self._age = meter_signal(device.kind, position, AGE)
+        self._open: tuple[Nvml, object] | None = None
+        self._may_sleep = bool(device.status) and line_of(host, f"{_PCI}/{self._address}/power/control") == "auto"
+
+    @property
+    def age(self) -> SignalId:
+        """See `OneDevice.age`."""
+        return self._age
+
+    @property
+    def signals(self) -> tuple[SignalId, ...]:
+        """See `OneDevice.signals`."""
+        return (*(name for name, _what in self._asked), *([self._state] if self._device.status else []))
+
+    def read(self) -> DeviceAnswer:
+        """See `OneDevice.read`."""
+        values: dict[SignalId, Raw] = {name: None for name, _what in self._asked}
+        if self._device.status:
+            values[self._state] = line_of(self._host, self._device.status)
+        if not is_suspended(self._host, self._device.status):
+            values |= self._values()
+        return DeviceAnswer(values, self._host.now_ns())
+
+    def close(self) -> None:
+        """Let go of NVML."""
+        if self._open is not None:
+            self._open[0].nvmlShutdown()
+            self._open = None
+
+    def _values(self) -> dict[SignalId, Raw]:
+        """What NVML says now; nothing of a card that it does not reach."""
+        found: dict[SignalId, Raw] = {}
+        nvml = cast(Nvml, importlib.import_module(_MODULE))
+        try:
+            if self._open is None:
+                nvml.nvmlInit()
+                self._open = nvml, None
+                self._open = nvml, nvml.nvmlDeviceGetHandleByPciBusId(self._address.encode())
+            for name, what in self._asked:
+                found[name] = _asked(nvml, what, self._open[1])
+        except nvml.NVMLError:
+            self.close()  # the driver went away, or the card fell off its bus: begun anew at the next reading
+        if self._may_sleep:
+            self.close()
+        return found
+
+
+def _asked(nvml: Nvml, what: str, card: object) -> int | None:
+    """One number in millionths; None where this card does not have it."""
+    call = nvml.nvmlDeviceGetTotalEnergyConsumption if what == "energy" else nvml.nvmlDeviceGetPowerUsage
+    try:
+        return call(card) * _THOUSAND
+    except nvml.NVMLError:
+        return None
+
+
+def _model(host: Host, address: str) -> str:
+    found = _MODEL.search(text_of(host, f"{CARDS}/{address}/information"))
+    return one_line(found[1]) if found else "NVIDIA"
+
+
+def _why_not(machine: Machine, addresses: tuple[str, ...]) -> Unavailable | None:
+    """Why no card can be asked; None where one can."""
+    if not addresses:
+        reason = Reason.VIRTUALISED if machine.model.hypervisor else Reason.NO_HARDWARE
+        return Unavailable(reason, f"{CARDS}: there is no card with NVIDIA's driver")
+    if machine.host.kind is not HostKind.REAL:
+        return Unavailable(Reason.RECORDED, "NVML asks the driver of the machine that it runs on, not of another one")
+    if importlib.util.find_spec(_MODULE) is None:
+        return Unavailable(Reason.NO_DRIVER, f"NVIDIA's driver lists {len(addresses)} cards, and the Python package "
+                           "nvidia-ml-py, which asks it, is not installed", "pip install 'turbotui[nvidia]'")
+    return None
