@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from turbotui import __version__
-from turbotui.cli import Parser
+from turbotui.commands.parser import Parser
 from turbotui.feature import Command
 from turbotui.features import COMMANDS
 from turbotui.features.stat.options import OPTIONS as STAT_OPTIONS
