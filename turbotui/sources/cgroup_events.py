@@ -35,11 +35,13 @@ class GroupBundle:
         cpu: which.
         names: what each counts; "" for a leader that nobody asked for.
         attrs: the leader first.
+        parts: names of counts over some CPUs, to which each counter is added too; empty for none.
     """
 
     cpu: int
     names: tuple[str, ...]
     attrs: tuple[PerfAttr, ...]
+    parts: tuple[str, ...] = ()
 
     def of_group(self) -> tuple[PerfAttr, ...]:
         """The attributes with a control group as their target."""
@@ -102,7 +104,9 @@ class GroupCounters:
         target = host.open_file(directory)
         try:
             for bundle in bundles:
-                self._counted |= {name: RunningCount() for name in bundle.names if name and name not in self._counted}
+                for name in (*bundle.names, *bundle.parts):
+                    if name:
+                        self._counted.setdefault(name, RunningCount())
                 try:
                     self._open.append(_Open(host, bundle, target))
                 except HostError as error:
@@ -123,9 +127,10 @@ class GroupCounters:
         gains: dict[str, list[tuple[int, int, int]]] = {}
         for one in self._open:
             enabled, running, counts = one.gain(self._host)
-            for name, count in zip(one.bundle.names, counts, strict=True):
-                if name:
-                    gains.setdefault(name, []).append((enabled, running, count))
+            for names in (one.bundle.names, one.bundle.parts):
+                for name, count in zip(names, counts, strict=False):  # there may be no parts
+                    if name:
+                        gains.setdefault(name, []).append((enabled, running, count))
         for name, parts in gains.items():
             _add(self._counted[name], parts)
         return self._counted

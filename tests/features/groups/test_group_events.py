@@ -12,9 +12,10 @@ from turbotui.cli import main
 from turbotui.errors import UsageError
 from turbotui.features.groups.counting import MOST_READS, GroupEvents
 from turbotui.features.groups.engine import GroupInterval, GroupsReader
-from turbotui.features.groups.event_columns import event_columns, is_scaled
+from turbotui.features.groups.event_columns import cycles_in, event_columns, is_scaled
 from turbotui.features.groups.event_plans import added_plans
-from turbotui.features.groups.model import GroupRow
+from turbotui.features.groups.model import GroupRow, rows_between
+from turbotui.features.groups.reader import CgroupReader
 from turbotui.features.groups.recorded_groups import GroupRecord, group_record
 from turbotui.features.groups.tables import group_table
 from turbotui.machine.machine import read_machine
@@ -112,6 +113,20 @@ def test_more_events_than_counters_are_scaled_and_marked() -> None:
         made = table(found)
         said = "\n".join(line for reading in made.evidence(made.columns[0], row).readings for line in reading)
         assert "% of that: the count is scaled to all of it" in said
+
+
+def test_cycles_are_counted_for_each_package_and_always_for_the_outermost_group() -> None:
+    with bed("sapphire-2s", "cycles") as one:
+        one.events.follow(["/system.slice"])
+        moment = one.events.merged(CgroupReader(one.host, {"cpu_usec"}).read())
+        one.clock.advance(SECONDS)
+        later = one.events.merged(CgroupReader(one.host, {"cpu_usec"}).read())
+        rows = {row.group.path: row.increases for row in rows_between(moment, later)}
+        share = dict(GROUPS)["system.slice"]
+        for package in (0, 1):
+            every = rows["/"][cycles_in(package)]
+            assert rows["/system.slice"][cycles_in(package)] == pytest.approx(share * every, rel=0.02)
+        assert sum(rows["/"][cycles_in(package)] for package in (0, 1)) == pytest.approx(rows["/"]["perf cycles"])
 
 
 def test_what_counts_no_tasks_is_refused_with_its_reason() -> None:

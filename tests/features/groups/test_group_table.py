@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from turbotui.features.groups.columns import COLUMNS, needed
+from turbotui.features.groups.event_columns import cycles_in
 from turbotui.features.groups.files import QUANTITIES
 from turbotui.features.groups.model import CGROUP, Group, GroupRow
 from turbotui.features.groups.tables import group_table, sum_held_against_package
@@ -46,6 +49,22 @@ def test_watts_are_an_estimate_that_adds_up_to_the_packages() -> None:
     assert cell(found, "Watt", 1).estimated
     assert not cell(found, "CPU%", 1).estimated
     assert "15.00 W of the packages' 20.00 W" in sum_held_against_package(found, ENERGY, 2)
+
+
+def test_watts_by_cycles_are_of_the_package_where_the_group_ran() -> None:
+    def counted(path: str, *cycles: float) -> GroupRow:
+        one = row(path, 1e6)
+        return replace(one, increases={**one.increases, **{cycles_in(at): many for at, many in enumerate(cycles)}})
+
+    rows = [counted("/", 8e9, 4e9), counted("/a", 2e9, 0), counted("/b", 4e9, 4e9), row("/c", 1e6)]
+    found = group_table(rows, ENERGY, 2)
+    assert [cell(found, "Watt", at).value for at in range(3)] == pytest.approx([20.0, 3.75, 12.5])
+    assert cell(found, "Watt", 3).value == pytest.approx(20.0), "by CPU time: its cycles are not counted"
+    column = next(column for column in found.columns if column.id == "Watt")
+    said = [line for lines in found.evidence(column, rows[1]).readings for line in lines]
+    assert any("shared by cycles" in line for line in said)
+    assert "perf cycles of package 0: +2,000,000,000" in said
+    assert "estimated by cycles: 36.25 W" in sum_held_against_package(found, ENERGY, 2)
 
 
 def test_no_watts_without_every_package_s_energy() -> None:

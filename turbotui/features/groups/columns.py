@@ -22,6 +22,8 @@ SWITCHES: Final = "switches"
 """The need of a column that no file gives."""
 JOULES, MINE, ALL = "packages' joules", "own work", "all work"
 """The packages' energy of the interval, the group's work, and the whole machine's: what energy is shared by."""
+BY_CYCLES: Final = "joules by cycles"
+"""The group's part of each package's joules by its cycles there, where cycles of groups are counted."""
 
 
 def _share(quantity: Quantity) -> Callable[[GroupRow], Value]:
@@ -76,7 +78,9 @@ def _of_limit(row: GroupRow) -> Value:
 
 def _watts(row: GroupRow) -> Value:
     joules, mine, all_of_it = (row.increases.get(name) for name in (JOULES, MINE, ALL))
-    seconds = row.spans.get(f"Δt {JOULES}")
+    seconds, own = row.spans.get(f"Δt {JOULES}"), row.increases.get(BY_CYCLES)
+    if own is not None and seconds:
+        return own / seconds
     return None if joules is None or mine is None or not all_of_it or not seconds else (
         joules / seconds * (mine / all_of_it))
 
@@ -191,9 +195,10 @@ COLUMNS: Final[tuple[GroupColumn, ...]] = (
             decimals=0, shown=True, priority=6),
     _column("PidsMax", "", ("pids_max",), _gauge("pids_max"), "How many there may be.", decimals=0),
     _column("Watt", "W", (ENERGY, "cpu_usec"), _watts,
-            "The packages' power, shared by CPU time: an estimate, which takes work that burns more per second for "
-            "what other work burns, and shares out idle power too.", decimals=2, width=7, shown=True, priority=4,
-            document="docs/specs/groups.md 1.4"),
+            "The packages' power, shared by CPU time, or by unhalted cycles where the event cycles is counted for "
+            "groups (--add cycles, or the key a): an estimate, which takes work that burns more per second, or per "
+            "cycle, for what other work burns, and shares out idle power too.",
+            decimals=2, width=7, shown=True, priority=4, document="docs/specs/groups.md 1.4"),
 )
 """In print order."""
 

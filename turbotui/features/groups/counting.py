@@ -10,7 +10,7 @@ from typing import Final
 from turbotui.features.groups.event_columns import ENABLED, RUNNING, quantities_of
 from turbotui.features.groups.event_plans import EventPlan
 from turbotui.features.groups.files import Quantity
-from turbotui.features.groups.model import GroupMoment, GroupSample
+from turbotui.features.groups.model import WHOLE, GroupMoment, GroupSample
 from turbotui.machine.cgroups import hierarchies
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
@@ -75,7 +75,8 @@ class GroupEvents:
 
     def follow(self, paths: Iterable[str]) -> None:
         """Count for these groups from now on, as many of the first as there is room for."""
-        wished = tuple(dict.fromkeys(paths))
+        shared = (WHOLE,) if any(plan.parts for plan in self._plans) else ()  # what energy is shared by
+        wished = tuple(dict.fromkeys((*shared, *paths)))
         self._wished, self._followed = len(wished), wished[: self.room]
 
     @property
@@ -159,6 +160,8 @@ class GroupEvents:
                 one = None if isinstance(found, Unavailable) else found.get(name)
                 if one is not None:
                     values |= {name: one.count, name + ENABLED: one.enabled, name + RUNNING: one.running}
+            if not isinstance(found, Unavailable):
+                values |= {name: found[name].count for name in plan.parts if name in found}
             readings[plan.file] = FileReading(values, at_ns)
         return replace(sample, readings=readings, absent=absent, gives=self._given(sample.gives))
 
@@ -199,6 +202,7 @@ class GroupEvents:
     def _given(self, gives: Mapping[Quantity, str]) -> Mapping[Quantity, str]:
         known = self._gives.get(id(gives))
         if known is None or known[0] is not gives:
-            more = {name: plan.file for plan in self._plans for name in quantities_of(plan.counted.request)}
+            more = {name: plan.file for plan in self._plans
+                    for name in (*quantities_of(plan.counted.request), *plan.parts)}
             known = self._gives[id(gives)] = gives, {**gives, **more}
         return known[1]

@@ -18,6 +18,8 @@ PERF: Final = "perf "
 """How quantities of events begin."""
 ENABLED, RUNNING = " enabled", " running"
 """How the times of an event's counters end: ns for which the group ran on a CPU, and for which its counter did."""
+CYCLES: Final = ("cycles", "cpu-cycles")
+"""Events by which the packages' energy is shared out where they are counted."""
 _SCALED: Final = 0.99
 """A counter that ran for less than this share of the group's time gives an estimate."""
 _DOCUMENT: Final = "perf_event_open(2), PERF_FLAG_PID_CGROUP; docs/specs/groups.md 1.6"
@@ -31,6 +33,11 @@ def quantity_of(request: EventRequest, event: str) -> Quantity:
 def quantities_of(request: EventRequest) -> tuple[Quantity, ...]:
     """Every quantity of a request: the count of each event, and its two times."""
     return tuple(f"{quantity_of(request, event)}{end}" for event in request.events for end in ("", ENABLED, RUNNING))
+
+
+def cycles_in(package: int) -> Quantity:
+    """The quantity of a group's cycles on the CPUs of a package, by its place in the topology."""
+    return f"{PERF}{CYCLES[0]} of package {package}"
 
 
 def counted_share(row: GroupRow, quantity: Quantity) -> float | None:

@@ -8,7 +8,7 @@ from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.events.set_files import EventSet, shipped_sets
 from turbotui.features.groups.columns import COLUMNS
-from turbotui.features.groups.event_columns import ENABLED, RUNNING, quantity_of
+from turbotui.features.groups.event_columns import CYCLES, ENABLED, RUNNING, cycles_in, quantity_of
 from turbotui.features.groups.files import Quantity
 from turbotui.machine.machine import Machine
 from turbotui.quantities.added import is_turbostats
@@ -29,11 +29,13 @@ class EventPlan:
         counted: what was asked for.
         bundles: what is opened for a group.
         refused: why an event cannot be counted, by its quantity.
+        parts: quantities beside those of the request: cycles of each package.
     """
 
     counted: CountedEvents
     bundles: tuple[GroupBundle, ...]
     refused: Mapping[Quantity, Unavailable]
+    parts: tuple[Quantity, ...] = ()
 
     @property
     def file(self) -> str:
@@ -58,9 +60,16 @@ def event_plan(machine: Machine, capabilities: Capabilities, added: AddedEvents)
             refused |= {f"{quantity}{end}": why for end in ("", ENABLED, RUNNING)}
     names = {request.signal(event): quantity_of(request, event) for event in request.events}
     parts = [] if refused else [part for cpu in machine.topology.cpus for part in source.parts(machine, cpu)]
-    bundles = tuple(GroupBundle(part.cpu, tuple(names.get(event.signal, "") for event in part.events),
-                           tuple(event.attr for event in part.events)) for part in parts)
-    return EventPlan(source.definition, bundles, refused)
+    cycles = {request.signal(event) for event in request.events if event in CYCLES}
+    topology, bundles = machine.topology, []
+    for part in parts:
+        package = cycles_in(topology.index(Scope.PACKAGE, part.cpu)) if cycles else ""
+        bundles.append(GroupBundle(
+            part.cpu, tuple(names.get(event.signal, "") for event in part.events),
+            tuple(event.attr for event in part.events),
+            tuple(package if event.signal in cycles else "" for event in part.events) if package else ()))
+    found = dict.fromkeys(name for bundle in bundles for name in bundle.parts if name)
+    return EventPlan(source.definition, tuple(bundles), refused, tuple(found))
 
 
 def added_plans(machine: Machine, capabilities: Capabilities, texts: Iterable[str],

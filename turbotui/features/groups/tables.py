@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.features.groups.columns import ALL, COLUMNS, ENERGY, JOULES, MINE, SWITCHES, GroupColumn
-from turbotui.features.groups.event_columns import ENABLED, PERF, counted_share, is_scaled
+from turbotui.features.groups.columns import ALL, BY_CYCLES, COLUMNS, ENERGY, JOULES, MINE, SWITCHES, GroupColumn
+from turbotui.features.groups.event_columns import ENABLED, PERF, counted_share, cycles_in, is_scaled
+from turbotui.features.groups.files import Quantity
 from turbotui.features.groups.model import CGROUP, WHOLE, GroupRow
 from turbotui.quantities.columns import Value
 from turbotui.quantities.tables import Cell, CellEvidence, RowTable
@@ -48,9 +49,41 @@ def group_table(rows: Iterable[GroupRow], energy: Energy, packages: int,
     joules, whole = energy.total(packages), next((row for row in rows if row.group.path == WHOLE), None)
     everything = None if whole is None else whole.rate(_WORK)
     why = energy.reason(joules)
-    shared = None if joules is None or everything is None or energy.span <= 0 else (joules, everything, energy.span)
+    shared = None
+    if joules is not None and whole is not None and everything is not None and energy.span > 0:
+        shared = SharedEnergy(joules, everything, energy.span, energy.over(energy.span).joules, whole.increases)
     return GroupTable(GROUPS, CGROUP, tuple(columns), rows, lambda column, row, value: judged(column, row, value, why),
                       basis, shared)
+
+
+@dataclass(frozen=True, slots=True)
+class SharedEnergy:
+    """What is shared out over groups.
+
+    Attributes:
+        joules: of all packages.
+        work: of all groups, microseconds of CPU time a second.
+        seconds: over which.
+        packages: joules of each package.
+        whole: increases of the outermost group.
+    """
+
+    joules: float
+    work: float
+    seconds: float
+    packages: Mapping[int, float]
+    whole: Mapping[Quantity, float]
+
+    def by_cycles(self, row: GroupRow) -> float | None:
+        """The joules of a group by its cycles in each package; None where cycles are not counted for it."""
+        found = 0.0
+        for package, joules in self.packages.items():
+            name = cycles_in(package)
+            mine, every = row.increases.get(name), self.whole.get(name)
+            if mine is None or every is None:
+                return None
+            found += joules * mine / every if every else 0.0
+        return found
 
 
 @dataclass(frozen=True)  # no slots: see quantities.columns.Column
@@ -58,10 +91,10 @@ class GroupTable(RowTable[GroupRow]):
     """The control groups of an interval; rows are given their part of the energy where a cell needs it.
 
     Attributes:
-        shared: the packages' joules, all groups' microseconds of work a second, and seconds; None where one is unknown.
+        shared: the packages' energy; None where it is unknown.
     """
 
-    shared: tuple[float, float, float] | None = None
+    shared: SharedEnergy | None = None
 
     def values(self, column: GroupColumn, rows: Sequence[GroupRow]) -> Sequence[Value]:
         """See `Table.values`."""
@@ -78,12 +111,12 @@ class GroupTable(RowTable[GroupRow]):
     def _row(self, column: GroupColumn, row: GroupRow) -> GroupRow:
         if self.shared is None or ENERGY not in column.needs or JOULES in row.increases:
             return row
-        joules, everything, seconds = self.shared
-        mine = row.rate(_WORK)
+        shared, mine, own = self.shared, row.rate(_WORK), self.shared.by_cycles(row)
         if mine is None:
             return row
-        return replace(row, increases={**row.increases, JOULES: joules, MINE: mine, ALL: everything},
-                       spans={**row.spans, f"Δt {JOULES}": seconds}, estimated=row.estimated | {ENERGY})
+        more = {JOULES: shared.joules, MINE: mine, ALL: shared.work, **({} if own is None else {BY_CYCLES: own})}
+        return replace(row, increases={**row.increases, **more}, spans={**row.spans, f"Δt {JOULES}": shared.seconds},
+                       estimated=row.estimated | {ENERGY})
 
 
 def judged(column: GroupColumn, row: GroupRow, value: Value, energy: Unavailable | None) -> Cell:
@@ -125,7 +158,11 @@ def basis(column: GroupColumn, row: GroupRow) -> CellEvidence:
             readings.append((f"{need} of {file}: +{row.increases[need]:,.0f} in {row.span(need) or 0.0:.3f} s",))
         elif need in row.values:
             readings.append((f"{need} of {file}: {row.values[need]:,.0f}",))
-    if ENERGY in column.needs and JOULES in row.increases:
+    if ENERGY in column.needs and BY_CYCLES in row.increases:
+        readings.append((f"energy of all packages: {row.increases[JOULES]:,.2f} J, shared by cycles in each package",
+                         *(f"{name}: +{count:,.0f}" for name, count in row.increases.items()
+                           if name.startswith(cycles_in(0)[:-1]))))
+    elif ENERGY in column.needs and JOULES in row.increases:
         readings.append((f"energy of all packages: {row.increases[JOULES]:,.2f} J",
                          f"CPU time: {row.increases[MINE]:,.0f} us a second of all {row.increases[ALL]:,.0f}"))
     remarks = [f"group {row.group.path}"]
@@ -159,5 +196,8 @@ def sum_held_against_package(table: RowTable[GroupRow], energy: Energy, packages
     found = [value for value in table.values(watt, outer) if isinstance(value, int | float)]
     if not found:
         return ""
-    whole = joules / energy.span
-    return f"Watt is estimated by CPU time: {sum(found):.2f} W of the packages' {whole:.2f} W are in groups"
+    whole, inside = joules / energy.span, sum(found)
+    shared = table.shared if isinstance(table, GroupTable) else None
+    by = "cycles" if shared is not None and any(shared.by_cycles(row) is not None for row in outer) else "CPU time"
+    return (f"Watt is estimated by {by}: {inside:.2f} W of the packages' {whole:.2f} W are in groups, the rest is "
+            "elsewhere or idle")
