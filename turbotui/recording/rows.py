@@ -14,6 +14,8 @@ TASKS_STREAM: Final = 1
 """The stream of threads, processes and commands."""
 GROUPS_STREAM: Final = 2
 """The stream of control groups and groups of resctrl."""
+FLEET_STREAM: Final = 3
+"""The stream of nodes of a fleet."""
 
 _HEAD: Final = struct.Struct("<qq")  # wall clock and monotonic clock of the tick that ended the interval
 

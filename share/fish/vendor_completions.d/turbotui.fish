@@ -313,6 +313,7 @@ complete -c turbotui -n '__fish_seen_subcommand_from fleet' -l open -r -d 'what 
 complete -c turbotui -n '__fish_seen_subcommand_from fleet' -l recordings -r -d 'Enter replays DIR/NODE.ttj instead (turbotui record)'
 complete -c turbotui -n '__fish_seen_subcommand_from fleet' -l theme -r -d 'colours: calm, contrast, or ansi for 16-colour terminals'
 complete -c turbotui -n '__fish_seen_subcommand_from fleet' -l ascii -d 'draw with ASCII alone, as where the locale or the terminal has nothing else'
+complete -c turbotui -n '__fish_seen_subcommand_from fleet' -l replay -r -d 'tell of a recording (turbotui record) instead of a machine'
 complete -c turbotui -n '__fish_seen_subcommand_from fleet' -l format -x -a 'text table csv json openmetrics' -d 'text for people (default), an aligned table, csv, json (see docs/table.schema.json) or openmetrics'
 complete -c turbotui -n '__fish_seen_subcommand_from fleet' -l json -d 'as --format json'
 complete -c turbotui -n '__fish_seen_subcommand_from fleet' -l table -x -a 'fleet fleet_groups' -d 'only this one of its tables (csv: fleet)'

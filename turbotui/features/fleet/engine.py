@@ -53,6 +53,14 @@ class FleetQuestion:
         return query_of(column, self.labels, self.window, self.select)
 
 
+def judged_by(question: FleetQuestion, nodes: Iterable[FleetNode]) -> list[FleetNode]:
+    """Nodes with what is odd about them, as a question compares them, the oddest first."""
+    def alike(node: FleetNode) -> str:
+        return " ".join(filter(None, (node.labels.get(label, "") for label in question.alike)))
+
+    return judged(nodes, alike, question.rules, question.limits)
+
+
 class FleetReader:
     """Reads a fleet again and again, and remembers nodes that vanish.
 
@@ -97,8 +105,8 @@ class FleetReader:
         cost = FleetCost(len(answers), sum(one.sent for one in answers), sum(one.unpacked for one in answers),
                          self._clock() - begun)
         notes = tuple(dict.fromkeys((*(note for one in answers for note in one.notes), *self._notes(values))))
-        found = judged(nodes, self._alike, question.rules, question.limits)
-        return FleetReading(self.server.name, found, time.time_ns(), question.seconds, notes, cost, queries)
+        return FleetReading(self.server.name, judged_by(question, nodes), time.time_ns(), question.seconds, notes, cost,
+                            queries)
 
     def past(self, column: FleetColumn, nodes: Iterable[str], start: float, end: float, points: int) -> Mapping[
             str, Sequence[tuple[float, float]]]:
@@ -181,9 +189,6 @@ class FleetReader:
         at, node = self._seen[name]
         age = now - at + (node.age or 0.0) if age is None else age
         return replace(node, labels=labels or node.labels, values={**node.values, AGE: age}, age=age, gone=True)
-
-    def _alike(self, node: FleetNode) -> str:
-        return " ".join(filter(None, (node.labels.get(label, "") for label in self.question.alike)))
 
     def _notes(self, values: Mapping[str, Mapping[str, float]]) -> Iterable[str]:
         if self._doubled:

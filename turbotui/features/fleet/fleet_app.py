@@ -11,18 +11,22 @@ from textual.binding import BindingType
 
 from turbotui.app.actions import Where, bindings_for
 from turbotui.app.dashboard import TurbotuiApp
+from turbotui.app.player import Player
 from turbotui.app.running import collect, run_app, settle
 from turbotui.app.settings import read_settings
 from turbotui.errors import UsageError
 from turbotui.feature import ScreenSpec
 from turbotui.features.fleet import opening
 from turbotui.features.fleet.messages import NodeChosen
+from turbotui.features.fleet.recorded import FleetRecord
+from turbotui.features.fleet.replaying import ReplayedFleet
 from turbotui.features.fleet.session import FleetSession
 from turbotui.repertoire import Abilities
+from turbotui.sampling.frame import Frame
 
 _ONE: Final = ScreenSpec("fleet", "1", "fleet", "turbotui.features.fleet.screen", "FleetScreen")
 _OF_MACHINES: Final = frozenset({"why", "alerts", "tcc", "tour", "tour_end", "next_screen", "previous_screen", "output",
-                                 "record", "remember"})
+                                 "remember"})
 """Actions everywhere that are about one machine."""
 
 
@@ -38,6 +42,7 @@ class FleetApp(TurbotuiApp, inherit_bindings=False):
         abilities: of the terminal.
         theme: see `TurbotuiApp`.
         said: told on the status line at the start.
+        player: of a recording; None for a server.
 
     Attributes:
         chosen: the command of the node for which the person left; None where they are done.
@@ -47,22 +52,30 @@ class FleetApp(TurbotuiApp, inherit_bindings=False):
     BINDINGS: ClassVar[list[BindingType]] = [
         one for one in bindings_for(Where.APP) if getattr(one, "id", "") not in _OF_MACHINES]
 
-    def __init__(self, session: FleetSession, opener: opening.NodeOpener, *, abilities: Abilities | None = None,
-                 theme: str | None = None, said: str = "") -> None:
+    def __init__(self, session: FleetSession | ReplayedFleet, opener: opening.NodeOpener, *,
+                 abilities: Abilities | None = None, theme: str | None = None, said: str = "",
+                 player: Player | None = None) -> None:
         settings = replace(read_settings(os.environ), alerts=(), screen="", columns=(), units={}, thresholds={})
         super().__init__(session, abilities=abilities or Abilities(), theme=theme, screen=_ONE.id, settings=settings,
-                         on_shown=settle, on_rest=collect)
+                         player=player, on_shown=settle, on_rest=collect)
         self.actions = tuple(
             replace(action, label="open", rank=0, help=_OPEN) if action.id == "end_interval" else action
             for action in self.actions if action.id not in _OF_MACHINES)
         self.chosen: Sequence[str] | None = None
-        self._opener, self._told = opener, said
+        self._opener, self._told, self._fleet = opener, said, session
 
     def on_mount(self) -> None:
         """See `TurbotuiApp.on_mount`."""
         super().on_mount()
         if self._told:
             self.call_after_refresh(self._say, self._told)
+
+    def _taken(self, frame: Frame) -> None:
+        """See `TurbotuiApp._taken`; a recording has the nodes, too. On the session's thread."""
+        super()._taken(frame)
+        recorder, reading = self.watched.recorder, self._fleet.reading(frame)
+        if recorder is not None and reading is not None:
+            recorder.rows(FleetRecord(frame.newer.wall_ns, frame.newer.started_ns, reading))
 
     def on_node_chosen(self, message: NodeChosen) -> None:
         """Leave for a node's own dashboard."""
@@ -74,12 +87,16 @@ class FleetApp(TurbotuiApp, inherit_bindings=False):
             self.exit(0)
 
     def action_step_interval(self, by: int) -> None:
-        """Ask more often, or more seldom."""
+        """Ask more often, or more seldom; of a recording, play faster or slower."""
+        if self.watched.player is not None:
+            self.step_speed(self.watched.player, by)
+            return
         seconds = self.watched.step_interval(by)
         self._say(f"The server is asked every {seconds:g} s")
 
 
-def show_fleet(session: FleetSession, opener: opening.NodeOpener, abilities: Abilities, theme: str | None) -> int:
+def show_fleet(session: FleetSession | ReplayedFleet, opener: opening.NodeOpener, abilities: Abilities,
+               theme: str | None, player: Player | None = None) -> int:
     """Show the fleet until the person leaves; nodes that are opened come back to it.
 
     Returns:
@@ -90,8 +107,8 @@ def show_fleet(session: FleetSession, opener: opening.NodeOpener, abilities: Abi
     """
     said = ""
     while True:
-        app = FleetApp(session, opener, abilities=abilities, theme=theme, said=said)
-        status = run_app(app, lambda: session.stop(1.0), lambda: session.failure)
+        app = FleetApp(session, opener, abilities=abilities, theme=theme, said=said, player=player)
+        status = run_app(app, session.stop, lambda: session.failure)
         if app.chosen is None or status:
             return status
         said = opening.run(app.chosen)

@@ -94,6 +94,7 @@ class FleetReading:
         notes: what the server has against its own answer, and what one has to know of the nodes.
         cost: of the reading.
         queries: PromQL of each column, by its id.
+        recorded: whether it is from a recording.
     """
 
     server: str
@@ -103,6 +104,7 @@ class FleetReading:
     notes: tuple[str, ...]
     cost: FleetCost
     queries: Mapping[str, str]
+    recorded: bool = False
 
     @property
     def odd(self) -> int:

@@ -16,7 +16,7 @@ from turbotui.features.fleet.columns import COLUMNS, MEASURED
 from turbotui.features.fleet.messages import NodeChosen
 from turbotui.features.fleet.model import FleetNode, FleetReading
 from turbotui.features.fleet.screen_rows import FleetContent, FleetPainter, FleetRows, fitted, fleet_content
-from turbotui.features.fleet.session import FleetSession, PastRequest
+from turbotui.features.fleet.session import PastRequest, WatchedFleet
 from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import Column, CounterColumn
 from turbotui.quantities.moments import NS
@@ -50,7 +50,7 @@ class FleetScreen(RowTableScreen[FleetNode]):
     """
 
     def __init__(self, watch: Watch) -> None:
-        self._session = cast("FleetSession", watch.session)  # the fleet's application has no other
+        self._session = cast("WatchedFleet", watch.session)  # the fleet's application has no other
         super().__init__(watch)
         self._label = ""
         self._shown: FleetReading | None = None
@@ -284,7 +284,7 @@ def _place(reading: FleetReading, interval: float, width: int) -> list[TextSegme
                                (odd, StyleRole.AMBER if reading.odd else StyleRole.DIM),
                                (f" · {gone:,} gone" if gone else "", StyleRole.AMBER)]
     cost = reading.cost
-    said = f"{interval:g} s · {cost.seconds:.2f} s, {cost.sent / 1000:,.0f} kB "
+    said = "" if reading.recorded else f"{interval:g} s · {cost.seconds:.2f} s, {cost.sent / 1000:,.0f} kB "
     room = width - sum(len(text) for text, _ in left)
     return [*left, (said.rjust(room) if len(said) < room else "", StyleRole.DIM)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, Protocol
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
@@ -18,7 +18,7 @@ from turbotui.features.fleet.server import ServerError
 from turbotui.machine.delegating_host import DelegatingHost
 from turbotui.machine.host import Host, HostKind
 from turbotui.machine.linux import LinuxHost
-from turbotui.machine.machine import read_machine
+from turbotui.machine.machine import Machine, read_machine
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.signals import SignalId
@@ -93,6 +93,28 @@ class PastRequest:
     column: FleetColumn
     nodes: tuple[str, ...]
     take: Callable[[Mapping[str, Sequence[tuple[float, float]]]], None]
+
+
+class WatchedFleet(Protocol):
+    """What the fleet screen needs of a session beside `WatchedSession`."""
+
+    machine: Machine
+    view: TableView[FleetColumn, Hashable] | None
+    failure: BaseException | None
+
+    @property
+    def interval(self) -> float:
+        """Seconds from one reading to the next."""
+
+    @property
+    def trouble(self) -> str:
+        """Why no new reading comes; "" while they come."""
+
+    def reading(self, frame: Frame | None) -> FleetReading | None:
+        """The nodes of a frame's interval; None where they are not kept any more."""
+
+    def ask_past(self, wish: PastRequest) -> None:
+        """Ask for the past of some nodes; never waits."""
 
 
 class FleetSession:

@@ -11,16 +11,17 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from turbotui.commands.formats import add_format_arguments, make_writer, print_lines, text_lines
+from turbotui.commands.recorded import add_replay_argument
 from turbotui.commands.screens import add_screen_arguments, screen_abilities
 from turbotui.commands.watching import parse_interval
-from turbotui.errors import UsageError
+from turbotui.errors import TurbotuiError, UsageError
 from turbotui.features.fleet.asking import access_of, add_server_arguments, positive, question_of
 from turbotui.features.fleet.check import CheckLimits, failing, unsure
 from turbotui.features.fleet.columns import COLUMNS, NODE, FleetColumn
-from turbotui.features.fleet.engine import FleetReader
+from turbotui.features.fleet.engine import FleetQuestion, FleetReader
 from turbotui.features.fleet.grouping import BY_LABEL, by_label, group_table
 from turbotui.features.fleet.model import FleetNode, FleetReading
 from turbotui.features.fleet.opening import USUAL, NodeOpener, checked
@@ -33,6 +34,11 @@ from turbotui.quantities.filters import FilterError, parse_filter
 from turbotui.quantities.tables import RowTable
 from turbotui.tables.envelope import Envelope
 from turbotui.tables.formats import TEXT
+
+if TYPE_CHECKING:  # text needs no screens
+    from turbotui.app.player import Player
+    from turbotui.features.fleet.replaying import ReplayedFleet
+    from turbotui.features.fleet.session import FleetSession
 
 FOUND: Final = 7
 """Exit status of a check that found a node."""
@@ -78,6 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     screen.add_argument("--recordings", metavar="DIR", default="",
                         help="Enter replays DIR/NODE.ttj instead (turbotui record)")
     add_screen_arguments(parser)
+    add_replay_argument(parser)
     add_format_arguments(parser, (FLEET, BY_LABEL))
 
 
@@ -101,24 +108,59 @@ def run(arguments: argparse.Namespace) -> int:
     question = question_of(arguments, limits.limits() if is_check else USUAL_LIMITS)
     if is_check:
         question = replace(question, rules=limits.rules())
+    on_screen = not is_check and arguments.intervals is None and arguments.format == TEXT and sys.stdout.isatty() and (
+        not arguments.group)
+    if arguments.replay:
+        return _replay(arguments, question, limits, on_screen=on_screen)
     reader = FleetReader(Server(access_of(arguments)), question)
     if is_check:
-        return _check(arguments, reader, limits)
-    if arguments.intervals is None and arguments.format == TEXT and sys.stdout.isatty() and not arguments.group:
-        return _show(arguments, reader, seconds)
+        return _check(arguments, reader.read(), limits)
+    if on_screen:
+        from turbotui.features.fleet.session import FleetSession  # noqa: PLC0415 - text needs no screens
+
+        return _show(arguments, FleetSession(reader, seconds))
     many = arguments.intervals or 1
     _print(arguments, _readings(reader, seconds, many), many)
     return 0
 
 
-def _show(arguments: argparse.Namespace, reader: FleetReader, seconds: float) -> int:
+def _replay(arguments: argparse.Namespace, question: FleetQuestion, limits: CheckLimits, *, on_screen: bool) -> int:
+    """Show, print or check a recording: the last reading, or the first ones with -n.
+
+    Raises:
+        RecordingError: the file is no recording, or cannot be read.
+        TurbotuiError: it holds no fleet.
+    """
+    if arguments.prometheus:
+        raise UsageError("--replay tells of what was recorded: leave --prometheus out")
+    from turbotui.features.fleet.recorded import recorded_readings  # noqa: PLC0415 - few replay
+    from turbotui.recording import read  # noqa: PLC0415 - as above
+
+    with read(arguments.replay) as journal:
+        if on_screen:
+            from turbotui.features.fleet.replaying import replayed_fleet  # noqa: PLC0415 - as above
+
+            return _show(arguments, *replayed_fleet(journal, question))
+        frames = journal.frames()
+        if arguments.intervals is None:
+            last = journal.frame_at(journal.last_ns)
+            frames = iter(() if last is None else (last,))
+        found = list(itertools.islice(recorded_readings(journal.rows, frames, question), arguments.intervals or 1))
+        if not found:
+            raise TurbotuiError(f"{arguments.replay} holds no fleet: Ctrl+R in turbotui fleet records one")
+        if arguments.action == _CHECK:
+            return _check(arguments, found[-1], limits)
+        _print(arguments, found, len(found))
+    return 0
+
+
+def _show(arguments: argparse.Namespace, session: FleetSession | ReplayedFleet, player: Player | None = None) -> int:
     """The screen, until the person leaves."""
     opener = NodeOpener(checked(arguments.open), arguments.recordings)
     abilities = screen_abilities(ascii_alone=arguments.ascii, instead=": -n 1 prints instead")
     from turbotui.features.fleet.fleet_app import show_fleet  # noqa: PLC0415 - text needs no screens
-    from turbotui.features.fleet.session import FleetSession  # noqa: PLC0415 - as above
 
-    return show_fleet(FleetSession(reader, seconds), opener, abilities, arguments.theme)
+    return show_fleet(session, opener, abilities, arguments.theme, player)
 
 
 def _limits(arguments: argparse.Namespace) -> CheckLimits:
@@ -141,9 +183,8 @@ def _readings(reader: FleetReader, seconds: float, many: int) -> Iterator[FleetR
             print(f"turbotui: {error}", file=sys.stderr)
 
 
-def _check(arguments: argparse.Namespace, reader: FleetReader, limits: CheckLimits) -> int:
-    """Look once; the exit status."""
-    reading = reader.read()
+def _check(arguments: argparse.Namespace, reading: FleetReading, limits: CheckLimits) -> int:
+    """Print what a check finds; the exit status."""
     found = failing(reading.nodes, limits)
     why = unsure(reading.nodes, limits) or next(iter(reading.notes), "")
     status = FOUND if found else UNSURE if why else 0
@@ -186,11 +227,13 @@ def _print(arguments: argparse.Namespace, readings: Iterable[FleetReading], many
 
 
 def _envelope(reading: FleetReading) -> Envelope:
-    simulated = any(node.simulated for node in reading.nodes)
+    kind = HostKind.RECORDED if reading.recorded else HostKind.REAL
+    if any(node.simulated for node in reading.nodes):
+        kind = HostKind.SIMULATED
     cost = reading.cost
     facts: dict[str, Value] = {"queries": cost.queries, "bytes": cost.sent, "unpacked_bytes": cost.unpacked,
                                "nodes": len(reading.nodes), "odd": reading.odd}
-    return Envelope(reading.server, HostKind.SIMULATED if simulated else HostKind.REAL, reading.wall_ns,
+    return Envelope(reading.server, kind, reading.wall_ns,
                     reading.window, facts=facts, notes=reading.notes)
 
 

@@ -1,0 +1,118 @@
+"""Readings of a fleet in a recording: what the server answered, so that nodes are judged anew when it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final, Self, TypeVar
+
+from turbotui.dataclass import dataclass
+from turbotui.features.fleet.columns import AGE
+from turbotui.features.fleet.engine import FleetQuestion, judged_by
+from turbotui.features.fleet.model import FleetCost, FleetNode, FleetReading
+from turbotui.recording.framing import DamagedError
+from turbotui.recording.rows import FLEET_STREAM, RecordedRows
+from turbotui.recording.said import Said
+from turbotui.sampling.frame import Frame
+
+T = TypeVar("T")
+_MOST_NODES: Final = 10_000
+"""Nodes of a reading that are kept: the oddest."""
+_NO_COST: Final = FleetCost(0, 0, 0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class FleetRecord:
+    """A reading of a fleet; see `recording.rows.IntervalRows`.
+
+    Attributes:
+        wall_ns, started_ns: clocks of the tick that ended its interval.
+        reading: all nodes.
+    """
+
+    wall_ns: int
+    started_ns: int
+    reading: FleetReading
+
+    @property
+    def stream(self) -> int:
+        """See `IntervalRows.stream`."""
+        return FLEET_STREAM
+
+    def facts(self) -> Mapping[str, object]:
+        """See `IntervalRows.facts`."""
+        reading, nodes = self.reading, self.reading.nodes[:_MOST_NODES]
+        return {
+            "table": "fleet", "server": reading.server, "window": reading.window, "notes": list(reading.notes),
+            "queries": dict(reading.queries), "name": [node.name for node in nodes],
+            "gone": [node.gone for node in nodes], "labels": _lists([node.labels for node in nodes]),
+            "values": _lists([node.values for node in nodes]),
+        }
+
+    def plus(self, later: Self) -> Self:
+        """See `IntervalRows.plus`: the later one, for rates are over a window of their own."""
+        return later
+
+
+def _lists(rows: Sequence[Mapping[str, T]]) -> Mapping[str, Sequence[T | None]]:
+    """By name, the values of all rows; None where a row has none."""
+    return {name: [row.get(name) for row in rows] for name in dict.fromkeys(name for row in rows for name in row)}
+
+
+def recorded_reading(rows: RecordedRows, question: FleetQuestion) -> FleetReading:
+    """A reading as it was recorded, judged now.
+
+    Args:
+        rows: of `FLEET_STREAM`.
+        question: how nodes are compared; nothing is asked.
+
+    Raises:
+        DamagedError: it is none.
+    """
+    said = rows.said
+    names, many = said["name"].texts(), len(said["name"].items())
+    gone = [one.flag() for one in said["gone"].items()]
+    labels, values = _rows(said["labels"], many, Said.text), _rows(said["values"], many, Said.number)
+    if len(gone) != many:
+        raise DamagedError(f"{said.where} of the recording has columns of different lengths")
+    nodes = [FleetNode(name, labels[at], values[at], values[at].get(AGE), gone[at]) for at, name in enumerate(names)]
+    queries = {name: one.text() for name, one in said["queries"].entries().items()}
+    reading = FleetReading(said["server"].text(), nodes, rows.wall_ns, said["window"].number(), said["notes"].texts(),
+                           _NO_COST, queries, recorded=True)
+    return replace(reading, nodes=judged_by(question, nodes))
+
+
+def _rows(said: Said, many: int, read: Callable[[Said], T]) -> list[dict[str, T]]:
+    """The values of each row by their names; null is none."""
+    rows: list[dict[str, T]] = [{} for _ in range(many)]
+    for name, column in said.entries().items():
+        cells = column.items()
+        if len(cells) != many:
+            raise DamagedError(f"{column.where} of the recording has {len(cells)} values for {many} rows")
+        for row, cell in zip(rows, cells, strict=True):
+            if cell.value is not None:
+                row[name] = read(cell)
+    return rows
+
+
+RowsOf = Callable[[int, int, int], Sequence[RecordedRows]]
+"""`Journal.rows`."""
+
+
+def reading_of(rows: RowsOf, frame: Frame, question: FleetQuestion) -> FleetReading | None:
+    """The reading that ended a frame's interval; None where none was recorded.
+
+    Raises:
+        DamagedError: what is there is none.
+    """
+    start = frame.newer.wall_ns - 1 if frame.older is None else frame.older.wall_ns
+    found = rows(FLEET_STREAM, start, frame.newer.wall_ns)
+    return recorded_reading(found[-1], question) if found else None
+
+
+def recorded_readings(rows: RowsOf, frames: Iterator[Frame], question: FleetQuestion) -> Iterator[FleetReading]:
+    """The readings of a recording."""
+    for frame in frames:
+        found = reading_of(rows, frame, question)
+        if found is not None:
+            yield found

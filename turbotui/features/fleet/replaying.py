@@ -1,0 +1,80 @@
+"""A recording of a fleet on the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from turbotui.app.past import TimeCursor
+from turbotui.app.player import Player
+from turbotui.errors import TurbotuiError
+from turbotui.features.fleet.columns import FleetColumn
+from turbotui.features.fleet.engine import FleetQuestion
+from turbotui.features.fleet.model import FleetReading
+from turbotui.features.fleet.recorded import reading_of
+from turbotui.features.fleet.session import PastRequest
+from turbotui.features.replay.journal_past import JournalPast
+from turbotui.features.replay.session import RecordedSession
+from turbotui.quantities.moments import NS
+from turbotui.recording.framing import DamagedError
+from turbotui.recording.journal import Journal
+from turbotui.sampling.frame import Frame
+from turbotui.widgets.table_view import TableView
+
+
+class ReplayedFleet(RecordedSession):
+    """`session.WatchedFleet` of a recording.
+
+    Args:
+        journal: the recording.
+        interval: seconds between the first two readings.
+        question: how nodes are compared.
+
+    Attributes:
+        view: of the table, when it was left for a node; None for the usual one.
+        trouble: what of the recording cannot be read; "" while all can.
+        failure: None: nothing goes on that could fail.
+    """
+
+    def __init__(self, journal: Journal, interval: float, question: FleetQuestion) -> None:
+        super().__init__(journal, interval)
+        self.view: TableView[FleetColumn, Hashable] | None = None
+        self.trouble = ""
+        self.failure: BaseException | None = None
+        self._question = question
+        self._read: tuple[int, FleetReading | None] = (0, None)
+
+    def reading(self, frame: Frame | None) -> FleetReading | None:
+        """See `WatchedFleet.reading`."""
+        if frame is None:
+            return None
+        if self._read[0] != frame.newer.wall_ns:
+            try:
+                found = reading_of(self.rows, frame, self._question)
+            except DamagedError as error:
+                self.trouble, found = str(error), None
+            self._read = frame.newer.wall_ns, found
+        return self._read[1]
+
+    def ask_past(self, wish: PastRequest) -> None:
+        """See `WatchedFleet.ask_past`: a recording has what was seen, and no server."""
+        del wish
+
+
+def replayed_fleet(journal: Journal, question: FleetQuestion) -> tuple[ReplayedFleet, Player]:
+    """What shows a recording of a fleet, from its last reading back.
+
+    Raises:
+        TurbotuiError: it holds none, or one only.
+    """
+    past = JournalPast(journal)
+    times: Sequence[int] = past.times
+    if not times:
+        raise TurbotuiError(f"{journal.paths[0]} holds one reading, and no interval yet")
+    player = Player(TimeCursor(past, live=False))
+    player.cursor.jump(times[-1])
+    interval = (times[1] - times[0]) / NS if len(times) > 1 else 1.0
+    session = ReplayedFleet(journal, interval, question)
+    last = journal.frame_at(times[-1])
+    if session.reading(last) is None:
+        raise TurbotuiError(f"{journal.paths[0]} holds no fleet: Ctrl+R in turbotui fleet records one")
+    return session, player
