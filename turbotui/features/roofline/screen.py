@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import textwrap
 import time
-from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
@@ -20,13 +20,14 @@ from turbotui.app.watch import Watch
 from turbotui.app.watched import PlayedSession
 from turbotui.errors import TurbotuiError
 from turbotui.features.roofline.export import svg_text
+from turbotui.features.roofline.machine_curves import MachineCurves
 from turbotui.features.roofline.point_table import point_table
 from turbotui.features.roofline.result import JudgedPoint
 from turbotui.features.roofline.roof_plot import RoofPlot
 from turbotui.features.roofline.screen_table import POINT_TABLE_COLUMNS, points_content
 from turbotui.features.roofline.screen_tasks import ThreadsReady, ThreadWatch
 from turbotui.features.roofline.screen_text import SIDE, below_lines, notes_of, side_lines
-from turbotui.features.roofline.screen_view import KEPT, TRAILS, RoofView
+from turbotui.features.roofline.screen_view import TRAILS, RoofView
 from turbotui.features.roofline.task_points import Note
 from turbotui.features.roofline.verdict_text import verdict_text
 from turbotui.machine.host import HostKind
@@ -38,10 +39,9 @@ from turbotui.tables.csv_lines import csv_text
 from turbotui.tables.envelope import envelope_now
 from turbotui.tables.saving import write_numbered
 from turbotui.widgets.cells import StyleRole
-from turbotui.widgets.painter import TextSegment, nice_top
+from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.row_content import RowView
 from turbotui.widgets.segment_lines import SegmentLines
-from turbotui.widgets.spark import spark
 from turbotui.widgets.table_messages import Moved
 from turbotui.widgets.table_view import TableView
 
@@ -77,9 +77,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         self._definitions = measured_definitions(watch.session.capabilities.signals)
         recorded = watch.session.definitions if isinstance(watch.session, PlayedSession) else None
         self._view = RoofView(watch.session.machine, self._definitions, os.environ, recorded)
-        self._watts: deque[float] = deque(maxlen=KEPT)
-        self._speed: deque[float] = deque(maxlen=KEPT)
-        self._efficiency: deque[float] = deque(maxlen=KEPT)
+        self._curves = MachineCurves()
         self._seq = -1
         self._moment = 0
         self._threads = ThreadWatch(self, watch.session.machine)
@@ -171,12 +169,9 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
     def _remember(self) -> None:
         frame, watts = self.watch_state.frame, self.watch_state.watts
         value = None if frame is None or watts is None else frame.cell(watts, SYSTEM_ROW)
-        known = float(value) if isinstance(value, int | float) else float("nan")
-        self._watts.append(known)
         machine = self._view.machine
-        speed = float("nan") if machine is None else machine.gflops
-        self._speed.append(speed)
-        self._efficiency.append(speed / known if known > 0 else float("nan"))
+        self._curves.add(float(value) if isinstance(value, int | float) else math.nan,
+                         math.nan if machine is None else machine.gflops)
 
     def show_columns(self) -> None:
         """Read what is visible now, arranged for this size."""
@@ -242,8 +237,8 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
             self._plot.show(picture)
         side, notes = self.query_one("#side", SegmentLines), self._notes()
         ridges = () if picture is None else tuple(mark.label for mark in picture.plot.ridges)
-        side.show(side_lines(self._view, notes, self._power(SIDE - 24), ridges, side.size.height))
-        below = below_lines(self._view, notes, self._power(8), self.size.width)
+        side.show(side_lines(self._view, notes, self._curves.lines(SIDE - 24, self._seq), ridges, side.size.height))
+        below = below_lines(self._view, notes, self._curves.lines(8, self._seq), self.size.width)
         self.query_one("#below", SegmentLines).styles.height = len(below)
         self.query_one("#below", SegmentLines).show(below)
 
@@ -263,27 +258,6 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
 
     def _notes(self) -> tuple[Note, ...]:
         return notes_of(self._view, self._plot.outside)
-
-    def _curve(self, values: Sequence[float], width: int) -> str:
-        known = [value for value in values if value == value]  # noqa: PLR0124 - NaN is the only value unlike itself
-        return spark(tuple(values)[-width * 4:], nice_top(max(known, default=0.0)), width, self._seq)
-
-    def _power(self, width: int) -> list[list[TextSegment]]:
-        """Power, performance and efficiency of the whole machine over time."""
-        lines: list[list[TextSegment]] = []
-        for word, unit, values in (("power", "W", self._watts), ("all", "GF/s", self._speed),
-                                   ("effic.", "GF/s/W", self._efficiency)):
-            last = values[-1] if values else float("nan")
-            text = "—" if last != last else f"{last:,.3g}" if last < 100 else f"{last:,.0f}"  # noqa: PLR0124 - NaN
-            lines.append(
-                [
-                    (f" {word:<7}", StyleRole.DIM),
-                    (f"{text:>7}", StyleRole.SUMMARY),
-                    (f" {unit:<7}", StyleRole.DIM),
-                    (self._curve(values, width), StyleRole.SPARK),
-                ]
-            )
-        return lines
 
     # Actions
 
