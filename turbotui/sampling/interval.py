@@ -8,59 +8,39 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias, TypeVar, cast
+from typing import cast
 
-from turbotui.machine.topology import Topology
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.arithmetic import (
     Numbers,
     common,
-    increases,
     quotients,
     reduced,
     risen_rate,
-    rises,
     seconds,
 )
 from turbotui.sampling.capabilities import Capabilities
+from turbotui.sampling.differences import Differences, Rises, factor_of
 from turbotui.sampling.disagreement import Marks, disagreements
 from turbotui.sampling.plausibility import Rule, Unbelieved, unbelieved
 from turbotui.sampling.snapshot import Snapshot
 
-T = TypeVar("T")
 
-_Rises: TypeAlias = list[int]
-"""Increases of a counter, as raw counts."""
-
-
-class Interval:
+class Interval(Differences):
     """All signals over one interval. Cheap to make; computes and remembers what is asked.
 
     Nothing that it remembers refers back to it, so that an interval that nobody holds is gone at once, and a megabyte
     of readings with it, instead of when cycles are next looked for.
-
-    Attributes:
-        older: None on the first tick: gauges and constants are known then, deltas are not.
-        newer: the snapshot at its end.
-        capabilities: the signals that the machine offers.
-        topology: that of the newer snapshot; every column is in the order of its instances.
     """
 
     __slots__ = (
-        "_deltas", "_findings", "_gaps", "_levels", "_marks", "_measured", "_older_stamps", "_older_values",
-        "_one_clock", "_rates", "_rises", "_shared_spans", "_spans", "_texts", "_throughout", "_unbelieved",
-        "_whole_deltas", "_whole_levels", "_whole_rates", "_whole_windows", "capabilities", "newer", "older",
-        "topology",
+        "_deltas", "_findings", "_gaps", "_levels", "_marks", "_one_clock", "_rates", "_shared_spans", "_spans",
+        "_texts", "_unbelieved", "_whole_deltas", "_whole_levels", "_whole_rates", "_whole_windows",
     )
 
     def __init__(self, older: Snapshot | None, newer: Snapshot, capabilities: Capabilities) -> None:
-        self.older = older
-        self.newer = newer
-        self.capabilities = capabilities
-        self.topology: Topology = newer.topology
-        self._rises: dict[SignalId, _Rises | None] = {}
-        self._measured: dict[SignalId, Numbers] = {}
+        super().__init__(older, newer, capabilities)
         self._unbelieved: dict[SignalId, Mapping[int, Unavailable]] = {}
         self._findings: dict[Rule, Unbelieved] = {}
         self._marks: Marks | None = None
@@ -71,14 +51,11 @@ class Interval:
         self._levels: dict[SignalId, Numbers] = {}
         self._texts: dict[SignalId, Sequence[str | None]] = {}
         self._gaps: dict[SignalId, bool] = {}
-        self._throughout: dict[tuple[SignalId, SignalId], bool] = {}
         self._whole_deltas: dict[SignalId, float | None] = {}
         self._whole_rates: dict[SignalId, float | None] = {}
         self._whole_levels: dict[SignalId, float | None] = {}
         self._whole_windows: dict[SignalId, float | None] = {}
         self._one_clock: dict[tuple[SignalId, ...], SignalId] = {}
-        self._older_values: dict[SignalId, Sequence[Raw] | None] = {}
-        self._older_stamps: dict[SignalId, Sequence[int | None] | None] = {}
 
     # Every instance of a signal's scope
 
@@ -91,24 +68,6 @@ class Interval:
                 found = [None if position in doubted else item for position, item in enumerate(found)]
             self._deltas[name] = found
         return found
-
-    def measured(self, name: SignalId) -> Numbers:
-        """`deltas` as they were read, whether or not they are believed."""
-        found = self._measured.get(name)
-        if found is None:
-            signal, rose = self.capabilities.signals[name], self._rose(name)
-            factor = _factor(signal)
-            if rose is None:
-                found = self._difference(signal)
-            else:
-                found = rose if factor is None else [item * factor for item in rose]
-            self._measured[name] = found
-        return found
-
-    def was_read(self, name: SignalId) -> bool:
-        """Whether a signal was read at both ends of the interval."""
-        return (name in self.capabilities.signals and name in self.newer.values and self.older is not None
-                and name in self.older.values)
 
     def unbelieved(self, name: SignalId) -> Mapping[int, Unavailable]:
         """The positions at which the increase of a counter is not believed, and why."""
@@ -134,7 +93,7 @@ class Interval:
         """Seconds between the two readings per instance of the signal's scope."""
         found = self._spans.get(name)
         if found is None:
-            older, newer = self._stamps(name)
+            older, newer = self.stamps(name)
             if newer is None or older is None:
                 found = [None] * len(self.topology.instances(self.capabilities.signals[name].scope))
             else:
@@ -196,9 +155,9 @@ class Interval:
         """`measured` of these instances."""
         known = self._measured.get(name)
         if known is None:
-            rose = self._rose(name)
+            rose = self.rose(name)
             if rose is not None:
-                factor = _factor(self.capabilities.signals[name])
+                factor = factor_of(self.capabilities.signals[name])
                 if factor is None:
                     return [rose[position] for position in positions]
                 return [rose[position] * factor for position in positions]
@@ -209,7 +168,7 @@ class Interval:
         """`spans` of these instances."""
         known = self._spans.get(name)
         if known is None:
-            older, newer = self._stamps(name)
+            older, newer = self.stamps(name)
             if older is None or newer is None:
                 return [None] * len(positions)
             return seconds([older[position] for position in positions], [newer[position] for position in positions])
@@ -234,7 +193,7 @@ class Interval:
         if name not in self._whole_deltas:
             signal, rose = self.capabilities.signals[name], self._risen(name)
             if rose and signal.reduce in {Reduce.SUM, Reduce.MEAN}:
-                factor, total = _factor(signal), sum(rose)
+                factor, total = factor_of(signal), sum(rose)
                 whole = total if factor is None else total * factor
                 found: float | None = whole if signal.reduce is Reduce.SUM else whole / len(rose)
             else:
@@ -248,7 +207,7 @@ class Interval:
             signal, rose = self.capabilities.signals[name], self._risen(name)
             total = None
             if rose is not None and signal.reduce in {Reduce.SUM, Reduce.MEAN}:
-                total = risen_rate(rose, self.spans(name), _factor(signal))
+                total = risen_rate(rose, self.spans(name), factor_of(signal))
             if total is None:
                 found = reduced(self.rates(name), signal.reduce)
             else:
@@ -289,111 +248,12 @@ class Interval:
             )
         return found
 
-    # From snapshots
-
-    def before(self, items: Sequence[T] | None, name: SignalId) -> Sequence[T | None] | None:
-        """Items of the older snapshot in the newer one's order; None where there was none or the counter is new."""
-        if items is None or self.older is None:
-            return None
-        fresh = self.newer.fresh.get(name, ())
-        if self.older.topology is self.topology:
-            if not fresh:
-                return items
-            found: list[T | None] = list(items)
-        else:
-            scope = self.capabilities.signals[name].scope
-            rows = (instance.row for instance in self.older.topology.instances(scope))
-            place = dict(zip(rows, items, strict=True))
-            found = [place.get(instance.row) for instance in self.topology.instances(scope)]
-        for position in fresh:
-            found[position] = None
-        return found
-
-    def older_values(self, name: SignalId) -> Sequence[Raw] | None:
-        """The raw values at the start of the interval in the newer snapshot's order; see `before`."""
-        if name not in self._older_values:
-            older = None if self.older is None else self.older.values.get(name)
-            self._older_values[name] = self.before(older, name)
-        return self._older_values[name]
-
-    def _risen(self, name: SignalId) -> _Rises | None:
+    def _risen(self, name: SignalId) -> Rises | None:
         """The increases of a counter that is known and believed everywhere, went back nowhere and ran all the time.
 
         None: look one by one.
         """
-        return None if self.unbelieved(name) else self._rose(name)
-
-    def _rose(self, name: SignalId) -> _Rises | None:
-        """The increases of a counter, plausible or not."""
-        if name in self._rises:
-            return self._rises[name]
-        signal, found = self.capabilities.signals[name], None
-        if signal.width_bits >= 64 and signal.low_bit == 0 and (not signal.running or self._ran_throughout(signal)):
-            newer = self.newer.values.get(name)
-            older = self.older_values(name)
-            if newer is not None and older is not None:
-                found = rises(older, newer)
-        self._rises[name] = found
-        return found
-
-    def _ran_throughout(self, signal: Signal) -> bool:
-        """Whether a counter that may be multiplexed was not, on any instance: nothing is to be scaled up then."""
-        pair = (signal.enabled, signal.running)
-        if pair not in self._throughout:
-            ran = self.deltas(signal.running)
-            self._throughout[pair] = None not in ran and 0 not in ran and ran == self.deltas(signal.enabled)
-        return self._throughout[pair]
-
-    def _stamps(self, name: SignalId) -> tuple[Sequence[int | None] | None, Sequence[int] | None]:
-        """The time stamps of the older reading, in the newer one's order, and of the newer one."""
-        if name not in self._older_stamps:
-            older = None if self.older is None else self.older.stamps.get(name)
-            self._older_stamps[name] = self.before(older, name)
-        return self._older_stamps[name], self.newer.stamps.get(name)
-
-    def _difference(self, signal: Signal) -> Numbers:
-        newer = self.newer.values.get(signal.id)
-        older = self.older_values(signal.id)
-        if newer is None or older is None:
-            return [None] * len(self.topology.instances(signal.scope))
-        plain: Numbers
-        if signal.width_bits >= 64 and signal.low_bit == 0:
-            plain = increases(older, newer, signal.scale)
-        elif older == newer and None not in newer and self._turned_nowhere(signal.id):
-            plain = [0.0] * len(newer)  # a count of rare things, or a settled one
-        else:
-            plain = [
-                signal.delta(a, b, wraps) for a, b, wraps in zip(older, newer, self.wrapped(signal.id), strict=True)
-            ]
-            missed = self.newer.unsure.get(signal.id)
-            if missed:
-                plain = [None if position in missed else item for position, item in enumerate(plain)]
-        if not signal.running:
-            return plain
-        return [
-            None if value is None or not ran or enabled is None else value * enabled / ran
-            for value, enabled, ran in
-            zip(plain, self.deltas(signal.enabled), self.deltas(signal.running), strict=True)
-        ]
-
-    def _turned_nowhere(self, name: SignalId) -> bool:
-        """Whether no instance's counter was seen to pass zero between the two snapshots."""
-        newer = self.newer.wraps.get(name)
-        return newer is None or (self.older is not None and self.before(self.older.wraps.get(name), name) == newer)
-
-    def wrapped(self, name: SignalId) -> Sequence[int | None]:
-        """How often each instance's counter passed zero between the two snapshots; None where nobody counted."""
-        newer = self.newer.wraps.get(name)
-        older = None if self.older is None else self.before(self.older.wraps.get(name), name)
-        if newer is None or older is None:
-            return [None] * len(self.topology.instances(self.capabilities.signals[name].scope))
-        return [None if a is None else b - a for a, b in zip(older, newer, strict=True)]
-
-
-def _factor(signal: Signal) -> float | None:
-    """The factor of a difference of raw counts; None for plain counts, which stay integers."""
-    return None if signal.scale == 1.0 and not signal.running else signal.scale
-
+        return None if self.unbelieved(name) else self.rose(name)
 
 def _values(signal: Signal, raw: Sequence[Raw]) -> Numbers:
     """The value of every reading; texts and missing ones have none."""
