@@ -180,4 +180,4 @@ async def test_without_resctrl_it_is_said_why() -> None:
         session.tick()
         await shown(screen, pilot, 3)
         assert not lines(screen)
-        assert "no hardware" in screen.readout()
+        assert "No hardware: " in screen.readout()

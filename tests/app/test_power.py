@@ -97,7 +97,7 @@ async def test_the_sentence_and_the_numbers_of_a_hot_laptop(hot_laptop: Recordin
         assert frame is not None
         row = frame.rows(Scope.PACKAGE)[0]
         mhz, watts = (frame.cell(session.catalog.by_id[name], row) for name in ("Bzy_MHz", "PkgWatt"))
-        assert f"package 0 is held at {mhz:,.0f} MHz by heat" in text_of(app, "headline")
+        assert f"Package 0 is held at {mhz:,.0f} MHz by heat" in text_of(app, "headline")
         assert "tj_max 110 °C" in text_of(app, "headline")
         assert "counted the time" in text_of(app, "headline")
         shown = grid(app).text
@@ -123,7 +123,7 @@ async def test_each_package_has_a_panel_and_the_headline_is_of_the_one_held_back
     session = ReplayedSession(server)
     async with dashboard(session, ticks=1) as (app, pilot):
         await go(pilot, session, "4", ticks=12)
-        assert text_of(app, "headline").startswith(" ▲ package 0 is held at")
+        assert text_of(app, "headline").startswith(" ▲ Package 0 is held at")
         assert "by PL1 (" in text_of(app, "headline")
         names = [panel.title.split(" · ")[0] for panel in grid(app).panels]
         assert names == ["whole machine", "package 0", "package 1"]
@@ -218,7 +218,7 @@ async def test_a_guest_says_in_one_line_each_what_is_missing_and_why(guest: Reco
         assert "cannot be told" in text_of(app, "headline")
         inside = [line.strip("│ ") for line in grid(app).text.splitlines()[1:-1]]
         for what in ("power", "power limits", "temperature", "clock", "throttle reasons"):
-            assert sum(line.startswith(f"no {what}: ") for line in inside) == 1
+            assert sum(line.startswith(f"No {what}: ") for line in inside) == 1
         assert "…" not in grid(app).text  # there is room for every reason and remedy
         assert "modprobe msr" in inside
         assert "virtual machine: " in text_of(app, "status")
@@ -236,10 +236,10 @@ async def test_a_machine_without_power_limits_shows_what_it_has(amd: Recording) 
     session = ReplayedSession(amd)
     async with dashboard(session, ticks=1) as (app, pilot):
         await go(pilot, session, "4", ticks=12)
-        assert "what holds package 0 at" in text_of(app, "headline")
+        assert "What holds package 0 at" in text_of(app, "headline")
         shown = grid(app).text
-        assert "no power limits: " in shown
-        assert "no throttle reasons: " in shown
+        assert "No power limits: " in shown
+        assert "No throttle reasons: " in shown
         assert "heat" in shown
         assert "top 4,500" in shown
         assert "PL1" not in shown

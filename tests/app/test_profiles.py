@@ -164,8 +164,8 @@ async def test_a_profile_that_is_gone_is_a_sentence(home: Path) -> None:
         app.action_use_profile("night")
         await pilot.pause()
         told = text_of(app, "status").strip().rstrip("…")  # the folder's name may be longer than the line
-        assert told.startswith('there is no profile "night" in /')
-        assert f'there is no profile "night" in {home}'.startswith(told) or str(home) in told
+        assert told.startswith('There is no profile "night" in /')
+        assert f'There is no profile "night" in {home}'.startswith(told) or str(home) in told
 
 
 async def test_added_counters_are_saved_and_come_back(home: Path) -> None:

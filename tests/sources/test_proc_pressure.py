@@ -69,7 +69,7 @@ def test_a_file_that_goes_away_is_unknown_and_not_zero() -> None:
     ({"/proc/cmdline": "quiet psi=0\n"}, "booted with psi=0", "boot without psi=0"),
     ({"/proc/sys/kernel/osrelease": "6.1\n", "/boot/config-6.1": "CONFIG_PSI=y\nCONFIG_PSI_DEFAULT_DISABLED=y\n"},
      "only when it is told to", "boot with psi=1"),
-    ({}, "does not account pressure", "it needs Linux 4.20"),
+    ({}, "does not account pressure", "use Linux 4.20"),
 ])
 def test_a_kernel_without_pressure_says_why_and_what_helps(files: dict[str, Content], says: str, remedy: str) -> None:
     absent = why(files)

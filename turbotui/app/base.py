@@ -20,6 +20,7 @@ from turbotui.app.watched import FarSession
 from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import RowId, Scope
+from turbotui.quantities.sentences import as_sentence
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.banners import far_banner
 from turbotui.widgets.cells import StyleRole
@@ -284,7 +285,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
             text: the sentence.
             quiet: dim, as what is read out there.
         """
-        self._notice = text
+        self._notice = as_sentence(text)
         self._is_quiet = quiet
         self.show_status()
 

@@ -144,9 +144,9 @@ def _why(path: str, error: HostError) -> Unavailable:
     if error.errno in _GONE:
         return Unavailable(Reason.NO_DRIVER, f"there is no {path}")
     if error.errno in _REFUSED:
-        return Unavailable(Reason.NOT_PERMITTED, f"{path}: {_REFUSED[error.errno]}", "sudo")
+        return Unavailable(Reason.NOT_PERMITTED, f"{path}: {_REFUSED[error.errno]}", "run as root")
     if error.errno in (errno.EMFILE, errno.ENFILE):
         return Unavailable(Reason.NO_DESCRIPTORS, f"{path}: no descriptor is left", "ulimit -n 65536")
     if error.errno == errno.EOPNOTSUPP:  # pressure files of a kernel with psi=0
-        return Unavailable(Reason.NOT_SET, f"{path}: the kernel counts no pressure", "the kernel parameter psi=1")
+        return Unavailable(Reason.NOT_SET, f"{path}: the kernel counts no pressure", "boot with psi=1")
     return Unavailable(Reason.FAILED, f"{path}: {error}")

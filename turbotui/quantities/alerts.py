@@ -105,7 +105,7 @@ def parse_alert(wish: AlertWish, find: Callable[[str], Column[Any] | None]) -> A
         raise UsageError(str(error)) from error
     first = _first(parsed.condition)
     if first is None or not parsed.columns:
-        raise UsageError("it compares no column with anything: write PkgTmp>95 for 10s")
+        raise UsageError("the condition compares no column with anything: write PkgTmp>95 for 10s")
     scopes = [Scope.SYSTEM if column.whole_only else column.scope for column in parsed.columns
               if isinstance(column, CounterColumn)]
     scope = None if wish.table else Scope(wish.rows) if wish.rows else min(scopes, key=lambda one: one.rank)

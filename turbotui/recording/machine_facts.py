@@ -93,8 +93,8 @@ def header_from(said: Said) -> Header:
     """
     if said["format"].integer() > FORMAT:
         raise RecordingError(
-            f"it was recorded by turbotui {said['version'].text()} in version {said['format'].integer()} of the format;"
-            f" this turbotui, {__version__}, reads version {FORMAT}"
+            f"the recording was made by turbotui {said['version'].text()} in version {said['format'].integer()} of the "
+            f"format; this turbotui, {__version__}, reads version {FORMAT}"
         )
     rights = said["privileges"]
     paranoid, tcc, command = rights.get("perf_paranoid"), said.get("tcc"), said.get("command")

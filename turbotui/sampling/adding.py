@@ -180,7 +180,7 @@ def _unsuited(machine: Machine, alternative: Alternative) -> Unavailable | None:
     if alternative.suits(machine.model):
         return None
     here = model_id(machine.model) or "a processor that does not say what it is"
-    return Unavailable(Reason.UNKNOWN_MODEL, f"it is for {', '.join(alternative.models)}, and this is {here}")
+    return Unavailable(Reason.UNKNOWN_MODEL, f"the set is for {', '.join(alternative.models)}, and this is {here}")
 
 
 def _request(wanted: EventSet, column: SetColumn, alternative: Alternative) -> EventRequest:

@@ -83,7 +83,7 @@ def _read_too_slowly(interval: Interval, name: SignalId,
         if span and took > _INTERRUPTED_SHARE * span:
             why = (f"the reader of cpu {reader} lost its CPU for {took * 1e3:.3g} ms of an interval of"
                    f" {span * 1e3:.3g} ms, so that its counters are not of one moment")
-            found[at] = Unavailable(Reason.INTERRUPTED, why, "a longer interval (-i) makes it matter less")
+            found[at] = Unavailable(Reason.INTERRUPTED, why, "use a longer interval (-i), in which it matters less")
     return found
 
 

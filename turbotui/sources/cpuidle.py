@@ -124,7 +124,7 @@ class Cpuidle(PerCpuSource):
                     signals[signal] = Unavailable(
                         Reason.NO_DRIVER,
                         f"{directory.format(cpu=state.cpu)}/{fact.file}: this kernel does not have the file",
-                        f"it needs Linux {fact.since} or later",
+                        f"use Linux {fact.since} or later",
                     )
             signals[f"cpuidle.{index}.name"] = Signal(
                 f"cpuidle.{index}.name", Scope.SYSTEM, Unit.TEXT, Behavior.CONSTANT, Reduce.SAME,

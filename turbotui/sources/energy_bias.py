@@ -36,6 +36,6 @@ class EnergyBias(LocatedFiles):
 def _absent(machine: Machine) -> Unavailable:
     detail = f"{_FILE.format(cpu='*')} is not there"
     if "epb" in machine.model.flags:
-        return Unavailable(Reason.NO_DRIVER, detail, "it needs Linux 5.2 or later with CONFIG_CPU_SUP_INTEL")
+        return Unavailable(Reason.NO_DRIVER, detail, "use Linux 5.2 or later with CONFIG_CPU_SUP_INTEL")
     reason = Reason.VIRTUALISED if machine.model.x86_guest else Reason.NO_HARDWARE
     return Unavailable(reason, f"{detail}: this CPU announces no energy performance bias (flag epb)")

@@ -39,7 +39,7 @@ class Npus(MeterSource):
                 devices.append(MeterDevice("npu", name, files))
         if names and not devices:
             why = Unavailable(Reason.NO_DRIVER, f"{CLASS}: no driver there tells the time that its device works",
-                              "Linux 6.11 or later for Intel's NPU")
+                              "use Linux 6.11 or later for Intel's NPU")
         elif machine.model.hypervisor or not is_loaded(host, "intel_vpu"):
             why = Unavailable(Reason.NO_HARDWARE, f"{CLASS}: there is no neural processor with a driver")
         else:

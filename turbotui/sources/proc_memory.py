@@ -45,7 +45,7 @@ class ProcVmstat(SystemFiles):
         _event("vm.major_faults", "pgmajfault"),
         # one for each zone since Linux 4.9: allocstall_dma32, allocstall_normal, allocstall_movable
         _event("vm.direct_reclaims", _STALLS),
-        _event("vm.oom_kills", "oom_kill", "it needs Linux 4.13 or later"),
+        _event("vm.oom_kills", "oom_kill", "use Linux 4.13 or later"),
     )
 
     @staticmethod
@@ -62,7 +62,7 @@ class ProcMeminfo(SystemFiles):
     gives = "memory that programs can still have, and free swap space"
     facts = (
         _size("mem.total", "MemTotal"),
-        _size("mem.available", "MemAvailable", "it needs Linux 3.14 or later"),
+        _size("mem.available", "MemAvailable", "use Linux 3.14 or later"),
         _size("swap.total", "SwapTotal"),
         _size("swap.free", "SwapFree"),
     )

@@ -68,7 +68,7 @@ class ProcPressure(SystemFiles):
         if path == _IRQ and _can_read(host, f"{FOLDER}/cpu"):
             return Unavailable(
                 Reason.NO_DRIVER, f"{error}: this kernel does not account the time of interrupts exactly",
-                "it needs Linux 6.1 or later with CONFIG_IRQ_TIME_ACCOUNTING=y",
+                "use Linux 6.1 or later with CONFIG_IRQ_TIME_ACCOUNTING=y",
             )
         return why_no_pressure(host, str(error))
 
@@ -103,5 +103,5 @@ def why_no_pressure(host: Host, what: str) -> Unavailable:
         )
     return Unavailable(
         Reason.NO_DRIVER, f"{what}: the kernel does not account pressure",
-        "it needs Linux 4.20 or later with CONFIG_PSI=y; where it has that, boot with psi=1",
+        "use Linux 4.20 or later with CONFIG_PSI=y; where it has that, boot with psi=1",
     )

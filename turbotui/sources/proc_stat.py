@@ -126,7 +126,7 @@ class ProcStat(SharedSource):
                 signals[signal] = Unavailable(
                     Reason.NO_DRIVER,
                     f"{PATH}: the rows of CPUs have {columns} columns, this one is number {position + 1}",
-                    f"it needs Linux {since} or later",
+                    f"use Linux {since} or later",
                 )
         for signal, word, behavior in _ROWS:
             if word in stat.rows:

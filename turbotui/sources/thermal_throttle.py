@@ -104,7 +104,7 @@ def _probed(directory: str, files: frozenset[str], fact: _Fact) -> Signal | Unav
     return Unavailable(
         Reason.NO_DRIVER,
         f"{directory}/{fact.files[0]}: this kernel does not have the file",
-        f"it needs Linux {fact.since} or later",
+        f"use Linux {fact.since} or later",
     )
 
 

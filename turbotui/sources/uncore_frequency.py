@@ -143,7 +143,7 @@ def _by_die(machine: Machine, names: Sequence[str]) -> Located | Unavailable:
         if (match := _DIE.fullmatch(name)) and machine.host.exists(f"{DIRECTORY}/{name}/{_CURRENT}")
     }
     if not paths:
-        return Unavailable(Reason.NO_DRIVER, f"{DIRECTORY}: no directory has a {_CURRENT}", "it needs Linux 5.14")
+        return Unavailable(Reason.NO_DRIVER, f"{DIRECTORY}: no directory has a {_CURRENT}", "use Linux 5.14")
     several = len(topology.instances(Scope.DIE)) > len(topology.instances(Scope.PACKAGE))
 
     def path(cpu: int) -> str | None:

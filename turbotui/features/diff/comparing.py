@@ -122,7 +122,7 @@ def compared(first: Side, second: Side, named: Collection[ColumnId] = ()) -> tup
         one, other = first.series.get(key), second.series.get(key)
         why = _why_not(one, other)
         if why is not None or one is None or other is None:
-            reasons[key] = why or Unavailable(Reason.NOT_READ, "it is in one of them only")
+            reasons[key] = why or Unavailable(Reason.NOT_READ, "only one of the two recordings has it")
         else:
             tests[key] = rank_test(one.numbers, other.numbers)
     family = [key for key, test in tests.items() if _varies(first.series[key], second.series[key])

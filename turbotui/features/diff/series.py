@@ -149,7 +149,7 @@ def _take(found: dict[Key, Series], frame: Frame, column: CounterColumn, rows: S
             series = found[column.id, row] = Series(column, row)
         series.take(value)
         if value is None and series.why is None:
-            series.why = frame.why(column, row) or Unavailable(Reason.NOT_READ, "it was not recorded")
+            series.why = frame.why(column, row) or Unavailable(Reason.NOT_READ, "this recording does not have it")
 
 
 def _circumstances(span: RecordedSpan) -> Mapping[str, str]:

@@ -151,7 +151,7 @@ LISTING_COLUMNS: Final[tuple[Column[OfferedEvent], ...]] = (
     Column("reason", "", -1, (), lambda one: "" if one.refused is None else one.refused.sentence(),
            help="why it does not open"),
 )
-_NOT_TRIED: Final = Unavailable(Reason.NOT_READ, "it was not tried to open")
+_NOT_TRIED: Final = Unavailable(Reason.NOT_READ, "nobody tried to open the event")
 
 
 def listing_table(offers: Sequence[OfferedEvent]) -> RowTable[OfferedEvent]:

@@ -197,7 +197,7 @@ class GroupEvents:
                                f"a quarter of RLIMIT_NOFILE is {limit // _SHARE:,}", "ulimit -n 65536, or fewer events")
         return Unavailable(
             Reason.NOT_READ, f"events are counted for {self.room:,} groups at most, those that are looked at or are "
-            f"the busiest: each takes {self.counters:,} counters", "a filter that has fewer groups, or fewer events")
+            f"the busiest: each takes {self.counters:,} counters", "give a filter of fewer groups, or fewer events")
 
     def _given(self, gives: Mapping[Quantity, str]) -> Mapping[Quantity, str]:
         known = self._gives.get(id(gives))

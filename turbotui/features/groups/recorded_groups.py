@@ -108,7 +108,7 @@ def _joined(first: GroupRow, later: GroupRow) -> GroupRow:
     return replace(later, increases=increases, spans=spans_of, absent=absent)
 
 
-_PARTLY: Final = Unavailable(Reason.NOT_READ, "it was known for a part of this time only")
+_PARTLY: Final = Unavailable(Reason.NOT_READ, "the recording has it for a part of this time only")
 
 
 def group_record(said: Said, wall_ns: int) -> GroupRecord:

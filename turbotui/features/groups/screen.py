@@ -28,6 +28,7 @@ from turbotui.features.groups.tables import group_table, sum_held_against_packag
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.moments import time_of_day
 from turbotui.quantities.scope import Scope
+from turbotui.quantities.sentences import as_sentence
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.framing import DamagedError
 from turbotui.sampling.energy import Energy, EnergyMeter, energy_of, energy_signals
@@ -271,12 +272,12 @@ class GroupsScreen(TreeScreen[GroupRow]):
     def _said_of_nothing(self) -> str:
         why = self._why_not
         if self._rows is RowsShown.RESCTRL and self._shown is not None and self._shown.snapshot.why_no_resctrl:
-            return self._shown.snapshot.why_no_resctrl.sentence()
+            return as_sentence(self._shown.snapshot.why_no_resctrl.sentence())
         if self.watch_state.in_past and self._played is None:
             first = self._past_groups.first_ns
             kept = "they were not read yet" if first is None else f"they are kept from {time_of_day(first)} on"
             return f"No groups of this moment: groups are kept while this screen is shown, and {kept}"
-        return "Waiting for the first reading of the groups" if why is None else why.sentence()
+        return "Waiting for the first reading of the groups" if why is None else as_sentence(why.sentence())
 
     def _row(self) -> GroupRow | None:
         content = self._table.content

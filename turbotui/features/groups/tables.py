@@ -23,12 +23,12 @@ _WORK: Final = "cpu_usec"
 NO_ENERGY: Final = Unavailable(Reason.NOT_READ, "the packages' energy was not read beside the groups")
 _ELSEWHERE: Final = Unavailable(
     Reason.NO_DRIVER, "the group is not in the tree of the controller that counts it (hybrid or version 1)")
-_NOT_YET: Final = Unavailable(Reason.NOT_READ, "it was not counted in this interval: its column was not shown yet")
+_NOT_YET: Final = Unavailable(Reason.NOT_READ, "nothing counted the event yet: its column was not shown")
 _IS_WHOLE: Final = Unavailable(Reason.NOT_SET, "the kernel counts it for groups within the outermost one only")
 _NO_NUMBER: Final = Unavailable(Reason.OUT_OF_RANGE, "nothing to divide by was counted in this interval")
 _NO_RUN_DELAY: Final = Unavailable(
     Reason.NO_DRIVER, "version 2 counts no run delay of a group, and version 1 only where kernel.sched_schedstats is 1",
-    "PSIcpu% says for which share of the time a task of the group waited for a CPU; turbotui tasks --waits who")
+    "see PSIcpu%: for which share of the time a task of the group waited for a CPU; turbotui tasks --waits says who")
 
 _NO_SWITCHES: Final = Unavailable(
     Reason.NO_DRIVER, "no file of a control group counts context switches",

@@ -15,6 +15,7 @@ from turbotui.diagnosis.limits import AT_CLOCK, WORDS, LimitState
 from turbotui.features.power.domains import LEFT, NUMBER, WORD, PowerSource, amount, domain_lines
 from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
+from turbotui.quantities.sentences import as_sentence
 from turbotui.widgets.bars import BarMark, bar, labels
 from turbotui.widgets.cells import MARK_AMBER, MARK_RED, StyleRole, number
 from turbotui.widgets.levels import role_of, whole_role_of
@@ -71,7 +72,7 @@ def package_panel(source: PowerSource, verdict: LimitVerdict, width: int, *, alo
     if not alone:
         most = 2 if width >= _WIDE else 3
         said = wrapped(
-            sentence(verdict),
+            as_sentence(sentence(verdict)),
             width,
             StyleRole.AMBER if verdict.state is LimitState.HELD else StyleRole.PLAIN,
             most=most,
@@ -282,5 +283,5 @@ def _missing(source: PowerSource, verdict: LimitVerdict, width: int, *, most: in
         why = None if needless else facts.why.get(name)
         if why is not None:
             target = source.target(name, verdict.row)
-            found += wrapped(f"no {what}: {why.sentence()}", width, StyleRole.DIM, target, most=most)
+            found += wrapped(f"No {what}: {why.sentence()}", width, StyleRole.DIM, target, most=most)
     return found

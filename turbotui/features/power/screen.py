@@ -25,6 +25,7 @@ from turbotui.features.power.machine_panel import machine_panel
 from turbotui.features.power.panel import package_panel
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW, Scope
+from turbotui.quantities.sentences import as_sentence
 from turbotui.sampling.frame import Frame
 from turbotui.tables.row_names import row_name
 from turbotui.widgets.cells import StyleRole, said
@@ -132,8 +133,8 @@ class PowerScreen(SearchScreen):
         worst = max(verdicts, key=lambda verdict: verdict.weight)
         width = max(20, self.size.width - 2)
         mark = "▲ " if worst.state is LimitState.HELD else ""
-        said_now = textwrap.wrap(mark + headline(verdicts), width, max_lines=2, placeholder=" …")
-        how = textwrap.shorten(how_known(worst), width, placeholder=" …")
+        said_now = textwrap.wrap(mark + as_sentence(headline(verdicts)), width, max_lines=2, placeholder=" …")
+        how = textwrap.shorten(as_sentence(how_known(worst)), width, placeholder=" …")
         role = _ROLES.get(worst.state, StyleRole.SUMMARY)
         lines: list[list[TextSegment]] = [[(f" {line}", role)] for line in said_now]
         lines += [[(f" {how}", StyleRole.DIM)]] if how else []

@@ -13,9 +13,9 @@ from turbotui.quantities.tables import AnyTable, Cell, RowTable
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 NO_BYTES: Final = Unavailable(Reason.NOT_READ, "the bytes that cores load and store are not known here",
-                              "--width BYTES gives the width of an access")
+                              "give the width of an access: --width BYTES")
 _NO_ACCESS: Final = Unavailable(Reason.OUT_OF_RANGE, "nothing was loaded or stored")
-_NOT_SCHEDULED: Final = Unavailable(Reason.NEVER_RAN, "it did not run in the time slices of the sets for its bytes")
+_NOT_SCHEDULED: Final = Unavailable(Reason.NEVER_RAN, "the task did not run while the sets for bytes counted")
 NO_WIDTHS: Final = Unavailable(Reason.NOT_READ, "the widths of floating-point instructions are not counted")
 _SEVERAL: Final = Unavailable(Reason.NOT_READ, "bytes come in several ways, or are not known")
 SCALED: Final = frozenset({"flop/byte", "GFLOP/s", "GB/s"})

@@ -25,7 +25,7 @@ NO_SCORE: Final = Unavailable(Reason.NOT_READ, "nobody said what score the load 
 UNCOUNTED: Final = Unavailable(Reason.NO_HARDWARE, "this machine does not count it")
 _NOT_SAID: Final = Unavailable(Reason.NOT_READ, "nobody said it when the baseline was stored")
 _ASLEEP: Final = Unavailable(Reason.STANDS_STILL, "the CPU was idle all the time")
-_NOT_ASKED: Final = Unavailable(Reason.NOT_READ, "nobody asked", "give --slower PERCENT")
+_NOT_ASKED: Final = Unavailable(Reason.NOT_READ, "nobody asked for a limit", "give --slower PERCENT")
 _DIGITS: Final = 6  # significant ones of the least score in a table
 _MOST_DECIMALS: Final = 9
 

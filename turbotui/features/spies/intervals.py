@@ -51,7 +51,7 @@ _FIRST: Final[tuple[Column[SpiedInterval], ...]] = (
     Column("length", "s", 9, (), lambda one: round(one.seconds, 9), help="between the two readings, on the CPU itself"),
 )
 _NO_TURN: Final = Unavailable(Reason.NEVER_RAN,
-                              "it was not counted in this interval, and no rate of another one can stand for it")
+                              "nothing counted the event in this interval, and no rate of another one can stand for it")
 
 
 def spied_table(

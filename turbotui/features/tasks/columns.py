@@ -281,11 +281,11 @@ _OTHER_PRECISION: Final[Mapping[str, Unavailable]] = {
     FLOP: Unavailable(Reason.IN_USE, "only the events of double precision found counters: see DPGF/s",
                       "ask for the event flops"),
     DOUBLE_FLOP: Unavailable(Reason.NOT_READ, "all precisions are counted together: see GFLOP/s",
-                             "the event double counts double precision and bytes"),
+                             "ask for the event double, which counts double precision and bytes"),
 }
 _NO_PMU: Final = Unavailable(
     Reason.NO_HARDWARE, "no core PMU answers here, or other events were chosen",
-    "on a virtual machine: ask its host to pass the PMU through; turbotui events says what counts")
+    "ask the host of a virtual machine to pass the PMU through; turbotui events says what counts")
 _NOT_COUNTED: Final[Mapping[str, Unavailable]] = {
     "instructions": _NO_PMU,
     "cycles": _NO_PMU,

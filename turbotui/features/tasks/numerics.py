@@ -84,7 +84,7 @@ def definition_counters(machine: Machine) -> tuple[TaskCounter, ...] | Unavailab
             Reason.VIRTUALISED if "hypervisor" in text_of(machine.host, "/proc/cpuinfo") else Reason.NO_HARDWARE,
             f"the kernel offers no core PMU here ({' or '.join(definition.pmu)} below {_PMUS}), and FLOPs "
             f"and bytes are counted by it ({definition.name})",
-            "on a virtual machine: ask its host to pass the PMU through",
+            "ask the host of a virtual machine to pass the PMU through",
         )
     if core_kinds(machine.host):
         return Unavailable(Reason.NO_HARDWARE, "this machine has several kinds of core, which count FLOPs by different "

@@ -121,7 +121,8 @@ def _why(column: TaskColumn, inputs: TaskInputs, energy: Unavailable | None) -> 
     return missing or Unavailable(Reason.OUT_OF_RANGE, f"{column.id} has no sensible value in this interval")
 
 
-_NOT_TOLD: Final = Unavailable(Reason.NOT_PERMITTED, "/proc does not say it of this task, or not to this user")
+_NOT_TOLD: Final = Unavailable(Reason.NOT_PERMITTED, "/proc does not say it of this task, or not to this user",
+                                "run as root to see tasks of others")
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,5 +208,5 @@ def _judged_total(column: Column[Total], one: Total, value: Value) -> Cell:
     if one.what == USED:
         return Cell(None, Unavailable(Reason.NOT_READ, "wait4(2) tells CPU time alone"))
     if column.needs == (CPU_TIME,):
-        return Cell(None, Unavailable(Reason.NOT_READ, "it is no counter: see Clock_s"))
+        return Cell(None, Unavailable(Reason.NOT_READ, "CPU time of the clock is no counter: see Clock_s"))
     return Cell(None, Unavailable(Reason.NOT_READ, "another set counts it, with which this one was multiplexed"))

@@ -153,7 +153,7 @@ def _sleeps_in(waits: Waits, _seconds: float) -> WaitCell:
         None, _SIMULATED if waits is SIMULATED else _AWAKE)
 
 
-_NEVER: Final = Unavailable(Reason.NEVER_RAN, "it did not get a CPU in this interval")
+_NEVER: Final = Unavailable(Reason.NEVER_RAN, "the task did not get a CPU in this interval")
 _AWAKE: Final = Unavailable(
     Reason.NOT_READ, "/proc/PID/task/TID/wchan: it was not asleep when the interval ended, or this user may not look",
     "run as root to see tasks of others")

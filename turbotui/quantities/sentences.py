@@ -1,0 +1,15 @@
+"""How texts that are parts of a line elsewhere stand alone: as sentences."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_NAMES: Final = frozenset({"perf", "turbotui", "cpu", "msr", "libpfm", "resctrl", "tmux", "kernel.perf_event_paranoid"})
+"""First words that are names, which keep their letters."""
+
+
+def as_sentence(text: str) -> str:
+    """A text as it stands alone: with a capital letter, unless it begins with a name, a key, a path or a number."""
+    first = text.partition(" ")[0].rstrip(",:;")
+    is_word = len(first) > 1 and first.isalpha() and first.islower() and first not in _NAMES
+    return text[:1].upper() + text[1:] if is_word else text
