@@ -150,6 +150,11 @@ def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
 
 
+def base_factor(column: Column[Any]) -> float:
+    """From a column's unit to the base unit in its metric's name."""
+    return _UNITS.get(column.unit, ("", 1.0))[1]
+
+
 def metric_names(columns: Sequence[Column[Any]]) -> dict[str, str]:
     """A metric name for each column id; one that is taken already keeps the unit of its title as well."""
     names: dict[str, str] = {}

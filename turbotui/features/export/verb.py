@@ -49,7 +49,7 @@ def _add_table_arguments(parser: argparse._ArgumentGroup) -> None:
                         help="write here instead of stdout; never over a file that is there")
     parser.add_argument("--columns", metavar="NAMES", default="",
                         help="these columns or categories, comma separated, instead of signals: what counters rose by, "
-                        "what gauges were, in SI units")
+                        "what gauges were, in SI units; with metrics: these too, as gauges in base units")
     parser.add_argument("--by", choices=tuple(_LEVELS), default="",
                         help="all values in rows of this level (default: each in rows of its own level)")
     parser.add_argument("--elapsed", action="store_true",

@@ -67,7 +67,7 @@ LEFT_OUT_FIRST: Final = (
 
 
 def within(metrics: Sequence[Exposed], asked: Iterable[MetricLevel], common: int, *, series: int = MOST_SERIES,
-           size: int = MOST_BYTES) -> Sequence[Exposed]:
+           size: int = MOST_BYTES, others: Mapping[str, int] | None = None) -> Sequence[Exposed]:
     """The metrics without the parts that would go beyond the limits, and with one that says what was left out.
 
     Args:
@@ -76,8 +76,11 @@ def within(metrics: Sequence[Exposed], asked: Iterable[MetricLevel], common: int
         common: bytes of the labels that every sample has beside its own.
         series: most samples.
         size: most bytes.
+        others: of what else how many were left out.
     """
-    named, gone = frozenset(asked), list[tuple[Mapping[str, str], float]]()
+    named = frozenset(asked)
+    gone: list[tuple[Mapping[str, str], float]] = [
+        ({"part": word}, float(number)) for word, number in (others or {}).items() if number]
     kept = list(metrics)
     for part in LEFT_OUT_FIRST:
         counted = [one for one in kept if one.level not in named]
@@ -89,8 +92,8 @@ def within(metrics: Sequence[Exposed], asked: Iterable[MetricLevel], common: int
             gone.append(({"part": part.word}, float(sum(len(one.samples) for one in dropped))))
             kept = [one for one in kept if not part.has(one)]
     if gone:
-        kept.append(Exposed(_LEFT_OUT, "gauge", "Series that were left out to keep a scrape small (--series, --size)",
-                           gone))
+        kept.append(Exposed(_LEFT_OUT, "gauge", "Series, groups, tasks left out to keep a scrape small (--series, "
+                            "--size, --most)", gone))
     return kept
 
 

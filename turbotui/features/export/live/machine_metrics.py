@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
 
 from turbotui.dataclass import dataclass
 from turbotui.features.export.live import about
+from turbotui.features.export.live.column_metrics import COLUMN, column_metrics
 from turbotui.features.export.live.exposition import MOST_BYTES, MOST_SERIES, Exposed, with_labels, within
 from turbotui.features.export.live.families import (
     COUNTERS,
@@ -15,19 +17,30 @@ from turbotui.features.export.live.families import (
     GaugeFamily,
     metric_name,
 )
-from turbotui.features.export.live.levels import MACHINE, ON_REQUEST, USUAL, LevelPlaces, MetricLevel
+from turbotui.features.export.live.levels import MACHINE, ON_REQUEST, PACKAGE, USUAL, LevelPlaces, MetricLevel
 from turbotui.features.export.live.spreads import columns_of_spreads, known_spreads, signals_of_spreads, spread
 from turbotui.features.export.live.totals import CounterTotals, known_counters, signals_of_counters
 from turbotui.features.score.model import Baseline
 from turbotui.machine.machine import Machine
 from turbotui.machine.topology import Topology
 from turbotui.quantities.catalog import Catalog
-from turbotui.quantities.columns import ColumnId
+from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW
 from turbotui.quantities.signals import SignalId
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.own_cost import OwnCost
+
+
+class AskedPart(Protocol):
+    """What a person asks for that is none of the machine's levels."""
+
+    @property
+    def levels(self) -> Sequence[MetricLevel]:
+        """The levels of its metrics."""
+
+    def read(self) -> tuple[Sequence[Exposed], Mapping[str, int]]:
+        """The metrics now, and of what how many were left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +51,16 @@ class ExportWishes:
         per: "core" or "cpu" for these levels too; "" for neither.
         series, size: the limits of what nobody asked for.
         baselines: that fit the machine.
+        columns: of the catalog, as gauges too.
+        parts: what is told beside the machine: groups, tasks.
     """
 
     per: str = ""
     series: int = MOST_SERIES
     size: int = MOST_BYTES
     baselines: Sequence[Baseline] = ()
+    columns: Sequence[CounterColumn] = ()
+    parts: Sequence[AskedPart] = ()
 
 
 _EXPORTED = frozenset({name for one in COUNTERS for name in one.signals} | {one.signal for one in GAUGES})
@@ -82,7 +99,7 @@ class MachineMetrics:
     @property
     def columns(self) -> Sequence[ColumnId]:
         """The columns that have to be read."""
-        return (*columns_of_spreads(self._spreads), *self._lowest())
+        return (*columns_of_spreads(self._spreads), *self._lowest(), *(one.id for one in self._wishes.columns))
 
     @property
     def signals(self) -> frozenset[SignalId]:
@@ -108,8 +125,11 @@ class MachineMetrics:
         """
         marks = about.marks_of(self._machine.host.kind)
         common = sum(len(name) + len(value) + 4 for name, value in marks.items())
-        found = [one for one in self._all(frame, cost) if one.samples]
-        kept = within(found, self._asked, common, series=self._wishes.series, size=self._wishes.size)
+        parts = [part.read() for part in self._wishes.parts]
+        found = [one for one in (*self._all(frame, cost), *(one for some, _ in parts for one in some)) if one.samples]
+        left_out = {word: number for _, others in parts for word, number in others.items()}
+        asked = (*self._asked, COLUMN, *(level for part in self._wishes.parts for level in part.levels))
+        kept = within(found, asked, common, series=self._wishes.series, size=self._wishes.size, others=left_out)
         return tuple(with_labels(kept, marks))
 
     def _places_of(self, topology: Topology) -> LevelPlaces:
@@ -130,6 +150,8 @@ class MachineMetrics:
                     yield self._counter(family, level, places)
             if frame is not None:
                 yield from self._gauges_of(frame, level, places)
+                if level in (MACHINE, PACKAGE, *self._asked):
+                    yield from column_metrics(frame, self._wishes.columns, level, places)
 
     def _counter(self, family: CounterFamily, level: MetricLevel, places: LevelPlaces) -> Exposed:
         labels, totals = places.labels(level), self._totals.of(family, level)

@@ -17,14 +17,21 @@ from turbotui.sampling.limits import SHORTEST_INTERVAL
 from turbotui.untrusted import original
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from turbotui.features.export.live.exporter import Exporter
+    from turbotui.features.export.live.machine_metrics import AskedPart
+    from turbotui.machine.host import Host
     from turbotui.machine.machine import Machine
+    from turbotui.quantities.columns import CounterColumn
+    from turbotui.sampling.session import Session
 
 PRINTED: Final = ("rules", "alerts", "dashboard", "unit", "pcp")
 """What --print gives."""
 _INTERVAL: Final = "15"
 """Seconds: what Prometheus scrapes at unless told otherwise (its documentation recommends 10 to 60)."""
 _ONCE: Final = "1"
+_MOST, _SERIES, _SIZE = "100", "300", "30000"
 _TEXTFILE: Final = "turbotui.prom"
 """node_exporter reads what ends so (--collector.textfile.directory)."""
 _PACKAGES: Final = {"prometheus_client": "prometheus-client", "bcrypt": "bcrypt", "yaml": "pyyaml"}
@@ -40,6 +47,17 @@ def add_live_arguments(parser: argparse.ArgumentParser) -> None:
     live.add_argument("-c", "--cpu", metavar="SET", help="only these CPUs: 0-3,8 or 0..3,8")
     live.add_argument("--per", choices=("core", "cpu"), default="",
                       help="series of every core, or of every core and CPU, too: thousands on a large machine")
+    live.add_argument("--groups", nargs="?", const="/", default="", metavar="GROUP",
+                      help="series of control groups too: of all, or of GROUP and those in it, and of resctrl's groups")
+    live.add_argument("--tasks", default="", metavar="GROUP",
+                      help="series of the processes of this control group too: those that have used most CPU time")
+    live.add_argument("--most", default=_MOST, metavar="N",
+                      help=f"groups and processes at most (default {_MOST}); a metric says how many were left out")
+    live.add_argument("--series", default=_SERIES, metavar="N",
+                      help=f"series at most, but for --per, --columns, --groups, --tasks (default {_SERIES}): L3 "
+                      "caches are left out first, then dies, kinds of core, packages; a metric says so")
+    live.add_argument("--size", default=_SIZE, metavar="BYTES",
+                      help=f"bytes of a scrape at most, likewise (default {_SIZE})")
     live.add_argument("--web-config", metavar="FILE", default="",
                       help="TLS and passwords by Prometheus' own web configuration file; SIGHUP has it read anew")
     live.add_argument("--allow-host", metavar="NAME", action="append", default=[],
@@ -90,7 +108,34 @@ def _exporter(arguments: argparse.Namespace, interval: str) -> tuple[Exporter, M
     machine = read_machine(open_host(arguments), cpus)
     known = fitting_baselines(baselines.load(baselines.path_of(os.environ)), machine)
     session = Session(machine, SOURCES, seconds, LinuxHost(), cpus)
-    return Exporter(session, ExportWishes(arguments.per, baselines=known)), machine
+    columns = _columns(session, arguments.columns)
+    wishes = ExportWishes(arguments.per, _number(arguments, "series"), _number(arguments, "size"), known, columns,
+                          _parts(arguments, machine.host))
+    return Exporter(session, wishes), machine
+
+
+def _columns(session: Session, text: str) -> Sequence[CounterColumn]:
+    """The columns that a person names, as far as this machine can fill them."""
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    found = session.catalog.select(words) if words else ()
+    known = session.capabilities.signals.keys()
+    return [column for column in found if set(column.needs) <= known]
+
+
+def _parts(arguments: argparse.Namespace, host: Host) -> Sequence[AskedPart]:
+    from turbotui.features.export.live.group_metrics import GroupMetrics  # noqa: PLC0415 - seldom asked for
+    from turbotui.features.export.live.task_metrics import TaskMetrics  # noqa: PLC0415 - as above
+
+    most = _number(arguments, "most")
+    groups = [GroupMetrics(host, arguments.groups, most)] if arguments.groups else []
+    return (*groups, *([TaskMetrics(host, arguments.tasks, most)] if arguments.tasks else []))
+
+
+def _number(arguments: argparse.Namespace, name: str) -> int:
+    text = str(getattr(arguments, name))
+    if not text.isdecimal() or int(text) < 1:
+        raise UsageError(f'--{name} "{text}" is no whole number from 1 on')
+    return int(text)
 
 
 def _listen(arguments: argparse.Namespace) -> int:

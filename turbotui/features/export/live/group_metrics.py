@@ -1,0 +1,48 @@
+"""Metrics of control groups and of groups of resctrl, on request: nobody knows how many there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from turbotui.features.export.live.exposition import Exposed
+from turbotui.features.export.live.levels import MetricLevel
+from turbotui.features.groups.totals import METRICS, MONITORED, GroupMetric, GroupTotal, GroupTotalsReader
+from turbotui.machine.host import Host
+
+GROUP: Final = MetricLevel("group", None)
+RESCTRL_GROUP: Final = MetricLevel("resctrl_group", None)
+
+
+class GroupMetrics:
+    """The metrics of groups.
+
+    Args:
+        host: the machine.
+        within: the control group whose groups they are; "/" for all.
+        most: how many of each kind.
+
+    Attributes:
+        levels: theirs.
+    """
+
+    levels: Final = (GROUP, RESCTRL_GROUP)
+
+    def __init__(self, host: Host, within: str, most: int) -> None:
+        self._reader = GroupTotalsReader(host, within, most)
+
+    def read(self) -> tuple[Sequence[Exposed], Mapping[str, int]]:
+        """The metrics now, and how many groups were left out."""
+        found = self._reader.read()
+        plain = [one for one in found.groups if not one.is_monitored]
+        monitored = [one for one in found.groups if one.is_monitored]
+        return (*_metrics(METRICS, plain, GROUP), *_metrics(MONITORED, monitored, RESCTRL_GROUP)), {
+            "groups": found.left_out}
+
+
+def _metrics(metrics: Sequence[GroupMetric], groups: Sequence[GroupTotal], level: MetricLevel) -> Iterator[Exposed]:
+    for one in metrics:
+        samples = [({level.word: group.group.path}, float(group.values[one.stem])) for group in groups
+                   if one.stem in group.values]
+        yield Exposed(f"turbotui_{level.word}_{one.stem}", "counter" if one.counter else "gauge",
+                      f"{one.text} ({one.document})", samples, level)

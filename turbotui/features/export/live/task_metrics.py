@@ -1,0 +1,106 @@
+"""Metrics of the processes of one control group, on request: those that have used most, up to a number that is told."""
+
+from __future__ import annotations
+
+import heapq
+import resource
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.features.export.live.exposition import Exposed
+from turbotui.features.export.live.levels import MetricLevel
+from turbotui.machine.cgroups import find_groups, for_cpu_time, hierarchies
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.reading import read_bytes
+from turbotui.machine.tasks.process_stats import TICKS, ProcessStat, process_stat
+
+TASK: Final = MetricLevel("task", None)
+_PIECE: Final = 4096  # bytes of a file that are read: cgroup.procs is longer
+_DOCUMENT: Final = "proc_pid_stat(5)"
+_NANO: Final = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class _Process:
+    """A process and the group that it is in."""
+
+    pid: int
+    group: str
+    stat: ProcessStat
+
+
+class TaskMetrics:
+    """The metrics of processes.
+
+    Args:
+        host: the machine.
+        within: the control group whose processes they are, those of the groups in it included.
+        most: how many.
+
+    Attributes:
+        levels: theirs.
+    """
+
+    levels: Final = (TASK,)
+
+    def __init__(self, host: Host, within: str, most: int) -> None:
+        self._host = host
+        self._within = f"/{within.strip('/')}"
+        self._most = most
+
+    def read(self) -> tuple[Sequence[Exposed], Mapping[str, int]]:
+        """The metrics now, and how many processes were left out."""
+        found = list(self._processes())
+        chosen = heapq.nlargest(self._most, found, key=lambda one: (one.stat.ran, -one.pid))
+        return self._metrics(chosen), {"tasks": len(found) - len(chosen)}
+
+    def _processes(self) -> Iterator[_Process]:
+        tree = for_cpu_time(hierarchies(self._host))
+        for directory in () if tree is None else find_groups(self._host, tree).directories:
+            name = "" if tree is None else tree.name(directory)
+            if name == self._within or name.startswith(f"{self._within.rstrip('/')}/"):
+                for pid in _numbers(self._text(f"{directory}/cgroup.procs")):
+                    stat = process_stat(self._bytes(f"/proc/{pid}/stat"))
+                    if stat is not None:
+                        yield _Process(pid, name, stat)
+
+    def _bytes(self, path: str) -> bytes:
+        try:
+            return read_bytes(self._host, path, _PIECE)
+        except HostError:  # it has ended
+            return b""
+
+    def _text(self, path: str) -> str:
+        try:
+            return self._host.read_text(path)
+        except HostError:  # it has ended, or the group is gone
+            return ""
+
+    def _metrics(self, chosen: Sequence[_Process]) -> Sequence[Exposed]:
+        def family(stem: str, kind: str, text: str, values: Mapping[int, float]) -> Exposed:
+            return Exposed(f"turbotui_task_{stem}", kind, text,
+                           [({"task": str(pid)}, value) for pid, value in values.items()], TASK)
+
+        names = [({"task": str(one.pid), "name": one.stat.name, "group": one.group}, 1.0) for one in chosen]
+        return (
+            Exposed("turbotui_task", "info", f"Name and group of a process ({_DOCUMENT})", names, TASK),
+            family("cpu_seconds", "counter", f"CPU time of a process ({_DOCUMENT})",
+                   {one.pid: one.stat.ran / TICKS for one in chosen}),
+            family("run_delay_seconds", "counter", "Time that its first thread waited for a CPU (kernel "
+                   "Documentation/scheduler/sched-stats.rst)", dict(self._delays(chosen))),
+            family("resident_bytes", "gauge", f"Memory that it holds ({_DOCUMENT})",
+                   {one.pid: float(one.stat.pages * resource.getpagesize()) for one in chosen}),
+            family("major_faults", "counter", f"Pages that it had to wait for ({_DOCUMENT})",
+                   {one.pid: float(one.stat.faults) for one in chosen}),
+        )
+
+    def _delays(self, chosen: Sequence[_Process]) -> Iterator[tuple[int, float]]:
+        for one in chosen:
+            words = _numbers(self._text(f"/proc/{one.pid}/schedstat"))
+            if len(words) > 1:
+                yield one.pid, words[1] * _NANO
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(word) for word in text.split() if word.isdecimal()]
