@@ -46,6 +46,9 @@ class TestUnits:
         assert difference_text(column, 10.0, 5).strip() == "+18"
         assert difference_said(column, 60.0, 50.0) == "+18 °F (from 122 °F to 140 °F)"
 
+    def test_degrees_fahrenheit_have_room_for_one_digit_more(self) -> None:
+        assert column_of("CoreTmp", FAHRENHEIT).width == FakeSession().catalog.by_id["CoreTmp"].width + 1
+
     def test_other_columns_and_what_is_computed_stay(self) -> None:
         session = FakeSession()
         assert FAHRENHEIT.of(session.catalog.by_id["Busy%"]) is session.catalog.by_id["Busy%"]
