@@ -21,6 +21,7 @@ USUAL: Final = "/sys/fs/resctrl"
 _MON_GROUPS: Final = "mon_groups"
 _NO_GROUPS: Final = frozenset({"info", "mon_data", _MON_GROUPS})
 _DOMAIN: Final = re.compile(r"mon_(?P<resource>\w+)_(?P<number>\d+)\Z", re.ASCII)
+_NODE: Final = re.compile(r"mon_sub_L3_(?P<number>\d+)\Z", re.ASCII)
 _FEATURES: Final = re.compile(r"(?P<resource>\w+)_MON\Z", re.ASCII)
 
 
@@ -125,6 +126,12 @@ def domains_of(host: Host, directory: str) -> Mapping[str, str]:
     found = ((name, _DOMAIN.match(name)) for name in names)
     return {f"{match['resource']} {match['number']}": f"{directory}/mon_data/{name}"
             for name, match in found if match is not None}
+
+
+def nodes_of(host: Host, domain: str) -> Mapping[str, str]:
+    """The sub-NUMA nodes of a domain, "01": by number, their directories; none where each cache is one node."""
+    found = ((name, _NODE.match(name)) for name in names_in(host, domain))
+    return {match["number"]: f"{domain}/{name}" for name, match in found if match is not None}
 
 
 def events_of(host: Host, domain: str) -> tuple[str, ...]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 
-from turbotui.features.groups.group_lines import GroupTarget, group_lines
-from turbotui.features.groups.model import CGROUP, CONTROL, MONITOR
+from grouptrees import V1_MOUNTS, V2_MOUNT, GroupTree
+
+from turbotui.features.groups.group_lines import GroupTarget, group_lines, target_of
+from turbotui.features.groups.model import CGROUP, CONTROL, MONITOR, Group
 
 TOP = "/sys/fs/cgroup"
 
@@ -44,6 +47,31 @@ def test_groups_of_resctrl_are_looked_at_and_removed() -> None:
     assert found == ["cat /sys/fs/resctrl/mon_groups/batch/tasks", "cat /sys/fs/resctrl/mon_groups/batch/schemata",
                      "rmdir /sys/fs/resctrl/mon_groups/batch"]
     assert not any("rmdir" in line for line in words("/", CONTROL, "/sys/fs/resctrl", "/sys/fs/resctrl"))
+
+
+def test_version_1_has_lines_of_its_own_files() -> None:
+    old = {"cpu": "/sys/fs/cgroup/cpu/job", "memory": "/sys/fs/cgroup/memory/job"}
+    found = [line.words for line in group_lines(GroupTarget(CGROUP, "/job", "", old=old))]
+    assert "echo 200000 > /sys/fs/cgroup/cpu/job/cpu.cfs_quota_us" in found
+    assert "cat /sys/fs/cgroup/cpu/job/cgroup.procs" in found
+    assert not any("cpu.max" in line or "memory.high" in line or "cgroup.threads" in line for line in found)
+    assert any(line.startswith("mkdir ") and "< /sys/fs/cgroup/cpu/job/tasks" in line for line in found)
+
+
+def test_counters_of_bandwidth_are_assigned_where_they_are_few() -> None:
+    target = GroupTarget(MONITOR, "/mon_groups/web", "/r/mon_groups/web", "/r", "2 of 9", counters="0=30;1=0")
+    line = next(line for line in group_lines(target) if line.words.startswith("echo 'mbm_total_bytes"))
+    assert line.words == "echo 'mbm_total_bytes:*=e' > /r/mon_groups/web/mbm_L3_assignments"
+    assert "free: 0=30;1=0" in line.meaning
+    assert not any("mbm_L3" in line for line in words("/batch", MONITOR, "/r/mon_groups/batch", "/r"))
+
+
+def test_the_target_of_a_row_is_looked_up(tmp_path: Path) -> None:
+    tree = GroupTree(tmp_path, V1_MOUNTS + V2_MOUNT)
+    tree.used("job", 5)
+    tree.write("/sys/fs/cgroup/memory/job/memory.usage_in_bytes", "5\n")
+    found = target_of(tree.host, Group(CGROUP, "/job", "job"))
+    assert (found.directory, dict(found.old)) == ("/sys/fs/cgroup/job", {"memory": "/sys/fs/cgroup/memory/job"})
 
 
 def test_hostile_names_are_quoted_or_have_no_line() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from turbotui.features.groups.model import CONTROL, DOMAIN, MONITOR, GroupRow
+from turbotui.features.groups.model import CONTROL, DOMAIN, MONITOR, SUB_NODE, GroupRow
 from turbotui.features.groups.resctrl_reader import ResctrlReader, events_in, parse_event, resctrl_rows
 from turbotui.features.groups.resctrl_table import ResctrlTable, resctrl_columns, resctrl_table
 from turbotui.machine.linux import LinuxHost
@@ -179,9 +179,26 @@ def test_only_wanted_events_are_open(intel: Tree) -> None:
     assert set(sample.readings) == {"L3 00 llc_occupancy", "L3 01 llc_occupancy"}
 
 
-def test_sub_numa_nodes_are_in_their_domain_s_sum(intel: Tree) -> None:
-    intel.write(f"{TOP}/mon_data/mon_L3_00/mon_sub_L3_00/llc_occupancy", "5\n")
-    assert all("sub" not in quantity for row in between(intel) for quantity in row.files)
+def test_sub_numa_nodes_have_rows_in_their_domain_which_is_their_sum(intel: Tree) -> None:
+    for node, share in (("00", 1), ("01", 3)):
+        for event, value in l3(250_000 * share, 0, 0).items():
+            intel.write(f"{TOP}/mon_data/mon_L3_00/mon_sub_L3_{node}/{event}", f"{value}\n")
+
+    def change() -> None:
+        intel.write(f"{TOP}/mon_data/mon_L3_00/mon_sub_L3_01/mbm_total_bytes", "5000000000\n")
+        intel.write(f"{TOP}/mon_data/mon_L3_00/mbm_total_bytes", "6000000000\n")
+
+    found = table(rows := between(intel, change))
+    assert [(row.group.name, row.group.kind) for row in rows[:5]] == [
+        ("default group", CONTROL), ("L3 00", DOMAIN), ("node 00", SUB_NODE), ("node 01", SUB_NODE), ("L3 01", DOMAIN)]
+    keys = {row.group.key for row in rows}
+    assert all(row.group.parent in keys for row in rows if row.group.domain)
+    assert (rows[2].group.parent, rows[1].group.key) == (rows[1].group.key, rows[1].group.key)
+    assert cell(found, "/", "L3").value == 3.0, "nodes are not added to the domains"
+    assert cell(found, "/", "L3", "L3 00 node 01").value == 0.75
+    span = rows[3].spans["Δt L3 00 node 01 mbm_total_bytes"]
+    assert cell(found, "/", "MemBW", "L3 00 node 01").value == pytest.approx(5 / span)
+    assert {row.group.kind for row in found.own_rows(found.columns[-1])} == {DOMAIN}
 
 
 def test_hostile_content_and_names(intel: Tree) -> None:

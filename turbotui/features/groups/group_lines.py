@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import field, replace
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -25,6 +25,8 @@ class GroupTarget:
         directory: of the group; "" where it is not known.
         resctrl: where resctrl is mounted; "" where it is not.
         rmids: how many groups it has and how many it may have, "3 of 255"; "" where nobody knows.
+        old: of version 1: the group's directory by controller, "cpu", "memory".
+        counters: counters of bandwidth that can still be assigned, "0=30;1=30"; "" where each group has one.
     """
 
     kind: str
@@ -32,6 +34,8 @@ class GroupTarget:
     directory: str
     resctrl: str = ""
     rmids: str = ""
+    old: Mapping[str, str] = field(default_factory=dict, hash=False)
+    counters: str = ""
 
 
 def _unit(target: GroupTarget) -> GroupName | None:
@@ -50,19 +54,40 @@ def _in_directory(text: str) -> Callable[[GroupTarget], str | None]:
     return line
 
 
+def _in_old(controller: str, text: str) -> Callable[[GroupTarget], str | None]:
+    """A line with {directory} of the group in the tree of a controller of version 1."""
+    def line(target: GroupTarget) -> str | None:
+        directory = quoted(target.old.get(controller, ""))
+        return None if target.path == WHOLE or directory is None else text.format(directory=directory)
+
+    return line
+
+
+def _processes(target: GroupTarget) -> str | None:
+    directory = quoted(_any_directory(target))
+    return None if target.kind != CGROUP or target.path == WHOLE or directory is None else (
+        f"cat {directory}/cgroup.procs")
+
+
+def _any_directory(target: GroupTarget) -> str:
+    """A directory of a control group: that of version 2, else the first of version 1."""
+    return target.directory or next(iter(target.old.values()), "")
+
+
 def _mounted(target: GroupTarget) -> str | None:
     return None if target.resctrl else f"mount -t resctrl resctrl {USUAL}"
 
 
 def _measured(target: GroupTarget) -> str | None:
     """Watch the tasks of a control group by a monitor group of resctrl."""
-    directory = quoted(target.directory)
+    directory = quoted(_any_directory(target))
     if target.kind != CGROUP or target.path == WHOLE or directory is None:
         return None
+    threads = "cgroup.threads" if target.directory else "tasks"
     name = quoted(f"{target.resctrl or USUAL}/mon_groups/{target.path.rpartition('/')[2]}")
     if name is None:
         return None
-    return f'mkdir {name} && while read -r pid; do echo "$pid" > {name}/tasks; done < {directory}/cgroup.threads'
+    return f'mkdir {name} && while read -r pid; do echo "$pid" > {name}/tasks; done < {directory}/{threads}'
 
 
 def _removed(target: GroupTarget) -> str | None:
@@ -76,6 +101,15 @@ def _of_resctrl(text: str) -> Callable[[GroupTarget], str | None]:
         return None if target.kind == CGROUP or directory is None else text.format(directory=directory)
 
     return line
+
+
+def _assigned(target: GroupTarget) -> str | None:
+    return _of_resctrl("cat {directory}/mbm_L3_assignments")(target) if target.counters else None
+
+
+def _assign(target: GroupTarget) -> str | None:
+    text = "echo 'mbm_total_bytes:*=e' > {directory}/mbm_L3_assignments"
+    return _of_resctrl(text)(target) if target.counters else None
 
 
 def _tasks(target: GroupTarget) -> str | None:
@@ -96,6 +130,11 @@ _ACTS: Final[tuple[Act[GroupTarget], ...]] = (
     Act(_SHARE, _in_directory("echo max > {directory}/cpu.max"), "No quota any more."),
     Act(_SHARE, _in_directory("echo 8G > {directory}/memory.high"),
         "From 8 GiB on it is slowed down and its memory is reclaimed; nothing is ended."),
+    Act(_SHARE, _in_old("cpu", "echo 200000 > {directory}/cpu.cfs_quota_us"),
+        "At most two CPUs, where cpu.cfs_period_us is 100000. Its manager may write its own value again."),
+    Act(_SHARE, _in_old("cpu", "echo -1 > {directory}/cpu.cfs_quota_us"), "No quota any more."),
+    Act(_SHARE, _in_old("memory", "echo 8G > {directory}/memory.soft_limit_in_bytes"),
+        "When memory is short what the group has beyond 8 GiB is reclaimed first; nothing is ended."),
     Act(_MEASURE, _mounted,
         "Mounts resctrl, where the processor monitors caches and bandwidth; costs nothing before there are groups."),
     Act(_MEASURE, _measured,
@@ -103,28 +142,36 @@ _ACTS: Final[tuple[Act[GroupTarget], ...]] = (
         "follow. A thread is in one monitor group only: others lose it. To end it: rmdir."),
     Act(_MEASURE, _of_resctrl("cat {directory}/tasks"), "Prints the threads in it."),
     Act(_MEASURE, _of_resctrl("cat {directory}/schemata"), "Prints how much of caches and bandwidth it may use."),
+    Act(_MEASURE, _assigned, "Prints which counters of bandwidth the group has in each domain."),
+    Act(_MEASURE, _assign,
+        "Has the group's bandwidth counted in every domain, which takes a counter of each (free: {counters}). Where "
+        "none is free it fails; _ in place of e gives them back."),
     Act(_MEASURE, _removed, "Removes the group: its threads go back to the outermost one, its RMID is free again."),
     _STATUS,
-    Act(_LOOK, _in_directory("cat {directory}/cgroup.procs"), "Prints its processes, without those in groups below."),
+    Act(_LOOK, _processes, "Prints its processes, without those in groups below."),
     Act(_LOOK, _in_directory("systemd-cgls {directory}"), "Prints its processes and the groups in it as a tree."),
     Act(_LOOK, _tasks, "Its threads, a table a second."),
 )
 
 
 def target_of(host: Host, group: Group) -> GroupTarget:
-    """The target that a row is; a control group's directory is looked for in every tree, that of version 2 first."""
+    """The target that a row is; a control group's directories are looked for in every tree."""
     top = resctrl_mount(host)
-    rmids = ""
-    if top and (most := resctrl_info(host, top).rmids) is not None:
-        rmids = f"{len(resctrl_groups(host, top))} of {most}"
+    rmids, info = "", resctrl_info(host, top) if top else None
+    if info is not None and info.rmids is not None:
+        rmids = f"{len(resctrl_groups(host, top))} of {info.rmids}"
     if group.kind != CGROUP:
-        return GroupTarget(group.kind, group.path, f"{top}{group.path}".rstrip("/"), top, rmids)
-    trees = sorted(hierarchies(host), key=lambda tree: -tree.version)
-    directories = (tree.directory(group.path) for tree in trees)
-    return GroupTarget(CGROUP, group.path, next((one for one in directories if host.exists(one)), ""), top, rmids)
+        return GroupTarget(group.kind, group.path, f"{top}{group.path}".rstrip("/"), top, rmids,
+                           counters="" if info is None else info.counters)
+    trees = hierarchies(host)
+    new = (tree.directory(group.path) for tree in trees if tree.version == 2)
+    old = {controller: directory for tree in trees if tree.version == 1 for controller in sorted(tree.controllers)
+           if host.exists(directory := tree.directory(group.path))}
+    return GroupTarget(CGROUP, group.path, next((one for one in new if host.exists(one)), ""), top, rmids, old)
 
 
 def group_lines(target: GroupTarget) -> tuple[ActLine, ...]:
     """The command lines that make sense for a group; those about resctrl say what they cost."""
     costs = f", which takes one RMID ({target.rmids} are taken)" if target.rmids else ", which takes one RMID"
-    return tuple(replace(line, meaning=line.meaning.replace("{rmids}", costs)) for line in lines_for(_ACTS, target))
+    return tuple(replace(line, meaning=line.meaning.replace("{rmids}", costs).replace(
+        "{counters}", target.counters)) for line in lines_for(_ACTS, target))

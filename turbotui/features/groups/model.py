@@ -15,7 +15,11 @@ CGROUP: Final = "cgroup"
 CONTROL: Final = "control"
 MONITOR: Final = "monitor"
 DOMAIN: Final = "domain"
-"""Kinds of rows: a control group; a CTRL_MON and a MON group of resctrl; one domain of such a group."""
+SUB_NODE: Final = "node"
+"""Kinds of rows: a control group; a CTRL_MON and a MON group of resctrl; one domain of such a group, and a sub-NUMA
+node of that, whose sum the domain is."""
+NODE: Final = " node "
+"""Between the name of a domain and the number of a node in it: "L3 00 node 01"."""
 WHOLE: Final = "/"
 """The path of the group that all others are in."""
 
@@ -44,6 +48,8 @@ class Group:
     @property
     def parent(self) -> str | None:
         """The key of the group that it is in, and counts for; None for an outermost one."""
+        if self.kind == SUB_NODE:
+            return f"{self.path}\0{self.domain.partition(NODE)[0]}"
         if self.domain:
             return self.path
         if self.kind in (CONTROL, MONITOR):

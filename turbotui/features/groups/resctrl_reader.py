@@ -14,6 +14,8 @@ from turbotui.features.groups.model import (
     CONTROL,
     DOMAIN,
     MONITOR,
+    NODE,
+    SUB_NODE,
     Group,
     GroupMoment,
     GroupRow,
@@ -27,6 +29,7 @@ from turbotui.machine.resctrl import (
     ResctrlInfo,
     domains_of,
     events_of,
+    nodes_of,
     resctrl_groups,
     resctrl_info,
     resctrl_mount,
@@ -147,13 +150,17 @@ class ResctrlReader:
         before = self._places
         self._places = {}
         events: dict[str, Sequence[str]] = {}  # of a domain: the same in every group
+        nodes: dict[str, Sequence[str]] = {}  # likewise
         for group in resctrl_groups(self._host, self._top):
             files: dict[Quantity, str] = {}
             for domain, directory in domains_of(self._host, group.directory).items():
                 if domain not in events:
                     events[domain] = events_of(self._host, directory)
-                files |= {f"{domain} {event}": f"{directory}/{event}" for event in events[domain]
-                          if self._wanted is None or event in self._wanted}
+                    nodes[domain] = tuple(nodes_of(self._host, directory))
+                places = {domain: directory, **{f"{domain}{NODE}{node}": f"{directory}/mon_sub_L3_{node}"
+                                                for node in nodes[domain]}}
+                files |= {f"{place} {event}": f"{at}/{event}" for place, at in places.items()
+                          for event in events[domain] if self._wanted is None or event in self._wanted}
             made = _group_of(group)
             self._places[made.key] = _Place(made, files, {quantity: quantity for quantity in files})
         self._files.retry()
@@ -177,11 +184,16 @@ def with_domains(groups: Iterable[GroupRow]) -> Sequence[GroupRow]:
     """Rows of groups, each with the rows of its domains below it."""
     rows: list[GroupRow] = []
     for row in groups:
-        domains = tuple(dict.fromkeys(quantity.rpartition(" ")[0] for quantity in row.files))
-        rows.append(replace(row, domains=domains))
-        rows += [replace(row, group=Group(DOMAIN, row.group.path, domain, domain), domains=(domain,))
-                 for domain in domains]
+        parts = tuple(dict.fromkeys(quantity.rpartition(" ")[0] for quantity in row.files))
+        rows.append(replace(row, domains=tuple(part for part in parts if NODE not in part)))
+        rows += [replace(row, group=_part(row.group.path, part), domains=(part,)) for part in parts]
     return rows
+
+
+def _part(path: str, part: str) -> Group:
+    """A domain of a group, or a sub-NUMA node of one."""
+    domain, mark, node = part.partition(NODE)
+    return Group(SUB_NODE if mark else DOMAIN, path, f"node {node}" if mark else domain, part)
 
 
 def events_in(rows: Iterable[GroupRow]) -> tuple[Quantity, ...]:

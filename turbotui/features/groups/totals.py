@@ -10,7 +10,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.features.groups.files import OCCUPANCY, Quantity
-from turbotui.features.groups.model import CGROUP, WHOLE, Group, GroupSample
+from turbotui.features.groups.model import CGROUP, NODE, WHOLE, Group, GroupSample
 from turbotui.features.groups.reader import CgroupReader
 from turbotui.features.groups.resctrl_reader import ResctrlReader
 from turbotui.machine.host import Host
@@ -152,7 +152,8 @@ def _sums(sample: GroupSample) -> Mapping[str, float]:
     known = _known(sample)
     found: dict[str, float] = {}
     for metric in MONITORED:
-        parts = [quantity for quantity in sample.gives if quantity.rpartition(" ")[2] == metric.quantity]
+        parts = [quantity for quantity in sample.gives
+                 if quantity.rpartition(" ")[2] == metric.quantity and NODE not in quantity]
         if parts and all(part in known for part in parts):
             found[metric.stem] = sum(known[part] for part in parts) * metric.factor
     return found

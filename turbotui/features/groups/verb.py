@@ -26,7 +26,7 @@ from turbotui.features.groups.choosing import GroupChoice, group_choice
 from turbotui.features.groups.columns import GROUP, GroupColumn
 from turbotui.features.groups.engine import GroupInterval, GroupWatch
 from turbotui.features.groups.event_columns import event_columns
-from turbotui.features.groups.model import WHOLE, GroupRow
+from turbotui.features.groups.model import NODE, WHOLE, GroupRow
 from turbotui.features.groups.recorded_groups import replayed_intervals
 from turbotui.features.groups.resctrl_reader import events_in
 from turbotui.features.groups.resctrl_table import (
@@ -198,7 +198,8 @@ def _monitored(envelope: Envelope, table: ResctrlTable, info: ResctrlInfo | None
 
 
 def _indented_group(row: GroupRow) -> Value:
-    return _STEP * ((row.group.domain != "") + ("/mon_groups/" in row.group.path)) + row.group.name
+    inner = (row.group.domain != "") + (NODE in row.group.domain) + ("/mon_groups/" in row.group.path)
+    return _STEP * inner + row.group.name
 
 
 def _by_reason(table: RowTable[GroupRow], columns: Sequence[GroupColumn]) -> Mapping[str, list[str]]:
