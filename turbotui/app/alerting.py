@@ -196,7 +196,7 @@ class Alerting:
         return _cells(self.watch.active)
 
     def row_cells(self, name: str) -> Mapping[ColumnId, Mapping[Hashable, StyleRole]]:
-        """The same of another table."""
+        """Roles of the cells of a table of rows that alerts are about, by column and row."""
         return _cells([alert for table in self.tables if table.table == name for alert in table.watch.active])
 
     def told(self) -> list[str]:
@@ -223,7 +223,7 @@ class Alerting:
 
 
     def sentences(self) -> list[str]:
-        """Those that go on, in words."""
+        """The alerts that go on, in words."""
         frame = self._frame
         return [] if frame is None else [sentence(frame, alert) for alert in self.active]
 

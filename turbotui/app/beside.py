@@ -29,7 +29,7 @@ class BesideCommand(Protocol):
 
     @property
     def over(self) -> bool:
-        """Whether it has ended."""
+        """Whether the command has ended."""
 
     @property
     def state(self) -> str:

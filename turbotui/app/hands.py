@@ -88,7 +88,7 @@ class HandsApp(ScreensApp):
         self._say(copy_text(self, f"{first}{self._origin()}{text[len(first):]}", f"{first}{more}"))
 
     def _origin(self) -> str:
-        """That numbers are of no machine that is here, or of the past; "" where they are of now and here."""
+        """A word for numbers of another machine, or of the past; "" where they are of this machine now."""
         watch = self.watched
         host = watch.session.machine.host
         machine = "" if host.kind is HostKind.REAL else f"{host.kind.value} machine {host.name}"

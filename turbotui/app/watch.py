@@ -283,7 +283,7 @@ class Watch:
             self.follow_spies()
 
     def spy_flag(self) -> str:
-        """That the spies' file cannot be followed, "" where nothing is wrong."""
+        """A warning that the spies' file cannot be followed; "" where nothing is wrong."""
         wrong = self.spied_on is not None and self.spied_on.spy_note
         return "SPIES: THEIR FILE IS WRONG, SEE S" if wrong else ""
 
@@ -376,7 +376,7 @@ class Watch:
             self.kept = (*self.kept[-63:], (column, row))
 
     def late_flag(self) -> str:
-        """That numbers are old because CPUs did not answer in time, and what helps."""
+        """A warning that numbers are old because CPUs did not answer in time, with what helps; "" for none."""
         late = frozenset() if self.frame is None else self.frame.newer.late
         if not late:
             return ""

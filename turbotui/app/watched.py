@@ -51,7 +51,7 @@ class WatchedSession(Protocol):
         """Columns that were added, each with what it shows."""
 
     def typed(self) -> tuple[str, ...]:
-        """What was added and not removed, as it was typed."""
+        """The texts of counters that were added and not removed, as they were typed."""
 
     def remove(self, name: ColumnId) -> None:
         """Take an added column away."""
@@ -122,7 +122,7 @@ class SpiedSession(Protocol):
 
     @property
     def spy_notes(self) -> tuple[str, ...]:
-        """What could not be done of it, a sentence each."""
+        """Sentences about parts of the spies' plan that this machine cannot count."""
 
     def spy(self, plan: SpyPlan) -> None:
         """Have spies count this from the next interval on."""

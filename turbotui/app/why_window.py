@@ -58,7 +58,7 @@ class WhyWindow(MenuWindow[str]):
 
     @property
     def wanted(self) -> Sequence[CounterColumn]:
-        """What rules read, as far as it can be had."""
+        """The columns that rules of slowness read, as far as this machine has them."""
         watch = self._watch
         return () if watch.held else self._diagnosis.wanted(lambda column: watch.why_absent(column) is None)
 

@@ -42,7 +42,7 @@ class Finding:
 
     @property
     def remedy(self) -> str:
-        """What a person can do about it."""
+        """What a person can do about the cause."""
         return self.observed.remedy or self.rule.remedy
 
     @property

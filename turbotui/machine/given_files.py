@@ -46,7 +46,7 @@ class GivenFileError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class GivenFile:
-    """What a file held, and its status when it was opened."""
+    """The content of a file, and its status when it was opened."""
 
     data: bytes
     status: os.stat_result

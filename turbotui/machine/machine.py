@@ -28,7 +28,7 @@ class Machine:
     tcc: int | None = None
 
     def with_topology(self, topology: Topology) -> Machine:
-        """The same machine after CPUs came or went."""
+        """This machine with another topology, after CPUs came or went."""
         return replace(self, topology=topology)
 
 

@@ -36,7 +36,7 @@ from turbotui.machine.perf_records import (
     switched,
 )
 
-_BEHIND: Final = 1 << 15  # bytes from which a block is thinned out: 300 samples, or 15,000 a second (`pace.LOOK_NS`)
+_BEHIND: Final = 1 << 15  # bytes from which a block is thinned out: 300 samples in `clock_throttle.POLL_NS`
 _TOGETHER: Final = 128  # records of such a block that are looked at together
 _FIRST: Final = 4  # records that are looked at first: where threads come and go, samples stand in short rows
 _AT_ONCE: Final = 32 * _TOGETHER  # records unpacked at a time

@@ -89,7 +89,7 @@ def arm_core(implementer: int, part: int) -> Processor | None:
 
 @functools.cache
 def arm_implementer(implementer: int) -> str:
-    """Who made a core by MIDR_EL1[31:24]; the number where it is not known."""
+    """The vendor of a core by MIDR_EL1[31:24]; the number where no vendor is known by it."""
     found = _found(ARM, f"0x{implementer:02x}")
     return f"implementer {implementer:#04x}" if found is None else found.name
 

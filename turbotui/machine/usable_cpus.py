@@ -56,7 +56,7 @@ class UsableCpus:
         self._found: _Found | None = None
 
     def now(self) -> frozenset[int] | None:
-        """None when neither affinity nor cpuset restricts the process below the online CPUs."""
+        """The CPUs that this process may use; None when neither affinity nor cpuset leaves out an online one."""
         online, affinity, now = self._read(_ONLINE), _affinity(), self._clock()
         found = self._found
         if found is None or (found.online, found.affinity) != (online, affinity) or now >= found.until:

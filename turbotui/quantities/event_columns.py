@@ -186,7 +186,7 @@ class _Item:
 
 
 def parse_requests(text: str) -> tuple[EventRequest, ...]:
-    """What one --add argument asks for, in order.
+    """The columns that one --add argument asks for, in order.
 
     Raises:
         AddError: it names no event, or an option does not fit.

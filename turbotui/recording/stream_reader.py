@@ -117,7 +117,7 @@ class StreamReader:
         self._expected = None
 
     def take(self, found: Record | Damage) -> Iterator[Item]:
-        """What one record holds.
+        """Decode one record, or say what a damaged part of the stream leaves out.
 
         Raises:
             RecordingError: it is of a later version of the format.

@@ -117,7 +117,7 @@ def _wakeful(shape: MachineShape) -> MachineShape:
 
 
 def _says_limits(shape: MachineShape) -> bool:
-    """Whether its processor counts or names what holds it back."""
+    """Whether the machine's processor counts or names what holds it back."""
     return shape.isa is Isa.INTEL and not shape.hypervisor
 
 

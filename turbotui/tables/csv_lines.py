@@ -44,7 +44,7 @@ class CsvLines:
                          *_cells(table, columns, row, marks=self._marks)))
 
     def end(self) -> Iterator[str]:
-        """Nothing: every line is whole."""
+        """No lines at the end: every line was whole when it was written."""
         return iter(())
 
 

@@ -42,7 +42,7 @@ class JsonLines:
         yield json_text(report, compact=True)
 
     def end(self) -> Iterator[str]:
-        """Nothing: every line is whole."""
+        """No lines at the end: every line was whole when it was written."""
         return iter(())
 
 

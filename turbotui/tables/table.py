@@ -74,7 +74,7 @@ class TableText:
         return sorted(kept)
 
     def end(self) -> Iterator[str]:
-        """Nothing: every interval is whole."""
+        """No lines at the end: every interval was whole when it was written."""
         return iter(())
 
     @staticmethod

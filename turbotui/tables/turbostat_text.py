@@ -63,7 +63,7 @@ class TurbostatText:
                 yield line
 
     def end(self) -> Iterator[str]:
-        """Nothing: every interval is whole."""
+        """No lines at the end: every interval was whole when it was written."""
         return iter(())
 
     def _rows_with_values(self, frame: Frame, rows: Sequence[RowId]) -> dict[ColumnId, frozenset[RowId]]:

@@ -106,7 +106,7 @@ class CommandBeside:
 
     @property
     def ending(self) -> str:
-        """How it ended, in words."""
+        """How the command ended, in words."""
         status = self._held.poll()
         if status is not None and status < 0:
             return f"ended by {_signal_name(-status)}"

@@ -85,7 +85,7 @@ class GroupTotal:
 
     @property
     def is_monitored(self) -> bool:
-        """Whether it is a group of resctrl."""
+        """Whether the row is of a group of resctrl."""
         return self.group.kind != CGROUP
 
 

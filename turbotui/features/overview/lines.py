@@ -34,7 +34,7 @@ class CellPlace:
 
     @property
     def key(self) -> Target:
-        """What a cursor on it is known by."""
+        """The key by which the cursor finds this span again."""
         return self.target
 
     def name(self, topology: Topology) -> str:
@@ -72,11 +72,11 @@ class TextPlace:
 
     @property
     def key(self) -> str:
-        """What a light on it is known by."""
+        """The key by which a lit span is found again."""
         return self.text
 
     def name(self, topology: Topology) -> str:
-        """What it is found by."""
+        """The name by which a search finds this span."""
         del topology
         return self.text
 

@@ -70,7 +70,7 @@ class OverviewScreen(SearchScreen):
         watch.charted = (*((source.column, SYSTEM_ROW) for source in self._sources), *each)
 
     def body(self) -> Iterable[Widget]:
-        """One widget draws everything."""
+        """Lay out the one widget that draws the whole screen."""
         yield self._lines
 
     @property

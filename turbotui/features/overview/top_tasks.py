@@ -78,7 +78,7 @@ class MachineAround:
 
 @dataclass(frozen=True, slots=True)
 class ProcessLook:
-    """What one look found.
+    """The processes that one reading of /proc found.
 
     Attributes:
         at: when, in ns of the host's clock.

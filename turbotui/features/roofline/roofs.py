@@ -52,7 +52,7 @@ class RoofEvidence:
 
     @property
     def disturbed(self) -> bool:
-        """Whether it is no measurement, because of what else ran."""
+        """Whether other programs ran meanwhile, so that the roof is no measurement."""
         return bool(self.disturbances)
 
 

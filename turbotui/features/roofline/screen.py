@@ -365,7 +365,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
                                            self._view.levels[self._view.level].word) if word)
 
     def _save(self, suffix: str, text: str, without: str = "") -> None:
-        """Into a new file of the current folder; where it went, or why not, is said."""
+        """Write a new file in the current folder, and say where it is or why it is not there."""
         name = self.watch_state.session.machine.host.name
         kept = "".join(char if char.isalnum() or char in "-+." else "-" for char in name)
         stem = f"turbotui-roofline-{kept}-{time.strftime('%Y%m%d-%H%M%S')}"

@@ -21,5 +21,5 @@ class Ancestry:
     names: Mapping[int, str] = field(default_factory=dict)
 
     def plus(self, later: Ancestry) -> Ancestry:
-        """With those of the interval behind it."""
+        """The ancestry of two intervals, this one and the one behind it."""
         return Ancestry({**self.parents, **later.parents}, {**self.names, **later.names})

@@ -66,7 +66,7 @@ def facts_from(said: Said) -> dict[TaskKey, TaskFacts]:
 
 
 def ancestry_facts(ancestry: Ancestry) -> dict[str, object]:
-    """Who made whom as JSON has it."""
+    """The parents of processes as JSON has them."""
     return {"parents": {str(pid): parent for pid, parent in ancestry.parents.items()},
             "names": {str(pid): name for pid, name in ancestry.names.items()}}
 

@@ -146,7 +146,7 @@ def tasks_of(rows: Callable[[int, int, int], Sequence[RecordedRows]], frame: Fra
 
 
 def _by_unit(record: TaskRecord) -> TaskRecord:
-    """With rows of containers, pods, jobs and units, as far as it is known which process was in which."""
+    """Reports with rows of containers, pods, jobs and units too, as far as it is known which process was in which."""
     seen = record.facts_seen or {}
 
     def group_of(pid: int) -> GroupName | None:

@@ -321,7 +321,7 @@ class SampleAggregator(TotalsTable):
         return (-1 if pid == NOBODY else pid), -1
 
     def _values(self, reading: GroupReading) -> tuple[int, ...]:
-        """Counts by `names`; run time is what the set was on its CPU for: its clock may rest (`machine.tasks.pace`)."""
+        """Counts by `names`; run time is what the set was on its CPU for: its clock may rest (`clock_throttle`)."""
         values, run = reading.values, self._run
         found = (*values[:run], reading.running, *values[run + 1 : self._named])
         return found if self.time is None else (*found, 0)

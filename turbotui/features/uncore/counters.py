@@ -100,14 +100,14 @@ class UncoreCounters:
         return self._settings.get(pmu, {})
 
     def filters_said(self, units: UncoreUnits, row: Row) -> str:
-        """What a row leaves out; "" where it counts everything."""
+        """What the filters of a row leave out, in words; "" where the row counts everything."""
         if not row.is_sum:
             return settings_said(units.pmu, self.settings(row.units[0].pmu.name))
         filtered = sum(bool(self.settings(unit.pmu.name)) for unit in row.units)
         return f"{filtered} of {len(row.units)} filtered" if filtered else ""
 
     def set_filters(self, pmus: Sequence[str], settings: Mapping[str, int]) -> None:
-        """Count with these filters from now on; check them first (`machine.uncore.filters`)."""
+        """Count with these filters from now on; check them first (`events.uncore.filters`)."""
         for pmu in pmus:
             self._settings[pmu] = {name: value for name, value in settings.items() if value}
 

@@ -104,7 +104,7 @@ class Rounds:
         return (max(rates) - min(rates)) / max(rates)
 
     def with_more(self, other: Rounds) -> Rounds:
-        """These rounds with those of another run of the same kernel."""
+        """The rounds of this run and of another run of the same kernel, together."""
         return Rounds(self.kernel, self.rounds + other.rounds)
 
 
@@ -146,7 +146,7 @@ class _Job:
         self._found: object = None
 
     def run(self, failure: OSError | None) -> None:
-        """In the worker; nothing is done where the worker could not be bound."""
+        """Run the task in the worker thread; does nothing where the worker could not be bound."""
         try:
             self._found = self._work() if failure is None else failure
         except Exception as error:  # noqa: BLE001 - raised again in the thread that asked

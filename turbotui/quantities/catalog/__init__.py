@@ -66,7 +66,7 @@ class Catalog:
     by_id: Mapping[ColumnId, CounterColumn]
 
     def mapped(self, present: Callable[[CounterColumn], CounterColumn]) -> Catalog:
-        """The same columns as somebody wants to read them."""
+        """This catalog with every column changed by a function that gives it other units or marks."""
         columns = tuple(map(present, self.columns))
         return Catalog(columns, {column.id: column for column in columns})
 

@@ -77,7 +77,7 @@ def _share(rate: float | None, seconds: float) -> float | None:
 
 
 def _whole(value: float | None) -> int | None:
-    """Without its fraction: turbostat divides integers for the mean of a summary (docs/specs/turbostat.md 1.6)."""
+    """A mean without its fraction, as turbostat's division of integers gives it (docs/specs/turbostat.md 1.6)."""
     return None if value is None else math.trunc(value)
 
 
