@@ -13,7 +13,8 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.quantities.signals import Signal, SignalId
 
-_PREFIX: Final = "meter"
+PREFIX: Final = "meter."
+"""Begins the ids of their signals."""
 _HWMON: Final = "kernel Documentation/hwmon/sysfs-interface.rst"
 _GRACE: Final = (
     "NVIDIA Grace Performance Tuning Guide, Power and Thermals; kernel Documentation/hwmon/acpi_power_meter.rst")
@@ -123,7 +124,7 @@ class PowerMeter:
 
 def meter_signal(kind: str, number: int, quantity: str) -> SignalId:
     """The id of a signal of a meter."""
-    return f"{_PREFIX}.{kind}.{number}.{quantity}"
+    return f"{PREFIX}{kind}.{number}.{quantity}"
 
 
 def meters_of(signals: Mapping[SignalId, Signal]) -> tuple[PowerMeter, ...]:
@@ -131,7 +132,7 @@ def meters_of(signals: Mapping[SignalId, Signal]) -> tuple[PowerMeter, ...]:
     found: dict[tuple[str, int], dict[str, Signal]] = {}
     for name, signal in signals.items():
         parts = name.split(".")
-        if len(parts) == 4 and parts[0] == _PREFIX and parts[1] in KINDS and parts[2].isdecimal():
+        if len(parts) == 4 and parts[0] == PREFIX[:-1] and parts[1] in KINDS and parts[2].isdecimal():
             found.setdefault((parts[1], int(parts[2])), {})[parts[3]] = signal
     return tuple(_meter(KINDS[kind], number, found[kind, number]) for kind, number in _ordered(found))
 

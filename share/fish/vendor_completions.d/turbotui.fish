@@ -80,7 +80,7 @@ complete -c turbotui -n '__fish_seen_subcommand_from record' -l hide -r -d 'with
 complete -c turbotui -n '__fish_seen_subcommand_from record' -s e -l enable -r -d 'these as well as the default ones'
 complete -c turbotui -n '__fish_seen_subcommand_from record' -s a -l add -r -d 'add a column, as turbotui stat --add: an event (cycles:u, uncore_imc/cas_count_read/), a formula (CPI=cycles/instructions), set:NAME, msr0xADDR, perf/PMU/EVENT, /PATH'
 complete -c turbotui -n '__fish_seen_subcommand_from record' -l events -r -d 'a TOML file of event sets, whose names --add set:NAME takes too'
-complete -c turbotui -n '__fish_seen_subcommand_from record' -l tables -r -d 'beside the CPUs, comma separated: uncore (every uncore PMU), tasks (threads, processes and commands, by watching whole CPUs), waits (tasks, and what they wait for: some 5 us of CPU time a switch), groups (cgroups and resctrl)'
+complete -c turbotui -n '__fish_seen_subcommand_from record' -l tables -r -d 'beside the CPUs, comma separated: uncore (every uncore PMU), tasks (threads, processes and commands, by watching whole CPUs), waits (tasks, and what they wait for: some 5 us of CPU time a switch), groups (cgroups and resctrl), power (every meter of power)'
 complete -c turbotui -n '__fish_seen_subcommand_from record' -s n -l intervals -r -d 'end after so many intervals'
 complete -c turbotui -n '__fish_seen_subcommand_from record' -l keep -r -d 'keep no more than the last 24h, 7d ...: every reading of the last half hour, then one in 10 s for eight hours, then one in 60 s, in files beside FILE'
 complete -c turbotui -n '__fish_seen_subcommand_from record' -l full -r -d 'with --keep or --max-size: keep every reading for so long (default 30m)'

@@ -24,8 +24,6 @@ from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.frame import Frame
 
-RAPL: Final[tuple[ColumnId, ...]] = ("PkgWatt", "CorWatt", "GFXWatt", "RAMWatt", "SysWatt")
-
 _MEMORY_ON_PACKAGE: Final = frozenset({(6, 0xBD)})
 """Family and model of processors whose DRAM is on the package and within its limits: Core Ultra 200V (Intel's datasheet
 of the series: the base power of 17 W includes the memory on the package)."""
@@ -73,15 +71,6 @@ class Consumer:
     age: float | None = None
     busy: float | None = None
     clock: float | None = None
-
-
-def power_columns(catalog: Catalog) -> tuple[CounterColumn, ...]:
-    """The columns that balances are made of, on a machine with this catalog."""
-    return tuple(column for column in catalog.columns if column.id in RAPL or _is_meter(column))
-
-
-def _is_meter(column: CounterColumn) -> bool:
-    return any(need.startswith("meter.") for need in column.needs)
 
 
 def consumers_of(frame: Frame, catalog: Catalog, model: tuple[int | None, int | None]) -> tuple[Consumer, ...]:

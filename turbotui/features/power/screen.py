@@ -19,10 +19,10 @@ from turbotui.diagnosis.limit_history import LimitHistory, LimitVerdict
 from turbotui.diagnosis.limit_sentences import headline, how_known
 from turbotui.diagnosis.limits import LimitState
 from turbotui.features.power.balance import Balance, balance_of
-from turbotui.features.power.consumers import power_columns
 from turbotui.features.power.domains import PowerSource
 from turbotui.features.power.machine_panel import machine_panel
 from turbotui.features.power.panel import package_panel
+from turbotui.quantities.catalog.meters import power_columns
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW, Scope
 from turbotui.quantities.sentences import as_sentence
@@ -74,7 +74,8 @@ class PowerScreen(SearchScreen):
         """What verdicts and panels are made of, as far as it can be had."""
         watch = self.watch_state
         found: list[CounterColumn] = []
-        for name in dict.fromkeys((*limits.COLUMNS, *(column.id for column in power_columns(watch.session.catalog)))):
+        meters = (column.id for column in power_columns(watch.session.catalog.columns))
+        for name in dict.fromkeys((*limits.COLUMNS, *meters)):
             for one in (name, limits.STAND_INS.get(name, name)):
                 column = watch.session.catalog.get(one)
                 if column is not None and watch.why_absent(column) is None:
@@ -86,7 +87,7 @@ class PowerScreen(SearchScreen):
         """What held packages back, and the past of every bar: before they are drawn, while paused too."""
         self._limits.push(frame)
         rows = (*frame.rows(Scope.PACKAGE), SYSTEM_ROW)
-        self.watch_state.record_shown(frame, power_columns(self.watch_state.session.catalog), rows)
+        self.watch_state.record_shown(frame, power_columns(self.watch_state.session.catalog.columns), rows)
 
     def show_frame(self) -> None:
         """Show the newest verdicts."""

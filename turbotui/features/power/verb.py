@@ -14,11 +14,11 @@ from turbotui.commands.recorded import add_span_arguments, open_replay, refuse_s
 from turbotui.commands.watching import open_host, parse_interval
 from turbotui.errors import UsageError
 from turbotui.features.power.balance import Balance, balance_of, sentence
-from turbotui.features.power.consumers import power_columns
 from turbotui.features.power.tables import BATTERIES, FANS, POWER, battery_table, fan_table, power_table
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine, read_machine
 from turbotui.quantities.catalog import Catalog, catalog_for
+from turbotui.quantities.catalog.meters import power_columns
 from turbotui.quantities.tables import RowTable
 from turbotui.sampling.energy import ENERGY_SOURCES
 from turbotui.sampling.frame import Frame
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     intervals = 1 if once else arguments.intervals
     machine = read_machine(open_host(arguments))
     session = Session(machine, [source for source in SOURCES if source.id in _OWN_SOURCES], seconds, LinuxHost())
-    session.want(column.id for column in power_columns(session.catalog))
+    session.want(column.id for column in power_columns(session.catalog.columns))
     _print(arguments, machine, (frame for frame in frames_of(session, intervals) if frame.older is not None), intervals)
     return 0
 

@@ -173,7 +173,7 @@ class GroupRecorder:
         self._reader.close()
 
 
-TABLES: Final = ("uncore", "tasks", "waits", "groups")
+TABLES: Final = ("uncore", "tasks", "waits", "groups", "power")
 """What can be recorded beside the CPUs: every uncore PMU, every task, tasks with what they wait for, every group."""
 
 

@@ -11,6 +11,7 @@ from turbotui.commands.watching import label, open_session
 from turbotui.errors import UsageError
 from turbotui.features.record.engine import TABLES, Recorded, open_recorder, read_memory, read_uncore, record
 from turbotui.machine.signal_guard import guarded_signals
+from turbotui.quantities.catalog.meters import power_columns
 from turbotui.quantities.moments import parse_duration, time_of_day
 from turbotui.recording.rotation import Retention
 from turbotui.sampling.session import Session
@@ -28,7 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tables", metavar="NAMES", default="",
                         help="beside the CPUs, comma separated: uncore (every uncore PMU), tasks "
                         "(threads, processes and commands, by watching whole CPUs), waits (tasks, and what they wait "
-                        "for: some 5 us of CPU time a switch), groups (cgroups and resctrl)")
+                        "for: some 5 us of CPU time a switch), groups (cgroups and resctrl), power (every "
+                        "meter of power)")
     parser.add_argument("-n", "--intervals", metavar="N", type=int, help="end after so many intervals")
     parser.add_argument("--keep", metavar="TIME", help="keep no more than the last 24h, 7d ...: every reading of the "
                         "last half hour, then one in 10 s for eight hours, then one in 60 s, in files beside FILE")
@@ -52,6 +54,9 @@ def run(arguments: argparse.Namespace) -> int:
     tables = _tables(arguments.tables)
     session, columns = open_session(arguments)
     notes: list[str] = []
+    if "power" in tables:
+        columns = tuple(dict.fromkeys((*columns, *power_columns(session.catalog.columns))))
+        session.want(column.id for column in columns)
     if "uncore" in tables:
         notes += filter(None, [read_uncore(session)])
     elif any("roofline" in column.groups for column in columns):

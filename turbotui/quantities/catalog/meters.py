@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from turbotui.quantities.catalog.formulas import mega
 from turbotui.quantities.columns import PERCENT, Category, CounterColumn, Inputs, Thresholds, Value
-from turbotui.quantities.meters import SUSPENDED, PowerMeter, WattPlace, meters_of
+from turbotui.quantities.meters import PREFIX, SUSPENDED, PowerMeter, WattPlace, meters_of
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Signal, SignalId
 
+_RAPL = frozenset({"PkgWatt", "CorWatt", "GFXWatt", "RAMWatt", "SysWatt"})
 _DISCHARGING = "Discharging"
 _CHARGING = "Charging"
 _HOUR = 3600.0
+
+
+def power_columns(columns: Iterable[CounterColumn]) -> tuple[CounterColumn, ...]:
+    """Those of a machine's columns that tell where its power goes: RAPL's domains, and meters."""
+    return tuple(column for column in columns
+                 if column.id in _RAPL or any(need.startswith(PREFIX) for need in column.needs))
 
 
 def meter_columns(signals: Mapping[SignalId, Signal]) -> tuple[CounterColumn, ...]:
@@ -106,6 +113,7 @@ def _battery(meter: PowerMeter) -> tuple[CounterColumn, ...]:
     if set(power) <= has and "status" in has:
         columns.append(_column(
             meter, "Watt", "W", ("status", *power), _discharge(meter), decimals=2, width=7, wants=("age",),
+            formula="power_now, or voltage_now x current_now; negative while status is Charging",
             words=f"Power that {meter.label} gives; negative while it is charged. {meter.kind.note}"))
     charge = ("stored", "full") if {"stored", "full"} <= has else ("charge", "charge_full")
     worn = ("full", "design") if {"full", "design"} <= has else ("charge_full", "charge_design")
