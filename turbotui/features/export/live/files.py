@@ -74,10 +74,10 @@ SystemCallErrorNumber=EPERM
 WantedBy=multi-user.target
 """
 _PCP: Final = """\
-# For pmdaopenmetrics of Performance Co-Pilot: save as /var/lib/pcp/pmdas/openmetrics/config.d/turbotui.url, once
-# cd /var/lib/pcp/pmdas/openmetrics && sudo ./Install, then pminfo openmetrics.turbotui
-# Printed by: turbotui export --print pcp
 http://localhost:9177/metrics
+# For pmdaopenmetrics of Performance Co-Pilot, which wants the address in the first line: save this as
+# /var/lib/pcp/pmdas/openmetrics/config.d/turbotui.url, and once: cd /var/lib/pcp/pmdas/openmetrics && sudo ./Install
+# Then: pminfo -f openmetrics.turbotui. Printed by: turbotui export --print pcp
 """
 
 
