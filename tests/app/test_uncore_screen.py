@@ -22,8 +22,10 @@ from turbotui.features.uncore.events_window import EventPicker
 from turbotui.features.uncore.filters_window import FilterForm
 from turbotui.features.uncore.kinds import Row
 from turbotui.features.uncore.screen import KindWidget, UncoreScreen
+from turbotui.features.uncore.screen_rows import unit_painter
 from turbotui.quantities.columns import Column
-from turbotui.widgets.cells import cell_text
+from turbotui.widgets.cells import StyleRole, cell_text, slot_for
+from turbotui.widgets.levels import cell_role_of
 from turbotui.widgets.listing import Listing
 from turbotui.widgets.row_content import RowContent
 from turbotui.widgets.segment_lines import SegmentLines
@@ -524,3 +526,24 @@ def test_pictures(snap_compare: SnapCompare, name: str, size: tuple[int, int]) -
     session = SimulatedSession(shape)
     app: App[int] = TurbotuiApp(session)
     assert snap_compare(app, terminal_size=size, run_before=shown(session, keys))
+
+
+async def test_a_unit_that_takes_clearly_more_traffic_than_the_others_stands_out() -> None:
+    async with uncore() as (_session, screen, _pilot):
+        found: dict[str, dict[str, StyleRole]] = {}
+        for kind, name in (("nvidia_pcie_pmu", "rd bandwidth GB/s"), ("nvidia_pcie_pmu", "rd latency ns"),
+                           ("nvidia_ucf_pmu", "slc rd bandwidth GB/s")):
+            table = table_of(screen, kind)
+            content = table.content
+            assert content is not None
+            column = next(one for one in content.whole.columns if one.id == name)
+            painter = unit_painter(table.view, 120)
+            painter.begin(content)
+            found[f"{kind} {name}"] = {row.label: painter.segment(content, key, slot_for(column))[1]
+                                       for key in content.rows if (row := content.get(key)) is not None}
+        shared, latency, alike = found.values()
+        assert shared["pkg 1 rc 0"] is cell_role_of(1.0)
+        assert shared["pkg 1 rc 5"] is cell_role_of(0.1) is not cell_role_of(1.0)
+        assert shared["pkg 0 Σ"] is StyleRole.SUMMARY
+        assert {role for label, role in latency.items() if "Σ" not in label} == {StyleRole.PLAIN}
+        assert set(alike.values()) == {StyleRole.PLAIN}

@@ -20,7 +20,7 @@ VERBS: Final = frozenset((
     "raise", "run", "see", "use", "wait", "watch", "write",
 ))
 """With what a remedy begins that says what to do."""
-COMMANDS: Final = frozenset({"dmesg", "echo", "modprobe", "mount", "sysctl", "turbotui", "ulimit"})
+COMMANDS: Final = frozenset({"dmesg", "echo", "modprobe", "mount", "pip", "sysctl", "turbotui", "ulimit"})
 """With what one begins that is a command line."""
 BY_A_PERSON: Final = frozenset({"NOT_PERMITTED", "IN_USE", "NO_DESCRIPTORS"})
 """Reasons that a person can always do something about."""

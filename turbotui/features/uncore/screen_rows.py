@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import Any, Final
 
+from turbotui.dataclass import dataclass
 from turbotui.features.uncore.kinds import Row
 from turbotui.features.uncore.tables import PLACE, UncoreTable
 from turbotui.quantities.columns import Column
 from turbotui.widgets.cells import Slot, StyleRole, cut
 from turbotui.widgets.content import Line, ordered
 from turbotui.widgets.geometry import RULE, Geometry
+from turbotui.widgets.levels import cell_role_of
 from turbotui.widgets.painter import FOLDED, OPEN, TextSegment
 from turbotui.widgets.row_content import Naming, RowContent, RowPainter, RowView
 from turbotui.widgets.row_list import RowList, passes
@@ -76,8 +78,36 @@ class UnitRows(RowList[RowContent[Row], Column[Any], Hashable]):
         return lines
 
 
+_TRAFFIC: Final = frozenset({"GB/s", "M/s", "1/cycle"})
+"""What units can take more or less of; clocks, latencies and shares of hits are no load."""
+_MUCH_MORE: Final = 2.0
+"""Times the mean from which a unit stands out."""
+
+
+@dataclass(kw_only=True)
 class UnitPainter(RowPainter[Row]):
-    """Paints sums in bright, and units of measurement in a second line of titles."""
+    """Paints sums in bright, units that take clearly more traffic than the others by how much of the most that is.
+
+    No document says how much traffic a unit can take, so they are compared with each other: where they share it
+    alike, nothing stands out. Units of measurement stand in a second line of titles.
+    """
+
+    _greatest: dict[str, float | None] = field(default_factory=dict)
+
+    def begin(self, content: RowContent[Row]) -> None:
+        """See `Painter.begin`: forget the interval before."""
+        del content
+        self._greatest.clear()
+
+    def _most(self, content: RowContent[Row], column: Column[Row]) -> float | None:
+        """The greatest traffic of a unit, where it is clearly more than the mean; None where units are alike."""
+        if column.id not in self._greatest:
+            units = [row for row in content.whole.rows if not row.is_sum]
+            values = [value for value in content.whole.values(column, units) if isinstance(value, int | float)]
+            most = max(values, default=0.0)
+            stands_out = column.unit in _TRAFFIC and len(values) > 1 and most >= _MUCH_MORE * sum(values) / len(values)
+            self._greatest[column.id] = most if stands_out and most > 0 else None
+        return self._greatest[column.id]
 
     def headers(self, geometry: Geometry) -> list[list[TextSegment]]:
         """See `Painter.headers`."""
@@ -105,8 +135,12 @@ class UnitPainter(RowPainter[Row]):
         found = content.get(row)
         if role is StyleRole.PLAIN and slot.column.decimals < 0:
             role = StyleRole.DIM
-        elif role is StyleRole.PLAIN and found is not None and found.is_sum:
-            role = StyleRole.SUMMARY
+        elif role is StyleRole.PLAIN and found is not None:
+            value, most = content.value(slot.column, row), self._most(content, slot.column)
+            if found.is_sum:
+                role = StyleRole.SUMMARY
+            elif most is not None and self.view.mark is None and isinstance(value, int | float):
+                role = cell_role_of(value / most)
         return text, role
 
 
