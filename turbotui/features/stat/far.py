@@ -8,26 +8,21 @@ import sys
 from collections.abc import Iterator
 from typing import Final
 
-from turbotui.features.stat.columns import choose
-from turbotui.features.stat.opening import ROW_SCOPES
 from turbotui.features.stat.options import StatOptions, StatTask
+from turbotui.features.stat.printing import FramePrinter, chosen_layout, is_absent
 from turbotui.features.stat.streams import Streams, warn
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.signal_guard import guarded_signals
-from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.signals import Behavior, SignalId
 from turbotui.remote.links import SocketWay, Way
 from turbotui.remote.session import RemoteSession
 from turbotui.remote.ssh import SshWay
 from turbotui.sampling.frame import Frame
-from turbotui.sampling.selection import signals_of, why_absent
-from turbotui.tables.extremes import Extremes
-from turbotui.tables.frame_formats import make_frame_format
+from turbotui.sampling.selection import signals_of
 from turbotui.tables.layout import Layout
 
 _LOOK: Final = 0.5  # seconds after which a session without a reading is asked why
-_SEVERAL: Final = 2
 _MOST_WITHOUT: Final = 3
 """Intervals that are left out, while the collector has not begun to read what is asked for."""
 
@@ -78,34 +73,19 @@ def watch_far(options: StatOptions, streams: Streams) -> int:
 
 def _layout(options: StatOptions, session: RemoteSession) -> Layout:
     capabilities, machine = session.capabilities, session.machine
-
-    def absent(column: CounterColumn) -> bool:
-        together = column.id == "Node" and machine.topology.nodes_together < _SEVERAL
-        return together or why_absent(column, capabilities, machine.topology) is not None
-
-    choice = choose(session.catalog, options, absent)
-    if choice.absent:
-        warn(f"not available there: {', '.join(choice.absent)}")
-    return Layout(
-        columns=choice.columns, rows=ROW_SCOPES[options.rows], summary_only=options.summary_only,
-        header_every=options.header_every, machine=machine.host.name, kind=machine.host.kind,
-    )
+    return chosen_layout(options, session.catalog, machine.host,
+                         lambda column: is_absent(column, capabilities, machine.topology), "not available there: {}")
 
 
 def _print(options: StatOptions, streams: Streams, session: RemoteSession, layout: Layout) -> None:
-    shown = make_frame_format(options.format, layout, options.intervals)
-    extremes = Extremes(layout) if options.extremes else None
+    printer = FramePrinter(options, streams, layout)
     needed = frozenset(name for name in signals_of(layout.columns, session.capabilities)
                        if session.capabilities.signals[name].behavior is not Behavior.CONSTANT)
     for count, frame in enumerate(_frames(session, needed), 1):
-        streams.rows(shown.lines(frame))
-        if extremes is not None:
-            extremes.take(frame)
+        printer.take(frame)
         if count == options.intervals:
             break
-    streams.rows(shown.end())
-    if extremes is not None:
-        streams.rows(extremes.lines())
+    printer.end()
 
 
 def _frames(session: RemoteSession, needed: frozenset[SignalId]) -> Iterator[Frame]:

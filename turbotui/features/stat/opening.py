@@ -8,8 +8,8 @@ from dataclasses import replace
 from turbotui.commands.watching import known_event_sets, named_host
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
-from turbotui.features.stat.columns import ColumnChoice, choose
-from turbotui.features.stat.options import Rows, StatError, StatOptions, StatTask
+from turbotui.features.stat.options import StatError, StatOptions, StatTask
+from turbotui.features.stat.printing import chosen_layout, is_absent
 from turbotui.features.stat.streams import warn
 from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import Host, HostError
@@ -19,18 +19,14 @@ from turbotui.machine.restricted_host import RestrictedHost
 from turbotui.quantities.added import EventAt, RegisterAt, is_turbostats, parse_added
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.event_columns import SET
-from turbotui.quantities.scope import Scope
 from turbotui.sampling.selection import why_absent
 from turbotui.sampling.session import Session
 from turbotui.sources import SOURCES
 from turbotui.tables.layout import Layout
 
 _ONLINE = "/sys/devices/system/cpu/online"
-_SEVERAL = 2
 _NO_CPU_LEFT = 237  # exit status (docs/specs/turbostat.md 1.12)
 _COMMAND_SECONDS = 1e9  # a command's interval ends with the command
-ROW_SCOPES = {Rows.ALL: Scope.CPU, Rows.CORES: Scope.CORE, Rows.PACKAGES: Scope.PACKAGE}
-"""The level of the rows that are printed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,26 +65,12 @@ def open_stat(options: StatOptions, given: Host | None = None) -> Opened:
     if shown:
         options = replace(options, choices=(*options.choices, ("enable", ",".join(shown))))
 
-    topology = session.machine.topology
-
     def absent(column: CounterColumn) -> bool:
-        # turbostat's Node is there only where a package has several (docs/specs/turbostat.md 2.3, row 6)
-        together = column.id == "Node" and topology.nodes_together < _SEVERAL
-        return together or column.id in refused or why_absent(column, session.capabilities, topology) is not None
+        return column.id in refused or is_absent(column, session.capabilities, session.machine.topology)
 
-    choice: ColumnChoice = choose(session.catalog, options, absent)
-    if choice.absent:
-        warn(f"not available here: {', '.join(choice.absent)} (turbotui columns says why)")
+    layout = chosen_layout(options, session.catalog, host, absent, "not available here: {} (turbotui columns says why)")
     if options.task is not StatTask.LIST:
-        session.want(column.id for column in choice.columns)
-    layout = Layout(
-        columns=choice.columns,
-        rows=ROW_SCOPES[options.rows],
-        summary_only=options.summary_only,
-        header_every=options.header_every,
-        machine=host.name,
-        kind=host.kind,
-    )
+        session.want(column.id for column in layout.columns)
     return Opened(session, layout)
 
 

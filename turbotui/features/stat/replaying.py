@@ -7,22 +7,17 @@ from collections.abc import Callable
 from typing import Final
 
 from turbotui.errors import UsageError
-from turbotui.features.stat.columns import choose
-from turbotui.features.stat.opening import ROW_SCOPES
 from turbotui.features.stat.options import StatError, StatOptions, StatTask
+from turbotui.features.stat.printing import FramePrinter, chosen_layout, is_absent
 from turbotui.features.stat.streams import Streams, warn
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.moments import parse_span
 from turbotui.quantities.signals import Behavior
 from turbotui.recording import read
 from turbotui.recording.journal import Journal
-from turbotui.sampling.selection import why_absent
 from turbotui.tables.envelope import timestamp
-from turbotui.tables.extremes import Extremes
-from turbotui.tables.frame_formats import make_frame_format
 from turbotui.tables.layout import Layout
 
-_SEVERAL: Final = 2
 _MOST_TOLD: Final = 5  # of what is missing: a damaged disk can leave thousands
 
 
@@ -56,18 +51,13 @@ def replay(options: StatOptions, streams: Streams) -> int:
 
 def _print(options: StatOptions, streams: Streams, journal: Journal, layout: Layout,
            times: tuple[int | None, int | None]) -> None:
-    shown = make_frame_format(options.format, layout, options.intervals)
-    extremes = Extremes(layout) if options.extremes else None
+    printer = FramePrinter(options, streams, layout)
     count = 0
     known = (frame for frame in journal.frames(*times, options.every) if frame.older is not None)
     for frame in itertools.islice(known, options.intervals):
-        streams.rows(shown.lines(frame))
-        if extremes is not None:
-            extremes.take(frame)
+        printer.take(frame)
         count += 1
-    streams.rows(shown.end())
-    if extremes is not None:
-        streams.rows(extremes.lines())
+    printer.end()
     if not count:
         warn(f"{options.replay} has no interval in this time")
 
@@ -82,15 +72,7 @@ def _times(options: StatOptions, journal: Journal) -> tuple[int | None, int | No
 
 
 def _layout(options: StatOptions, journal: Journal) -> Layout:
-    machine = journal.machine
-    absent = _absent(journal)
-    choice = choose(journal.catalog, options, absent)
-    if choice.absent:
-        warn(f"not recorded: {', '.join(choice.absent)}")
-    return Layout(
-        columns=choice.columns, rows=ROW_SCOPES[options.rows], summary_only=options.summary_only,
-        header_every=options.header_every, machine=machine.host.name, kind=machine.host.kind,
-    )
+    return chosen_layout(options, journal.catalog, journal.machine.host, _absent(journal), "not recorded: {}")
 
 
 def _absent(journal: Journal) -> Callable[[CounterColumn], bool]:
@@ -100,12 +82,8 @@ def _absent(journal: Journal) -> Callable[[CounterColumn], bool]:
     signals = capabilities.signals
 
     def absent(column: CounterColumn) -> bool:
-        if column.id == "Node" and topology.nodes_together < _SEVERAL:
-            return True
-        if why_absent(column, capabilities, topology) is not None:
-            return True
-        return any(signals[name].behavior is not Behavior.CONSTANT and name not in read_signals
-                   for name in column.needs)
+        return is_absent(column, capabilities, topology) or any(
+            signals[name].behavior is not Behavior.CONSTANT and name not in read_signals for name in column.needs)
 
     return absent
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from turbotui.features.stat.opening import Opened, open_stat
 from turbotui.features.stat.options import StatOptions, StatTask
+from turbotui.features.stat.printing import FramePrinter
 from turbotui.features.stat.streams import Streams, warn
 from turbotui.machine.signal_guard import guarded_signals
 from turbotui.quantities.scope import SYSTEM_ROW
@@ -25,7 +26,6 @@ from turbotui.tables.frame_formats import make_frame_format
 
 if TYPE_CHECKING:
     from turbotui.machine.observing import Observation
-    from turbotui.tables.extremes import Extremes
 
 _EVERY_SOURCE = 2  # --debug twice: where each number comes from
 
@@ -111,8 +111,7 @@ def _run(seen: Observation) -> int:
 def _watch(opened: Opened, options: StatOptions, streams: Streams) -> int:
     """Print until the intervals are over, `q`, or a signal."""
     session = opened.session
-    shown = make_frame_format(options.format, opened.layout, options.intervals)
-    extremes = _extremes(opened) if options.extremes else None
+    printer = FramePrinter(options, streams, opened.layout)
     frames: Every[Frame] = Every()
     with _signals(session):
         session.start(frames.put, intervals=options.intervals, on_end=frames.close)
@@ -122,14 +121,10 @@ def _watch(opened: Opened, options: StatOptions, streams: Streams) -> int:
                 if frame.older is None:
                     _warn_of_dropped(frame, opened)
                 else:
-                    streams.rows(shown.lines(frame))
-                    if extremes is not None:
-                        extremes.take(frame)
+                    printer.take(frame)
         finally:
             session.stop()
-    streams.rows(shown.end())
-    if extremes is not None:
-        streams.rows(extremes.lines())
+    printer.end()
     raise_failure(session)
     missed = missed_words(session.latest, session.interval)
     if missed:
@@ -137,12 +132,6 @@ def _watch(opened: Opened, options: StatOptions, streams: Streams) -> int:
     if frames.lost:
         warn(f"{frames.lost} intervals were lost: the output is too slow")
     return 0
-
-
-def _extremes(opened: Opened) -> Extremes:
-    from turbotui.tables.extremes import Extremes  # noqa: PLC0415 - few ask for them
-
-    return Extremes(opened.layout)
 
 
 def _warn_of_dropped(frame: Frame, opened: Opened) -> None:
