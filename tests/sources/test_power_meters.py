@@ -15,7 +15,7 @@ from turbotui.quantities.signals import Raw, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sources import METER_SOURCES, SOURCES
 from turbotui.sources.batteries import Batteries
-from turbotui.sources.meter_source import MeterReader, MeterSource
+from turbotui.sources.meter_source import AsideDevice, DeviceAnswer, MeterReader, MeterSource
 from turbotui.sources.npus import Npus
 from turbotui.sources.power_meters import Fans, GraphicsPower, PowerMeters
 
@@ -288,3 +288,43 @@ def test_a_slow_device_holds_nothing_up_and_its_number_comes_later() -> None:
         pass
     assert power(0) == 75_000_000
     reader.close()
+
+
+class _Counted:
+    """A device whose second reading takes until it is let go."""
+
+    age = "meter.nvidia.0.age"
+    signals = ("meter.nvidia.0.energy", "meter.nvidia.0.power")
+
+    def __init__(self) -> None:
+        self.readings = 0
+        self.open, self.under_way = threading.Event(), threading.Event()
+
+    def read(self) -> DeviceAnswer:
+        self.readings += 1
+        if self.readings > 1:
+            self.under_way.set()
+            self.open.wait()
+        return DeviceAnswer({"meter.nvidia.0.energy": self.readings, "meter.nvidia.0.power": 10 * self.readings}, 0)
+
+    def close(self) -> None:
+        self.open.set()
+
+
+def test_an_old_count_is_unknown_and_an_old_gauge_stands() -> None:
+    device = _Counted()
+    aside = AsideDevice(device)
+    aside.ask()
+    first = aside.latest(None)
+    aside.ask()
+    device.under_way.wait()
+    old = aside.latest(0.0)
+    device.open.set()
+    new = aside.latest(None)
+    aside.close()
+    assert first is not None
+    assert old is not None
+    assert new is not None
+    assert first.values == {"meter.nvidia.0.energy": 1, "meter.nvidia.0.power": 10}
+    assert old.values == {"meter.nvidia.0.power": 10}
+    assert new.values == {"meter.nvidia.0.energy": 2, "meter.nvidia.0.power": 20}

@@ -56,6 +56,8 @@ _QUANTITIES: Final = {
     _LABEL: _Quantity(Unit.TEXT, Behavior.CONSTANT),
 }
 """By the last word of a signal. hwmon and power_supply count in millionths (sysfs-interface.rst, sysfs-class-power)."""
+COUNTERS: Final = frozenset(word for word, what in _QUANTITIES.items() if what.behavior is Behavior.COUNTER)
+"""Quantities of which only the increase matters: an old reading of one would look like no increase."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from turbotui.quantities.meters import SUSPENDED, meter_signal
 from turbotui.quantities.signals import Raw, Signal, SignalId
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sources.kinds import SharedSource
-from turbotui.sources.meter_devices import AGE, STATE, MeterDevice, word
+from turbotui.sources.meter_devices import AGE, COUNTERS, STATE, MeterDevice, word
 from turbotui.sources.source import Probe, SharedReader
 from turbotui.sources.sysfs_files import Decode
 
@@ -198,10 +198,17 @@ class AsideDevice:
             self._done.clear()
             self._asked.release()
 
-    def latest(self, patience: float) -> DeviceAnswer | None:
-        """What it gave last; waits this many seconds for what it was asked for."""
-        self._done.wait(patience)
-        return self._latest
+    def latest(self, patience: float | None) -> DeviceAnswer | None:
+        """What it gave last; waits this many seconds (None: as long as it takes) for what it was asked for.
+
+        Of an answer before that only what stands for itself is given: an old count would look like no increase.
+        """
+        is_new = self._done.wait(patience)
+        answer = self._latest
+        if is_new or answer is None:
+            return answer
+        return DeviceAnswer({name: value for name, value in answer.values.items()
+                             if name.rpartition(".")[2] not in COUNTERS}, answer.since_ns)
 
     def close(self) -> None:
         """End the thread, which closes the files: it may be in the middle of reading one."""

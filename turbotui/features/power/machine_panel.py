@@ -16,6 +16,7 @@ from turbotui.features.power.domains import LEFT, WORD, PowerSource, amount, dif
 from turbotui.quantities.columns import ColumnId, Value
 from turbotui.quantities.meters import PowerMeter, meters_of
 from turbotui.quantities.scope import SYSTEM_ROW
+from turbotui.quantities.sentences import as_sentence
 from turbotui.widgets.bars import EMPTY, bar
 from turbotui.widgets.cells import MARK_AMBER, StyleRole
 from turbotui.widgets.levels import whole_role_of
@@ -74,7 +75,7 @@ def machine_panel(source: PowerSource, balance: Balance, width: int, *, tall: in
     lines = [_whole_bar(parts, balance, width), *_rows(source, parts, balance, top, width),
              *_beside(source, balance, meters, width)]
     for text in balance.contradictions:
-        lines += wrapped(f"{MARK_AMBER} {text[:1].upper()}{text[1:]}", width, StyleRole.AMBER, most=2)
+        lines += wrapped(f"{MARK_AMBER} {as_sentence(text)}", width, StyleRole.AMBER, most=2)
     if tall:
         lines += _picture(parts, balance, width, tall)
     return Panel(_title(balance), StyleRole.SUMMARY, tuple(lines))
