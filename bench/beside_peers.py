@@ -55,7 +55,11 @@ class Share:
 
 def beside_peers(seconds: float, size: tuple[int, int]) -> Sequence[Share]:
     """CPU time of each over the same seconds, each in a terminal of this size; a peer that is not there is left out."""
-    chosen = [TURBOTUI, *(peer for peer in PEERS if shutil.which(peer.words[0]))]
+    return beside(seconds, size, [TURBOTUI, *(peer for peer in PEERS if shutil.which(peer.words[0]))])
+
+
+def beside(seconds: float, size: tuple[int, int], chosen: Sequence[Peer]) -> Sequence[Share]:
+    """CPU time of programs over the same seconds, each in a terminal of this size; ratios are of the first one."""
     with ExitStack() as stack:
         stack.enter_context(_sleepers())
         terminals = [stack.enter_context(_running(peer, size)) for peer in chosen]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from enum import Enum
+from typing import Final, cast
 
 from turbotui.dataclass import dataclass
 from turbotui.quantities.catalog import Catalog
@@ -34,6 +35,7 @@ HEAT: tuple[ColumnId, ...] = ("PkgTmp", "CoreTmp")
 AT_CLOCK = 0.97
 """Share of a clock that counts as having reached it: bins are 100 MHz wide."""
 
+_NUMBERS: Final = frozenset((int, float, type(None)))
 _AT_POWER = 0.95  # of a limit: the control loop stays a little below it
 _NEAR_TJ = 2.0  # °C below tj_max: readouts are whole degrees
 _WORKING = 20.0  # percent busy from which a CPU's clock says something
@@ -251,10 +253,15 @@ def _numbers(frame: Frame, catalog: Catalog, name: ColumnId, places: Sequence[in
     if column is None or not frame.can(column):
         return [None] * len(places)
     cells = frame.cells(column, frame.rows(Scope.CPU))
-    return [value if isinstance(value := cells[place], int | float) else None for place in places]
+    found = [cells[place] for place in places]
+    if {type(value) for value in found} <= _NUMBERS:  # nearly always, and this is asked of each package
+        return cast("Sequence[float | None]", found)
+    return [value if isinstance(value, int | float) else None for value in found]
 
 
 def _greatest(numbers: Sequence[float | None]) -> float | None:
+    if None not in numbers:
+        return max(cast("Sequence[float]", numbers), default=None)
     return max((number for number in numbers if number is not None), default=None)
 
 

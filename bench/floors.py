@@ -1,0 +1,143 @@
+"""`python -m bench.floors`: what no program can go below that is written in Python, draws with Textual or reads /proc.
+
+Each floor is measured in one run with the figure that it is the floor of: on a machine that is slow today both are.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+
+from bench.beside_peers import TURBOTUI, Peer, beside
+from bench.start import cpu_ms
+from bench.terminal import Terminal
+from turbotui.dataclass import dataclass
+
+_SIZE = (200, 60)
+_FILES = ("/proc/stat", "/proc/loadavg", "/proc/meminfo", "/proc/schedstat", "/proc/pressure/cpu",
+          "/proc/pressure/memory", "/proc/pressure/io", "/proc/interrupts", "/proc/softirqs")
+"""Those of all CPUs that the overview has read where they are there."""
+
+_READS = f"""
+import os, time
+def read(path):
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.read(descriptor, 1 << 16)
+    except OSError:
+        pass
+    os.close(descriptor)
+turn = 0
+while True:
+    time.sleep(1.0)
+    for path in {_FILES!r}:
+        read(path)
+    if turn % 3 == 0:
+        for name in os.listdir("/proc"):
+            if name.isdigit():
+                read(f"/proc/{{name}}/stat")
+    turn += 1
+"""
+"""Reads what the overview reads and does nothing with it: files of all CPUs every second, processes every third."""
+
+_SCROLLS = """
+from textual.app import App
+from textual.strip import Strip
+from textual.widget import Widget
+from rich.segment import Segment
+from rich.style import Style
+class Lines(Widget):
+    turn = 0
+    styles_of = [Style(color=f"#{40 + 20 * one:02x}8080", bgcolor="#101010") for one in range(7)]
+    def render_line(self, y):
+        text = f"{self.turn * (y + 1):>29}"[-29:]
+        return Strip([Segment(text, style) for style in self.styles_of], 203)
+class Scrolls(App):
+    def compose(self):
+        yield Lines()
+    def on_mount(self):
+        self.query_one(Lines).styles.height = 41
+        self.set_interval(1.0, self.turned)
+    def turned(self):
+        lines = self.query_one(Lines)
+        lines.turn += 1
+        lines.refresh()
+Scrolls().run()
+"""
+"""41 lines of seven colours that say something else every second, as the overview's charts do, by Textual alone."""
+
+_RSS = 'print(int(open("/proc/self/statm").read().split()[1]) * {page} / 1e6)'
+_FIRST = "import turbotui.app.dashboard, turbotui.app.running, turbotui.features.overview.screen"
+_EVERY = """
+import importlib
+from turbotui.app.screen_table import SCREENS
+for screen in SCREENS:
+    importlib.import_module(screen.module)
+"""
+IMPORTS: tuple[tuple[str, str], ...] = (
+    ("Python alone", ""),
+    ("asyncio", "import asyncio"),
+    ("Textual", "import textual.app, textual.screen, textual.widget"),
+    ("and modules of the first screen", _FIRST),
+    ("and modules of every screen", f"{_FIRST}\n{_EVERY}"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """A name and a figure."""
+
+    name: str
+    value: float
+
+
+def running(seconds: float) -> Sequence[Floor]:
+    """Percent of one CPU of the overview and of its floors, at the same time."""
+    shares = beside(seconds, _SIZE, (
+        TURBOTUI, Peer("Python that reads its files", (sys.executable, "-c", _READS)),
+        Peer("Textual that draws as many lines", (sys.executable, "-c", _SCROLLS)),
+    ))
+    return [Floor(share.name, share.percent) for share in shares]
+
+
+def memory() -> Sequence[Floor]:
+    """Resident megabytes of processes that import and do nothing, from Python alone to all of the dashboard."""
+    found = []
+    for name, text in IMPORTS:
+        words = [sys.executable, "-c", f"{text}\n{_RSS.format(page=os.sysconf('SC_PAGE_SIZE'))}"]
+        done = subprocess.run(words, capture_output=True, text=True, check=True)  # noqa: S603 - of this file
+        found.append(Floor(name, float(done.stdout)))
+    with tempfile.TemporaryDirectory() as folder:
+        terminal = Terminal([sys.executable, "-m", "turbotui"], *_SIZE, {"XDG_CONFIG_HOME": folder})
+        terminal.drain(8.0)
+        found.append(Floor("turbotui that shows the overview", terminal.usage().rss_bytes / 1e6))
+        terminal.end()
+    return found
+
+
+def importing(runs: int) -> Sequence[Floor]:
+    """Milliseconds of CPU time of a process that imports what stat does, and of stat; medians of runs in turn."""
+    commands = {
+        "Python alone": (sys.executable, "-c", "pass"),
+        "imports of stat": (sys.executable, "-c", "import gc, turbotui.features.stat.running; gc.freeze()"),
+        "stat -n1 -i0.01": (sys.executable, "-m", "turbotui", "stat", "-n1", "-i0.01"),
+    }
+    found: dict[str, list[float]] = {name: [] for name in commands}
+    for _ in range(runs):
+        for name, words in commands.items():
+            found[name].append(cpu_ms(words))
+    return [Floor(name, sorted(values)[runs // 2]) for name, values in found.items()]
+
+
+if __name__ == "__main__":
+    for title, floors in (("% of one CPU, 200x60, 1 Hz", running(30.0)), ("resident MB", memory()),
+                          ("ms of CPU time", importing(9))):
+        print(title)
+        for floor in floors:
+            print(f"  {floor.name:<34} {floor.value:8.2f}")
