@@ -149,3 +149,28 @@ def test_a_source_that_lacks_what_the_hardware_has_is_not_up_and_says_why() -> N
     assert all(down.values())
     assert values(text, "turbotui_source_up", "source")["proc-stat"] == 1.0
     assert 0.0 not in values(text_of(scrapes("sapphire-2s")[-1]), "turbotui_source_up", "source").values()
+
+
+def test_a_counter_of_32_bits_that_passed_zero_goes_on() -> None:
+    machine, frames = watched("sapphire-2s", 2)
+    signal = frames[0].capabilities.signals["throttled.pkg"]
+    assert signal.width_bits == 32
+    older, newer = (replace(frame.newer, values={**frame.newer.values, signal.id: raw}, wraps={}) for frame, raw in (
+        (frames[0], [2**32 - 16, 5]), (frames[1], [16, 5])))
+    totals, families = CounterTotals(), known_counters(frames[0].capabilities, (MACHINE,))
+    totals.feed(Frame(older, newer, frames[0].capabilities), LevelPlaces(machine.topology, (MACHINE,)), families)
+    held = next(totals.of(family, MACHINE)[SYSTEM_ROW] for family in families
+                if family.stem == "power_throttled_seconds")
+    assert held == pytest.approx(32 * signal.scale)
+
+
+def test_an_arm_server_without_rapl_has_the_watts_of_its_meters() -> None:
+    _machine, frames = watched("grace-2s", 2)
+    text = text_of(scrapes("grace-2s")[-1])
+    watts = values(text, "turbotui_meter_watts", "meter")
+    assert watts["Grace0"] == frames[-1].whole_level("meter.socket.0.power")
+    assert watts["Meter0"] > watts["Grace0"] > watts["CPUrail0"] > 0.0
+    places = {dict(labels)["meter"]: dict(labels)["place"] for name, labels in series_of(text)
+              if name == "turbotui_meter_info"}
+    assert (places["Meter0"], places["Grace0"]) == ("platform", "part")
+    assert "turbotui_package_energy_joules_total" not in names(text)

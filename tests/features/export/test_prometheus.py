@@ -43,7 +43,8 @@ def known_names() -> set[str]:
     found |= {metric_name(level, one.stem) for one in SPREADS for level in one.levels}
     for shape in SHAPES:
         found |= {line.split("{")[0].split(" ")[0] for line in text_of(scrapes(shape)[-1]).splitlines()}
-    return found | {"turbotui_machine_baseline_performance_ratio", "turbotui_cpu_info"}
+    return found | {"turbotui_machine_baseline_performance_ratio", "turbotui_cpu_info",
+                    "turbotui_meter_energy_joules_total"}
 
 
 def expressions() -> list[str]:

@@ -79,6 +79,8 @@ PANELS: Final = (
         (_watts("dram_energy"), "{{instance}} memory"),
         (_watts("platform_energy"), "{{instance}} platform"),
         ("turbotui_package_pl1_watts", "{{instance}} PL1 of {{package}}"),
+        (_watts("energy", "meter"), "{{instance}} {{meter}}"),
+        ("turbotui_meter_watts", "{{instance}} {{meter}}"),
     ], "Joules over the time that the collector counted."),
     DashboardPanel("Temperature", "celsius", [
         ("turbotui_machine_temperature_celsius", "{{instance}} {{stat}}"),

@@ -18,6 +18,7 @@ from turbotui.features.export.live.families import (
     metric_name,
 )
 from turbotui.features.export.live.levels import MACHINE, ON_REQUEST, PACKAGE, USUAL, LevelPlaces, MetricLevel
+from turbotui.features.export.live.meter_metrics import MeterMetrics
 from turbotui.features.export.live.spreads import columns_of_spreads, known_spreads, signals_of_spreads, spread
 from turbotui.features.export.live.totals import CounterTotals, known_counters, signals_of_counters
 from turbotui.features.score.model import Baseline
@@ -88,6 +89,7 @@ class MachineMetrics:
         self._spreads = known_spreads(capabilities, catalog)
         self._gauges = tuple(one for one in GAUGES if one.signal in capabilities.signals and one.level in self._levels)
         self._totals = CounterTotals()
+        self._meters = MeterMetrics(capabilities.signals)
         self._places: LevelPlaces | None = None
         self._info = about.machine_info(machine)
 
@@ -105,7 +107,8 @@ class MachineMetrics:
     def signals(self) -> frozenset[SignalId]:
         """The signals that have to be read beside those of the columns."""
         wanted = signals_of_counters(self._counters, self._capabilities) | signals_of_spreads(self._spreads)
-        return frozenset((wanted | {one.signal for one in self._gauges}) & self._capabilities.signals.keys())
+        wanted |= {one.signal for one in self._gauges} | self._meters.signals
+        return frozenset(wanted & self._capabilities.signals.keys())
 
     def _lowest(self) -> Sequence[ColumnId]:
         column = self._catalog.get(LOWEST_RATIO)
@@ -115,6 +118,7 @@ class MachineMetrics:
     def feed(self, frame: Frame) -> None:
         """Add the increases of the newest frame."""
         self._totals.feed(frame, self._places_of(frame.topology), self._counters)
+        self._meters.feed(frame)
 
     def metrics(self, frame: Frame | None, cost: OwnCost) -> Sequence[Exposed]:
         """What a scrape tells now, within the limits.
@@ -127,7 +131,7 @@ class MachineMetrics:
         common = sum(len(name) + len(value) + 4 for name, value in marks.items())
         parts = [part.read() for part in self._wishes.parts]
         found = [one for one in (*self._all(frame, cost), *(one for some, _ in parts for one in some)) if one.samples]
-        left_out = {word: number for _, others in parts for word, number in others.items()}
+        left_out = {**self._meters.left_out, **{word: number for _, others in parts for word, number in others.items()}}
         asked = (*self._asked, COLUMN, *(level for part in self._wishes.parts for level in part.levels))
         kept = within(found, asked, common, series=self._wishes.series, size=self._wishes.size, others=left_out)
         return tuple(with_labels(kept, marks))
@@ -144,6 +148,7 @@ class MachineMetrics:
         yield from about.collector(frame, cost, self.seconds)
         yield about.sources_up(self._machine, self._capabilities, _EXPORTED, frame)
         yield about.baseline_ratios(self._wishes.baselines)
+        yield from self._meters.metrics(frame)
         for level in places.levels:
             for family in self._counters:
                 if level in family.levels:
