@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 from collections.abc import Mapping
 
+import pytest
+
 from turbotui.diagnosis.findings import Finding
 from turbotui.diagnosis.rules import Certainty, NoFinding, Observed, SlownessRule, Whose
 from turbotui.diagnosis.task_look import TaskLook
@@ -156,6 +158,19 @@ def test_of_groups_of_version_1_that_of_the_cause_is_told() -> None:
         look.look_at(100.0 + seconds)
     assert look.name(finding(Whose.FAULTS)).who == ("hog 10 (small, 100 major faults/s)",)
     assert look.name(finding(Whose.CPU)).who == ("hog 10 (slow, 100 % CPU)",)
+
+
+@pytest.mark.parametrize(("path", "said"), [
+    (f"/system.slice/docker-{'4f1b2a9c0d3e' * 5}4f1b.scope", "docker 4f1b2a9c0d3e"),
+    (f"/sandbox/{'12a2511ce548' * 2}57428d21", "group 12a2511ce548"), ("/sandbox/burn", "burn"),
+])
+def test_a_long_id_is_told_by_its_first_digits(path: str, said: str) -> None:
+    look = LookedAt()
+    for seconds in (0.0, 2.0):
+        look.process(10, "hog", ran=seconds)
+        look.made.files["/proc/10/cgroup"] = f"0::{path}\n"
+        look.look_at(seconds)
+    assert look.name(finding(Whose.CPU)).who == (f"hog 10 ({said}, 100 % CPU)",)
 
 
 def test_a_unit_is_read_once_for_a_look_however_often_a_finding_is_drawn() -> None:

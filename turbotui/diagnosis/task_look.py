@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -11,8 +12,14 @@ from turbotui.dataclass import dataclass
 from turbotui.diagnosis.findings import Finding
 from turbotui.diagnosis.rules import Whose
 from turbotui.machine.host import Host, HostError
+from turbotui.machine.tasks.group_names import CGROUP, UNIT, group_name
 from turbotui.machine.tasks.process_stats import TICKS, ProcessStat, process_stat
 from turbotui.untrusted import one_line
+
+_IS_ID: Final = re.compile("[0-9a-f]{32,}")
+"""A group that has only a number for a name."""
+_SHORT: Final = 12
+"""Digits of such a name that are told, as of containers."""
 
 _NAMED: Final = 3  # of those who have to do with a finding
 _ASKED: Final = 10  # of the busiest, for what is in a file of each process
@@ -165,7 +172,7 @@ class TaskLook:
         return tuple(replace(use, wakes=sum(slept.get(pid, 0) for pid in use.pids) / seconds) for use in uses)
 
     def _unit(self, pid: int, whose: Whose) -> str:
-        """The last part of a process's control group: a service, a scope, a container; "" for a slice of such.
+        """What a process's control group is: a service, a scope, a container by its short id; "" for a slice of such.
 
         Where a process has one of version 1 too, that is told whose controller has to do with the cause.
         """
@@ -177,6 +184,11 @@ class TaskLook:
         controllers = ("", *_CONTROLLERS.get(whose, ("cpu",)), "name=systemd")
         path = next((paths[name] for name in controllers if paths.get(name, "/") != "/"), "")
         last = path.rstrip("/").rpartition("/")[2]
+        known = group_name((path,))
+        if known is not None and known.kind not in (UNIT, CGROUP):
+            last = known.text
+        elif _IS_ID.fullmatch(last):
+            last = f"group {last[:_SHORT]}"
         return "" if last.endswith(".slice") else one_line(last)[:40]
 
 
