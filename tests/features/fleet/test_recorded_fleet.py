@@ -41,15 +41,17 @@ def _again(record: FleetRecord, change: Callable[[dict[str, object]], object] = 
     return recorded_reading(RecordedRows(record.wall_ns, unpacked(packed(facts), "record 7")), QUESTION)
 
 
-@given(st.lists(st.builds(
-    FleetNode, TEXTS, st.dictionaries(TEXTS, TEXTS, max_size=3), st.dictionaries(
-        st.sampled_from(["Busy%", "CoreTmp", "Bzy_MHz"]), st.floats(-1e6, 1e6)), gone=st.booleans()), max_size=6))
+NODES = st.builds(FleetNode, TEXTS, st.dictionaries(TEXTS, TEXTS, max_size=3),
+                  st.dictionaries(st.sampled_from(["Busy%", "CoreTmp", "Bzy_MHz"]), st.floats(-1e6, 1e6)),
+                  gone=st.booleans())
+
+
+@given(st.lists(NODES, max_size=6, unique_by=lambda node: node.name))
 def test_a_reading_is_read_again(found: list[FleetNode]) -> None:
     reading = FleetReading("http://x", found, 5, 120.0, ("partial",), FleetCost(1, 2, 3, 4.0), {"Busy%": "up"})
     again = _again(FleetRecord(5, 6, reading))
-    bare = [(node.name, dict(node.labels), dict(node.values), node.gone) for node in again.nodes]
-    assert sorted(bare, key=repr) == sorted(
-        ((node.name, dict(node.labels), dict(node.values), node.gone) for node in found), key=repr)
+    assert {node.name: (node.labels, node.values, node.gone) for node in again.nodes} == {
+        node.name: (node.labels, node.values, node.gone) for node in found}
     assert (again.server, again.notes, again.queries, again.recorded) == (
         "http://x", ("partial",), {"Busy%": "up"}, True)
 
@@ -75,11 +77,11 @@ def recording(tmp_path: Path) -> str:
     values: dict[str, Mapping[str, float]] = dict(nodes(8))
     with stub(fleet_answer(values)) as server:
         session = FleetSession(FleetReader(Server(ServerAccess(server.url)), QUESTION), 1.0)
+        session._on_frame = (frames := list[Frame]()).append
         recorder = Recorder(path, session.machine)
-        frames: list[Frame] = []
         for at in range(3):
             values.update(nodes(8, **{f"n{at}": {"CoreTmp": 95.0}}))
-            session._ask(frames.append)
+            session._ask()
             reading = session.reading(frames[-1])
             assert reading is not None
             recorder.take(frames[-1])

@@ -80,8 +80,7 @@ MODEL: Final[FleetColumn] = Column(
 
 MEASURED: Final[tuple[FleetColumn, ...]] = (
     _measured("Busy%", "%", f"100 * {_BUSY} / {_WALL} or 100 * {_per_second(_WORKED)} / {_CPUS}",
-              "Share of time in which CPUs did not sleep; of /proc/stat where there is no MPERF.", width=5,
-              scale=PERCENT),
+              "Share of time in which CPUs did not sleep; of /proc/stat where there is no MPERF.", width=5),
     _measured("Bzy_MHz", "MHz",
               f"({_CLOCKS} / {_BUSY} * {_per_second(_WALL)} / {_CPUS} or {_CYCLES} / {_WORKED}) / 1e6",
               "The clock of CPUs while they did not sleep; on Arm while they worked.", decimals=0, priority=1),

@@ -140,6 +140,13 @@ class FleetScreen(RowTableScreen[FleetNode]):
             self._banner.display = bool(session.trouble) or session.machine.host.kind is not HostKind.REAL
         super()._show_banner(width)
 
+    def _banner_text(self, width: int) -> str:
+        """See `WatchScreen._banner_text`: the age of the numbers first, which is what counts while something fails."""
+        trouble = self._session.trouble
+        if not trouble:
+            return super()._banner_text(width)
+        return (trouble if len(trouble) <= width - 2 else f"{trouble[:width - 3]}…").center(width)
+
     def readout(self) -> str:
         """See `TableKeys.readout`."""
         if self._shown is None:

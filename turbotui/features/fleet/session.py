@@ -148,10 +148,13 @@ class FleetSession:
         self._kept = KeptIntervals[KeptReading](_MOST_ROWS)
         self._seq = 0
         self._changed = threading.Condition()
-        self._due = self._over = False
+        self._asking = threading.Lock()  # a thread that was stopped may still wait for its answer
+        self._due = False
+        self._turn: object | None = None  # of the thread that asks; another one has been stopped
         self._wishes: list[PastRequest] = []
         self._trouble, self._answered = "", time.monotonic()
         self._thread: threading.Thread | None = None
+        self._on_frame: Callable[[Frame], None] | None = None
 
     # What a screen asks
 
@@ -180,7 +183,7 @@ class FleetSession:
         if not self._trouble:
             return ""
         age = duration(time.monotonic() - self._answered)
-        return f"{self._trouble} · {f'these numbers are {age} old' if self.latest else 'no answer yet'}, asking again"
+        return f"{f'NUMBERS ARE {age} OLD' if self.latest else 'NO ANSWER YET'} · {self._trouble}"
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -199,41 +202,55 @@ class FleetSession:
               on_end: Callable[[], None] | None = None) -> None:
         """See `WatchedSession.start`."""
         del intervals, on_end
-        self._over = False
-        if self.latest is not None:
-            on_frame(self.latest)
-        self._thread = threading.Thread(target=self._run, args=(on_frame,), name="fleet", daemon=True)
-        self._thread.start()
+        with self._changed:
+            self._on_frame, latest = on_frame, self.latest
+        self.begin()
+        if latest is not None:
+            on_frame(latest)
+
+    def begin(self) -> None:
+        """Ask from now on, before there is a screen that takes answers: it is loaded meanwhile."""
+        if self._thread is None:
+            self._turn = turn = object()
+            self._thread = threading.Thread(target=self._run, args=(turn,), name="fleet", daemon=True)
+            self._thread.start()
 
     def stop(self, wait_seconds: float = 1.0) -> None:
         """See `WatchedSession.stop`; an answer that is still waited for is given up."""
         with self._changed:
-            self._over = True
-            self._changed.notify()
+            self._turn = self._on_frame = None
+            self._changed.notify_all()
         if self._thread is not None:
             self._thread.join(wait_seconds)
             self._thread = None
 
-    def _run(self, on_frame: Callable[[Frame], None]) -> None:
+    def _run(self, turn: object) -> None:
         try:
-            while not self._over:
+            while self._turn is turn:
                 began = time.monotonic()
-                self._ask(on_frame)
-                self._wait(began + self._interval)
+                self._ask()
+                self._wait(began + self._interval, turn)
         except Exception as error:  # noqa: BLE001 - a thread's own traceback would go to the screen it draws on
             self.failure = error
             self._trouble = f"internal error, asking has ended: {type(error).__name__}: {error}"
 
-    def _ask(self, on_frame: Callable[[Frame], None]) -> None:
-        try:
-            reading = self._reader.read()
-        except ServerError as error:
-            self._trouble = str(error)
-            return
+    def _ask(self) -> None:
+        with self._asking:
+            try:
+                reading = self._reader.read()
+            except ServerError as error:
+                self._trouble = str(error)
+                return
+            self._take(reading)
+
+    def _take(self, reading: FleetReading) -> None:
+        """Make a frame of an answer, and hand it on."""
         self._trouble, self._answered = "", time.monotonic()
         self._host.simulated = any(node.simulated for node in reading.nodes)
         frame = self._frame(reading)
-        if not self._over:
+        with self._changed:
+            self.latest, on_frame = frame, self._on_frame
+        if on_frame is not None:
             on_frame(frame)
 
     def _frame(self, reading: FleetReading) -> Frame:
@@ -244,18 +261,18 @@ class FleetSession:
                          span_ns=round(reading.cost.seconds * 1e9))
         self._kept.keep(KeptReading(wall_ns, self._seq, reading))
         self._seq += 1
-        self.latest = Frame(older, newer, self.capabilities)
-        self._meter.note(self.latest, 0, 0)
-        return self.latest
+        frame = Frame(older, newer, self.capabilities)
+        self._meter.note(frame, 0, 0)
+        return frame
 
-    def _wait(self, until: float) -> None:
+    def _wait(self, until: float, turn: object) -> None:
         """Wait for the next time to ask; meanwhile fetch what is asked of the past."""
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._due or self._over or bool(self._wishes),
+                self._changed.wait_for(lambda: self._due or self._turn is not turn or bool(self._wishes),
                                        max(0.0, until - time.monotonic()))
                 wishes, self._wishes = self._wishes, []
-                if self._due or self._over or not wishes:
+                if self._due or self._turn is not turn or not wishes:
                     self._due = False
                     return
             for wish in wishes:

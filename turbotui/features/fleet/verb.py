@@ -118,7 +118,9 @@ def run(arguments: argparse.Namespace) -> int:
     if on_screen:
         from turbotui.features.fleet.session import FleetSession  # noqa: PLC0415 - text needs no screens
 
-        return _show(arguments, FleetSession(reader, seconds))
+        session = FleetSession(reader, seconds)
+        session.begin()
+        return _show(arguments, session)
     many = arguments.intervals or 1
     _print(arguments, _readings(reader, seconds, many), many)
     return 0
