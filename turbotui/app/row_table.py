@@ -64,6 +64,18 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
         del seconds
         return self.painter_kind(view, *row_slots(view, width), width)
 
+    def close(self) -> None:
+        """Close what is open only while the screen is shown."""
+
+    def on_screen_suspend(self) -> None:
+        """Close it when another screen is shown; a window over this one changes nothing."""
+        if self not in self.app.screen_stack:
+            self.close()
+
+    def on_unmount(self) -> None:
+        """Close it at the end."""
+        self.close()
+
     def show_content(self, content: RowContent[R]) -> None:
         """Show newer content, with the columns that it has and a person wants."""
         self.fill(self._table, content)

@@ -118,15 +118,6 @@ class GroupsScreen(TreeScreen[GroupRow]):
             self._show(self._shown)
             self.call_after_refresh(self._begin)
 
-    def on_screen_suspend(self) -> None:
-        """Close the files when another screen is shown; a window over this one changes nothing."""
-        if self not in self.app.screen_stack:
-            self._end()
-
-    def on_unmount(self) -> None:
-        """Close the files."""
-        self._end()
-
     @property
     def _why_not(self) -> Unavailable | None:
         """Why there are no groups to read; None where there may be."""
@@ -157,7 +148,8 @@ class GroupsScreen(TreeScreen[GroupRow]):
         watcher.start()
         self._ask()
 
-    def _end(self) -> None:
+    def close(self) -> None:
+        """See `RowTableScreen.close`: the files of groups."""
         if self._watcher is not None:
             self._watcher.stop()
             self._watcher = None
@@ -192,7 +184,7 @@ class GroupsScreen(TreeScreen[GroupRow]):
         if snapshot.seconds:
             self._past_groups.keep(self._newest)
         if snapshot.why is not None:
-            self._end()
+            self.close()
         if self.watch_state.held:
             return
         self._show(self._newest)

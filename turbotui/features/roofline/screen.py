@@ -128,13 +128,8 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         if self.composed:
             self._threads.want(wanted=self._view.tasks)
 
-    def on_screen_suspend(self) -> None:
-        """Close the counters of threads when another screen is shown; a window over this one changes nothing."""
-        if self not in self.app.screen_stack:
-            self._threads.end()
-
-    def on_unmount(self) -> None:
-        """Close the counters of threads."""
+    def close(self) -> None:
+        """See `RowTableScreen.close`: the counters of threads."""
         self._threads.end()
 
     def on_threads_ready(self, message: ThreadsReady) -> None:

@@ -95,15 +95,6 @@ class WatchingScreen(TreeScreen[TaskInputs]):
             self.show_again()
             self.call_after_refresh(self._begin)
 
-    def on_screen_suspend(self) -> None:
-        """Close the counters when another screen is shown; a window over this one changes nothing."""
-        if self not in self.app.screen_stack:
-            self._end()
-
-    def on_unmount(self) -> None:
-        """Close the counters."""
-        self._end()
-
     def _begin(self) -> None:
         if self.played is not None or self.watcher is not None or self._stopped or (
                 self not in self.app.screen_stack):
@@ -128,7 +119,8 @@ class WatchingScreen(TreeScreen[TaskInputs]):
             watcher.start(self._request())
         self.draw()
 
-    def _end(self) -> None:
+    def close(self) -> None:
+        """See `RowTableScreen.close`: the counters of tasks."""
         if self.watcher is not None and self._lent is not None and self.watcher is self._lent.watcher:
             self._lent.listener = None  # it goes on counting for the report at the command's end
         elif self.watcher is not None:
@@ -137,7 +129,7 @@ class WatchingScreen(TreeScreen[TaskInputs]):
 
     def restart(self, applications: tuple[Application, ...]) -> None:
         """Watch something else, or the same anew."""
-        self._end()
+        self.close()
         self.applications = applications
         self._snapshot, self._newest, self._stopped, self._past = None, None, False, TaskPast()
         if self.marked is not None:
@@ -147,7 +139,7 @@ class WatchingScreen(TreeScreen[TaskInputs]):
 
     def stop(self) -> None:
         """Close every counter, and keep the last table."""
-        self._end()
+        self.close()
         self._stopped = True
         self.draw()
 
@@ -224,7 +216,7 @@ class WatchingScreen(TreeScreen[TaskInputs]):
         if message.watcher is not self.watcher:
             return
         if all(report.error for report in message.snapshot.reports):
-            self._end()
+            self.close()
             self._stopped = True
         again, taken = message.snapshot.request.again, self._meter.take()
         spent = self._newest.spent.plus(taken) if again and self._newest is not None else taken

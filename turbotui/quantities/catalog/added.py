@@ -87,17 +87,9 @@ def with_events(columns: Sequence[CounterColumn], events: Sequence[CounterColumn
     Raises:
         UsageError: a name that another column has.
     """
-    taken = {column.id for column in columns}
-    for column in events:
-        if column.id in taken:
-            raise UsageError(f"there is a column {column.id} already: give the added one another name")
-        taken.add(column.id)
-    result = list(columns)
-    for scope, anchors in _ANCHORS.items():
-        block = [column for column in events if (column.scope if column.scope in _ANCHORS else Scope.PACKAGE) is scope]
-        place = next((index for index, column in enumerate(result) if column.id in anchors), len(result))
-        result[place:place] = block
-    return tuple(result)
+    _refuse_taken(columns, [column.id for column in events], "added one")
+    return _placed(columns, [(column.scope if column.scope in _ANCHORS else Scope.PACKAGE, column)
+                             for column in events])
 
 
 def with_added(columns: Sequence[CounterColumn], counters: Sequence[AddedCounter]) -> tuple[CounterColumn, ...]:
@@ -106,16 +98,25 @@ def with_added(columns: Sequence[CounterColumn], counters: Sequence[AddedCounter
     Raises:
         UsageError: a name that another column has.
     """
-    taken = {column.id for column in columns}
-    for counter in counters:
-        if counter.name in taken:
-            raise UsageError(f"there is a column {counter.name} already: give the added counter another name")
-        taken.add(counter.name)
-    result = list(columns)
+    _refuse_taken(columns, [counter.name for counter in counters], "added counter")
     latest_first = list(counters[::-1])
     latest_first.sort(key=lambda counter: _RANKS[type(counter.place)])
+    return _placed(columns, [(counter.scope, added_column(counter)) for counter in latest_first])
+
+
+def _refuse_taken(columns: Sequence[CounterColumn], names: Sequence[ColumnId], what: str) -> None:
+    taken = {column.id for column in columns}
+    for name in names:
+        if name in taken:
+            raise UsageError(f"there is a column {name} already: give the {what} another name")
+        taken.add(name)
+
+
+def _placed(columns: Sequence[CounterColumn],
+            added: Sequence[tuple[Scope, CounterColumn]]) -> tuple[CounterColumn, ...]:
+    """Columns with others at the ends of the blocks of their levels."""
+    result = list(columns)
     for scope, anchors in _ANCHORS.items():
-        block = [added_column(counter) for counter in latest_first if counter.scope is scope]
         place = next((index for index, column in enumerate(result) if column.id in anchors), len(result))
-        result[place:place] = block
+        result[place:place] = [column for level, column in added if level is scope]
     return tuple(result)
