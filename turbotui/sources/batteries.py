@@ -60,7 +60,7 @@ def _powers_machine(host: Host, directory: str) -> bool:
 
 def _battery(host: Host, name: str) -> MeterDevice:
     directory = f"{CLASS}/{name}"
-    files = frozenset(host.list_dir(directory))
+    files = frozenset(names_in(host, directory))
     left_out = {"voltage_now", "current_now"} if _POWER in files else set()
     if "energy_now" in files:
         left_out |= {"charge_now", "charge_full", "charge_full_design"}

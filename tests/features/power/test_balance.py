@@ -103,6 +103,12 @@ def test_a_part_that_sleeps_is_said_and_its_watts_are_elsewhere() -> None:
     assert sentence(found).endswith("GPU0 asleep")
 
 
+def test_a_figure_of_the_whole_is_the_total_where_no_part_is_counted() -> None:
+    found = balanced([part("Bat0", 12.5, PLATFORM, kind="battery")], 1.0)
+    assert (found.counted, found.elsewhere, found.total) == (None, None, 12.5)
+    assert sentence(found) == "12.5 W by Bat0: nothing counts its parts"
+
+
 def test_where_nothing_tells_of_power_nothing_is_said_of_it() -> None:
     found = balanced([], 1.0)
     assert (found.counted, found.elsewhere, found.total) == (None, None, None)

@@ -57,3 +57,10 @@ def test_it_is_one_of_several_tables_in_openmetrics(capsys: pytest.CaptureFixtur
     text = run(capsys, "-i", "0.1", "-n", "1", *LAPTOP, "--format", "openmetrics")
     assert 'consumer="GPU0"' in text
     assert 'battery="Bat0"' in text
+
+
+def test_info_lists_what_tells_of_power(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", *LAPTOP]) == 0
+    lines = {line.strip() for line in capsys.readouterr().out.splitlines()}
+    assert {"graphics card: xe 0000:03:00.0", "battery: BAT0 SIM 5B10W13930, 80.0 of 87.9 Wh when new",
+            "neural processor: accel0", "fans: 2 at thinkpad"} <= lines

@@ -15,6 +15,7 @@ from turbotui.features.info import (
     clocks,
     idle,
     kernel,
+    meters,
     power,
     processor,
     thermal,
@@ -90,6 +91,7 @@ FACTS: tuple[Fact, ...] = (
     *(Fact("idle", lines) for lines in idle.FACTS),
     *(Fact("uncore", lines) for lines in kernel.UNCORE_FACTS),
     *(Fact("power", lines) for lines in power.FACTS),
+    Fact("power", meters.meter_lines, beyond=True),
     *(Fact("thermal", lines) for lines in thermal.FACTS),
     *(Fact("prefetch", lines) for lines in processor.PREFETCH_FACTS),
 )

@@ -18,6 +18,7 @@ _SLACK: Final = 0.02  # of a figure: what readings at different instants differ 
 _LEAST_WATTS: Final = 1.0
 _APART: Final = 0.25  # two figures of the whole machine that differ by more than this contradict each other
 _LONG: Final = 2.0  # intervals: a figure that is averaged, or old, over more of them is of another time
+_OLD_SECONDS: Final = 10.0  # firmware makes a battery's numbers every few seconds
 _SUPPLIES: Final = "power supplies"
 
 
@@ -69,9 +70,13 @@ class Balance:
     @property
     def total(self) -> float | None:
         """What the machine takes: the platform's figure, else what is counted."""
-        if self.platform is not None and self.platform.watts is not None and self.elsewhere is not None:
-            return self.platform.watts
-        return self.counted
+        return self.counted if self.told_by is None else self.told_by.watts
+
+    @property
+    def told_by(self) -> PlatformFigure | None:
+        """What tells the total; None where what is counted is all that is known, or is more than it."""
+        said = self.platform
+        return None if said is None or said.watts is None or _exceeds(self.counted, said.watts) else said
 
     @property
     def parts(self) -> tuple[Consumer, ...]:
@@ -189,7 +194,7 @@ def _other_time(found: Balance) -> Iterator[str]:
     for one in found.platform.members if found.platform is not None and found.seconds else ():
         if one.averaged is not None and one.averaged > _LONG * found.seconds:
             yield f"{one.name} averages over {one.averaged:g} s, the parts over {found.seconds:.1f} s"
-        if one.age is not None and one.age > _LONG * found.seconds:
+        if one.age is not None and one.age > max(_OLD_SECONDS, _LONG * found.seconds):
             yield f"{one.name} has said the same for {one.age:.0f} s, the parts are of the last {found.seconds:.1f} s"
 
 
@@ -204,8 +209,8 @@ def sentence(found: Balance) -> str:
     parts = [f"{word} {watts:,.1f}" for word, watts in by_word(found).items()]
     silent = [f"{one.name} {one.why.reason.value}" for one in found.unknown if one.why is not None]
     rest = [f"elsewhere {found.elsewhere:,.1f}"] if found.elsewhere is not None else []
-    origin = f" by {found.platform.name}" if found.elsewhere is not None and found.platform is not None else " counted"
-    return f"{found.total:,.1f} W{origin}: {', '.join([*parts, *rest, *silent])}"
+    origin = " counted" if found.told_by is None else f" by {found.told_by.name}"
+    return f"{found.total:,.1f} W{origin}: {', '.join([*parts, *rest, *silent]) or 'nothing counts its parts'}"
 
 
 def by_word(found: Balance) -> Mapping[str, float]:

@@ -83,9 +83,7 @@ def machine_panel(source: PowerSource, balance: Balance, width: int, *, tall: in
 
 def _title(balance: Balance) -> str:
     total = 0.0 if balance.total is None else balance.total
-    if balance.elsewhere is not None and balance.platform is not None:
-        return f"whole machine · {total:,.1f} W by {balance.platform.name}"
-    return f"whole machine · {total:,.1f} W counted"
+    return f"whole machine · {total:,.1f} W " + ("counted" if balance.told_by is None else f"by {balance.told_by.name}")
 
 
 # Parts
@@ -139,7 +137,7 @@ def _sum(source: PowerSource, figure: PlatformFigure) -> list[float]:
 def _whole_bar(parts: Sequence[_Part], balance: Balance, width: int) -> Line:
     """The total, and all parts of it in one bar to the right edge."""
     total = balance.total or 0.0
-    told = balance.platform if balance.elsewhere is not None else None
+    told = balance.told_by
     target = told.members[0].target if told is not None and len(told.members) == 1 else None
     room = max(0, width - LEFT)
     spans = [Span("total".ljust(WORD), StyleRole.TITLE),
