@@ -17,7 +17,7 @@ from turbotui.sampling.frame import Frame
 _SLACK: Final = 0.02  # of a figure: what readings at different instants differ by
 _LEAST_WATTS: Final = 1.0
 _APART: Final = 0.25  # two figures of the whole machine that differ by more than this contradict each other
-_LONG: Final = 2.0  # intervals: a figure that is averaged, or old, over more of them is of another time
+_LONG: Final = 3.0  # intervals: a figure that is averaged, or old, over more of them is of another time
 _OLD_SECONDS: Final = 10.0  # firmware makes a battery's numbers every few seconds
 _SUPPLIES: Final = "power supplies"
 
