@@ -81,6 +81,73 @@ def test_promtool_has_no_fault_to_find_with_a_scrape(shape: str) -> None:
     assert (found.returncode, found.stdout + found.stderr) == (0, "")
 
 
+CASES = {
+    # alert -> series, each a value a minute; the labels and the sentence that it must have after 40 minutes
+    "TurbotuiThrottledByHeat": ({"turbotui_machine_heat_throttled_seconds_total": "0+6x60",
+                                 "turbotui_machine_packages": "2x60", "turbotui_sampled_seconds_total": "0+60x60"},
+                                "5% of the time"),
+    "TurbotuiHeldByPowerLimit": ({"turbotui_machine_power_throttled_seconds_total": "0+60x60",
+                                  "turbotui_machine_packages": "1x60", "turbotui_sampled_seconds_total": "0+60x60"},
+                                 "100% of the time"),
+    "TurbotuiSlowerThanBaseline": ({"turbotui_machine_lowest_performance_ratio": "0.9x60",
+                                    'turbotui_machine_baseline_performance_ratio{benchmark="linpack"}': "1.2x60",
+                                    'turbotui_machine_baseline_performance_ratio{benchmark="stream"}': "1.4x60"},
+                                   "runs at 900m of the base clock"),
+    "TurbotuiCounterLost": ({'turbotui_source_up{source="msr",reason=""}': "1x20 stale",
+                             'turbotui_source_up{source="msr",reason="not permitted"}': "_x20 0x40",
+                             'turbotui_source_up{source="hsmp",reason="no driver"}': "0x60"}, "not permitted"),
+    "TurbotuiCollectorStalled": ({"turbotui_snapshot_timestamp_seconds": "0x60",
+                                  "turbotui_snapshot_interval_seconds": "15x60"}, "ago"),
+}
+QUIET = {
+    "turbotui_machine_heat_throttled_seconds_total": "0x60",
+    "turbotui_machine_power_throttled_seconds_total": "0+20x60",
+    "turbotui_machine_packages": "1x60", "turbotui_sampled_seconds_total": "0+60x60",
+    "turbotui_machine_lowest_performance_ratio": "1.19x60",
+    'turbotui_machine_baseline_performance_ratio{benchmark="linpack"}': "1.2x60",
+    'turbotui_source_up{source="msr",reason=""}': "1x60", 'turbotui_source_up{source="hsmp",reason="x"}': "0x60",
+    "turbotui_snapshot_timestamp_seconds": "0+60x60", "turbotui_snapshot_interval_seconds": "15x60",
+}
+"""What no alert is about."""
+
+
+def with_node(series: str) -> str:
+    name, brace, rest = series.partition("{")
+    return f'{name}{{instance="node7",job="turbotui"{"," + rest if brace else "}"}'
+
+
+def alerts_of(folder: Path, series: dict[str, str]) -> dict[str, str]:
+    """The alerts that fire after 40 minutes, and their descriptions, as promtool works them out."""
+    for name in ("rules", "alerts"):
+        (folder / f"{name}.yml").write_text(FILES[name].text())
+    expected = [{"eval_time": "40m", "alertname": rule.name, "exp_alerts": []} for rule in rules.ALERTS]
+    test = {"rule_files": ["rules.yml", "alerts.yml"], "evaluation_interval": "1m", "tests": [{
+        "interval": "1m", "alert_rule_test": expected,
+        "input_series": [{"series": with_node(name), "values": values} for name, values in series.items()]}]}
+    (folder / "test.yml").write_text(json.dumps(test))
+    found = subprocess.run(["promtool", "test", "rules", "test.yml"], cwd=folder, capture_output=True, text=True,  # noqa: S607
+                           check=False)
+    said = found.stdout + found.stderr
+    assert "FAILED" in said or "SUCCESS" in said, said
+    return {name: text for name, text in re.findall(r'alertname="(\w+)".*?description="([^"]*)"', said, re.DOTALL)
+            if "got:[" in said}
+
+
+@needs_prometheus
+@pytest.mark.parametrize("name", CASES)
+def test_an_alert_fires_for_what_it_is_about_and_alone(name: str, tmp_path: Path) -> None:
+    series, said = CASES[name]
+    steady = {"turbotui_snapshot_timestamp_seconds": "0+60x60"} if name != "TurbotuiCollectorStalled" else {}
+    found = alerts_of(tmp_path, {**series, **steady})
+    assert list(found) == [name]
+    assert said in found[name]
+
+
+@needs_prometheus
+def test_no_alert_fires_on_a_machine_that_does_well(tmp_path: Path) -> None:
+    assert alerts_of(tmp_path, QUIET) == {}
+
+
 def test_printed_are_the_files_that_come_with_turbotui(capsys: pytest.CaptureFixture[str]) -> None:
     assert tuple(FILES) == PRINTED
     for name, one in FILES.items():

@@ -160,3 +160,14 @@ def test_a_textfile_once_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert [one.name for one in tmp_path.iterdir()] == ["turbotui.prom"]
     assert main(["export", "--textfile", str(tmp_path / "none"), "--once", "--machine", "guest", "-i", "0.2"]) == 1
     assert "cannot be written: No such file or directory" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("module", "package", "words"), [
+    ("prometheus_client", "prometheus-client", ()), ("yaml", "pyyaml", ("--web-config", "none")),
+    ("bcrypt", "bcrypt", ("--web-config", "none"))])
+def test_a_package_that_is_missing_is_named(module: str, package: str, words: tuple[str, ...]) -> None:
+    script = f"import sys; sys.modules[{module!r}] = None; from turbotui.cli import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", script, "export", "--listen", "127.0.0.1:0", "--machine", "guest", *words]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - ours
+    assert found.returncode == 1
+    assert f"needs {package}, which is not installed" in found.stderr

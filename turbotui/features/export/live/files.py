@@ -15,7 +15,8 @@ _UNIT: Final = """\
 # Another address, TLS and passwords: systemctl edit turbotui-export, with ExecStart= empty and then anew,
 # IPAddressAllow= for the servers that scrape, LoadCredential=web.yml:/etc/turbotui/web.yml and
 # --web-config ${CREDENTIALS_DIRECTORY}/web.yml. A turbotui below /home or /root is out of sight for it: install it for
-# everybody (pipx install --global 'turbotui[export]').
+# everybody (pipx install --global 'turbotui[export]'). Baselines are those that root stored with
+# XDG_DATA_HOME=/var/lib turbotui score baseline; --tasks wants ProtectProc=default.
 
 [Unit]
 Description=Counters of all CPUs as metrics for Prometheus
@@ -24,6 +25,7 @@ After=network.target
 
 [Service]
 ExecStart=turbotui export --listen 127.0.0.1:9177
+Environment=XDG_DATA_HOME=/var/lib
 ExecReload=kill -HUP $MAINPID
 Restart=on-failure
 RestartSec=5

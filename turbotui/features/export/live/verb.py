@@ -14,7 +14,7 @@ from turbotui.commands.arguments import add_machine_arguments
 from turbotui.errors import TurbotuiError, UsageError
 from turbotui.machine.host import HostKind
 from turbotui.sampling.limits import SHORTEST_INTERVAL
-from turbotui.untrusted import original
+from turbotui.untrusted import one_line, original
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,7 +106,11 @@ def _exporter(arguments: argparse.Namespace, interval: str) -> tuple[Exporter, M
     seconds = parse_interval(arguments.interval or interval)
     cpus = None if arguments.cpu is None else parse_cpu_set(arguments.cpu)
     machine = read_machine(open_host(arguments), cpus)
-    known = fitting_baselines(baselines.load(baselines.path_of(os.environ)), machine)
+    try:
+        known = fitting_baselines(baselines.load(baselines.path_of(os.environ)), machine)
+    except TurbotuiError as error:  # what the machine does now is told all the same
+        print(f"turbotui: no baseline is exported: {one_line(str(error))}", file=sys.stderr, flush=True)
+        known = ()
     session = Session(machine, SOURCES, seconds, LinuxHost(), cpus)
     columns = _columns(session, arguments.columns)
     wishes = ExportWishes(arguments.per, _number(arguments, "series"), _number(arguments, "size"), known, columns,
