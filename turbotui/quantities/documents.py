@@ -61,8 +61,11 @@ def parse_json(text: str | bytes) -> object:
     import json  # noqa: PLC0415 - most runs read no document
 
     try:
-        found: object = json.loads(text, parse_float=_finite, parse_int=_bounded, parse_constant=_finite)
         plain = is_plain_json(text)  # most are, and long
+        if plain and not _has_extremes(text):
+            found: object = json.loads(text, parse_constant=_finite)
+        else:
+            found = json.loads(text, parse_float=_finite, parse_int=_bounded, parse_constant=_finite)
         if not plain:
             _check(found)
     except RecursionError:
@@ -74,6 +77,13 @@ def parse_json(text: str | bytes) -> object:
     except ValueError as error:
         raise DocumentError(f"it is not JSON: {error}") from error
     return found if plain else visible_in(found)
+
+
+def _has_extremes(text: str | bytes) -> bool:
+    """Whether a text may hold numbers that are refused: 19 digits, or an exponent of three."""
+    if isinstance(text, str):
+        return re.search(r"[0-9]{19}|[eE][+-]?[0-9]{3}", text) is not None
+    return re.search(rb"[0-9]{19}|[eE][+-]?[0-9]{3}", text) is not None
 
 
 def _finite(text: str) -> float:

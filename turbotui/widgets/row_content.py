@@ -67,6 +67,7 @@ class RowContent(Content[Column[R], Hashable], Generic[R]):
         self._seq = seq
         self._by_key = {naming.key(row): row for row in whole.rows}
         self._keys = tuple(self._by_key)
+        self._values: dict[ColumnId, dict[Hashable, Value]] = {}  # kept for sparks, sorted by: computed once
 
     def limit(self, limits: Mapping[str, Limits]) -> None:
         """Mark and colour columns from a person's values on, by names in lower case; what they compute stays."""
@@ -96,8 +97,13 @@ class RowContent(Content[Column[R], Hashable], Generic[R]):
 
     def value(self, column: Column[R], row: Hashable) -> Value:
         """See `Content.value`."""
-        found = self._by_key.get(row)
-        return None if found is None else self.whole.values(column, (found,))[0]
+        known = self._values.setdefault(column.id, {})
+        if row not in known:
+            found = self._by_key.get(row)
+            if found is None:
+                return None
+            known[row] = self.whole.values(column, (found,))[0]
+        return known[row]
 
     def value_of(self, name: ColumnId, row: Hashable) -> Value:
         """The value of a column by its name; None where the table has no such column."""

@@ -51,18 +51,31 @@ def rows_from(said: Said, names: Sequence[str], application: str) -> tuple[TaskR
     loads, counts = said["loads"].values(dict), {name: said["counts"][name].values_or_none(int) for name in names}
     estimated, waits = said.get("estimated"), said.get("waits")
     many = len(pids)
-    marked = [()] * many if estimated is None else [one.texts() for one in estimated.items()]
+    marked = [frozenset[str]()] * many if estimated is None else _texts(estimated)
     waited = [None] * many if waits is None else waits_from(waits, many)
-    if any(len(column) != many for column in (tids, texts, lists, threads, last, migrations, run, flags, loads, marked,
-                                              *counts.values())):
+    lengths = {len(tids), len(texts), len(lists), len(threads), len(last), len(migrations), len(run), len(flags),
+               len(loads), len(marked), *map(len, counts.values())}
+    if lengths != {many}:
         raise DamagedError(f"{said.where} of the recording has columns of different lengths")
     return tuple(
         TaskRow(pids[at], tids[at], texts[at], threads[at], _cpus(lists[at]), last[at],
                 {name: count for name, column in counts.items() if (count := column[at]) is not None}, migrations[at],
                 _loads(loads[at]), run[at], bool(flags[at] & _INCOMPLETE), bool(flags[at] & _ENDED),
-                application=application, guessed=bool(flags[at] & _GUESSED), estimated=frozenset(marked[at]),
+                application=application, guessed=bool(flags[at] & _GUESSED), estimated=marked[at],
                 waits=waited[at])
         for at in range(many))
+
+
+def _texts(said: Said) -> list[frozenset[str]]:
+    """Lists of names, most of which are the same."""
+    known: dict[str, frozenset[str]] = {}
+    found = []
+    for one in said.values(list):
+        key = repr(one)
+        if key not in known:
+            known[key] = frozenset(Said(one, said.where).values(str))
+        found.append(known[key])
+    return found
 
 
 def _loads(by_cpu: Mapping[str, object]) -> dict[int, int]:
