@@ -70,6 +70,11 @@ def supplied() -> Recording:
 
 
 @pytest.fixture(scope="module")
+def grace() -> Recording:
+    return recording("grace-2s", 10.0, 6, few=True)
+
+
+@pytest.fixture(scope="module")
 def guest() -> Recording:
     return recording("guest", 10.0, 6)
 
@@ -293,6 +298,18 @@ async def test_a_card_that_sleeps_says_so_and_its_past_hides_nothing(card_asleep
         assert any("GPU0" in line and "asleep" in line for line in grid(app).text.splitlines())
         line = next(line for line in grid(app).text.splitlines() if "elsewhere" in line)
         assert line.split("│")[1].rstrip()[-1] in "▁▂▃▄▅▆▇", "a spark of the past, beside a bar of now"
+
+
+async def test_a_package_without_rapl_has_the_watts_of_its_socket_s_meters(grace: Recording) -> None:
+    session = ReplayedSession(grace)
+    async with dashboard(session, size=(200, 60), ticks=1) as (app, pilot):
+        await go(pilot, session, "4", ticks=2)
+        assert "W by Meter0" in grid(app).panels[0].title
+        lines = ["".join(span.text for span in line) for line in grid(app).panels[1].lines]
+        assert any(line.startswith("socket ") for line in lines)
+        assert any(line.startswith("CPU rail ") for line in lines)
+        assert not any(line.startswith("No power: ") for line in lines)
+        assert any(line.startswith("No power limits: ") for line in lines)
 
 
 async def test_contradictions_are_said_on_the_screen(supplied: Recording) -> None:

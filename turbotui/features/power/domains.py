@@ -9,7 +9,7 @@ from turbotui.dataclass import dataclass
 from turbotui.diagnosis.limit_history import LimitVerdict
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import ColumnId, CounterColumn, Value
-from turbotui.quantities.scope import RowId, Scope
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
 from turbotui.widgets.bars import bar
@@ -87,7 +87,7 @@ def _layers(source: PowerSource, verdict: LimitVerdict) -> list[_Layer]:
     row = verdict.row
     package = verdict.facts.number("PkgWatt")
     if package is None:
-        return []
+        return _socket_layers(source, row)
     parts = (_layer(source, word, name, row) for word, name in (("cores", "CorWatt"), ("graphics", "GFXWatt")))
     inside = [part for part in parts if part is not None]
     known = [part.watts for part in inside if part.watts is not None]
@@ -96,6 +96,18 @@ def _layers(source: PowerSource, verdict: LimitVerdict) -> list[_Layer]:
     layers = [*inside, _Layer("rest" if inside else "package", left, None, past)]
     memory = _layer(source, "memory", "RAMWatt", row)
     return layers if memory is None else [*layers, memory]
+
+
+def socket_columns(row: RowId) -> tuple[tuple[str, ColumnId], ...]:
+    """The columns of a Grace socket's meters, by the word of their lines: what a package without RAPL has of power."""
+    number = row.key[0]
+    return ("socket", f"Grace{number}Watt"), ("CPU rail", f"CPUrail{number}Watt"), ("I/O rail", f"SysIO{number}Watt")
+
+
+def _socket_layers(source: PowerSource, row: RowId) -> list[_Layer]:
+    """What ACPI's meters say of a package: its socket, and rails in it."""
+    found = (_layer(source, word, name, SYSTEM_ROW) for word, name in socket_columns(row))
+    return [layer for layer in found if layer is not None]
 
 
 def _layer(source: PowerSource, word: str, name: ColumnId, row: RowId) -> _Layer | None:
@@ -144,7 +156,8 @@ def domain_lines(source: PowerSource, verdict: LimitVerdict, width: int) -> list
     facts = verdict.facts
     limit = facts.limit("PL2") or facts.limit("PL1") or facts.limit("TDP")
     peaks = [source.history.peak(name, Scope.PACKAGE) or 0.0 for name in ("PkgWatt", "RAMWatt")]
-    most = max(sum(layer.watts or 0.0 for layer in layers), sum(peaks))
+    kept = [value for layer in layers for value in layer.past if not math.isnan(value)]
+    most = max(sum(layer.watts or 0.0 for layer in layers), sum(peaks), *kept)
     top = fine_top(max(most, limit or 0.0))
     room = max(1, width - LEFT)
     past = min(HISTORY, max(1, room - room // 3 - 1))

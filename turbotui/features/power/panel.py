@@ -12,7 +12,7 @@ from turbotui.dataclass import dataclass
 from turbotui.diagnosis.limit_history import LimitVerdict
 from turbotui.diagnosis.limit_sentences import mark, name_of, sentence, short, well_known
 from turbotui.diagnosis.limits import AT_CLOCK, WORDS, LimitState
-from turbotui.features.power.domains import LEFT, NUMBER, WORD, PowerSource, amount, domain_lines
+from turbotui.features.power.domains import LEFT, NUMBER, WORD, PowerSource, amount, domain_lines, socket_columns
 from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.sentences import as_sentence
@@ -271,7 +271,7 @@ def _missing(source: PowerSource, verdict: LimitVerdict, width: int, *, most: in
     """A line for each thing that has no place in the panel, with the reason; its explanation has the whole of it."""
     facts = verdict.facts
     asked = (
-        ("power", "PkgWatt", False),
+        ("power", "PkgWatt", any(source.target(name, SYSTEM_ROW) for _word, name in socket_columns(verdict.row))),
         ("power limits", "PL1", facts.number("PL2") is not None),
         ("temperature", "PkgTmp", facts.celsius is not None),
         ("tj_max", "TjMax", facts.celsius is None),
