@@ -28,6 +28,7 @@ from turbotui.remote.incoming import Arrival, Incoming, Received
 from turbotui.remote.links import Link, LinkError, Way
 from turbotui.remote.requests import request_line
 from turbotui.sampling.capabilities import Capabilities
+from turbotui.sampling.fixed_columns import FixedColumns
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.own_cost import Meter, OwnCost
 from turbotui.sampling.selection import signals_of
@@ -45,7 +46,7 @@ _OTHER_CLOCK: Final = 30.0
 """Seconds between the wall clocks of two machines from which on somebody has to know."""
 
 
-class RemoteSession:
+class RemoteSession(FixedColumns):
     """See `app.watched.WatchedSession`. What is not the collector's to give is refused in a sentence.
 
     Args:
@@ -131,25 +132,10 @@ class RemoteSession:
     def read_also(self, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
         """Nothing: sources that this process made cannot read another machine."""
 
-    def add_all(self, text: str) -> tuple[CounterColumn, ...]:
-        """Refused.
-
-        Raises:
-            UsageError: always.
-        """
-        raise UsageError(f"{text} cannot be added here: {self.machine.host.name} is read by a collector, and only what "
-                         "it offers can be shown")
-
-    def by_hand(self) -> tuple[tuple[ColumnId, str], ...]:
-        """Nothing was added."""
-        return ()
-
-    def typed(self) -> tuple[str, ...]:
-        """Nothing was added."""
-        return ()
-
-    def remove(self, name: ColumnId) -> None:
-        """Nothing was added."""
+    @property
+    def why_fixed(self) -> str:
+        """See `FixedColumns.why_fixed`."""
+        return f"{self.machine.host.name} is read by a collector, and only what it offers can be shown"
 
     def end_interval(self) -> None:
         """Nothing: the collector has other readers."""

@@ -10,7 +10,8 @@ from textual.widget import Widget
 
 from turbotui.app.actions import Where, bindings_for
 from turbotui.app.one_cell import OneCell
-from turbotui.app.row_table import RowCell, RowTableScreen
+from turbotui.app.row_table import RowCell
+from turbotui.app.tree_screen import TreeScreen
 from turbotui.app.watch import Watch
 from turbotui.features.fleet.columns import COLUMNS, MEASURED
 from turbotui.features.fleet.messages import NodeChosen
@@ -35,13 +36,14 @@ _USUAL_LABELS: Final = ("model", "job")
 _NO_GROUPS: Final = frozenset({"instance", "host", "__name__", "version", "kernel", "arch", "vendor", "kind"})
 
 
-class FleetScreen(RowTableScreen[FleetNode]):
+class FleetScreen(TreeScreen[FleetNode]):
     """Screen with the nodes that a server knows."""
 
     where: ClassVar[Where] = Where.FLEET
     number = "1"
     word = "fleet"
     unsorted = "the oddest first"
+    treeless = "Nodes stand in no groups: t changes that"
     painter_kind = FleetPainter
     BINDINGS = bindings_for(Where.FLEET)
 
@@ -183,27 +185,12 @@ class FleetScreen(RowTableScreen[FleetNode]):
         found = [name for name, those in values.items() if name not in _NO_GROUPS and 2 <= len(those) <= most]
         return sorted(found, key=lambda name: (name not in _USUAL_LABELS, name))
 
-    def action_sideways(self, by: int) -> None:
-        """Fold or unfold the group under the cursor while no column is chosen; else go to the next column."""
-        line = self._table.line
-        if line is None or self._table.is_column_chosen or not self._label:
-            super().action_sideways(by)
-        elif by > 0 and line.open is False:
-            self._fold(line.row, fold=False)
-        elif by < 0 and line.open:
-            self._fold(line.row, fold=True)
-        elif by < 0 and line.parent is not None:
-            self._table.select(line.parent)
-        else:
-            super().action_sideways(by)
-
-    def action_fold_all(self) -> None:
-        """Fold every group, or unfold all when some are folded."""
+    @property
+    def outer_rows(self) -> frozenset[Hashable] | None:
+        """See `TreeScreen.outer_rows`: groups of nodes."""
         content = self._table.content
-        if not isinstance(content, FleetContent) or not content.parents:
-            self.notice("Nodes stand in no groups: t changes that")
-            return
-        self._change(folded=frozenset[Hashable]() if self._table.view.folded else frozenset(content.parents.values()))
+        parents = content.parents if isinstance(content, FleetContent) else {}
+        return frozenset(parents.values()) or None
 
     def open_chosen(self) -> bool:
         """See `WatchScreen.open_chosen`: leave for the node's own dashboard."""

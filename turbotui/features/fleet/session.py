@@ -20,9 +20,10 @@ from turbotui.machine.host import Host, HostKind
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine, read_machine
 from turbotui.quantities.catalog import Catalog
-from turbotui.quantities.columns import ColumnId, CounterColumn
+from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.signals import SignalId
 from turbotui.sampling.capabilities import Capabilities
+from turbotui.sampling.fixed_columns import FixedColumns
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.kept_intervals import KeptIntervals
 from turbotui.sampling.own_cost import Meter, OwnCost
@@ -117,7 +118,7 @@ class WatchedFleet(Protocol):
         """Ask for the past of some nodes; never waits."""
 
 
-class FleetSession:
+class FleetSession(FixedColumns):
     """`app.watched.WatchedSession` and `FarSession` of a fleet: its frames have no counters, only times.
 
     Args:
@@ -133,6 +134,8 @@ class FleetSession:
         failure: what ended the thread, if anything did.
         view: of the table, when it was left for a node; None for the usual one.
     """
+
+    why_fixed = "counters are added on a node, not to a fleet"
 
     def __init__(self, reader: FleetReader, interval: float) -> None:
         self._host = FleetHost(LinuxHost(), reader.server.name)
@@ -296,26 +299,6 @@ class FleetSession:
     def read_also(self, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
         """See `WatchedSession.read_also`."""
         del sources, signals
-
-    def add_all(self, text: str) -> tuple[CounterColumn, ...]:
-        """See `WatchedSession.add_all`.
-
-        Raises:
-            UsageError: always.
-        """
-        raise UsageError(f"{text}: counters are added on a node, not to a fleet")
-
-    def by_hand(self) -> tuple[tuple[ColumnId, str], ...]:
-        """See `WatchedSession.by_hand`."""
-        return ()
-
-    def typed(self) -> tuple[str, ...]:
-        """See `WatchedSession.typed`."""
-        return ()
-
-    def remove(self, name: ColumnId) -> None:
-        """See `WatchedSession.remove`."""
-        del name
 
     def end_interval(self) -> None:
         """See `WatchedSession.end_interval`: ask now."""

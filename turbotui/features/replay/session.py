@@ -11,12 +11,13 @@ from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.signals import SignalId
 from turbotui.recording.journal import Journal
 from turbotui.recording.rows import RecordedRows
+from turbotui.sampling.fixed_columns import FixedColumns
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.own_cost import Meter, OwnCost
 from turbotui.sources.source import Source
 
 
-class RecordedSession:
+class RecordedSession(FixedColumns):
     """`app.watched.WatchedSession` of a recording. What was recorded cannot be changed: wishes for more change nothing.
 
     Attributes:
@@ -28,6 +29,8 @@ class RecordedSession:
         interval: seconds between the first two moments.
         definitions: what was counted beside the catalog at any time of the recording.
     """
+
+    why_fixed = "a recording has what was counted when it was made, and nothing can be added to it"
 
     def __init__(self, journal: Journal, interval: float) -> None:
         self.machine = journal.machine
@@ -60,26 +63,6 @@ class RecordedSession:
     def rows(self, stream: int, start_ns: int, end_ns: int) -> Sequence[RecordedRows]:
         """See `PlayedSession.rows`."""
         return self._journal.rows(stream, start_ns, end_ns)
-
-    def add_all(self, text: str) -> tuple[CounterColumn, ...]:
-        """See `WatchedSession.add_all`.
-
-        Raises:
-            UsageError: always: it was not counted.
-        """
-        raise UsageError(f"{text}: a recording has what was counted when it was made, and nothing can be added to it")
-
-    def by_hand(self) -> tuple[tuple[ColumnId, str], ...]:
-        """See `WatchedSession.by_hand`."""
-        return ()
-
-    def typed(self) -> tuple[str, ...]:
-        """See `WatchedSession.typed`."""
-        return ()
-
-    def remove(self, name: ColumnId) -> None:
-        """See `WatchedSession.remove`."""
-        del name
 
     def end_interval(self) -> None:
         """See `WatchedSession.end_interval`."""
