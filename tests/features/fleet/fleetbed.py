@@ -6,6 +6,7 @@ import gzip
 import json
 import shutil
 import socket
+import ssl
 import subprocess
 import threading
 import time
@@ -47,9 +48,10 @@ class Stub:
 
     Args:
         answer: given the request, the reply.
+        tls: certificate and key; None for plain HTTP.
     """
 
-    def __init__(self, answer: Callable[[Asked], Reply]) -> None:
+    def __init__(self, answer: Callable[[Asked], Reply], tls: ssl.SSLContext | None = None) -> None:
         self.answer = answer
         self.asked: list[Asked] = []
         stub = self
@@ -79,9 +81,12 @@ class Stub:
                 del format, args
 
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        if tls is not None:
+            self._http.socket = tls.wrap_socket(self._http.socket, server_side=True, do_handshake_on_connect=False)
+            self._http.handle_error = lambda *_: None  # type: ignore[method-assign]  # clients that do not trust it
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
         self._thread.start()
-        self.url = f"http://127.0.0.1:{self._http.server_port}"
+        self.url = f"http{'' if tls is None else 's'}://127.0.0.1:{self._http.server_port}"
 
     def close(self) -> None:
         self._http.shutdown()
@@ -90,9 +95,9 @@ class Stub:
 
 
 @contextmanager
-def stub(answer: Callable[[Asked], Reply]) -> Iterator[Stub]:
+def stub(answer: Callable[[Asked], Reply], tls: ssl.SSLContext | None = None) -> Iterator[Stub]:
     """A stub that ends with the test."""
-    server = Stub(answer)
+    server = Stub(answer, tls)
     try:
         yield server
     finally:

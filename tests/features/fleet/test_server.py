@@ -5,7 +5,10 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import shutil
 import socket
+import ssl
+import subprocess
 import threading
 from pathlib import Path
 
@@ -147,3 +150,33 @@ def test_a_password_on_two_lines_is_refused(tmp_path: Path) -> None:
         bearer(str(token))
     with pytest.raises(UsageError):
         bearer(str(tmp_path / "none"))
+
+
+def test_secrets_follow_no_redirection(tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("s3cret", encoding="utf-8")
+    with stub(lambda _asked: success([])) as other:
+        with stub(lambda _asked: Reply(307, b"", {"Location": f"{other.url}/api/v1/query"})) as server, (
+                pytest.raises(ServerError, match="sends on to")):
+            Server(ServerAccess(server.url, bearer(str(token)))).instant("up")
+        assert other.asked == []
+
+
+def test_a_certificate_is_trusted_by_its_authority_only(tmp_path: Path) -> None:
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is missing: apt-get install openssl")
+    key, certificate = str(tmp_path / "key.pem"), str(tmp_path / "certificate.pem")
+    words = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate,
+             "-days", "2", "-subj", "/CN=turbotui", "-addext", "subjectAltName=IP:127.0.0.1"]
+    subprocess.run(words, check=True, capture_output=True)  # noqa: S603 - our own words
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with stub(lambda _asked: success([series("n0", "Busy%", 1.0)]), context) as server:
+        trusting = Server(ServerAccess(server.url, authority=certificate))
+        assert trusting.instant("up").result[0].labels["instance"] == "n0"
+        with pytest.raises(ServerError, match=r"not trusted .* --ca FILE"):
+            Server(ServerAccess(server.url)).instant("up")
+        with pytest.raises(ServerError):  # a name that the certificate is not for
+            Server(ServerAccess(server.url.replace("127.0.0.1", "localhost"), authority=certificate)).instant("up")
+    with pytest.raises(UsageError, match="--ca"):
+        Server(ServerAccess("https://x", authority=str(tmp_path / "none")))
