@@ -24,6 +24,11 @@ _COMMANDS = {
     "--add perf/armv8_pmuv3/inst_retired,ins --add perf/armv8_pmuv3/cpu_cycles,cyc",
     "task": "turbotui tasks --json -- "
     "/bin/busybox sh -c 'i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done' 2>/dev/null",
+    "groups": "/bin/busybox mount -t cgroup2 none /sys/fs/cgroup; echo +pids > /sys/fs/cgroup/cgroup.subtree_control; "
+    "/bin/busybox mkdir /sys/fs/cgroup/job /sys/fs/cgroup/job/inner /sys/fs/cgroup/still; "
+    "/bin/busybox sh -c 'echo 0 > /sys/fs/cgroup/job/inner/cgroup.procs; while :; do :; done' & "
+    "turbotui groups -n 2 -i 1 --table groups --show CPU% --add '{instructions,cycles}' --add task-clock,rate "
+    "--format json; kill $!",
 }
 _LOOP = 66  # instructions of one iteration of guestcounts.py's loop: 64 additions, subs, b.ne
 
@@ -66,6 +71,18 @@ def test_columns_of_every_cpu_show_what_was_counted(answers: dict[str, str]) -> 
             assert values["cyc"] == pytest.approx(1e9 * frame["seconds"], rel=0.05)
             assert values["ins"] > 0
             assert values["IPC"] == pytest.approx(values["ins"] / values["cyc"], rel=0.1)
+
+
+def test_a_control_group_has_its_own_counts_and_the_time_that_its_file_says(answers: dict[str, str]) -> None:
+    frames = [json.loads(line) for line in answers["groups"].splitlines() if line.startswith("{")]
+    rows = {row["group"]: row["values"] for row in frames[-1]["rows"]}
+    for name in ("job", "inner"):
+        assert rows[name]["CPU%"] > 10.0
+        assert rows[name]["task-clock"] == pytest.approx(rows[name]["CPU%"] * 1e7, rel=0.1)  # reading takes time here
+        assert rows[name]["cycles"] == pytest.approx(2 * rows[name]["instructions"], rel=1e-4)
+    assert rows["job"]["instructions"] == pytest.approx(rows["inner"]["instructions"], rel=0.2)
+    assert (rows["still"]["CPU%"], rows["still"]["instructions"], rows["still"]["task-clock"]) == (0, 0, 0)
+    assert rows["/"]["instructions"] > rows["job"]["instructions"]
 
 
 def test_a_command_s_counts_are_its_own(answers: dict[str, str]) -> None:

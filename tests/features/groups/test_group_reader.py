@@ -233,7 +233,7 @@ def test_a_refused_file_is_a_reason_and_is_not_tried_at_every_tick(tree: GroupTr
     older = reader.read()
     row = rows(older, reader.read())["/a.slice"]
     assert row.absent["memory_bytes"].reason is Reason.NOT_PERMITTED
-    assert row.absent["memory_bytes"].remedy == "sudo"
+    assert row.absent["memory_bytes"].remedy == "run as root"
     assert len(tried) == len(set(tried))
 
 

@@ -31,6 +31,10 @@ _ONLINE: Final = "/sys/devices/system/cpu/online"
 _NOT_THERE: Final = Unavailable(
     Reason.NO_DRIVER, "the group is not in the tree whose groups perf counts: that of the controller perf_event where "
                       "it is mounted as version 1, else that of version 2")
+_NOT_ENABLED: Final = Unavailable(
+    Reason.NO_DRIVER, "the kernel does not follow the group for perf (ENOENT): in version 2 it begins to when a "
+                      "controller is enabled below the outermost group, and cgroup.subtree_control there has none",
+    "echo +pids > cgroup.subtree_control in the directory of the outermost group; systemd does so")
 _NO_TREE: Final = Unavailable(
     Reason.NO_DRIVER, "no tree of control groups is mounted that perf can count by: version 2, or perf_event of "
                       "version 1")
@@ -145,10 +149,11 @@ class GroupEvents:
 
     def _with_events(self, path: str, sample: GroupSample, changed: bool) -> GroupSample:
         found: Mapping[str, RunningCount] | Unavailable = {}
+        begun_ns = self._host.now_ns()
         if self.counters:
             found = _CPUS_CHANGED if changed else self._read(path)
         readings, absent = dict(sample.readings), dict(sample.absent)
-        at_ns = self._host.now_ns()
+        at_ns = (begun_ns + self._host.now_ns()) // 2  # reads of many CPUs take their time
         for plan in self._plans:
             if isinstance(found, Unavailable) and not plan.refused:
                 absent[plan.file] = found
@@ -183,8 +188,8 @@ class GroupEvents:
             return self._refused.setdefault(path, self._why(error))
 
     def _why(self, error: HostError) -> Unavailable:
-        if error.errno in (errno.ENOENT, errno.EBADF) and not error.what.startswith("perf_event_open"):
-            return _NOT_THERE
+        if error.errno in (errno.ENOENT, errno.EBADF):  # the event itself has been counted on CPUs
+            return _NOT_ENABLED if error.what.startswith("perf_event_open") else _NOT_THERE
         if self._facts is None:
             self._facts = circumstances(self._machine)
         texts = ", ".join(plan.counted.request.text for plan in self._plans)

@@ -27,7 +27,6 @@ from turbotui.features.groups.columns import GROUP, GroupColumn
 from turbotui.features.groups.engine import GroupInterval, GroupWatch
 from turbotui.features.groups.event_columns import event_columns
 from turbotui.features.groups.model import NODE, WHOLE, GroupRow
-from turbotui.features.groups.recorded_groups import replayed_intervals
 from turbotui.features.groups.resctrl_reader import events_in
 from turbotui.features.groups.resctrl_table import (
     RESCTRL,
@@ -104,6 +103,8 @@ def _replay(arguments: argparse.Namespace) -> int:
     """
     if arguments.interval or arguments.add:
         raise UsageError("--replay shows what was recorded: leave -i (--every) and --add out")
+    from turbotui.features.groups.recorded_groups import replayed_intervals  # noqa: PLC0415 - and what packs records
+
     with open_replay(arguments) as journal:
         found = replayed_intervals(journal.rows, replayed_frames(arguments, journal))
         first = next(found, None)
