@@ -57,30 +57,46 @@ def counts(places: LevelPlaces) -> Iterator[Exposed]:
         yield Exposed("turbotui_cpu", "info", "Where it is", [(one, 1.0) for one in cpu_places(places.topology)], CPU)
 
 
-def sources_up(machine: Machine, capabilities: Capabilities, signals: frozenset[SignalId],
-               frame: Frame | None) -> Exposed:
-    """Whether each source gives what is exported of it, with the doctor's reason where it does not.
+def source_reasons(machine: Machine, capabilities: Capabilities, signals: frozenset[SignalId]) -> Mapping[str, str]:
+    """Of each source that something is exported of why it does not give that, by the doctor; "" where it does.
 
-    A source that is not up lacks what the hardware has: a driver, a permission, a CPU that answers. What the hardware
-    does not have is no fault, and a source of nothing else is not listed.
+    A source that does not lacks what the hardware has: a driver, a permission, descriptors. What the hardware does not
+    have is no fault, and a source of nothing else is left out.
 
     Args:
         machine: of the session.
-        capabilities: what probing found.
+        capabilities: what probing found, and what was dropped since.
         signals: that are exported, those included that the machine lacks.
-        frame: the newest: sources whose readers failed in it are not up.
     """
-    failed = {} if frame is None else _failures(frame)
-    samples = []
+    found: dict[str, str] = {}
     for report in diagnose(machine, capabilities).sources:
         asked = [one for one in report.signals if one.id in signals]
         lost = [one for one in asked if not one.usable and one.id not in capabilities.signals
                 and one.reason != Reason.NO_HARDWARE.value]
-        reason = failed.get(report.id) or (f"{lost[0].id}: {lost[0].detail}" if lost else "")
-        if reason or any(one.usable for one in asked):
-            samples.append(({"source": report.id, "reason": reason}, 0.0 if reason else 1.0))
+        dropped = [one.id for one in asked if one.usable and one.id in capabilities.missing]
+        if lost:
+            found[report.id] = f"{lost[0].id}: {lost[0].detail}"
+        elif dropped:
+            found[report.id] = f"{dropped[0]}: {capabilities.missing[dropped[0]].detail}"
+        elif any(one.usable for one in asked):
+            found[report.id] = ""
+    return found
+
+
+def sources_up(reasons: Mapping[str, str], frame: Frame | None) -> Exposed:
+    """Whether each source gives what is exported of it.
+
+    Args:
+        reasons: of `source_reasons`.
+        frame: the newest: sources whose readers failed in it are not up.
+    """
+    failed = {} if frame is None else _failures(frame)
+    samples = []
+    for source, known in reasons.items():
+        reason = failed.get(source) or known
+        samples.append(({"source": source, "reason": reason}, 0.0 if reason else 1.0))
     return Exposed("turbotui_source_up", "gauge", "Whether a source gives what is exported of it (turbotui doctor)",
-                  samples)
+                   samples)
 
 
 def _failures(frame: Frame) -> dict[str, str]:

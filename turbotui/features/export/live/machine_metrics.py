@@ -92,6 +92,7 @@ class MachineMetrics:
         self._meters = MeterMetrics(capabilities.signals)
         self._places: LevelPlaces | None = None
         self._info = about.machine_info(machine)
+        self._reasons: tuple[Capabilities, Mapping[str, str]] | None = None
 
     @property
     def seconds(self) -> float:
@@ -136,6 +137,11 @@ class MachineMetrics:
         kept = within(found, asked, common, series=self._wishes.series, size=self._wishes.size, others=left_out)
         return tuple(with_labels(kept, marks))
 
+    def _reasons_in(self, capabilities: Capabilities) -> Mapping[str, str]:
+        if self._reasons is None or self._reasons[0] is not capabilities:
+            self._reasons = capabilities, about.source_reasons(self._machine, capabilities, _EXPORTED)
+        return self._reasons[1]
+
     def _places_of(self, topology: Topology) -> LevelPlaces:
         if self._places is None or self._places.topology is not topology:
             self._places = LevelPlaces(topology, self._levels)
@@ -146,7 +152,7 @@ class MachineMetrics:
         yield self._info
         yield from about.counts(places)
         yield from about.collector(frame, cost, self.seconds)
-        yield about.sources_up(self._machine, self._capabilities, _EXPORTED, frame)
+        yield about.sources_up(self._reasons_in(self._capabilities if frame is None else frame.capabilities), frame)
         yield about.baseline_ratios(self._wishes.baselines)
         yield from self._meters.metrics(frame)
         for level in places.levels:
