@@ -46,7 +46,9 @@ def test_groups_of_resctrl_are_looked_at_and_removed() -> None:
     found = words("/batch", MONITOR, "/sys/fs/resctrl/mon_groups/batch", "/sys/fs/resctrl")
     assert found == ["cat /sys/fs/resctrl/mon_groups/batch/tasks", "cat /sys/fs/resctrl/mon_groups/batch/schemata",
                      "rmdir /sys/fs/resctrl/mon_groups/batch"]
-    assert not any("rmdir" in line for line in words("/", CONTROL, "/sys/fs/resctrl", "/sys/fs/resctrl"))
+    outermost = words("/", CONTROL, "/sys/fs/resctrl", "/sys/fs/resctrl", "4 of 256")
+    assert not any("rmdir" in line for line in outermost)
+    assert "mkdir /sys/fs/resctrl/mon_groups/NAME && echo TID > /sys/fs/resctrl/mon_groups/NAME/tasks" in outermost
 
 
 def test_version_1_has_lines_of_its_own_files() -> None:

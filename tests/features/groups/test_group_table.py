@@ -48,7 +48,7 @@ def test_watts_are_an_estimate_that_adds_up_to_the_packages() -> None:
     assert [cell(found, "Watt", at).value for at in range(4)] == pytest.approx([20.0, 5.0, 10.0, 5.0])
     assert cell(found, "Watt", 1).estimated
     assert not cell(found, "CPU%", 1).estimated
-    assert "15.00 W of the packages' 20.00 W" in sum_held_against_package(found, ENERGY, 2)
+    assert "15.00 of packages' 20.00 W" in sum_held_against_package(found, ENERGY, 2)
 
 
 def test_watts_by_cycles_are_of_the_package_where_the_group_ran() -> None:
@@ -64,7 +64,7 @@ def test_watts_by_cycles_are_of_the_package_where_the_group_ran() -> None:
     said = [line for lines in found.evidence(column, rows[1]).readings for line in lines]
     assert any("shared by cycles" in line for line in said)
     assert "perf cycles of package 0: +2,000,000,000" in said
-    assert "estimated by cycles: 36.25 W" in sum_held_against_package(found, ENERGY, 2)
+    assert "Watt~ by cycles: 36.25 of" in sum_held_against_package(found, ENERGY, 2)
 
 
 def test_no_watts_without_every_package_s_energy() -> None:

@@ -7,7 +7,7 @@ from dataclasses import field, replace
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.features.groups.model import CGROUP, WHOLE, Group
+from turbotui.features.groups.model import CGROUP, CONTROL, WHOLE, Group
 from turbotui.machine.cgroups import hierarchies
 from turbotui.machine.host import Host
 from turbotui.machine.resctrl import USUAL, resctrl_groups, resctrl_info, resctrl_mount
@@ -103,6 +103,13 @@ def _of_resctrl(text: str) -> Callable[[GroupTarget], str | None]:
     return line
 
 
+def _made_within(target: GroupTarget) -> str | None:
+    """A MON group in a CTRL_MON group: there are none in a MON group."""
+    directory = quoted(target.directory)
+    return None if target.kind != CONTROL or directory is None else (
+        f"mkdir {directory}/mon_groups/NAME && echo TID > {directory}/mon_groups/NAME/tasks")
+
+
 def _assigned(target: GroupTarget) -> str | None:
     return _of_resctrl("cat {directory}/mbm_L3_assignments")(target) if target.counters else None
 
@@ -142,6 +149,9 @@ _ACTS: Final[tuple[Act[GroupTarget], ...]] = (
         "follow. A thread is in one monitor group only: others lose it. To end it: rmdir."),
     Act(_MEASURE, _of_resctrl("cat {directory}/tasks"), "Prints the threads in it."),
     Act(_MEASURE, _of_resctrl("cat {directory}/schemata"), "Prints how much of caches and bandwidth it may use."),
+    Act(_MEASURE, _made_within,
+        "Makes a monitor group in it and moves a thread into that: put a name for NAME and its number for TID{rmids}. "
+        "Threads that it makes later follow."),
     Act(_MEASURE, _assigned, "Prints which counters of bandwidth the group has in each domain."),
     Act(_MEASURE, _assign,
         "Has the group's bandwidth counted in every domain, which takes a counter of each (free: {counters}). Where "

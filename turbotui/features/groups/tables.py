@@ -199,5 +199,5 @@ def sum_held_against_package(table: RowTable[GroupRow], energy: Energy, packages
     whole, inside = joules / energy.span, sum(found)
     shared = table.shared if isinstance(table, GroupTable) else None
     by = "cycles" if shared is not None and any(shared.by_cycles(row) is not None for row in outer) else "CPU time"
-    return (f"Watt is estimated by {by}: {inside:.2f} W of the packages' {whole:.2f} W are in groups, the rest is "
-            "elsewhere or idle")
+    return (f"Watt~ by {by}: {inside:.2f} of packages' {whole:.2f} W in groups, "
+            f"{max(0.0, whole - inside):.2f} idle or rest")
