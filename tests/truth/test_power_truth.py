@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from watching import Watched
 
-from turbotui.features.power.balance import Balance, balance_of
+from turbotui.features.power.balance import Balance, balance_of, sentence
 from turbotui.features.power.tables import battery_table, fan_table
 from turbotui.quantities.scope import SYSTEM_ROW
+from turbotui.quantities.unavailable import Reason
 from turbotui.sampling.frame import Frame
 from turbotui.simulated.around import BATTERY_SHARE, NPU_BUSY, SUPPLY_SHARE
 from turbotui.simulated.truth import SystemTruth
@@ -81,3 +82,16 @@ def test_grace_s_sockets_are_counted_once_and_held_against_the_meter() -> None:
     assert found.platform is not None
     assert found.platform.watts == pytest.approx(watched.host.model.system_watts(), rel=1e-6)
     assert found.platform.members[0].averaged == 1.0
+
+
+def test_what_only_root_may_read_is_listed_with_what_helps_and_the_battery_tells_the_total() -> None:
+    watched = Watched("laptop-gpu", prepare=lambda host: host.set_privileges(uid=1000, capabilities=0, paranoid=2))
+    found = balance(watched, watched.frames(SECONDS, 1)[0])
+    package = next(one for one in found.consumers if one.name == "package")
+    assert package.watts is None
+    assert package.why is not None
+    assert package.why.reason is Reason.NOT_PERMITTED
+    assert package.why.remedy
+    assert found.told_by is not None
+    assert found.told_by.kind == "battery"
+    assert "package not permitted" in sentence(found)

@@ -25,11 +25,15 @@ class Watched:
         shape: which machine.
         warm_up: simulated seconds before it is looked at.
         strain: what its tasks wait for.
+        prepare: changes it before anything is read.
     """
 
-    def __init__(self, shape: str, *, warm_up: float = 20.0, strain: Strain | None = None) -> None:
+    def __init__(self, shape: str, *, warm_up: float = 20.0, strain: Strain | None = None,
+                 prepare: Callable[[SimulatedHost], None] | None = None) -> None:
         self.clock = ManualClock(0)
         self.host: SimulatedHost = simulated_host(shape, self.clock, seed=7)
+        if prepare is not None:
+            prepare(self.host)
         if strain is not None:
             self.host.strain_by(strain)
         self.clock.advance(warm_up)

@@ -24,6 +24,9 @@ from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.frame import Frame
 
+_BY_A_PERSON: Final = frozenset({Reason.NOT_PERMITTED, Reason.NO_DESCRIPTORS})
+"""Why a figure is missing that is there for somebody else: it is listed, with what helps."""
+
 _MEMORY_ON_PACKAGE: Final = frozenset({(6, 0xBD)})
 """Family and model of processors whose DRAM is on the package and within its limits: Core Ultra 200V (Intel's datasheet
 of the series: the base power of 17 W includes the memory on the package)."""
@@ -101,9 +104,14 @@ class _Figure:
 
 
 def _rapl(frame: Frame, catalog: Catalog, name: ColumnId, row: RowId) -> _Figure | None:
-    """A column's figure; None where the machine has no such column at all."""
+    """A column's figure; None where the machine has no such column, and nobody could do anything about that."""
     column = catalog.get(name)
-    return None if column is None or not frame.can(column) else _figure(frame, column, row)
+    if column is None:
+        return None
+    if frame.can(column):
+        return _figure(frame, column, row)
+    why = frame.why(column, row)
+    return None if why is None or why.reason not in _BY_A_PERSON else _Figure(None, why, (column, row))
 
 
 def _figure(frame: Frame, column: CounterColumn, row: RowId) -> _Figure:
