@@ -36,7 +36,7 @@ def test_text_is_a_tree_without_columns_of_which_nothing_is_known(capsys: pytest
     assert re.search(r"(?m)^/ .*\n· init\.scope .*\n· system\.slice .*\n· · db\.service ", found)
     assert "RunDelay%" not in found.splitlines()[1]
     assert re.search(r"(?m)^# no Quota, Quota%: not set", found)
-    assert "of the packages'" in found
+    assert "of packages'" in found
 
 
 def test_rows_and_columns_are_chosen(capsys: pytest.CaptureFixture[str]) -> None:
