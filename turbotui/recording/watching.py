@@ -1,4 +1,4 @@
-"""What happened between two snapshots: skipped ticks, a clock that was set, CPUs that came or went, alerts."""
+"""What happened between two snapshots: skipped ticks, a clock that was set, CPUs that came or went, alerts, spikes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Final
 
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.recording.alerts import Alerts
+from turbotui.recording.spikes import Spikes
 from turbotui.recording.stream_writer import Event, Gap
 from turbotui.sampling.snapshot import Snapshot
 
@@ -26,11 +27,12 @@ class Changes:
         self._suspended_ns = suspended_ns or suspended_ns_of_this_machine
         self._suspended = self._suspended_ns()
         self._last: Snapshot | None = None
-        self._alerts = Alerts()
+        self._alerts, self._spikes = Alerts(), Spikes()
 
     def take(self, snapshot: Snapshot) -> Sequence[Gap | Event]:
         """What happened before a snapshot, in the order in which it is told."""
         before, self._last = self._last, snapshot
+        spikes = tuple(self._spikes.take(snapshot))
         if before is None:
             return ()
         wall, started = snapshot.wall_ns, snapshot.started_ns
@@ -47,7 +49,8 @@ class Changes:
             found.append(Gap(wall, started, "missed", passed, snapshot.overruns - before.overruns))
         if snapshot.topology is not before.topology:
             found.append(Event(wall, started, "topology", _came_or_went(before, snapshot)))
-        found += [Event(wall, started, "alert", text) for text in self._alerts.between(before, snapshot)]
+        texts = (*self._alerts.between(before, snapshot), *spikes)
+        found += [Event(wall, started, "alert", text) for text in texts]
         return found
 
 
