@@ -28,7 +28,7 @@ _SHARE: Final = 6
 """Characters of a share of the whole."""
 _MANY: Final = 2
 """Packages that have a line each; of more there is one for all."""
-_CHARACTERS: Final = {"processor": "█", "memory": "▓", "graphics": "▒", "": "▚", "elsewhere": "░"}
+_CHARACTERS: Final = {"processor": "█", "memory": "▓", "graphics": "▒", "": "■", "elsewhere": "░"}
 _COLOURS: Final = {"processor": StyleRole.LANE_0, "memory": StyleRole.LANE_2, "graphics": StyleRole.LANE_1,
                    "": StyleRole.LANE_3, "elsewhere": StyleRole.DIM}
 _SORTS: Final = {"package": "processor", "socket": "processor", "rail": "processor", "sysio": "processor",
