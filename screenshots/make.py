@@ -63,7 +63,6 @@ class LiveScene:
 
 
 SCENES: tuple[Scene, ...] = (
-    Scene("overview-120x36", "sapphire-2s", (120, 36), ("0",)),
     Scene("overview-120x36", "sapphire-2s", (120, 36), frames=37, screen="overview"),
     Scene("cpus-120x36", "sapphire-2s", (120, 36)),
     Scene("cpus-200x60", "turin-2s", (200, 60), frames=31),
@@ -86,7 +85,7 @@ LIVE: tuple[LiveScene, ...] = (
     LiveScene("uncore-120x36", "vera-2s", (120, 36), ((1.0, "5"),)),
     LiveScene("roofline-120x36", "laptop-old+calculix", (120, 36), ((1.0, "6"),), rest=12.0),
     LiveScene("tasks-120x36", "sapphire-2s", (120, 36), ((1.0, "7"),)),
-    LiveScene("timeline-120x36", "laptop", (120, 36), ((1.0, "7"), (2.0, "v"))),
+    LiveScene("timeline-120x36", "laptop", (120, 36), ((1.0, "7"), (2.0, "v")), rest=24.0),
 )
 
 

@@ -81,7 +81,7 @@ class UnitRows(RowList[RowContent[Row], Column[Any], Hashable]):
 _TRAFFIC: Final = frozenset({"GB/s", "M/s", "1/cycle"})
 """What units can take more or less of; clocks, latencies and shares of hits are no load."""
 _MUCH_MORE: Final = 2.0
-"""Times the mean from which a unit stands out."""
+"""Times the mean of the others from which a unit stands out."""
 
 
 @dataclass(kw_only=True)
@@ -100,12 +100,13 @@ class UnitPainter(RowPainter[Row]):
         self._greatest.clear()
 
     def _most(self, content: RowContent[Row], column: Column[Row]) -> float | None:
-        """The greatest traffic of a unit, where it is clearly more than the mean; None where units are alike."""
+        """The greatest traffic of a unit, where it is far beyond the others' mean; None where units are alike."""
         if column.id not in self._greatest:
             units = [row for row in content.whole.rows if not row.is_sum]
             values = [value for value in content.whole.values(column, units) if isinstance(value, int | float)]
             most = max(values, default=0.0)
-            stands_out = column.unit in _TRAFFIC and len(values) > 1 and most >= _MUCH_MORE * sum(values) / len(values)
+            others = (sum(values) - most) / max(1, len(values) - 1)
+            stands_out = column.unit in _TRAFFIC and len(values) > 1 and most >= _MUCH_MORE * others
             self._greatest[column.id] = most if stands_out and most > 0 else None
         return self._greatest[column.id]
 
