@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from scraped import counters, names, scrapes, series_of, text_of, values, watched
 
+from turbotui.features.export.live.about import source_reasons, sources_up
 from turbotui.features.export.live.exposition import MOST_BYTES, MOST_SERIES
 from turbotui.features.export.live.levels import MACHINE, LevelPlaces
 from turbotui.features.export.live.machine_metrics import ExportWishes
@@ -14,6 +15,7 @@ from turbotui.features.export.live.rendering import OPENMETRICS, PLAIN
 from turbotui.features.export.live.totals import CounterTotals, known_counters
 from turbotui.quantities.catalog import catalog_for
 from turbotui.quantities.scope import SYSTEM_ROW, Scope
+from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.frame import Frame
 from turbotui.simulated import SHAPES, SimulatedHost
 
@@ -174,3 +176,26 @@ def test_an_arm_server_without_rapl_has_the_watts_of_its_meters() -> None:
               if name == "turbotui_meter_info"}
     assert (places["Meter0"], places["Grace0"]) == ("platform", "part")
     assert "turbotui_package_energy_joules_total" not in names(text)
+
+
+def test_counters_that_were_dropped_for_want_of_descriptors_are_told_of() -> None:
+    machine, frames = watched("sapphire-2s", 2)
+    capabilities = frames[0].capabilities
+    lost = capabilities.without({"instructions": Unavailable(Reason.NO_DESCRIPTORS, "1,024 descriptors are too few")})
+    wanted = frozenset({"instructions", "cycles", "stat.user"})
+    assert source_reasons(machine, capabilities, wanted) == {"perf-hardware": "", "proc-stat": ""}
+    assert source_reasons(machine, lost, wanted) == {
+        "perf-hardware": "instructions: 1,024 descriptors are too few", "proc-stat": ""}
+
+
+def test_a_reader_that_fails_now_takes_its_source_down_and_one_of_an_offline_cpu_does_not() -> None:
+    _machine, frames = watched("laptop-old", 2)
+    newer = frames[-1].newer
+
+    def up(cpu: int) -> dict[str, float]:
+        failing = replace(newer, failures={("msr", cpu): "EIO at MSR 0x611"})
+        metric = sources_up({"msr": "", "proc-stat": ""}, Frame(frames[-2].newer, failing, frames[0].capabilities))
+        return {labels["source"]: value for labels, value in metric.samples}
+
+    assert up(3) == {"msr": 0.0, "proc-stat": 1.0}
+    assert up(99) == {"msr": 1.0, "proc-stat": 1.0}
