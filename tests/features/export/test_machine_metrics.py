@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from scraped import counters, names, scrapes, series_of, text_of, values, watched
+from scraped import COST, counters, names, scrapes, series_of, text_of, values, watched
 
 from turbotui.features.export.live.about import source_reasons, sources_up
 from turbotui.features.export.live.exposition import MOST_BYTES, MOST_SERIES
 from turbotui.features.export.live.levels import MACHINE, LevelPlaces
-from turbotui.features.export.live.machine_metrics import ExportWishes
-from turbotui.features.export.live.rendering import OPENMETRICS, PLAIN
+from turbotui.features.export.live.machine_metrics import ExportWishes, MachineMetrics
+from turbotui.features.export.live.rendering import OPENMETRICS, PLAIN, RenderedScrape
 from turbotui.features.export.live.totals import CounterTotals, known_counters
 from turbotui.quantities.catalog import catalog_for
 from turbotui.quantities.scope import SYSTEM_ROW, Scope
@@ -199,3 +199,25 @@ def test_a_reader_that_fails_now_takes_its_source_down_and_one_of_an_offline_cpu
 
     assert up(3) == {"msr": 0.0, "proc-stat": 1.0}
     assert up(99) == {"msr": 1.0, "proc-stat": 1.0}
+
+
+def test_a_counter_that_is_read_no_more_is_unknown_not_still() -> None:
+    machine, frames = watched("laptop-old", 2)
+    capabilities = frames[0].capabilities
+    metrics = MachineMetrics(machine, capabilities, catalog_for(capabilities.signals), ExportWishes())
+    lost = capabilities.without({name: Unavailable(Reason.NO_DESCRIPTORS, "too few") for name in (
+        "energy.pkg", "temp.pkg", "limit.pkg.pl1", "mperf")})
+    energy = "turbotui_package_energy_joules_total"
+
+    def told(frame: Frame) -> str:
+        metrics.feed(frame)
+        return text_of(RenderedScrape(metrics.metrics(frame, COST)))
+
+    first = told(frames[1])
+    assert energy in names(first)
+    later = [told(Frame(frames[1].newer, frames[2].newer, lost)) for _ in range(3)]
+    assert energy in names(later[0]), "one interval may be unknown"
+    gone = set(names(first)) - set(names(later[-1]))
+    assert {energy, "turbotui_machine_mperf_cycles_total", "turbotui_package_temperature_celsius",
+            "turbotui_package_pl1_watts"} <= gone
+    assert "turbotui_machine_busy_seconds_total" in names(later[-1])

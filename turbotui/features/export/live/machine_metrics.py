@@ -173,7 +173,7 @@ class MachineMetrics:
 
     def _gauges_of(self, frame: Frame, level: MetricLevel, places: LevelPlaces) -> Iterator[Exposed]:
         for family in self._gauges:
-            if family.level is level:
+            if family.level is level and family.signal in frame.capabilities.signals:
                 yield self._gauge(frame, family, places)
         catalog, labels = self._catalog, places.labels(level)
         for one in self._spreads:
@@ -189,7 +189,7 @@ class MachineMetrics:
             yield from self._lowest_ratio(frame)
 
     def _gauge(self, frame: Frame, family: GaugeFamily, places: LevelPlaces) -> Exposed:
-        signal = frame.capabilities.signals[family.signal]
+        signal = self._capabilities.signals[family.signal]
         labels = places.labels(family.level)
         owners = places.owners(family.level, signal.scope)
         samples = [(family.level.named(labels[key]), value)

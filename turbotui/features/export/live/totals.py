@@ -7,6 +7,7 @@ the sum of increases: it stays when CPUs go offline, goes on when they come back
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Final
 
 from turbotui.features.export.live.families import COUNTERS, CounterFamily
 from turbotui.features.export.live.levels import LevelPlaces, MetricLevel
@@ -34,6 +35,10 @@ def signals_of_counters(families: Iterable[CounterFamily], capabilities: Capabil
     return frozenset(names & capabilities.signals.keys())
 
 
+_MISSED: Final = 2
+"""Intervals in a row in which a counter may be unknown."""
+
+
 class CounterTotals:
     """Adds up the increases of frames, which are fed in order, by one thread.
 
@@ -44,6 +49,8 @@ class CounterTotals:
     def __init__(self) -> None:
         self.seconds = 0.0
         self._of: dict[tuple[str, str], dict[Hashable, float]] = {}
+        self._known: dict[tuple[str, str], dict[Hashable, int]] = {}
+        self._fed = 0
 
     def feed(self, frame: Frame, places: LevelPlaces, families: Sequence[CounterFamily]) -> None:
         """Add an interval.
@@ -56,6 +63,7 @@ class CounterTotals:
         if frame.older is None or frame.seconds is None:
             return
         self.seconds += frame.seconds
+        self._fed += 1
         for family in families:
             if family.signals[0] not in frame.capabilities.signals:
                 continue
@@ -68,13 +76,21 @@ class CounterTotals:
     def _add(self, family: CounterFamily, level: MetricLevel, owners: Sequence[Hashable | None],
              rises: Sequence[float | None]) -> None:
         totals = self._of.setdefault((family.stem, level.word), {})
+        known = self._known.setdefault((family.stem, level.word), {})
         for key, rise in zip(owners, rises, strict=True):
             if rise is not None and key is not None:
                 totals[key] = totals.get(key, 0.0) + rise
+                known[key] = self._fed
 
     def of(self, family: CounterFamily, level: MetricLevel) -> Mapping[Hashable, float]:
-        """A counter's totals by instance; of those alone of which something is known, wherever they are now."""
-        return self._of.get((family.stem, level.word), {})
+        """A counter's totals by instance, wherever it is now; of those alone that were known of late.
+
+        One that stood still for want of readings would look like 0 watts. A single interval may be unknown: after CPUs
+        came or went everything is opened anew.
+        """
+        known = self._known.get((family.stem, level.word), {})
+        totals = self._of.get((family.stem, level.word), {})
+        return {key: total for key, total in totals.items() if self._fed - known[key] <= _MISSED}
 
 
 def _increases(frame: Frame, family: CounterFamily) -> Sequence[float | None]:
