@@ -180,6 +180,12 @@ def test_they_are_read_of_a_file_of_version_1_for_ever(path: Path, capsys: pytes
     assert units == ["(ended, its group was not seen)", "nightly.service"]
 
 
+def test_a_recording_that_lacks_groups_says_that_and_not_that_tasks_ended(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tasks", "--replay", str(GOLDEN / "version1.tasks.ttj"), "--by", "unit", "--format", "csv"]) == 0
+    assert {one["unit"] for one in csv.DictReader(io.StringIO(capsys.readouterr().out))} == {
+        "(groups were not recorded)"}
+
+
 async def test_the_screen_shows_the_tree_the_users_and_the_waits_of_a_recording() -> None:
     with recording.read(str(GOLDEN / "version1.task_facts.ttj")) as journal:
         player = Player(TimeCursor(JournalPast(journal), live=False))

@@ -49,17 +49,19 @@ def merged(rows: Sequence[TaskRow], first: TaskRow | None = None) -> TaskRow:
     )
 
 
-def by_group(rows: Iterable[TaskRow], group_of: Callable[[int], GroupName | None]) -> list[TaskRow]:
+def by_group(rows: Iterable[TaskRow], group_of: Callable[[int], GroupName | None],
+             unknown: str = NO_GROUP) -> list[TaskRow]:
     """A row for each container, pod, job or unit out of rows of processes; by falling run time.
 
     Args:
         rows: of processes.
         group_of: the control group of a process, None where nobody knows it.
+        unknown: what the row of those is called.
     """
     found: dict[GroupName | None, list[TaskRow]] = {}
     for row in rows:
         found.setdefault(None if row.pid is None else group_of(row.pid), []).append(row)
-    sums = [replace(merged(members), pid=None, tid=None, name=NO_GROUP if group is None else group.text, group=group)
+    sums = [replace(merged(members), pid=None, tid=None, name=unknown if group is None else group.text, group=group)
             for group, members in found.items()]
     return sorted(sums, key=lambda row: (-row.cpu_ns, row.name))
 

@@ -11,7 +11,7 @@ from typing import Final, Self, TypeVar
 from turbotui.dataclass import dataclass
 from turbotui.features.tasks.ancestry import Ancestry
 from turbotui.features.tasks.applications import Application
-from turbotui.features.tasks.merging import by_group
+from turbotui.features.tasks.merging import NO_GROUP, by_group
 from turbotui.features.tasks.numerics import Numerics
 from turbotui.features.tasks.recorded_facts import ancestry_facts, ancestry_from, facts_facts, facts_from
 from turbotui.features.tasks.recorded_rows import rows_facts, rows_from
@@ -39,6 +39,7 @@ RECORDED_BY: Final = (Grouping.THREAD, Grouping.PROCESS, Grouping.COMMAND)
 """What rows stand for in a recording; each has its own, for a sum of threads lacks those that did nothing."""
 NOT_RECORDED: Final = Unavailable(
     Reason.NOT_READ, "the recording does not say: the task had ended, or was not among those that ran most")
+_NO_GROUPS: Final = "(groups were not recorded)"
 _MOST_ROWS: Final = 2_000
 """Rows of each grouping of an application that are kept of an interval: those that ran most."""
 
@@ -148,12 +149,13 @@ def tasks_of(rows: Callable[[int, int, int], Sequence[RecordedRows]], frame: Fra
 def _by_unit(record: TaskRecord) -> TaskRecord:
     """Reports with rows of containers, pods, jobs and units too, as far as it is known which process was in which."""
     seen = record.facts_seen or {}
+    unknown = _NO_GROUPS if record.facts_seen is None else NO_GROUP
 
     def group_of(pid: int) -> GroupName | None:
         facts = seen.get((pid, None))
         return None if facts is None else facts.group
 
-    reports = tuple(replace(report, rows=tuple(by_group(report.rows, group_of)))
+    reports = tuple(replace(report, rows=tuple(by_group(report.rows, group_of, unknown)))
                     for report in record.reports[Grouping.PROCESS])
     return replace(record, reports={Grouping.UNIT: reports},
                    left_out={Grouping.UNIT: record.left_out.get(Grouping.PROCESS, ())})
