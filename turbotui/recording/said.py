@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import TypeVar
 
@@ -89,6 +89,18 @@ class Said:
         if any(one is not None and type(one) is not kind for one in found):
             raise DamagedError(f"{self.where} of the recording is no list of {kind.__name__} or null")
         return found
+
+    def rows(self, many: int, read: Callable[[Said], T]) -> list[dict[str, T]]:
+        """The rows of an object of columns, a list of so many values each: what every row has by name; null is none."""
+        rows: list[dict[str, T]] = [{} for _ in range(many)]
+        for name, column in self.entries().items():
+            cells = column.items()
+            if len(cells) != many:
+                raise DamagedError(f"{column.where} of the recording has {len(cells)} values for {many} rows")
+            for row, cell in zip(rows, cells, strict=True):
+                if cell.value is not None:
+                    row[name] = read(cell)
+        return rows
 
     def one_of(self, kind: type[E], otherwise: E | None = None) -> E:
         """A member of an enumeration, by its value.

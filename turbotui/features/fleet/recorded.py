@@ -72,7 +72,7 @@ def recorded_reading(rows: RecordedRows, question: FleetQuestion) -> FleetReadin
     said = rows.said
     names, many = said["name"].texts(), len(said["name"].items())
     gone = [one.flag() for one in said["gone"].items()]
-    labels, values = _rows(said["labels"], many, Said.text), _rows(said["values"], many, Said.number)
+    labels, values = said["labels"].rows(many, Said.text), said["values"].rows(many, Said.number)
     if len(gone) != many:
         raise DamagedError(f"{said.where} of the recording has columns of different lengths")
     nodes = [FleetNode(name, labels[at], values[at], values[at].get(AGE), gone[at]) for at, name in enumerate(names)]
@@ -80,19 +80,6 @@ def recorded_reading(rows: RecordedRows, question: FleetQuestion) -> FleetReadin
     reading = FleetReading(said["server"].text(), nodes, rows.wall_ns, said["window"].number(), said["notes"].texts(),
                            _NO_COST, queries, recorded=True)
     return replace(reading, nodes=judged_by(question, nodes))
-
-
-def _rows(said: Said, many: int, read: Callable[[Said], T]) -> list[dict[str, T]]:
-    """The values of each row by their names; null is none."""
-    rows: list[dict[str, T]] = [{} for _ in range(many)]
-    for name, column in said.entries().items():
-        cells = column.items()
-        if len(cells) != many:
-            raise DamagedError(f"{column.where} of the recording has {len(cells)} values for {many} rows")
-        for row, cell in zip(rows, cells, strict=True):
-            if cell.value is not None:
-                row[name] = read(cell)
-    return rows
 
 
 RowsOf = Callable[[int, int, int], Sequence[RecordedRows]]

@@ -126,8 +126,8 @@ def group_record(said: Said, wall_ns: int) -> GroupRecord:
     kinds, paths, names = (said[name].texts() for name in ("kind", "path", "name"))
     plan = said["plan"].integers()
     many = len(paths)
-    increases, values, spans = (_rows_of(said[name], many, Said.number) for name in ("increases", "values", "spans"))
-    absent = _rows_of(said["absent"], many, lambda one: _at(one, reasons))
+    increases, values, spans = (said[name].rows(many, Said.number) for name in ("increases", "values", "spans"))
+    absent = said["absent"].rows(many, lambda one: _at(one, reasons))
     if not len(kinds) == len(names) == len(plan) == many or not set(kinds) <= set(_KINDS):
         raise DamagedError(f"{said.where} of the recording has columns of different lengths, or rows of no known kind")
     rows = tuple(
@@ -144,19 +144,6 @@ def _at(said: Said, choices: Sequence[T]) -> T:
     if not 0 <= number < len(choices):
         raise DamagedError(f"{said.where} of the recording is {number}, of {len(choices)}")
     return choices[number]
-
-
-def _rows_of(said: Said, many: int, read: Callable[[Said], T]) -> list[dict[str, T]]:
-    """The values of each row by their names; null is none."""
-    rows: list[dict[str, T]] = [{} for _ in range(many)]
-    for name, column in said.entries().items():
-        cells = column.items()
-        if len(cells) != many:
-            raise DamagedError(f"{column.where} of the recording has {len(cells)} values for {many} rows")
-        for row, cell in zip(rows, cells, strict=True):
-            if cell.value is not None:
-                row[name] = read(cell)
-    return rows
 
 
 def groups_of(rows: Callable[[int, int, int], Sequence[RecordedRows]], frame: Frame) -> GroupRecord | None:
