@@ -14,6 +14,7 @@ from turbotui.recording.machine_facts import header_facts, header_from, header_o
 from turbotui.recording.recorder import Recorder
 from turbotui.recording.said import packed, unpacked
 from turbotui.recording.stream_reader import KnownLayouts
+from turbotui.recording.topology_facts import topology_facts, topology_from
 
 COUNT = 400
 TOPOLOGY = topology_of_cpus(range(2))
@@ -57,3 +58,14 @@ def test_an_interval_that_is_no_time_is_damage() -> None:
     for seconds in (1e308, -1.0):
         with pytest.raises(DamagedError, match="s between its readings"):
             header_from(unpacked(packed({**header_facts(header), "tier": [seconds, 12]}), "a header"))
+
+
+def test_a_chiplet_without_a_name_is_damage() -> None:
+    """The fuzzer found a list without anything in it, where the last item is a name."""
+    facts = topology_facts(TOPOLOGY)
+    assert topology_from(unpacked(packed({**facts, "chiplets": [[0, 0, 1, "CCD 1"]]}), "a")).chiplets == {
+        (0, 0, 1): "CCD 1"}
+    wrongs: tuple[list[list[object]], ...] = ([[]], [[0, 0, 1]], [["CCD 1", 0]])
+    for wrong in wrongs:
+        with pytest.raises(DamagedError, match="chiplets"):
+            topology_from(unpacked(packed({**facts, "chiplets": wrong}), "a"))

@@ -76,8 +76,10 @@ def _chiplets(said: Said | None) -> Mapping[Key, str]:
     """Names of L3 caches; none in recordings of before."""
     found: dict[Key, str] = {}
     for one in () if said is None else said.items():
-        *key, name = one.items()
-        found[tuple(number.integer() for number in key)] = name.text()
+        parts = one.items()
+        if not parts:
+            raise DamagedError(f"{one.where} of the recording names no L3 cache")
+        found[tuple(number.integer() for number in parts[:-1])] = parts[-1].text()
     return found
 
 
