@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -31,10 +32,10 @@ def test_json_has_a_row_for_each_consumer_and_says_where_it_lies(capsys: pytest.
     assert found.keys() == {"power", "batteries", "fans"}
     rows = {row["consumer"]: row for row in found["power"]["rows"]}
     assert rows["cores"]["values"]["Inside"] == "package"
-    assert rows["GPU0"]["values"]["Role"] == "counted"
+    assert rows["GPU0"]["role"] == "counted"
     assert rows["NPU0"]["values"]["Watt"] is None
     assert "no watts" in json.dumps(rows["NPU0"]["why"])
-    parts = [row["values"]["Watt"] for row in rows.values() if row["values"]["Role"] == "counted"]
+    parts = [row["values"]["Watt"] for row in rows.values() if row["role"] == "counted"]
     assert rows["sum"]["values"]["Watt"] == pytest.approx(sum(parts), abs=0.03)
     assert found["batteries"]["rows"][0]["values"]["State"] == "Discharging"
     assert [row["fan"] for row in found["fans"]["rows"]] == ["Fan0", "Fan1"]
@@ -55,7 +56,7 @@ def test_a_recording_has_the_raw_readings_and_gives_the_balance_again(
 
 def test_it_is_one_of_several_tables_in_openmetrics(capsys: pytest.CaptureFixture[str]) -> None:
     text = run(capsys, "-i", "0.1", "-n", "1", *LAPTOP, "--format", "openmetrics")
-    assert 'consumer="GPU0"' in text
+    assert re.search(r'consumer="GPU0"[^}]*role="counted"', text), "what may be added up says so"
     assert 'battery="Bat0"' in text
 
 
@@ -64,3 +65,10 @@ def test_info_lists_what_tells_of_power(capsys: pytest.CaptureFixture[str]) -> N
     lines = {line.strip() for line in capsys.readouterr().out.splitlines()}
     assert {"graphics card: xe 0000:03:00.0", "battery: BAT0 SIM 5B10W13930, 80.0 of 87.9 Wh when new",
             "neural processor: accel0", "fans: 2 at thinkpad"} <= lines
+
+
+def test_a_guest_that_is_shown_no_power_says_why_and_no_empty_table(capsys: pytest.CaptureFixture[str]) -> None:
+    text = run(capsys, "-i", "0.1", "-n", "1", "--machine", "guest")
+    assert "Nothing here tells of power" in text
+    assert "elsewhere is unknown" in text
+    assert "Consumer" not in text

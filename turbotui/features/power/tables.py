@@ -61,6 +61,7 @@ COLUMNS: Final[tuple[PowerColumn, ...]] = (
     Column("Share", "%", 1, (), _share, width=5, priority=1, scale=PERCENT, document=_SOURCE,
            help="The same in percent of what the machine takes."),
     Column("Role", "", -1, (), lambda row: row.consumer.role.value, width=9, priority=2, document=_SOURCE,
+           identity=True,  # a label in openmetrics: only what is counted may be added up
            help="counted: added up; inside: a part of another row; platform: what the sum is held against."),
     Column("Inside", "", -1, (), lambda row: row.consumer.inside or None, width=9, priority=3, document=_SOURCE,
            help="The row whose watts contain these."),

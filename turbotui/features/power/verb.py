@@ -98,6 +98,8 @@ def _text(envelope: Envelope, found: Balance, tables: Sequence[RowTable[Any]]) -
     yield f"# {', '.join([POWER, envelope.time, *filter(None, [envelope.label])])}"
     yield sentence(found)
     for table in tables:
+        if table.name == POWER and not found.consumers:
+            continue
         yield ""
         known = tuple(column for column in table.columns
                       if any(value is not None for value in table.values(column, table.rows)))
