@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 from fleetbed import NORMAL, Asked, Reply, Stub, fleet_answer, nodes, stub, success
+from patience import PATIENCE
 from textual.pilot import Pilot
 
 from turbotui.app.explain import Explain
 from turbotui.app.graph import Graph
 from turbotui.errors import UsageError
+from turbotui.features.fleet.columns import MEASURED
 from turbotui.features.fleet.engine import FleetQuestion, FleetReader
 from turbotui.features.fleet.fleet_app import FleetApp
 from turbotui.features.fleet.model import FleetNode
 from turbotui.features.fleet.opening import NodeOpener, checked, run
 from turbotui.features.fleet.screen import FleetScreen
 from turbotui.features.fleet.server import Server, ServerAccess
-from turbotui.features.fleet.session import FleetSession
+from turbotui.features.fleet.session import FleetSession, PastRequest
+from turbotui.features.fleet.trends import Trends
 from turbotui.widgets.segment_lines import SegmentLines
 
 SLOW = {"Bzy_MHz": 2500.0, "CoreTmp": 97.0}
@@ -45,7 +49,9 @@ async def fleet(values: Mapping[str, Mapping[str, float]] | None = None, size: t
 async def until(pilot: Pilot[int], holds: object) -> None:
     """Wait until something holds: another thread asks the server."""
     assert callable(holds)
+    end = time.monotonic() + PATIENCE
     while not holds():
+        assert time.monotonic() < end, "it never came to be"
         await pilot.pause(0.01)
 
 
@@ -201,3 +207,54 @@ def test_words_of_a_command_come_from_labels_and_are_no_options(tmp_path: Path) 
     assert run([sys.executable, "-c", "raise SystemExit(3)"]).endswith("ended with status 3")
     assert run([sys.executable, "-c", ""]) == ""
     assert "cannot be started" in run([str(tmp_path / "none")])
+
+
+async def test_a_wide_screen_has_the_last_hour_of_the_nodes_in_sight() -> None:
+    async with fleet(size=(200, 60)) as (server, screen, pilot):
+        before, end = server.answer, 1_763_856_000
+
+        def answer(asked: Asked) -> Reply:
+            if asked.path.endswith("query_range"):
+                return success([{"metric": {"instance": name}, "values": [[end - 150 * at, high] for at in (2, 1, 0)]}
+                                for name, high in (("n5", "1500"), ("n0", "3000"))], kind="matrix")
+            return before(asked)
+
+        server.answer = answer
+        column = screen.find_column("CoreTmp")
+        screen._sort(column)  # another column is asked for at once
+        screen.watch_state.session.end_interval()
+
+        def drawn() -> str:
+            return "".join(part.text for y in range(10) for part in screen.table.render_line(y))
+
+        await until(pilot, lambda: "███" in drawn() and "▅▅▅" in drawn())
+        asked = [one.words for one in server.asked if one.path.endswith("query_range")][-1]
+        assert "temperature" in asked["query"]
+        assert asked["step"] == "150"
+
+
+def test_pictures_are_asked_for_once_a_minute_and_of_new_nodes() -> None:
+    clock = [0.0]
+    asked: list[PastRequest] = []
+    done: list[int] = []
+    trends = Trends(asked.append, lambda: done.append(1), lambda: clock[0])
+    column = next(one for one in MEASURED if one.id == "CoreTmp")
+    trends.want(column, ["a", "b"])
+    trends.want(column, ["a", "b", "c"])  # not while an answer is waited for
+    assert [one.nodes for one in asked] == [("a", "b")]
+    asked[0].take({"a": [(3450.0, 100.0), (3600.0, 50.0)]})
+    assert len(trends.pictures["a"]) == 24
+    assert trends.pictures["a"].endswith("█▅")
+    assert trends.pictures["b"] == ""
+    trends.want(column, ["a", "b", "c"])
+    assert asked[1].nodes == ("c",)
+    asked[1].take({})
+    clock[0] = 61.0
+    trends.want(column, ["a"])
+    assert asked[2].nodes == ("a",)
+    other = next(one for one in MEASURED if one.id == "PkgWatt")
+    trends.want(other, ["a"])
+    assert asked[3].column is other
+    asked[2].take({"a": [(1.0, 1.0)]})  # the answer of a column that is not shown any more
+    assert trends.pictures == {}
+    assert len(done) == 2

@@ -124,6 +124,13 @@ COLUMNS: Final[tuple[FleetColumn, ...]] = (
 )
 """In print order."""
 
+HOUR: Final[FleetColumn] = Column(
+    "Hour", "", -1, (), lambda node: node.trend or None, width=24, priority=5, default=False,
+    help="The last hour of the column that is sorted by, else of Bzy_MHz, by the server: a full block is the most that "
+         "any node in sight had.")
+SCREEN_COLUMNS: Final = (*COLUMNS[:3], HOUR, *COLUMNS[3:])
+"""In print order, with what only a screen has."""
+
 
 def query_of(column: FleetColumn, by: str, window: str, select: str = "") -> str:
     """The PromQL of a column for all nodes.

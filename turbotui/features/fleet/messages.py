@@ -13,3 +13,7 @@ class NodeChosen(Message):
     def __init__(self, node: FleetNode) -> None:
         super().__init__()
         self.node = node
+
+
+class TrendsReady(Message, bubble=False):
+    """The server has answered what the last hour of some nodes was."""

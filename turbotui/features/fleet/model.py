@@ -37,6 +37,7 @@ class FleetNode:
         gone: the server has no current value of it: these are the last ones that are known.
         findings: the oddest first.
         peers: what the node was compared with, or why it was not.
+        trend: a picture of its last hour; "" where there is none.
         members: of a row that stands for nodes of one label, how many; 0 for a node.
     """
 
@@ -47,6 +48,7 @@ class FleetNode:
     gone: bool = False
     findings: tuple[Oddity, ...] = ()
     peers: str = ""
+    trend: str = ""
     members: int = 0
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import ClassVar, Final, cast
 
 from textual.widget import Widget
@@ -13,11 +14,12 @@ from turbotui.app.one_cell import OneCell
 from turbotui.app.row_table import RowCell
 from turbotui.app.tree_screen import TreeScreen
 from turbotui.app.watch import Watch
-from turbotui.features.fleet.columns import COLUMNS, MEASURED
-from turbotui.features.fleet.messages import NodeChosen
+from turbotui.features.fleet.columns import COLUMNS, HOUR, MEASURED, SCREEN_COLUMNS
+from turbotui.features.fleet.messages import NodeChosen, TrendsReady
 from turbotui.features.fleet.model import FleetNode, FleetReading
 from turbotui.features.fleet.screen_rows import FleetContent, FleetPainter, FleetRows, fitted, fleet_content
 from turbotui.features.fleet.session import PastRequest, WatchedFleet
+from turbotui.features.fleet.trends import Trends
 from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import Column, CounterColumn
 from turbotui.quantities.moments import NS
@@ -56,6 +58,7 @@ class FleetScreen(TreeScreen[FleetNode]):
         super().__init__(watch)
         self._label = ""
         self._shown: FleetReading | None = None
+        self._trends = Trends(self._session.ask_past, self._say_ready)
         self._server_past: dict[tuple[str, Hashable], Sequence[tuple[float, float]]] = {}
 
     def body(self) -> Iterable[Widget]:
@@ -97,11 +100,35 @@ class FleetScreen(TreeScreen[FleetNode]):
         frame, reading = self.watch_state.frame, self._shown
         if not self.composed or reading is None or frame is None:
             return
-        columns = fitted(COLUMNS, reading, self.size.width, grouped=bool(self._label))
+        columns = fitted(SCREEN_COLUMNS, reading, self.size.width, grouped=bool(self._label))
+        pictures = self._trends.pictures
+        if pictures:
+            nodes = [replace(node, trend=pictures[node.name]) if node.name in pictures else node
+                     for node in reading.nodes]
+            reading = replace(reading, nodes=nodes)
         self.show_content(fleet_content(reading, frame.seq, self._label, columns))
+        self._want_trends()
         if self._table.current is None:
             self._table.move_to_end(last=False)
         self._show_sentence()
+
+    def _want_trends(self) -> None:
+        """Ask for the last hour of the nodes that are drawn, where there is room for it."""
+        columns, rows = self._table.drawn
+        if any(column.id == HOUR.id for column in columns):
+            sort = self._table.view.sort
+            column = _BY_ID.get("" if sort is None else sort.id, _BY_ID["Bzy_MHz"])
+            content = self._table.content
+            found = [node for row in rows if content is not None and (node := content.get(row)) is not None]
+            self._trends.want(column, [node.name for node in found if not node.members])
+
+    def _say_ready(self) -> None:
+        """Have pictures drawn. On the session's thread."""
+        self.post_message(TrendsReady())
+
+    def on_trends_ready(self, _message: TrendsReady) -> None:
+        """Draw the pictures that the server has answered."""
+        self._show()
 
     def _show_sentence(self) -> None:
         """Say all that is odd about the node under the cursor, or what the server has against its answer."""

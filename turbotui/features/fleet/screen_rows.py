@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from turbotui.features.fleet.columns import AGE, MEASURED, NODE, WHY, FleetColumn
+from turbotui.features.fleet.columns import AGE, HOUR, MEASURED, NODE, WHY, FleetColumn
 from turbotui.features.fleet.grouping import by_label, group_row
 from turbotui.features.fleet.model import FleetNode, FleetReading
 from turbotui.features.fleet.tables import fleet_table
@@ -22,6 +22,8 @@ _REASONS: Final = (24, 78)
 """Characters of a name, and of a reason, at least and at most."""
 _MEASURED: Final = frozenset(column.id for column in MEASURED) - {AGE}
 _RED: Final = 5.0
+_WIDE: Final = 160
+"""Characters of a screen from which the last hour has room."""
 
 
 def words_of(node: FleetNode) -> str:
@@ -105,6 +107,8 @@ class FleetPainter(RowPainter[FleetNode]):
         if node.gone and slot.column.id in _MEASURED and node.values.get(slot.column.id) is not None:
             return marked(MARK_OLD, cell_text(slot.column, node.values[slot.column.id], slot.width)), StyleRole.DIM
         text, role = super().segment(content, row, slot)
+        if slot.column.id == HOUR.id:
+            return text, StyleRole.SPARK
         if slot.column.id == WHY.id and node.findings:
             role = StyleRole.RED if node.odd >= _RED else StyleRole.AMBER
         return text, role
@@ -130,10 +134,13 @@ def fitted(columns: Sequence[FleetColumn], reading: FleetReading, width: int, *,
     if grouped:
         longest = max(longest + 2, _NAMES[1])
     names = min(max(longest, _NAMES[0]), _NAMES[1], max(_NAMES[0], width // 3))
-    reasons = max(_REASONS[0], min(max(reason, 12), _REASONS[1], width * 2 // 5))
+    has_past = width >= _WIDE and not reading.recorded
+    room = width * 2 // 5 - (1 + HOUR.width if has_past else 0)
+    reasons = max(_REASONS[0], min(max(reason, 12), _REASONS[1], room))
     sizes = {NODE.id: names, WHY.id: reasons}
     known = {name for node in reading.nodes for name in node.values}
     return tuple(
+        replace(column, default=has_past) if column.id == HOUR.id else
         replace(column, width=sizes[column.id]) if column.id in sizes else
         replace(column, default=False) if column.id in _MEASURED and column.id not in known else column
         for column in columns)

@@ -34,7 +34,6 @@ from turbotui.widgets.table_view import TableView
 _MOST_ROWS: Final = 60_000
 """Nodes of all readings that are kept for the past."""
 _PAST_SECONDS: Final = 3600.0
-_PAST_POINTS: Final = 120
 
 
 class FleetHost(DelegatingHost):
@@ -89,11 +88,13 @@ class PastRequest:
         column: of `MEASURED`.
         nodes: their names.
         take: called on the session's thread, with pairs of seconds since 1970 and value, by node.
+        points: values of each node at most.
     """
 
     column: FleetColumn
     nodes: tuple[str, ...]
     take: Callable[[Mapping[str, Sequence[tuple[float, float]]]], None]
+    points: int = 120
 
 
 class WatchedFleet(Protocol):
@@ -284,7 +285,7 @@ class FleetSession(FixedColumns):
     def _fetch(self, wish: PastRequest) -> None:
         now = time.time()
         try:
-            found = self._reader.past(wish.column, wish.nodes, now - _PAST_SECONDS, now, _PAST_POINTS)
+            found = self._reader.past(wish.column, wish.nodes, now - _PAST_SECONDS, now, wish.points)
         except ServerError as error:
             self._trouble = str(error)
             return

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from turbotui.features.fleet.columns import COLUMNS, MEASURED, FleetColumn
+from turbotui.features.fleet.columns import COLUMNS, HOUR, MEASURED, FleetColumn
 from turbotui.features.fleet.model import FleetNode, FleetReading
 from turbotui.features.fleet.outliers import duration
 from turbotui.quantities.columns import Value
@@ -17,6 +17,7 @@ FLEET: Final = "fleet"
 """The name of the table."""
 _MEASURED: Final = frozenset(column.id for column in MEASURED)
 _LIKE_OTHERS: Final = Unavailable(Reason.OUT_OF_RANGE, "nothing is odd about this node")
+_NO_PAST: Final = Unavailable(Reason.NOT_READ, "the server has not answered yet, or has no such values of this node")
 _NO_LABEL: Final = Unavailable(Reason.NOT_SET, "the node's series have no such label")
 _NEEDS: Final = {
     "Ratio%": ("the node has no baseline, or no APERF and MPERF",
@@ -48,6 +49,8 @@ def _judged(column: FleetColumn, node: FleetNode, value: Value) -> Cell:
 def _why(column: FleetColumn, node: FleetNode) -> Unavailable:
     if column.id == "Why":
         return _LIKE_OTHERS
+    if column.id == HOUR.id:
+        return _NO_PAST
     if column.id not in _MEASURED:
         return _NO_LABEL
     if node.gone:

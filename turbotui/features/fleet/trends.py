@@ -1,0 +1,86 @@
+"""The last hour of the nodes that are drawn, as small pictures: one query for all of them, once a minute."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from turbotui.features.fleet.columns import FleetColumn
+from turbotui.features.fleet.session import PastRequest
+from turbotui.widgets.spark import spark
+
+WIDTH: Final = 24
+"""Characters: each is two minutes and a half."""
+_SECONDS: Final = 3600.0
+_RENEWED: Final = 60.0
+_PATIENCE: Final = 30.0
+"""Seconds after which a question that got no answer is asked again."""
+
+Points = Sequence[tuple[float, float]]
+"""Pairs of seconds since 1970 and value."""
+
+
+class Trends:
+    """Pictures of nodes, as far as the server has answered.
+
+    Args:
+        ask: takes a wish for the past of nodes; never waits.
+        changed: called on another thread when an answer is there.
+        clock: seconds of a clock that never goes back, for tests.
+    """
+
+    def __init__(self, ask: Callable[[PastRequest], None], changed: Callable[[], None],
+                 clock: Callable[[], float] = time.monotonic) -> None:
+        self._ask, self._changed, self._clock = ask, changed, clock
+        self._column = ""
+        self._asked: float | None = None
+        self._known: Mapping[str, tuple[float, Points]] = {}
+        self._pictures: Mapping[str, str] = {}
+
+    def want(self, column: FleetColumn, names: Sequence[str]) -> None:
+        """Have pictures of a column for these nodes, of other nodes too as long as they are new."""
+        now = self._clock()
+        if column.id != self._column:
+            self._column, self._known, self._pictures, self._asked = column.id, {}, {}, None
+        missing = [name for name in names
+                   if name not in self._known or now - self._known[name][0] >= _RENEWED]
+        if not missing or (self._asked is not None and now - self._asked < _PATIENCE):
+            return
+        self._asked = now
+        self._ask(PastRequest(column, tuple(missing), lambda found: self._take(column.id, missing, found), WIDTH))
+
+    def _take(self, column: str, asked: Sequence[str], found: Mapping[str, Points]) -> None:
+        """Keep an answer. On the session's thread: assignments only."""
+        if column != self._column:
+            return
+        now = self._clock()
+        known = {**self._known, **{name: (now, found.get(name, ())) for name in asked}}
+        end = max((points[-1][0] for _at, points in known.values() if points), default=0.0)
+        top = max((value for _at, points in known.values() for _time, value in points), default=0.0)
+        self._known = known
+        self._pictures = {name: picture(points, end, top) for name, (_at, points) in known.items()}
+        self._asked = None
+        self._changed()
+
+    @property
+    def pictures(self) -> Mapping[str, str]:
+        """By the names of nodes."""
+        return self._pictures
+
+
+def picture(points: Points, end: float, top: float) -> str:
+    """An hour as `WIDTH` characters; "" where nothing is known of it.
+
+    Args:
+        points: oldest first.
+        end: of the hour, in seconds since 1970.
+        top: the value of a full block.
+    """
+    slots = [math.nan] * WIDTH
+    for at, value in points:
+        slot = WIDTH - 1 - int((end - at) / (_SECONDS / WIDTH))
+        if 0 <= slot < WIDTH:
+            slots[slot] = value
+    return spark(slots, top, WIDTH) if points and top > 0 else ""
