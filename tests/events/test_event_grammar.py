@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from trees import hybrid, xeon
 
@@ -298,7 +300,10 @@ def test_hybrid_machines_get_every_kind_of_core(both_cores: EventEncoder) -> Non
         ("power/energy-pkg,config=3/", faults.ConflictError, "energy-pkg/ is not counted with another config"),
         ("power/broken/", faults.DescriptionError, "scale"),
         ("power/stray/", faults.DescriptionError, "'nothing'"),
-        ("duration_time", faults.NoCounterError, "perf itself"),
+        ("duration_time", faults.NoCounterError, "perf itself.*dt is the interval"),
+        ("MEM_INST_RETIRED:ALL_LOADS", faults.TracepointError, "libpfm"),
+        ("mem:0x10/frobnicate=1/", faults.UnknownTermError, "frobnicate"),
+        ("software/cycles/", faults.UnknownTermError, "cycles"),
     ],
 )
 def test_every_fault_has_its_class_and_one_sentence(
@@ -346,3 +351,20 @@ def test_the_canonical_string_means_the_same(encoder: EventEncoder) -> None:
     for text in texts:
         event = one(encoder, text)
         assert one(encoder, event.fstr).attr == event.attr, text
+
+
+@pytest.mark.parametrize(("text", "plain"), [
+    ("CS:k", "cs:k"), ("Task-Clock", "task-clock"), ("l1-DCACHE-loads", "L1-dcache-loads"),
+    ("software/context-switches/", "cs"), ("software/FAULTS/u", "faults:u"), ("mem:0x1000/period=5/", "mem:0x1000"),
+    ("mem:0x1000/4:rw/name=x/u", "mem:0x1000/4:rw:u"),
+])
+def test_other_spellings_are_the_same_counter(encoder: EventEncoder, text: str, plain: str) -> None:
+    (found,), (same,) = encoder.encode(text), encoder.encode(plain)
+    assert replace(found.attr, sample_period=0) == same.attr
+    assert found.string == text
+
+
+def test_terms_name_breakpoints_and_software_events(encoder: EventEncoder) -> None:
+    for text in ("mem:0x1000/4:rw/name=mine,period=7/", "software/faults,name=mine,period=7/"):
+        (found,) = encoder.encode(text)
+        assert (found.name, found.attr.sample_period) == ("mine", 7)

@@ -30,7 +30,7 @@ NAMES = [
     "cgroup-switches", "L1-dcache-load-misses", "L1-icache-prefetches", "LLC-stores", "dTLB-loads", "iTLB-load-misses",
     "branch-loads", "node-prefetch-misses", "l1d-speculative-read-miss", "LLC-misses-write", "d-tlb-read-ops",
     "r1a8", "rffffffff", "msr/tsc/", "msr/event=1/", "msr/config=2/", "1:3", "4:0x1a8", "mem:0x1000", "mem:0x1000/8:w",
-    "mem:0x1000:rw:u",
+    "mem:0x1000:rw:u", "software/config=3/", "task-clock/name=mine/", "faults/period=5/",
 ]  # fmt: skip
 MODIFIERS = ["u", "k", "h", "uk", "kh", "ukh", "p", "pp", "ppp", "G", "H", "GH", "uG", "kH", "I", "D", "e", "uD", "kpp"]
 

@@ -32,6 +32,7 @@ from turbotui.events.names import (
     TRACEPOINT,
     cache_names,
     generic_event,
+    in_any_case,
 )
 from turbotui.events.patterns import alike
 from turbotui.events.syntax import EventTerm, Written, WrittenGroup, is_modifiers, parse
@@ -95,6 +96,7 @@ class EventEncoder:
             return self._breakpoint(written, group)
         if written.kind == "numeric":
             return self._numeric(written, group)
+        written = self._respelled(written)
         raw = _RAW.fullmatch(written.head)
         generic = generic_event(written.head)
         if raw is not None or generic is not None:
@@ -105,10 +107,26 @@ class EventEncoder:
             assert generic is not None  # noqa: S101 - the condition above says so; mypy cannot see it
             return self._generic(written, *generic, settings, modifiers)
         if written.head in TOOL_NAMES:
-            raise NoCounterError(f"{written.head} is measured by perf itself: the kernel has no counter for it.")
+            instead = "; in a formula dt is the interval in seconds" if written.head == "duration_time" else ""
+            raise NoCounterError(
+                f"{written.head} is measured by perf itself: the kernel has no counter for it{instead}.")
         if written.terms is not None:
             return self._of_pmus(written, group)
         return self._named(written, group)
+
+    def _respelled(self, written: Written) -> Written:
+        """The event by its generic name: of software/NAME/, and of a name in capitals that no PMU has (newer perf)."""
+        if written.head == "software" and written.terms:
+            pmu = self.devices.exactly("software")
+            named = [term for term in written.terms if term.value is None and in_any_case(term.name) in SOFTWARE_NAMES]
+            if len(named) == 1 and (pmu is None or not pmu.events):
+                others = tuple(term for term in written.terms if term is not named[0])
+                return replace(written, head=in_any_case(named[0].name), terms=others)
+        spelled = in_any_case(written.head)
+        tracepoint = written.tail is not None and not is_modifiers(written.tail)
+        if not spelled or spelled == written.head or tracepoint or self.devices.holding(written.head):
+            return written
+        return written if self.devices.matching(written.head) else replace(written, head=spelled)
 
     def _modifiers(self, written: Written, group: str) -> Modifiers:
         letters = written.modifiers
@@ -243,15 +261,18 @@ class EventEncoder:
 
     def _breakpoint(self, written: Written, group: str) -> list[EncodedEvent]:
         point = breakpoint_of(written.head)
-        modifiers = parse_modifiers(point.modifiers, group)
+        settings = self._options(written)
+        modifiers = parse_modifiers(point.modifiers or written.modifiers, group)
         flags = modifiers.flags(lambda: 0, leader=True, default_rings=self._rings)
         return [
             EncodedEvent(
                 string=written.text,
-                fstr=point.shown + (f":{point.modifiers}" if point.modifiers else ""),
+                fstr=point.shown + (f":{letters}" if (letters := point.modifiers or written.modifiers) else ""),
                 pmu="breakpoint",
-                attr=replace(point.attr, flags=flags),
-                name=written.text,
+                attr=replace(point.attr, flags=flags | settings.flags,
+                             sample_period=settings.fields.get("sample_period", 0)),
+                name=settings.name or written.text,
+                options=tuple(settings.options),
                 weak=modifiers.weak,
                 sample_read=modifiers.sample_read,
                 bpf=modifiers.bpf,

@@ -73,6 +73,21 @@ def generic_event(name: str) -> tuple[int, int] | None:
     return None
 
 
+@functools.cache
+def _spellings() -> Mapping[str, str]:
+    """Generic names by their lower case, the first where two differ in case alone."""
+    found: dict[str, str] = {}
+    for names in (HARDWARE_NAMES, SOFTWARE_NAMES, cache_names()):
+        for name in names:
+            found.setdefault(name.lower(), name)
+    return found
+
+
+def in_any_case(name: str) -> str:
+    """A generic name as it is spelled; "" where there is none in any case."""
+    return name if generic_event(name) is not None else _spellings().get(name.lower(), "")
+
+
 def cache_listing() -> tuple[tuple[str, int], ...]:
     """One name of each cache event, perf list's."""
     listing = []

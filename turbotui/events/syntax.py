@@ -13,6 +13,7 @@ _BARE_VALUE = re.compile(r"[^,/'{}\s]+")
 _WORD = re.compile(r"[^,/{}:\s]+")
 _NUMERIC = re.compile(r"(0[xX][0-9a-fA-F]+|\d+):(0[xX][0-9a-fA-F]+|\d+)(?=[:,}]|\s|$)", re.ASCII)
 _MEMORY = re.compile(r"mem:")
+_BEFORE_TERMS = re.compile(r"mem:([^/:,}\s]+(?:/(?:0[xX][0-9a-fA-F]+|\d+))?(?::[rwx]+)?)(?=/[A-Za-z][^/]*/)", re.ASCII)
 _GROUP = re.compile(r"([A-Za-z_][\w.\-]*)?\s*\{")
 _MODIFIERS = re.compile(r"[^,/{}:\s]*")
 _BLANK = " \t\n"
@@ -185,6 +186,12 @@ class _Parser:
         return letters
 
     def _memory(self, start: int) -> Written:
+        before = _BEFORE_TERMS.match(self._text, start)
+        if before is not None:
+            self._at = before.end()
+            terms = self._terms()
+            modifiers = self._after_colon() if self._next() == ":" else self._letters()
+            return Written(self._text[start : self._at], start, before[1], terms, modifiers=modifiers, kind="memory")
         self._at += len("mem:")
         end = self._at
         while end < len(self._text) and self._text[end] not in ",}" + _BLANK:

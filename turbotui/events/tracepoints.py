@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 from dataclasses import field
 
 from turbotui.dataclass import dataclass
@@ -10,6 +11,8 @@ from turbotui.events.errors import TracepointError, nearest
 from turbotui.machine.host import Host, HostError
 
 _ROOTS = ("/sys/kernel/tracing/events", "/sys/kernel/debug/tracing/events")
+_VENDORS = re.compile(r"[A-Z][A-Z0-9_]+:[A-Z][A-Z0-9_]+", re.ASCII)
+"""How vendors write events; the kernel's tracepoints are in lower case."""
 _PATTERN_CHARACTERS = frozenset("*?[")
 REMEDY = "mount it as root: mount -t tracefs tracefs /sys/kernel/tracing"
 
@@ -37,6 +40,8 @@ class Tracepoints:
             found += [(folder, each, self._id(folder, each)) for each in _fitting(name, names)]
         kept = tuple((folder, each, number) for folder, each, number in found if number is not None)
         if not kept:
+            if _VENDORS.fullmatch(written):
+                raise _vendors_spelling(written)
             near = nearest(name, names) if names else nearest(system, systems)
             raise TracepointError(f"The kernel has no tracepoint {written}{near}.")
         return kept
@@ -61,6 +66,8 @@ class Tracepoints:
                 why = "this user may not read tracefs (run as root)"
                 if not refused:
                     why = f"tracefs is not mounted ({REMEDY})"
+                if _VENDORS.fullmatch(written):
+                    raise _vendors_spelling(written)
                 raise TracepointError(f"{written} is no event of a PMU, and as a tracepoint it cannot be found: {why}.")
         return self._list(self._root)
 
@@ -78,6 +85,12 @@ class Tracepoints:
         except HostError:
             return None
         return int(text) if text.isdecimal() else None
+
+
+def _vendors_spelling(written: str) -> TracepointError:
+    return TracepointError(
+        f"{written} is spelled as libpfm has a vendor's events (EVENT:UMASK), and neither a PMU here nor a libpfm that "
+        "knows this processor has it; a raw event counts it: cpu/event=0xNN,umask=0xNN/.")
 
 
 def _fitting(word: str, names: list[str]) -> list[str]:
