@@ -90,6 +90,12 @@ def publish_file(path: str, data: bytes) -> None:
         raise
 
 
+def withdraw_file(path: str) -> None:
+    """Take away what `publish_file` wrote, if it is there and this process may."""
+    with contextlib.suppress(OSError):
+        os.unlink(original(path))
+
+
 def create_file(path: str, text: str) -> None:
     """Write a text that must not be there yet, as `create_bytes` does."""
     create_bytes(path, text.encode())

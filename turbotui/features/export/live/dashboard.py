@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any, Final
 
 from turbotui.dataclass import dataclass
 from turbotui.features.export.live import rules
+from turbotui.untrusted import json_text
 
 _WINDOW: Final = "$__rate_interval"
 _OF: Final = 'instance=~"$instance"'
@@ -117,7 +117,7 @@ PANELS: Final = (
 
 def dashboard_text() -> str:
     """The dashboard as Grafana imports it."""
-    return json.dumps({
+    return json_text({
         "title": "turbotui", "uid": "turbotui", "tags": ["turbotui", "cpu"], "schemaVersion": _SCHEMA, "version": 1,
         "editable": True, "graphTooltip": 1, "refresh": "30s", "timezone": "browser",
         "time": {"from": "now-1h", "to": "now"}, "annotations": {"list": []}, "links": [],

@@ -52,6 +52,10 @@ class RenderedScrape:
         self._metrics = metrics
         self._made: dict[tuple[str, bool], bytes] = {}
 
+    def text(self) -> str:
+        """Prometheus' own text."""
+        return self.body(PLAIN, packed=False).decode()
+
     def body(self, content_type: str, *, packed: bool) -> bytes:
         """The bytes of an answer.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import signal
 import sys
@@ -14,7 +13,7 @@ from turbotui.commands.arguments import add_machine_arguments
 from turbotui.errors import TurbotuiError, UsageError
 from turbotui.machine.host import HostKind
 from turbotui.sampling.limits import SHORTEST_INTERVAL
-from turbotui.untrusted import one_line, original
+from turbotui.untrusted import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -184,7 +183,7 @@ def _named(machine: Machine) -> str:
 def _write(arguments: argparse.Namespace) -> int:
     """Write a file for node_exporter after each interval; it is gone at the end, for nobody would see how old it is."""
     from turbotui.features.export.live.rendering import PLAIN  # noqa: PLC0415 - --help stays fast
-    from turbotui.machine.own_files import publish_file  # noqa: PLC0415 - as above
+    from turbotui.machine.own_files import publish_file, withdraw_file  # noqa: PLC0415 - as above
     from turbotui.machine.signal_guard import guarded_signals  # noqa: PLC0415 - as above
 
     exporter, _machine = _exporter(arguments, _ONCE if arguments.once else _INTERVAL)
@@ -204,14 +203,11 @@ def _write(arguments: argparse.Namespace) -> int:
         finally:
             exporter.stop()
             if not arguments.once:
-                with contextlib.suppress(OSError):
-                    os.unlink(original(path))
+                withdraw_file(path)
     return 0
 
 
 def _once(arguments: argparse.Namespace) -> int:
-    from turbotui.features.export.live.rendering import PLAIN  # noqa: PLC0415 - --help stays fast
-
     exporter, _machine = _exporter(arguments, _ONCE)
     exporter.start()
     try:
@@ -219,6 +215,6 @@ def _once(arguments: argparse.Namespace) -> int:
     finally:
         exporter.stop()
     if found is not None:
-        sys.stdout.write(found.body(PLAIN, packed=False).decode())
+        sys.stdout.write(found.text())
         sys.stdout.flush()
     return 0
