@@ -41,9 +41,18 @@ def test_arguments_stand_where_there_is_room_and_end_with_the_line() -> None:
     assert "1:15  -m pytest tests/a" in row
     assert row.rstrip().endswith("…")
     assert len(row) == len(title) == 120
-    title, row = _drawn(80, "-m pytest")
+    title, row = _drawn(60, "-m pytest")
     assert "arguments" not in title
     assert "pytest" not in row
+
+
+def test_a_small_screen_leaves_out_threads_for_the_arguments() -> None:
+    title, row = _drawn(80, "-m pytest")
+    assert title.split() == ["task", "CPU%", "process", "memory", "arguments"]
+    assert row.rstrip().endswith("-m pytest")
+    assert len(row) == len(title) == 80
+    title, row = _drawn(80, "")
+    assert title.split()[-2:] == ["CPU", "memory"]
 
 
 @pytest.mark.real

@@ -12,6 +12,9 @@ from turbotui.widgets.panel import Line, Span
 from turbotui.widgets.spark import meter
 
 _NAME: Final = 16
+_FEW: Final = ("process", "memory")
+"""What stays beside the arguments where there is no room for all: what a process runs tells more than its threads."""
+_LEAST_BAR: Final = 10
 _FIXED: Final = ((" process", 9), (" state", 6), (" threads", 8), ("  CPU", 5), (" memory", 9), ("   CPU time", 11))
 """Titles after the name, with their widths; they leave from the right."""
 _CPU_PERCENT: Final = 8
@@ -37,6 +40,11 @@ def task_lines(tasks: Sequence[TopTask], width: int, count: int, before: str = "
         fixed.pop()
     free = inner - _NAME - _CPU_PERCENT - sum(size for _, size in fixed) - 2
     words = free - _BAR if len(fixed) == len(_FIXED) and free >= _BAR + _ARGUMENTS else 0
+    if not words and any(task.arguments for task in tasks[:count]):
+        few = [one for one in _FIXED if one[0].strip() in _FEW]
+        left = inner - _NAME - _CPU_PERCENT - sum(size for _, size in few) - 2
+        if left >= _LEAST_BAR + _ARGUMENTS:
+            fixed, free, words = few, left, left - min(_BAR, max(_LEAST_BAR, left - 2 * _ARGUMENTS))
     bar = max(0, min(40, free - words))
     edge = [Span(before, StyleRole.RULE)] if before else []
     title = " task".ljust(_NAME) + " " * (bar + 1) + "CPU%".rjust(_CPU_PERCENT - 1)
@@ -49,7 +57,8 @@ def task_lines(tasks: Sequence[TopTask], width: int, count: int, before: str = "
     for task in tasks[:count]:
         role = role_of(min(1.0, task.percent / 100))
         texts = (str(task.pid), task.state, f"{task.threads:,}", str(task.cpu), _bytes(task.bytes), _time(task.running))
-        rest = "".join(text.rjust(size) for text, (_, size) in zip(texts, fixed, strict=False))
+        by_title = {title: text for text, (title, _) in zip(texts, _FIXED, strict=True)}
+        rest = "".join(by_title[title].rjust(size) for title, size in fixed)
         if words:
             rest += f"  {_cut(task.arguments, words - 3)}"
         spans = (Span(f" {task.name:<{_NAME - 1}.14}"), Span(meter(task.percent, max(100.0, top), bar), role),
