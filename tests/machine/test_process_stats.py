@@ -99,7 +99,7 @@ def test_files_of_processes_that_ended_are_closed() -> None:
 
 
 def test_no_more_files_stay_open_than_their_part_of_the_descriptors() -> None:
-    host = Processes(descriptors=16)
+    host = Processes(descriptors=128)
     host.now = {pid: [line(pid, ran=pid)] for pid in range(1, 6)}
     stats = stats_of(host)
     for _ in range(2):

@@ -21,8 +21,8 @@ _PIECE: Final = 2048
 """Bytes of one read: the name has 64 at most, the fifty numbers 20 each."""
 _KEPT: Final = 512
 """Files that are kept open at most: the kernel keeps a page for each."""
-_SHARE: Final = 8
-"""The part of the descriptors there are that these files may take: one in eight."""
+_SHARE: Final = 64
+"""The part of the descriptors there are that these files may take: counters have all but 64 (sampling/plan.py)."""
 _WORDS: Final = 40
 """Words after the name, up to the delays."""
 
