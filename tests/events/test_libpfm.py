@@ -174,6 +174,18 @@ def test_attributes_of_the_command(model: str, string: str, expected: dict[str, 
     assert row["values"]["type"] == 4
 
 
+def test_an_uncore_model_that_is_not_here_gives_words_and_no_attribute() -> None:
+    words = ("encode", "UNC_M_CAS_COUNT:RD", "--force-pmu", "skx_unc_imc0", "--engine", "libpfm")
+    status, out, err = run(*words, "--os", "none", "--json")
+    if "has no PMU model" in err or "cannot be loaded" in err:
+        pytest.skip(err.strip())
+    (row,) = table(out, "codes")["rows"]
+    assert (status, row["values"]["code0"]) == (0, 0x304)
+    status, out, err = run(*words)
+    assert (status, out) == (2, "")
+    assert "the kernel has no PMU for skx_unc_imc0 here; --os none gives the words" in err
+
+
 def test_lists_are_split_and_rings_are_the_callers() -> None:
     known("skx")
     status, out, _ = run("encode", "INST_RETIRED:ANY_P, UOPS_ISSUED:ANY", "--plm", "u", "--force-pmu", "skx",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from enum import Enum
 from typing import Protocol
@@ -107,6 +108,12 @@ class LibpfmEngine:
         self._devices = Devices.of(host)
         self._plm = sum(PLM[letter] for letter in set(rings))
         self._extended = extended
+        self._only = "" if library.only is None else library.only
+
+    def _named(self, text: str) -> Iterator[str]:
+        """Each event of a comma list; where a model that is not here was asked for, by its full name."""
+        for string in split_list(text):
+            yield string if not self._only or "::" in string else f"{self._only}::{string}"
 
     def encode(self, text: str) -> tuple[EncodedEvent, ...]:
         """Each event of a comma list.
@@ -114,7 +121,13 @@ class LibpfmEngine:
         Raises:
             PfmError: one of its classes; PfmNotSupportedError also where the kernel lacks the uncore PMU.
         """
-        return tuple(self._encode(part) for part in split_list(text))
+        try:
+            return tuple(self._encode(part) for part in self._named(text))
+        except PfmNotSupportedError as error:
+            if not self._only:
+                raise
+            why = f"the kernel has no PMU for {self._only} here; --os none gives the words of its registers"
+            raise PfmNotSupportedError(text, why) from error
 
     def _encode(self, string: str) -> EncodedEvent:
         found = self.library.perf_encoding(string, self._plm, extended=self._extended)
@@ -146,7 +159,7 @@ class LibpfmEngine:
             PfmError: one of its classes.
         """
         found = []
-        for string in split_list(text):
+        for string in self._named(text):
             raw = self.library.raw_encoding(string, self._plm)
             model = self.library.pmu_of(raw.idx)
             found.append(BareCodes(string, raw.fstr, model.name, raw.codes, "libpfm", raw.idx))
@@ -278,6 +291,10 @@ def open_library(host: Host, force: str | None = None) -> Libpfm:
             "name a model with --force-pmu."
         )
     library = Libpfm(force=force)
-    if force is not None and not any(pmu.name == force for pmu in library.pmus()):
+    if force is None or any(pmu.name == force for pmu in library.pmus()):
+        return library
+    known = any(pmu.name == force and pmu.kind is PmuKind.UNCORE for pmu in library.pmus(present=False))
+    if not known:
         raise LibpfmAbsentError(f"libpfm {library.release} has no PMU model {force!r}.")
-    return library
+    library.terminate()
+    return Libpfm(only=force)  # an uncore model is not taken by force

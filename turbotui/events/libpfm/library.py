@@ -42,6 +42,8 @@ from turbotui.untrusted import decoded, one_line
 
 SONAME: Final = "libpfm.so.4"
 FORCE: Final = "LIBPFM_FORCE_PMU"
+INACTIVE: Final = "LIBPFM_ENCODE_INACTIVE"
+"""Events of models that are not here are encoded too, by their full name (pfm_initialize(3))."""
 _INVALID: Final = -2
 _UNIT_MASK: Final = 1  # PFM_ATTR_UMASK
 _SHOWN: Final = 80  # characters of a refused string
@@ -129,14 +131,16 @@ class Libpfm:
     Args:
         path: file or soname.
         force: a model's name for LIBPFM_FORCE_PMU; None leaves the environment as it is. It must come before the first
-            initialisation of this process.
+            initialisation of this process, or after `terminate`.
+        only: a model that is not here and cannot be forced, as those of uncore PMUs: its events are encoded by their
+            full names.
 
     Raises:
         LibpfmAbsentError: the library cannot be loaded.
         PfmError: it cannot be initialised.
     """
 
-    def __init__(self, path: str = SONAME, force: str | None = None) -> None:
+    def __init__(self, path: str = SONAME, force: str | None = None, *, only: str | None = None) -> None:
         try:
             library = ctypes.CDLL(path)
             library.pfm_get_os_event_encoding  # noqa: B018 - the symbol must be there
@@ -152,6 +156,10 @@ class Libpfm:
         library.pfm_get_event_attr_info.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_void_p]
         if force is not None:
             os.environ[FORCE] = force
+        self.only = only
+        if only is not None:
+            os.environ.pop(FORCE, None)
+            os.environ[INACTIVE] = "1"
         self.forced = os.environ.get(FORCE, "")
         self._limit = AttributeLimit(self._equivalents)
         with self._lock:
