@@ -189,14 +189,3 @@ class GroupWatch:
                     yield interval
         finally:
             reader.close()
-
-
-def watch_groups(machine: Machine, seconds: float, intervals: int | None = None,
-                 wanted: Iterable[Quantity] = QUANTITIES) -> Generator[GroupInterval, None, None]:
-    """See `GroupWatch.intervals`: without events.
-
-    Raises:
-        MachineError: no tree of control groups is mounted, and no resctrl.
-        TurbotuiError: what ended the sampling.
-    """
-    return GroupWatch(machine, seconds).intervals(intervals, wanted)
