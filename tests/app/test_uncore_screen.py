@@ -474,6 +474,7 @@ async def test_a_wrong_event_is_a_sentence() -> None:
 
 async def test_a_machine_without_uncore_pmus_says_why() -> None:
     async with uncore("guest") as (_session, screen, _pilot):
+        assert not screen.readout()  # nothing is waited for
         text = screen.query_one("#absent", Listing).text
         assert "virtual machine" in text
         assert "--machine vera-2s" in text

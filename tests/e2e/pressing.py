@@ -56,10 +56,12 @@ class Terminal:
     screen would cost more than the dashboard does.
     """
 
-    def __init__(self, folder: Path, machine: tuple[str, ...], size: tuple[int, int]) -> None:
+    def __init__(self, folder: Path, machine: tuple[str, ...], size: tuple[int, int],
+                 words: tuple[str, ...] = ()) -> None:
+        words = words or ("--machine", *machine, "-i", "60")
         self.command = shlex.join(("env", "-u", "COLUMNS", "-u", "LINES", f"XDG_CONFIG_HOME={folder}",
                                    f"XDG_STATE_HOME={folder}", f"XDG_DATA_HOME={folder}", sys.executable,
-                                   "-m", "turbotui", "--machine", *machine, "-i", "60"))
+                                   "-m", "turbotui", *words))
         self._tmux = ("tmux", "-S", str(folder / "tmux"), "-f", os.devnull)
         subprocess.run([*self._tmux, "new-session", "-d", "-x", f"{size[0]}", "-y", f"{size[1]}", "-c", str(folder),  # noqa: S603 - tmux
                         "env", "PS1=shell:", "sh", "-i"], check=True, timeout=PATIENCE)
@@ -120,9 +122,10 @@ class Terminal:
 
 
 @contextmanager
-def dashboard(folder: Path, machine: tuple[str, ...], size: tuple[int, int]) -> Iterator[Terminal]:
-    """A dashboard that has numbers."""
-    terminal = Terminal(folder, machine, size)
+def dashboard(folder: Path, machine: tuple[str, ...], size: tuple[int, int],
+              words: tuple[str, ...] = ()) -> Iterator[Terminal]:
+    """A dashboard that has numbers: of a simulated machine with options, or by other words of a command line."""
+    terminal = Terminal(folder, machine, size, words)
     try:
         terminal.start()
         yield terminal

@@ -143,6 +143,10 @@ class UncoreScreen(RowTableScreen[Row]):
             content = self._content(units, frame)
             self.past(content).push(content, (), ())
 
+    def readout(self) -> str:
+        """See `TableKeys.readout`: nothing is waited for where there are no tables, and why stands above."""
+        return super().readout() if self._tables else ""
+
     def show_frame(self) -> None:
         """Show the numbers of the newest frame."""
         super().show_frame()

@@ -1,0 +1,104 @@
+"""Every key of the table in a recording, in the past and in windows: whatever it does there, the program goes on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+from key_promises import LEAVING, MARKS
+from pressing import NEEDS_TMUX, Terminal, dashboard, named
+from watched_machines import frames_of_machine
+
+from turbotui.app.actions import ACTIONS, Action, Where
+from turbotui.app.screen_table import SCREENS, where_keys_of
+from turbotui.feature import ScreenSpec
+from turbotui.recording.recorder import Recorder
+
+pytestmark = NEEDS_TMUX
+
+SIZE = (120, 36)
+COLUMNS = ("Load%", "steal%", "iowait%", "RunQ", "IRQ/s")
+FAILED = re.compile("Measuring goes on, and so do the other screens|Traceback")
+"""What a screen says that has failed, and what the interpreter says."""
+AWAY = {*LEAVING, "suspend"}
+"""Rows whose keys leave the program."""
+WINDOWS = ("question_mark", "C", "c", "e", "g", "W", "exclamation_mark", "slash", "backslash", "at", "ctrl+p", "D", "a",
+           "s")
+"""What opens a window, a prompt or a list on the table of CPUs."""
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Some seconds of a virtual machine."""
+    machine, frames = frames_of_machine("guest", 12, seconds=1.0, columns=COLUMNS)
+    path = str(tmp_path_factory.mktemp("modes") / "run.ttj")
+    recorder = Recorder(path, machine, sync_seconds=0.0)
+    for frame in frames:
+        recorder.take(frame)
+    recorder.close()
+    return path
+
+
+def rows_of(spec: ScreenSpec) -> list[Action]:
+    """The rows of the key table that work on a screen; those that work everywhere are the first screen's."""
+    places = {where_keys_of(spec)} | ({Where.APP} if spec is SCREENS[0] else set())
+    return [action for action in ACTIONS if places & set(action.where) and action.id not in AWAY]
+
+
+def back(terminal: Terminal, number: str, mark: str = "") -> None:
+    """Close what is open, and show a screen again, which has this pattern; "" for that of the screen."""
+    terminal.press("Escape", "Escape", "Escape", number)
+    assert terminal.until(partial(re.search, mark or MARKS[number])), terminal.picture
+
+
+def press_all(terminal: Terminal, before: Callable[[], None], mark: str = "") -> None:
+    """Press every key on every screen, and look each time whether the program goes on.
+
+    Args:
+        terminal: with the dashboard.
+        before: brings the mode about, in which a key is to be pressed.
+        mark: see `back`.
+    """
+    for spec in SCREENS:
+        back(terminal, spec.number, mark)
+        for action in rows_of(spec):
+            for key in action.keys:
+                before()
+                terminal.press(named(key))
+                back(terminal, spec.number, mark)
+                assert not FAILED.search(terminal.picture), f"{key} ({action.id}) on {spec.id}\n{terminal.picture}"
+
+
+def test_in_a_recording(tmp_path: Path, recording: str) -> None:
+    with dashboard(tmp_path, (), SIZE, words=("replay", recording)) as terminal:
+        press_all(terminal, lambda: None, "RECORDED on guest")
+
+
+def test_in_the_past(tmp_path: Path) -> None:
+    with dashboard(tmp_path, ("guest",), SIZE) as terminal:
+        for _ in range(3):
+            terminal.press("Enter")
+        assert terminal.until(lambda text: re.search(r"#[3-9]", text)), terminal.picture
+
+        def step_back() -> None:
+            if "PAST" not in terminal.picture:
+                terminal.press(",")
+                assert terminal.until(lambda text: "PAST" in text), terminal.picture
+
+        press_all(terminal, step_back)
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+def test_in_a_window(tmp_path: Path, window: str) -> None:
+    keys = [named(key) for action in ACTIONS for key in action.keys
+            if action.id not in AWAY and {Where.APP, Where.TABLE} & set(action.where)]
+    with dashboard(tmp_path, ("guest",), SIZE) as terminal:
+        back(terminal, "1")
+        for key in keys:
+            terminal.press(named(window), key)
+        terminal.press("Escape", "Escape")
+        back(terminal, "1")
+        assert not FAILED.search(terminal.picture), terminal.picture
