@@ -131,7 +131,7 @@ EVERYWHERE = {
     "past_jump": Promise(r"time \(14:03:20", undo=ESC),
     "past_event_before": Promise(f"Nothing earlier|{_PAST}", undo=("BSpace",)),
     "past_event_after": Promise(f"Nothing later|{_PAST}", undo=("BSpace",)),
-    "past_mark": Promise(r"mark \d+: \( and \) lead back"),
+    "past_mark": Promise(r"Mark \d+: \( and \) lead back"),
     "record": Promise("record to", undo=ESC),
     "output": Promise("No command runs beside"),
     "remember": Promise(r"Remembered theme, interval, screen and columns in"),
