@@ -403,4 +403,4 @@ def test_worked_example_of_turbo_and_limits() -> None:
 def test_worked_example_of_temperature() -> None:
     signals, (first, _) = read(sample_machine(), Msr())
     assert signals["temp.pkg"].value(first["temp.pkg"]) == 68
-    assert "100" in signals["temp.pkg"].origin
+    assert "tj_max (MSR 0x1a2" in signals["temp.pkg"].origin
