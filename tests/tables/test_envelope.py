@@ -124,3 +124,14 @@ def test_prometheus_reads_the_exposition(verb: str, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in FORMATS or name == "table"])
 def test_text_says_that_nothing_was_measured(verb: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert "SIMULATED" in _written(verb, name, capsys).splitlines()[0]
+
+
+def test_a_recording_of_a_simulated_machine_is_simulated_in_metrics(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recorded = str(tmp_path / "laptop.ttj")
+    assert main(["record", recorded, "-n", "2", "-i", "0.1", *MACHINE]) == 0
+    capsys.readouterr()
+    assert main(["stat", "--replay", recorded, "--format", "openmetrics"]) == 0
+    samples = [line for line in capsys.readouterr().out.splitlines() if "{" in line and not line.startswith("#")]
+    assert samples
+    assert all('simulated="true",kind="RECORDED"' in line for line in samples)

@@ -40,6 +40,11 @@ class Envelope:
         return timestamp(self.wall_ns)
 
     @property
+    def is_simulated(self) -> bool:
+        """Whether no machine was measured: a simulated one, or a recording of one, which says so in its name."""
+        return self.kind is HostKind.SIMULATED or self.machine.endswith(f"({HostKind.SIMULATED.value})")
+
+    @property
     def label(self) -> str:
         """The mark of a machine that is simulated or recorded, for texts; "" for the real one."""
         if self.kind is HostKind.REAL:

@@ -49,7 +49,7 @@ class OpenMetricsText:
     def lines(self, envelope: Envelope, table: AnyTable) -> Iterator[str]:
         """The families of one interval; the exposition is not ended yet."""
         common = {"machine": envelope.machine,
-                  "simulated": "true" if envelope.kind is HostKind.SIMULATED else "false"}
+                  "simulated": "true" if envelope.is_simulated else "false"}
         if envelope.kind is HostKind.RECORDED:  # neither simulated nor of the machine in front of anybody
             common["kind"] = envelope.kind.value
         columns = measures(table)
