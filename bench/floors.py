@@ -19,7 +19,7 @@ from turbotui.dataclass import dataclass
 _SIZE = (200, 60)
 _FILES = ("/proc/stat", "/proc/loadavg", "/proc/meminfo", "/proc/schedstat", "/proc/pressure/cpu",
           "/proc/pressure/memory", "/proc/pressure/io", "/proc/interrupts", "/proc/softirqs")
-"""Those of all CPUs that the overview has read where they are there."""
+"""Files of /proc about all CPUs that the overview reads, where the kernel has them."""
 
 _READS = f"""
 import os, time

@@ -30,7 +30,7 @@ class SimulatedSession:
 
     def __init__(self, shape: str, seconds: float = 1.0,
                  prepare: Callable[[SimulatedHost], None] | None = None, *, few: bool = False) -> None:
-        """Take the first readings of the simulated machine.
+        """Make a session on a simulated machine, with its first readings.
 
         Args:
             shape: of the machine.

@@ -20,7 +20,7 @@ from turbotui.widgets.listing import Listing
 from turbotui.widgets.segment_lines import SegmentLines
 
 CPUS = 22
-"""Of the simulated laptop."""
+"""How many CPUs the simulated laptop has."""
 
 
 async def shown(screen: GroupsScreen, pilot: Pilot[int], seq: int) -> None:

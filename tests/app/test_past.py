@@ -165,7 +165,7 @@ async def test_keys_lead_into_the_past_and_back_on_every_screen(recorded: Record
 
 
 async def test_a_step_draws_the_table_once(recorded: Recording) -> None:
-    """It was laid out anew at every step, and so drawn twice: 25 ms of 224 CPUs on two tables in place of 19."""
+    """The table was laid out anew at every step, and so drawn twice: 25 ms of 224 CPUs on two tables in place of 19."""
     session = ReplayedSession(recorded)
     async with dashboard(session, ticks=0) as (app, pilot):
         await at_the_end(app, pilot, session, recorded)

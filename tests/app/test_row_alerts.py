@@ -42,7 +42,7 @@ async def content_of(app: TurbotuiApp, pilot: Pilot[int], session: SimulatedSess
 
 
 def painted(app: TurbotuiApp, content: RowContent[object], row: Hashable) -> StyleRole:
-    """How the CPU% of a row is coloured."""
+    """The style in which the screen colours the CPU% of a row."""
     screen = app.screen_stack[0]
     assert isinstance(screen, RowTableScreen)
     column = next(column for column in content.whole.columns if column.id == "CPU%")
@@ -61,7 +61,7 @@ async def alerted(app: TurbotuiApp, pilot: Pilot[int], session: SimulatedSession
 
 @pytest.fixture(autouse=True)
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the log goes."""
+    """The file into which alerts are logged, below the test's own directory."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     return tmp_path / "turbotui" / "alerts.log"
 

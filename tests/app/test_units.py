@@ -26,7 +26,7 @@ MACHINE: Final = "laptop+heat"
 UNITS: Final = (("C", "°C", "°F"), ("F", "°F", "°C"))
 """Letter of the settings, the sign that is to be seen, and the one that is not."""
 LIMITS: Final = {"C": 50, "F": 122}
-"""The same temperature in both."""
+"""One temperature, of which alerts are made, in °C and in °F."""
 
 
 @asynccontextmanager

@@ -22,7 +22,7 @@ from turbotui.sources.source import SharedReader
 CARD = "0000:01:00.0"
 FAKE = '''
 class NVMLError(Exception):
-    """As NVML's."""
+    """The error that nvidia-ml-py raises."""
 
 calls = []
 energy = {b"0000:01:00.0": 5_000, b"0000:02:00.0": None}

@@ -62,7 +62,7 @@ class Additions(Protocol):
         """
 
     def remove(self, name: str) -> None:
-        """Take a column away."""
+        """Take away a column that a person added."""
 
 
 class CpuAdditions:

@@ -19,7 +19,7 @@ from turbotui.sampling.frame import Frame
 from turbotui.widgets.row_content import RowContent
 
 Publish: TypeAlias = Callable[[RowContent[Any], int, int], None]
-"""Takes a table with the beginning and end of its interval, in ns since 1970; called on any thread."""
+"""What takes a table of rows with the beginning and end of its interval, in ns since 1970; called on any thread."""
 _MOST_WAITING: Final = 8
 """Intervals of a table that may wait for the next frame."""
 

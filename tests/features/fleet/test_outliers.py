@@ -71,6 +71,15 @@ def test_a_single_idle_node_is_idle_and_nothing_else() -> None:
     assert [one.column for one in found[0].findings] == ["Busy%"]
 
 
+def test_a_node_of_unknown_load_is_not_taken_for_an_idle_one() -> None:
+    values = {name: dict(mine) for name, mine in nodes(9).items()}
+    for name in ("n0", "n1", "n2"):
+        values[name] |= {"Busy%": 2.0, "CoreTmp": 30.0}
+    del values["n8"]["Busy%"]
+    found = {node.name: node for node in _judged(values)}
+    assert "hotter" not in found["n8"].why
+
+
 def test_an_idle_node_s_baseline_says_nothing() -> None:
     assert "baseline" not in _judged(nodes(4, n1={"Ratio%": 50.0, "Busy%": 1.0}))[0].why
 

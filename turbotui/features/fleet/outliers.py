@@ -91,7 +91,7 @@ PEER_RULES: Final[tuple[PeerRule, ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class NodeLimits:
-    """NodeLimits that hold for every node by itself.
+    """Limits that hold for every node by itself.
 
     Attributes:
         throttled: percent of time in which heat may hold a clock back.
@@ -148,7 +148,7 @@ def _all_peers(members: Sequence[FleetNode], model: str, rules: Sequence[PeerRul
         able = [node for node in living if rule.column in node.values and (not rule.working or _works(node))]
         groups: dict[str, list[float]] = {}
         for node in able:
-            for load in ("", _load(node)) if rule.column != BUSY else ("",):
+            for load in {"", _load(node)} if rule.column != BUSY else {""}:
                 groups.setdefault(load, []).append(node.values[rule.column])
         for load, values in groups.items():
             if len(values) >= FEWEST:
@@ -164,7 +164,10 @@ def _peers(rule: PeerRule, values: Sequence[float], load: str) -> Peers:
 
 
 def _load(node: FleetNode) -> str:
-    busy = node.values.get(BUSY, 0.0)
+    """The word of a node's load; "" where it is unknown: such a node is held against those of every load."""
+    busy = node.values.get(BUSY)
+    if busy is None:
+        return ""
     return next((words for upper, words in _LOADS if busy < upper), "")
 
 
