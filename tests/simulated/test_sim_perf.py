@@ -13,6 +13,7 @@ from turbotui.machine.pmus import list_pmus, read_pmu
 from turbotui.simulated import SHAPES, SimulatedHost
 from turbotui.simulated.core_events import CORE_EVENTS, core_events
 from turbotui.simulated.events_common import counts
+from turbotui.simulated.pipeline import pipeline_counts
 
 HARDWARE, SOFTWARE, TRACEPOINT, CACHE, RAW = range(5)
 CYCLES, INSTRUCTIONS = PerfAttr(HARDWARE, 0), PerfAttr(HARDWARE, 1)
@@ -251,9 +252,10 @@ def test_every_published_event_opens(name: str) -> None:
 
 @pytest.mark.parametrize("microarchitecture", CORE_EVENTS.names())
 def test_event_tables_name_counts_that_exist(microarchitecture: str) -> None:
-    known = {*counts(SHAPES["laptop"].core_types[0]), "reference", "crystal"}
-    table = core_events(microarchitecture)
-    used = {*table.exact.values(), *(name for bits in table.additive.values() for name in bits.values())}
+    table, kind = core_events(microarchitecture), SHAPES["laptop"].core_types[0]
+    known = {*counts(kind), *pipeline_counts(kind, table.slots, contended=False), "reference", "crystal"}
+    additive = (name for bits in table.additive.values() for name in bits.values())
+    used = {*table.exact.values(), *table.core_wide.values(), *additive}
     assert used <= known
     assert table.fixed <= set(table.exact)
 

@@ -1,7 +1,8 @@
-"""Simulated applications with known floating-point work: phases of two behaviours that take turns on every CPU.
+"""Simulated applications: phases of two behaviours that take turns on every CPU, or one behaviour that is known.
 
-They are named after the applications of Antao et al. in whose rooflines such phases are seen; their figures are our
-own. Every access is as wide as the floating-point instructions beside it, so that the width model tells the truth.
+Those with known floating-point work are named after the applications of Antao et al. in whose rooflines such phases are
+seen, the others after what bounds them in a top-down analysis; their figures are our own. Every access is as wide as
+the floating-point instructions beside it, so that the width model tells the truth.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.simulated.shapes import LoadPhase, MachineShape, Programme, Role
-from turbotui.simulated.workloads import COMPUTE, MEMORY, WORKLOADS, Workload
+from turbotui.simulated.workloads import COMPUTE, INTEGER, MEMORY, WORKLOADS, Workload
 
 _BASE_LEVEL: Final = 0.96  # a phase takes a CPU over that wants less than it does
 _FOR_EVER: Final = 1e9
@@ -37,6 +38,11 @@ class SimulatedApplication:
     first: Workload
     second: Workload
     seconds: tuple[float, float]
+
+
+def _bound(name: str, summary: str, work: Workload) -> SimulatedApplication:
+    """One behaviour all the time."""
+    return SimulatedApplication(name, summary, work, work, (5.0, 5.0))
 
 
 def _numerical(name: str, ipc: float, memory: tuple[float, float, float], scalar: float, wide: float) -> Workload:
@@ -64,6 +70,18 @@ APPLICATIONS: Final[Mapping[str, SimulatedApplication]] = MappingProxyType(
                 _numerical("tonto, vector integrals", 1.6, (0.30, 0.10, 0.0008), scalar=0.0, wide=0.30),
                 (5.0, 5.0),
             ),
+            _bound("memory-bound", "chases pointers through more memory than the caches hold",
+                   replace(WORKLOADS[MEMORY], name="pointers", ipc=0.35, loads=0.45, stores=0.05, branch_misses=0.0005,
+                           wide=0.0, scalar=0.0, front_stall=0.01, back_stall=0.8)),
+            _bound("front-end-bound", "interprets a programme larger than the instruction caches",
+                   replace(WORKLOADS[INTEGER], name="interpreter", ipc=0.9, branch_misses=0.001, front_stall=0.55,
+                           back_stall=0.05)),
+            _bound("core-bound", "divides in long chains",
+                   replace(WORKLOADS[COMPUTE], name="divisions", ipc=0.6, loads=0.05, stores=0.02, wide=0.0,
+                           front_stall=0.01, back_stall=0.02)),
+            _bound("mispredicting", "sorts random numbers, whose branches nobody can foresee",
+                   replace(WORKLOADS[INTEGER], name="sorting", ipc=0.6, branches=0.2, branch_misses=0.08,
+                           front_stall=0.05, back_stall=0.02)),
         )
     }
 )

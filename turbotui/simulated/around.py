@@ -1,4 +1,4 @@
-"""What stands around the processors of a simulated machine and tells of power; its numbers follow from the model's."""
+"""Power meters around the processors of a simulated machine; their numbers follow from the model's."""
 
 from __future__ import annotations
 

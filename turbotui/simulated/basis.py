@@ -40,7 +40,8 @@ CORE_ANY_C0: Final = 3  # at least one thread runs
 CORE_JOULES: Final = 4
 CORE_THROTTLED: Final = 5
 CORE_THROTTLES: Final = 6  # a count
-CORE_INTEGRALS: Final = 7
+CORE_CYCLES: Final = 7  # in which at least one thread runs
+CORE_INTEGRALS: Final = 8
 
 # Integrals of one package.
 PKG_SECONDS: Final = 0

@@ -1,4 +1,4 @@
-"""What counters of a control group count on a simulated machine: the group's share of the work that each CPU does.
+"""Counters of control groups on a simulated machine: a group's share of the work that each CPU does.
 
 A counter of perf_event_open(2)'s PERF_FLAG_PID_CGROUP runs while a task of the group is on its CPU, and so does its
 time_enabled (kernel/events/core.c, perf_cgroup_event_time); the outermost group has the idle task, too.

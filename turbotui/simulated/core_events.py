@@ -17,7 +17,7 @@ _ValueT = TypeVar("_ValueT")
 
 @dataclass(frozen=True, slots=True)
 class CoreEvents:
-    """Events of one microarchitecture; the values name entries of `events_common.counts`.
+    """Events of one microarchitecture; values name entries of `events_common.counts` and `pipeline.pipeline_counts`.
 
     Attributes:
         exact: raw config -> count.
@@ -25,6 +25,8 @@ class CoreEvents:
         fixed: raw configs with a counter of their own.
         weights: general counters an event code takes, where more than one (AMD's paired counters).
         names: files of the PMU's events folder.
+        slots: of the pipeline in a cycle.
+        core_wide: raw configs that count for all threads of a core.
     """
 
     exact: Mapping[int, str]
@@ -32,6 +34,8 @@ class CoreEvents:
     fixed: frozenset[int] = frozenset()
     weights: Mapping[int, int] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
+    slots: int = 4
+    core_wide: Mapping[int, str] = field(default_factory=dict)
 
 
 CORE_EVENTS: Final = FactFile("simulated/core_events.toml")
@@ -45,7 +49,7 @@ def core_events(microarchitecture: str) -> CoreEvents:
         raise CORE_EVENTS.wrong(microarchitecture, "a simulated machine names it, and it is not there")
     return CORE_EVENTS.row(
         CoreEvents, microarchitecture, values, exact=_pairs(whole, text), additive=_additive, fixed=_fixed,
-        weights=_pairs(whole, whole), names=_pairs(text, text),
+        weights=_pairs(whole, whole), core_wide=_pairs(whole, text), names=_pairs(text, text),
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""What every core can count, as forms over a CPU's integrals; event tables give these things their numbers."""
+"""Counts of every core as forms over a CPU's integrals; event tables give them their numbers."""
 
 from __future__ import annotations
 
@@ -93,11 +93,6 @@ def counts(kind: CoreType) -> Mapping[str, Form]:
         "licence-0": sum_of(per_cycle((0.0, 0.5, 1.0, 1.0)), ((CPU_POLL_CYCLES, 1.0),)),
         "licence-1": per_cycle((0.1, 0.5, 0.0, 0.0)),
         "licence-2": per_cycle((0.9, 0.0, 0.0, 0.0)),
-        "slots": scaled(APERF, 6.0),
-        "slots-retiring": scaled(instructions, 1.1),
-        "slots-front": scaled(per_cycle(tuple(work.front_stall for work in kind.works)), 6.0),
-        "slots-back": scaled(per_cycle(tuple(work.back_stall for work in kind.works)), 6.0),
-        "slots-bad": scaled(ratio("branch_misses"), 20.0),
         "fp-scalar-double": scalar_double,
         "fp-scalar-single": scalar_single,
         "fp-wide-double": wide_double,

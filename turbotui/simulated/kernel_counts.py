@@ -1,4 +1,4 @@
-"""What the kernel counts for a CPU, as forms over its integrals.
+"""The kernel's counts for a CPU, as forms over its integrals.
 
 Time by /proc/stat's fields, interrupts, softirqs, context switches.
 Rates per second are those of an ordinary machine with a 250 Hz tick that stops when idle.

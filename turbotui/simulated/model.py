@@ -254,7 +254,8 @@ class Model:
         volts = kind.volts_min + kind.volts_per_ghz * (mhz - low) * 1e-3
         watts = kind.leakage * (1.0 - deep * 11.0 / 12.0) + kind.capacitance * volts * volts * mhz * 1e-3 * activity
         hot = 1.0 if self.core_hot[core] else 0.0
-        self.core[core].turn(now, [asleep - deep, deep - deeper, deeper, 1.0 - all_idle, watts, hot, 0.0])
+        self.core[core].turn(now, [asleep - deep, deep - deeper, deeper, 1.0 - all_idle, watts, hot, 0.0,
+                                  (1.0 - all_idle) * hertz])
         self.core_heat[core].aim(now, kind.ohms * watts)
         self._bytes[core] = traffic
         module = self._core_module[core]

@@ -1,4 +1,4 @@
-"""What perf_event_open refuses before it looks for an event, and which events it refuses together.
+"""Refusals of perf_event_open before it looks for an event, and events that it refuses together.
 
 The order is the kernel's (kernel/events/core.c, Linux 6.18): the attribute's bits, the rights to kernel mode, the PMU
 and the event, the rights to a whole CPU. A plan that opens on a simulated machine would open on the real one, too.

@@ -1,4 +1,4 @@
-"""What a simulated PMU is: files below /sys/bus/event_source/devices, and counters to open."""
+"""Simulated PMUs: files below /sys/bus/event_source/devices, and counters to open."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from turbotui.simulated.nvidia_pmus import nvidia_names, nvidia_pmus
 from turbotui.simulated.pmu import SimulatedPmu
 from turbotui.simulated.pmus_amd import amd_names, amd_pmus
 from turbotui.simulated.pmus_core import RAW, core_pmus, software_pmu
+from turbotui.simulated.pmus_intel import intel_names, intel_pmus
 from turbotui.simulated.pmus_x86 import cstate_pmus, memory_names, memory_pmus, msr_pmu, power_pmus
 from turbotui.simulated.shapes import Isa
 
@@ -18,8 +19,7 @@ def _type_numbers(model: Model) -> dict[str, int]:
     shape = model.shape
     names = ["msr", "power", "power_core", "cstate_core", "cstate_module", "cstate_pkg"]
     names += [kind.pmu for kind in shape.core_types if kind.pmu not in ("", "cpu")]
-    names += memory_names(8, client=False) + memory_names(1, client=True) + nvidia_names(shape)
-    names += amd_names(shape)
+    names += memory_names(shape) + intel_names(shape) + nvidia_names(shape) + amd_names(shape)
     distinct = list(dict.fromkeys(names))
     stride = 7 if len(distinct) % 7 else 5
     types = {name: _FIRST_DYNAMIC + position * stride % len(distinct) for position, name in enumerate(distinct)}
@@ -39,6 +39,7 @@ def machine_pmus(model: Model) -> list[SimulatedPmu]:
         pmus.extend(power_pmus(model, types))
         if not shape.hypervisor:
             pmus.extend(memory_pmus(model, types))
+            pmus.extend(intel_pmus(model, types))
             pmus.extend(amd_pmus(model, types))
     pmus.extend(nvidia_pmus(model, types))
     return pmus

@@ -1,6 +1,7 @@
 """The uncore PMUs of AMD servers: memory controllers, L3 slices, data fabric (linux arch/x86/events/amd/uncore.c).
 
-The driver names no events: events/ is not there, and whoever counts knows the codes (AMD PPR).
+The driver names no events: events/ is not there, and whoever counts knows the codes (AMD PPR). What the data fabric
+counts is in `fabric_amd`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Callable, Mapping
 from turbotui.machine.host import PerfAttr
 from turbotui.simulated import basis as b
 from turbotui.simulated.events_common import counts
+from turbotui.simulated.fabric_amd import REMOTE, fabric_count
 from turbotui.simulated.model import Model
 from turbotui.simulated.pmu import Context, SimulatedCounter, SimulatedPmu
 from turbotui.simulated.shapes import Isa, MachineShape
@@ -19,9 +21,16 @@ _CONTROLLERS = 12  # of a package with SP5
 _UMC_COUNTERS, _L3_COUNTERS, _DF_COUNTERS = 4, 6, 16
 _MEMORY_HZ = 3.0e9  # DDR5-6000: the controller's clock runs at half the transfers
 _LINE = 64.0
-_CLOCK, _CAS = 0x00, 0x0A  # perf's amdzen5/memory-controller.json
+_CLOCK, _ACTIVATE, _PRECHARGE, _CAS, _SLOTS = 0x00, 0x05, 0x06, 0x0A, 0x14  # perf's amdzen5/memory-controller.json
+ROW_HITS = 0.6
+"""The share of CAS commands that find their row open; a row is closed for each that is opened."""
+_SLOTS_EACH = 8.0  # half clocks of the data bus that a CAS takes: 64 bytes at 16 a clock, counted twice
 _LOOKUP = 0x04  # perf's amdzen5/cache.json, Unit L3PMC
 _MISS, _ALL = 0x01, 0xFF
+_LATENCY, _SAMPLES = 0xAC, 0xAD
+_SAMPLED = 0.001  # of all misses
+NEAR_NS, FAR_NS = 105.0, 205.0
+"""Nanoseconds that a miss takes to this package's memory, and to the other's."""
 
 
 def amd_names(shape: MachineShape) -> list[str]:
@@ -62,7 +71,7 @@ def amd_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
     fabric = {"event": "config:0-7,32-37", "umask": "config:8-15,24-27"}
     found.append(
         SimulatedPmu(
-            "amd_df", types["amd_df"], Context.UNCORE, _nothing, fabric, readers=packages, counters=_DF_COUNTERS
+            "amd_df", types["amd_df"], Context.UNCORE, _fabric(model), fabric, readers=packages, counters=_DF_COUNTERS
         )
     )
     return found
@@ -82,10 +91,10 @@ def _controller(model: Model, package: int) -> Callable[[PerfAttr, int], Simulat
     reads, writes = (b.PKG_READ_BYTES, part), (b.PKG_WRITTEN_BYTES, part)
     forms: dict[int, b.Form] = {
         _CLOCK: ((b.PKG_SECONDS, _MEMORY_HZ),),
-        _CAS: (reads, writes),
-        _CAS | 1 << 8: (reads,),
-        _CAS | 2 << 8: (writes,),
     }
+    for code, each in ((_CAS, 1.0), (_ACTIVATE, 1.0 - ROW_HITS), (_PRECHARGE, 1.0 - ROW_HITS), (_SLOTS, _SLOTS_EACH)):
+        for mask, parts in ((0, (reads, writes)), (1, (reads,)), (2, (writes,))):
+            forms[code | mask << 8] = tuple((index, weight * each) for index, weight in parts)
 
     def resolve(attr: PerfAttr, _cpu: int) -> SimulatedCounter | int:
         form = forms.get(attr.config)
@@ -99,17 +108,37 @@ def _controller(model: Model, package: int) -> Callable[[PerfAttr, int], Simulat
 def _slice(model: Model) -> Callable[[PerfAttr, int], SimulatedCounter | int]:
     def resolve(attr: PerfAttr, cpu: int) -> SimulatedCounter | int:
         code, mask = attr.config & 0xFF, attr.config >> 8 & 0xFF
-        if code != _LOOKUP or mask not in (_MISS, _ALL):
+        factor = _sampled(model, code, mask)
+        if factor is None:
             return errno.EINVAL
         places = model.layout.places
-        word = "llc-misses" if mask == _MISS else "llc-references"
+        word = "llc-references" if code == _LOOKUP and mask == _ALL else "llc-misses"
         around = model.layout.l3_cpus[places[cpu].l3]
         parts = [(model.cpu[one], counts(model.shape.core_types[places[one].type])[word]) for one in around]
-        return SimulatedCounter(lambda now: sum(one.value(form, now) for one, form in parts), slots=1)
+        return SimulatedCounter(lambda now: factor * sum(one.value(form, now) for one, form in parts), slots=1)
 
     return resolve
 
 
-def _nothing(_attr: PerfAttr, _cpu: int) -> SimulatedCounter | int:
-    """The fabric's events are many and undocumented in the kernel; the model counts none of them."""
-    return errno.EINVAL
+def _sampled(model: Model, code: int, mask: int) -> float | None:
+    """What an event of the L3 counts for each lookup or miss; None where the model has no such event.
+
+    All misses are answered by memory: that of mask 1 is near, that of mask 2 far. The other four sources stay 0.
+    """
+    if code == _LOOKUP:
+        return 1.0 if mask in (_MISS, _ALL) else None
+    if code not in (_LATENCY, _SAMPLES) or not mask or mask >> 6:
+        return None
+    remote = REMOTE if model.shape.packages > 1 else 0.0
+    sources = (((1.0 - remote) * (mask & 1), NEAR_NS), (remote * (mask >> 1 & 1), FAR_NS))
+    return _SAMPLED * sum(share * (ns / 10.0 if code == _LATENCY else 1.0) for share, ns in sources)
+
+
+def _fabric(model: Model) -> Callable[[PerfAttr, int], SimulatedCounter | int]:
+    def resolve(attr: PerfAttr, cpu: int) -> SimulatedCounter | int:
+        code = attr.config & 0xFF | attr.config >> 24 & 0x3F00
+        umask = attr.config >> 8 & 0xFF | attr.config >> 16 & 0xF00
+        value = fabric_count(model, model.layout.places[cpu].package, code, umask)
+        return errno.EINVAL if value is None else SimulatedCounter(value, slots=1)
+
+    return resolve

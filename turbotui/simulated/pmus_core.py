@@ -7,10 +7,11 @@ from collections.abc import Mapping
 
 from turbotui.machine.host import PerfAttr
 from turbotui.simulated import kernel_counts
-from turbotui.simulated.basis import CPU_ONLINE, Form, scaled, sum_of
+from turbotui.simulated.basis import CORE_CYCLES, CPU_ONLINE, Form, scaled, sum_of
 from turbotui.simulated.core_events import CACHE, GENERIC, UNCOUNTED_CACHES, CoreEvents, core_events
 from turbotui.simulated.events_common import MPERF_SECONDS, counts, in_mode
 from turbotui.simulated.model import Model
+from turbotui.simulated.pipeline import pipeline_counts
 from turbotui.simulated.pmu import Context, EventFile, SimulatedCounter, SimulatedPmu
 from turbotui.simulated.shapes import CoreType, Isa
 
@@ -26,6 +27,7 @@ _INTEL_FORMATS = {
     "umask": "config:8-15",
     "edge": "config:18",
     "pc": "config:19",
+    "any": "config:21",
     "inv": "config:23",
     "cmask": "config:24-31",
     "in_tx": "config:32",
@@ -60,7 +62,9 @@ class CorePmu:
         self._number = number
         self._events: CoreEvents = core_events(kind.events)
         shape = model.shape
-        forms = dict(counts(kind))
+        # Skylake's slots are the core's: a thread has those that its sibling does not take
+        contended = shape.isa is Isa.AMD or bool(self._events.core_wide)
+        forms = {**counts(kind), **pipeline_counts(kind, self._events.slots, contended=contended)}
         if shape.isa is Isa.INTEL:
             forms["reference"] = scaled(MPERF_SECONDS, shape.tsc_hz)
             forms["crystal"] = scaled(MPERF_SECONDS, shape.crystal[2])
@@ -82,6 +86,9 @@ class CorePmu:
         return self._raw(attr.config, attr.flags, cpu)
 
     def _raw(self, config: int, flags: int, cpu: int) -> SimulatedCounter | int:
+        wide = self._events.core_wide.get(config)
+        if wide is not None:
+            return self._core_wide(wide, cpu)
         form = self._form(config)
         if form is None:
             return errno.EINVAL
@@ -105,6 +112,15 @@ class CorePmu:
         one = self._model.cpu[cpu]
         counted = in_mode(form, not flags & EXCLUDE_USER, not flags & EXCLUDE_KERNEL)
         return SimulatedCounter(lambda now: one.value(counted, now), slots, fixed, form=counted)
+
+    def _core_wide(self, name: str, cpu: int) -> SimulatedCounter:
+        """What all threads of the core do (the AnyThread bit, Intel SDM vol. 3, 20.2.3.1)."""
+        core = self._model.layout.places[cpu].core
+        if name == "cycles":
+            return SimulatedCounter(lambda now: self._model.core[core].at(CORE_CYCLES, now), 1)
+        form = self._forms[name]
+        cpus = [self._model.cpu[other] for other in self._model.layout.core_cpus[core]]
+        return SimulatedCounter(lambda now: sum(one.value(form, now) for one in cpus), 1)
 
     @property
     def names(self) -> Mapping[str, EventFile]:

@@ -13,7 +13,7 @@ from turbotui.simulated.layout import SimulatedCpu
 from turbotui.simulated.model import Model
 from turbotui.simulated.pmu import Context, EventFile, SimulatedCounter, SimulatedPmu, Value
 from turbotui.simulated.registers import SMI_COUNT, core_c1_seconds
-from turbotui.simulated.shapes import Isa
+from turbotui.simulated.shapes import Isa, MachineShape
 
 _EVENT_64 = {"event": "config:0-63"}
 _EVENT_8 = {"event": "config:0-7"}
@@ -21,10 +21,6 @@ _JOULE_SCALE = "2.3283064365386962890625e-10"
 """2^-32: the power PMU counts in these parts of a joule (linux arch/x86/events/rapl.c)."""
 _MEBIBYTE_SCALE = "6.103515625e-5"
 """64 / 2^20: memory controllers count cache lines (linux arch/x86/events/intel/uncore_snbep.c)."""
-_CHANNELS = 8
-_SUBCHANNELS = (0xAD, 0xAE, 0xAF, 0xDD)
-"""Granite Rapids, Sierra Forest, Clearwater Forest: their kernel names the subchannels apart (uncore_snbep.c)."""
-_FIRST_HALF = 0.6  # of a channel's traffic, on its first subchannel: unequal, so that one taken for both is seen
 
 Make = Callable[[SimulatedCpu], Value]
 
@@ -203,32 +199,15 @@ def power_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
 
 
 def memory_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
-    """uncore_imc_N of Intel servers, uncore_imc_free_running_0 of clients: lines read and written."""
+    """uncore_imc_free_running_0 of clients: lines read and written."""
     shape = model.shape
-    if shape.isa is not Isa.INTEL:
-        return []
-    reads, writes = b.PKG_READ_BYTES, b.PKG_WRITTEN_BYTES
-    channels = 1 if shape.client else _CHANNELS
-    part = 1.0 / 64.0 / channels
-    codes: dict[int, b.Form]
-    files: dict[str, EventFile]
-    if shape.client:
-        codes = {0x20FF: ((reads, part),), 0x30FF: ((writes, part),), 0x10FF: ((reads, part), (writes, part))}
-        files = {
-            "data_read": EventFile("event=0xff,umask=0x20", _MEBIBYTE_SCALE, "MiB"),
-            "data_write": EventFile("event=0xff,umask=0x30", _MEBIBYTE_SCALE, "MiB"),
-            "data_total": EventFile("event=0xff,umask=0x10", _MEBIBYTE_SCALE, "MiB"),
-        }
-    else:
-        halves = (("_sch0", 0, _FIRST_HALF), ("_sch1", 1, 1.0 - _FIRST_HALF))
-        names = halves if shape.model in _SUBCHANNELS else (("", 0, 1.0),)
-        # DDR5-4800: the controller's clock runs at 2.4 GHz.
-        codes, files = {0x0001: ((b.PKG_SECONDS, 2.4e9),)}, {"clockticks": EventFile("event=0x01")}
-        for suffix, number, share in names:
-            for way, mask, form in (("read", 0xCF, reads), ("write", 0xF0, writes)):
-                codes[mask << 8 | 5 + number] = ((form, part * share),)
-                text = f"event=0x0{5 + number},umask={mask:#x}"
-                files[f"cas_count_{way}{suffix}"] = EventFile(text, _MEBIBYTE_SCALE, "MiB")
+    reads, writes = (b.PKG_READ_BYTES, 1.0 / 64.0), (b.PKG_WRITTEN_BYTES, 1.0 / 64.0)
+    codes: dict[int, b.Form] = {0x20FF: (reads,), 0x30FF: (writes,), 0x10FF: (reads, writes)}
+    files = {
+        "data_read": EventFile("event=0xff,umask=0x20", _MEBIBYTE_SCALE, "MiB"),
+        "data_write": EventFile("event=0xff,umask=0x30", _MEBIBYTE_SCALE, "MiB"),
+        "data_total": EventFile("event=0xff,umask=0x10", _MEBIBYTE_SCALE, "MiB"),
+    }
 
     def resolve(attr: PerfAttr, cpu: int) -> SimulatedCounter | int:
         form = codes.get(attr.config)
@@ -246,12 +225,11 @@ def memory_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
             formats={"event": "config:0-7", "umask": "config:8-15"},
             events=files,
             readers=lambda: _first_cpus(model, model.layout.package_cpus),
-            counters=0 if shape.client else 4,
         )
-        for name in memory_names(channels, shape.client)
+        for name in memory_names(shape)
     ]
 
 
-def memory_names(channels: int, client: bool) -> list[str]:
-    """Names of the memory controllers' PMUs."""
-    return ["uncore_imc_free_running_0"] if client else [f"uncore_imc_{n}" for n in range(channels)]
+def memory_names(shape: MachineShape) -> list[str]:
+    """Names of the memory controllers' PMUs of clients; none on other machines."""
+    return ["uncore_imc_free_running_0"] if shape.isa is Isa.INTEL and shape.client else []

@@ -37,7 +37,7 @@ def has_resctrl(shape: MachineShape) -> bool:
 
 
 def resctrl_tree(model: Model) -> Mapping[str, Node]:
-    """What is below /sys/fs/resctrl; nothing where the machine has none."""
+    """Files below /sys/fs/resctrl; none where the machine lacks resctrl."""
     shape = model.shape
     if not has_resctrl(shape):
         return {}

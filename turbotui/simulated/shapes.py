@@ -1,4 +1,4 @@
-"""What a simulated machine is made of, as data. The table of machines is in `shape_table`."""
+"""Shapes of simulated machines, as data. The table of machines is in `shape_table`."""
 
 from __future__ import annotations
 

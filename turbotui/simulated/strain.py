@@ -17,7 +17,7 @@ PERIODS_PER_SECOND: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Strain:
-    """What tasks of a machine wait for beyond what their work brings along.
+    """Waits of a machine's tasks beyond those of their work.
 
     Attributes:
         waiting: tasks that wait on the run queue of each CPU, on average.

@@ -43,13 +43,13 @@ _MOUNTS: Final = ("30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,ns
 
 
 class StrainFiles:
-    """What the kernel says of waiting tasks, all of it from the model's integrals."""
+    """The kernel's files on waiting tasks, all of them from the model's integrals."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
 
     def proc(self) -> dict[str, Node]:
-        """What is below /proc."""
+        """Files below /proc."""
         resources = dict.fromkeys(resource for resource, _ in PRESSURES)
         return {
             "pressure": folder({resource: File(self._pressure(resource)) for resource in resources}),
@@ -64,7 +64,7 @@ class StrainFiles:
         }
 
     def groups(self) -> Mapping[str, Node]:
-        """What is below /sys/fs/cgroup, by path."""
+        """Files below /sys/fs/cgroup, by path."""
         memory = self._model.shape.memory_gib << 30
         found: dict[str, Node] = {"cgroup.controllers": fixed("cpuset cpu io memory pids"),
                                   "cgroup.stat": fixed(f"nr_descendants {len(GROUPS)}\nnr_dying_descendants 0"),

@@ -1,4 +1,4 @@
-"""What follows from a utilisation, tabulated once for every core type so that a step of the model stays cheap."""
+"""Values by utilisation, tabulated once for every core type so that a step of the model stays cheap."""
 
 from __future__ import annotations
 

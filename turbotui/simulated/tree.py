@@ -39,7 +39,7 @@ class Folder:
 
     @property
     def children(self) -> dict[str, Node]:
-        """Names and what they stand for."""
+        """Entries of the directory, by name."""
         children = self._children
         if children is None:
             children = self._children = dict(self._make())

@@ -1,4 +1,4 @@
-"""What really happened on a simulated machine: exact cumulative numbers, for tests to difference and compare."""
+"""The truth of a simulated machine: exact cumulative numbers, for tests to difference and compare."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from collections.abc import Mapping
 
 from turbotui.dataclass import dataclass
 from turbotui.simulated import basis as b
+from turbotui.simulated.core_events import core_events
 from turbotui.simulated.events_common import APERF, c0_seconds, counts
 from turbotui.simulated.kernel_counts import BUSY, DEVICE, INTERRUPTS, MIGRATIONS, SWITCHES
 from turbotui.simulated.model import Model
+from turbotui.simulated.pipeline import pipeline_counts
 from turbotui.simulated.registers import core_c1_seconds
+from turbotui.simulated.shapes import Isa
 from turbotui.simulated.strain import DELAY, PRESSURES
 from turbotui.simulated.strain_files import StrainFiles
 
@@ -55,6 +58,7 @@ class CpuTruth:
     interrupts: float
     switches: float
     migrations: float
+    l1_misses: float
     l2_references: float
     l2_misses: float
     cache_references: float
@@ -161,6 +165,7 @@ class Truth:
                 interrupts=one.value(DEVICE, now) + sum(one.value(form, now) for form in INTERRUPTS.values()),
                 switches=one.value(SWITCHES, now),
                 migrations=one.value(MIGRATIONS, now),
+                l1_misses=one.value(known["l1-misses"], now),
                 l2_references=one.value(known["l2-references"], now),
                 l2_misses=one.value(known["l2-misses"], now),
                 cache_references=one.value(known["llc-references"], now),
@@ -173,6 +178,19 @@ class Truth:
                 celsius=model.core_celsius(place.core, now),
                 hertz=model.mhz[place.core] * 1e6,
             )
+
+    def pipeline_truth(self, cpu: int) -> Mapping[str, float]:
+        """Cumulative slots and stalled cycles of one CPU, by the names of `pipeline.pipeline_counts`."""
+        model = self._model
+        with model.lock:
+            now = model.now()
+            kind = model.shape.core_types[model.layout.places[cpu].type]
+            events = core_events(kind.events)
+            contended = model.shape.isa is Isa.AMD or bool(events.core_wide)
+            forms = pipeline_counts(kind, events.slots, contended=contended)
+            found = {name: model.cpu[cpu].value(form, now) for name, form in forms.items()}
+            cycles = model.core[model.layout.places[cpu].core].at(b.CORE_CYCLES, now)
+            return {**found, "core-cycles-of-all": cycles, "width": float(events.slots)}
 
     def package_truth(self, package: int) -> PackageTruth:
         """True values of one package."""
@@ -201,7 +219,7 @@ class Truth:
             )
 
     def system_watts(self) -> float:
-        """What the whole machine takes at this instant."""
+        """Power of the whole machine at this instant, in watts."""
         model = self._model
         with model.lock:
             model.now()

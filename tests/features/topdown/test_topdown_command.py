@@ -1,0 +1,163 @@
+"""The words and numbers of `turbotui topdown`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from turbotui.cli import main
+from turbotui.features.topdown.bars import bar_text, lengths
+from turbotui.features.topdown.engine import TopdownCounters
+from turbotui.features.topdown.model import RowLevel, TopdownRow, places
+from turbotui.features.topdown.tables import basis, columns_of, judge
+from turbotui.features.topdown.trees import CONSTANTS, LEVELS, trees
+from turbotui.features.topdown.verb import TopdownPrinter, run_beside
+from turbotui.machine.linux import LinuxHost
+from turbotui.machine.machine import read_machine
+from turbotui.sampling.session import Session
+from turbotui.simulated import ManualClock, simulated_host
+
+
+def test_every_formula_names_what_there_is() -> None:
+    for tree in trees().values():
+        known = {*tree.events, *tree.by_id, *CONSTANTS}
+        for formula in (tree.slots, *(formula for node in tree.nodes for formula in node.formulas)):
+            assert set(formula.names) <= known, (tree.name, formula.text)
+        assert max(node.level for node in tree.nodes) <= LEVELS
+        assert len({node.id for node in tree.nodes}) == len(tree.nodes)
+        assert len(tree.children("")) >= 3
+        letters = [node.words.letter for node in tree.children("")]
+        assert len(set(letters)) == len(letters)
+        for node in tree.nodes:
+            assert node.words.sentence.endswith("."), node.id
+            assert node.words.advice, node.id
+            assert node.document, node.id
+
+
+def test_bars_are_full() -> None:
+    assert lengths([24.9, 25.1, 25.0, 25.0], 10) in {(2, 3, 3, 2), (2, 3, 2, 3), (3, 3, 2, 2)}
+    for shares in ([100.0, 0.0], [33.3, 33.3, 33.4], [99.6, 0.2, 0.2]):
+        assert sum(lengths(shares, 40)) == 40
+    assert lengths([0.0, 0.0], 40) == (0, 0)
+
+
+def made(**counts: float) -> TopdownRow:
+    """A row of a machine with Zen 5 cores that counted this."""
+    machine = read_machine(simulated_host("turin-2s", ManualClock()))
+    counters = TopdownCounters(machine)
+    (place,) = places(machine.topology, RowLevel.MACHINE)
+    return TopdownRow(place, counters.branches, counts)
+
+
+WHOLE = {"cycles": 100.0, "retired": 300.0, "dispatched": 400.0, "no_ops": 100.0, "stalled": 200.0, "sibling": 100.0}
+
+
+def test_shares_that_add_up_have_a_bar() -> None:
+    row = made(**WHOLE)
+    assert row.total() == pytest.approx(100.0)
+    assert row.fault() == ""
+    assert bar_text(row, 8) == "RRRSFBBT"
+    hottest = row.hottest()
+    assert hottest is not None
+    assert hottest.id == "backend"
+
+
+def test_shares_that_do_not_add_up_are_marked_and_have_no_bar() -> None:
+    row = made(**{**WHOLE, "stalled": 100.0})
+    assert row.total() == pytest.approx(87.5)
+    assert "add up to 87.5 % and not to 100.0 %" in row.fault()
+    assert bar_text(row, 8) == "????????"
+    column = next(one for one in columns_of(TopdownCounters(read_machine(simulated_host("turin-2s", ManualClock()))), 1)
+                  if one.id == "Retire%")
+    cell = judge(column, row, column.compute(row))
+    assert cell.value == pytest.approx(37.5)
+    assert "87.5" in cell.disputed[0]
+
+
+def test_less_than_nothing_is_marked() -> None:
+    row = made(**{**WHOLE, "dispatched": 250.0, "no_ops": 250.0})
+    assert "less than nothing" in row.fault()
+    assert set(bar_text(row, 8)) == {"?"}
+
+
+def test_what_was_not_counted_is_unknown_with_its_reason() -> None:
+    row = made(cycles=100.0)
+    assert row.percent("retiring") is None
+    assert bar_text(row, 8) == ""
+    assert made(**{**WHOLE, "cycles": 0.0}).percent("retiring") is None
+
+
+def test_a_share_is_explained_with_its_numbers() -> None:
+    row = made(**WHOLE)
+    column = next(one for one in columns_of(TopdownCounters(read_machine(simulated_host("turin-2s", ManualClock()))), 1)
+                  if one.id == "Retire%")
+    found = basis(column, row)
+    assert any("retired: 300" in line for lines in found.readings for line in lines)
+    assert any("what to try" in remark for remark in found.remarks)
+
+
+def test_the_watchdog_takes_a_counter() -> None:
+    zen = [tree for tree in trees().values() if tree.name.startswith("zen5")]
+    assert [tree.watchdog for tree in zen] == [True, False]
+    assert len(zen[0].counted_for("")) == 6
+    assert len(zen[1].counted_for("")) == 5
+
+
+def test_text_says_what_is_hottest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["topdown", "--machine", "server-psu+memory-bound", "-i", "0.1", "-n", "1", "--level", "2"]) == 0
+    written = capsys.readouterr().out
+    assert "SIMULATED machine server-psu+memory-bound" in written
+    assert "RRBBBB" in written
+    assert "# memory bound: " in written
+    assert "Try: " in written
+
+
+def test_a_machine_without_counters_says_why(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["topdown", "--machine", "guest"]) == 0
+    assert "there is no PMU of the cores" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    (["--level", "5"], "levels 1 to 4"),
+    (["-n", "0"], "at least one interval"),
+    (["--machine", "laptop", "--", "true"], "leave --machine"),
+    (["--from", "+1s"], "go with --replay"),
+])
+def test_options_that_cannot_be_meant(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["topdown", *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_recording_tells_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                    capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["record", "run.tt", "--machine", "laptop-old", "-i", "0.1", "-n", "2", "--tables", "topdown"]) == 0
+    assert main(["topdown", "--replay", "run.tt", "--per", "core", "--level", "2", "--json", "-n", "1"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["kind"] == "RECORDED"
+    assert len(found["rows"]) == 4
+    for row in found["rows"]:
+        values = row["values"]
+        whole = sum(values[name] for name in ("Retire%", "BadSpec%", "FrontEnd%", "BackEnd%"))
+        assert whole == pytest.approx(100.0, abs=0.1)
+        assert values["Light%"] + values["Heavy%"] == pytest.approx(values["Retire%"], abs=0.5)
+
+
+def test_the_run_of_a_command_is_the_interval(capsys: pytest.CaptureFixture[str]) -> None:
+    machine = read_machine(simulated_host("laptop-old"))
+    counters = TopdownCounters(machine)
+    session = Session(machine, (), 1e7, LinuxHost())
+    session.read_also(counters.sources(), counters.signals())
+    printer = TopdownPrinter(counters, RowLevel.MACHINE, 1, None)
+    assert run_beside(session, ("sh", "-c", "sleep 0.2; exit 3"), printer) == 3
+    assert "machine       R" in capsys.readouterr().out
+
+
+def test_a_recording_without_slots_says_how_to_get_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                        capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["record", "run.tt", "--machine", "laptop-old", "-i", "0.1", "-n", "1"]) == 0
+    assert main(["topdown", "--replay", "run.tt"]) != 0
+    assert "record --tables topdown" in capsys.readouterr().err

@@ -1,0 +1,109 @@
+"""Shares of every kind of core against the model's own slots: level 1 adds up, and deeper levels are what happened."""
+
+from __future__ import annotations
+
+import pytest
+from topdown_bed import TopdownBed, total
+
+from turbotui.features.topdown.model import RowLevel
+
+LEVEL_ONE = {"retiring": "slots-retiring", "bad_speculation": "slots-bad", "frontend": "slots-front",
+             "backend": "slots-back", "contention": "slots-sibling"}
+LEVEL_TWO = {"mispredicts": "slots-mispredicted", "clears": "slots-clears", "fetch_latency": "slots-latency",
+             "fetch_bandwidth": "slots-bandwidth", "memory_bound": "slots-memory", "core_bound": "slots-core",
+             "heavy": "slots-heavy", "microcode": "slots-microcode"}
+MACHINES = ("sapphire-2s", "icelake-2s", "turin-2s", "forest-1s", "grace-2s", "vera-2s", "laptop", "laptop-arrow")
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_level_one_is_what_the_pipelines_did(name: str) -> None:
+    bed = TopdownBed(name)
+    frame, truth = bed.interval()
+    for level in (RowLevel.MACHINE, RowLevel.PACKAGE, RowLevel.KIND):
+        for row in bed.rows(frame, level):
+            slots = total(truth, row.place.cpus, "slots")
+            assert row.slots() == pytest.approx(slots, rel=1e-6)
+            assert row.total() == pytest.approx(100.0, abs=0.01)
+            assert not row.fault()
+            for node in row.nodes():
+                happened = total(truth, row.place.cpus, LEVEL_ONE[node.id])
+                assert row.percent(node.id) == pytest.approx(100.0 * happened / slots, abs=0.01), (row.place, node.id)
+
+
+@pytest.mark.parametrize("name", ["sapphire-2s", "grace-2s", "laptop"])
+def test_every_cpu_has_its_own(name: str) -> None:
+    bed = TopdownBed(name)
+    frame, truth = bed.interval()
+    rows = bed.rows(frame, RowLevel.CPU)
+    assert [row.place.cpu for row in rows] == list(bed.machine.topology.cpus)
+    seen = set()
+    for row in rows:
+        slots = total(truth, row.place.cpus, "slots")
+        if slots < 1e6:
+            continue
+        for node in row.nodes():
+            happened = total(truth, row.place.cpus, LEVEL_ONE[node.id])
+            assert row.percent(node.id) == pytest.approx(100.0 * happened / slots, abs=0.05), (row.place, node.id)
+        seen.add(round(row.percent("retiring") or 0.0))
+    assert len(seen) > 2
+
+
+def test_slots_of_skylake_are_those_of_the_core() -> None:
+    bed = TopdownBed("laptop-old", 2)
+    frame, truth = bed.interval()
+    for row in bed.rows(frame, RowLevel.CORE):
+        slots = 4.0 * truth[row.place.cpus[0]]["core-cycles-of-all"]
+        assert row.slots() == pytest.approx(slots, rel=1e-6)
+        assert row.total() == pytest.approx(100.0, abs=0.01)
+        for node, form in (("retiring", "slots-retiring"), ("frontend", "slots-front"),
+                           ("bad_speculation", "slots-bad"), ("heavy", "slots-heavy"),
+                           ("fetch_latency", "slots-latency")):
+            happened = total(truth, row.place.cpus, form)
+            assert row.percent(node) == pytest.approx(100.0 * happened / slots, abs=0.05), node
+    (cpu, *_others) = bed.rows(frame, RowLevel.CPU)
+    assert cpu.percent("retiring") is None
+    assert "belong to a core" in cpu.why("retiring").detail
+
+
+@pytest.mark.parametrize("name", ["sapphire-2s", "turin-2s", "icelake-2s"])
+def test_level_two_is_what_the_pipelines_did(name: str) -> None:
+    bed = TopdownBed(name, 2)
+    frame, truth = bed.interval()
+    (row,) = bed.rows(frame, RowLevel.MACHINE)
+    slots = total(truth, row.place.cpus, "slots")
+    told = 0
+    for parent in row.nodes():
+        for node in row.nodes(parent.id):
+            if node.id in LEVEL_TWO:
+                happened = total(truth, row.place.cpus, LEVEL_TWO[node.id])
+                assert row.percent(node.id) == pytest.approx(100.0 * happened / slots, abs=0.5), node.id
+                told += 1
+        assert not row.fault(parent.id)
+    assert told >= 6
+
+
+@pytest.mark.parametrize(("name", "path"), [
+    ("server-psu+memory-bound", ["backend", "memory_bound", "dram_bound"]),
+    ("server-psu+front-end-bound", ["frontend", "fetch_latency", "icache"]),
+    ("server-psu+core-bound", ["backend", "core_bound", "ports"]),
+    ("laptop-arrow+mispredicting", ["bad_speculation", "mispredicts"]),
+])
+def test_what_bounds_an_application_is_its_hottest_path(name: str, path: list[str]) -> None:
+    bed = TopdownBed(name, 3)
+    frame, _truth = bed.interval()
+    row = bed.rows(frame, RowLevel.KIND)[0]
+    assert [node.id for node in row.hottest_path()][: len(path)] == path
+
+
+def test_places_of_memory_are_shares_of_the_cycles() -> None:
+    bed = TopdownBed("server-psu", 3)
+    frame, truth = bed.interval()
+    (row,) = bed.rows(frame, RowLevel.MACHINE)
+    cycles = total(truth, row.place.cpus, "slots") / 6.0
+    for node, form in (("l1_bound", "l1-cycles"), ("l2_bound", "l2-cycles"), ("l3_bound", "l3-cycles"),
+                       ("dram_bound", "dram-cycles"), ("store_bound", "store-cycles")):
+        happened = total(truth, row.place.cpus, form)
+        assert row.percent(node) == pytest.approx(100.0 * happened / cycles, abs=0.5), node
+    assert all(0.0 < share <= 1.0 for share in row.ran.values())
+    assert min(row.ran.values()) < 1.0  # more events than counters
+    assert row.ran["cpu", ""] == 1.0  # level 1 and 2 take no turns

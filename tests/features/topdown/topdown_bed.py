@@ -1,0 +1,67 @@
+"""A simulated machine whose top-down analysis is held against what the model's pipelines did."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from knownmachines import known_machine
+
+from turbotui.features.topdown.engine import Drill, TopdownCounters
+from turbotui.features.topdown.model import RowLevel, TopdownRow, places, rows_of
+from turbotui.sampling.capabilities import probe_sources
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.sampler import Sampler
+from turbotui.simulated import ManualClock, simulated_host
+
+SECONDS: Final = 2.0
+Slots = Mapping[str, float]
+
+
+class TopdownBed:
+    """One machine, and intervals of two seconds.
+
+    Args:
+        name: of the simulated machine.
+        level: down to which everything is counted on every CPU.
+    """
+
+    def __init__(self, name: str, level: int = 1) -> None:
+        self.clock = ManualClock()
+        self.host = simulated_host(name, self.clock, seed=7)
+        self.clock.advance(20.0)
+        self.machine = known_machine(self.host)
+        self.counters = TopdownCounters(self.machine)
+        self.counters.drill = Drill(self.counters.below(level))
+
+    def interval(self) -> tuple[Frame, Mapping[int, Slots]]:
+        """A frame, and what every pipeline did in it, by CPU."""
+        sampler = Sampler(self.machine, probe_sources(self.machine, ()), frozenset(), 60.0)
+        sampler.beside(self.counters.sources())
+        sampler.want(self.counters.signals())
+        found: list[Frame] = []
+        truths: list[Mapping[int, Slots]] = []
+
+        class Box:
+            @staticmethod
+            def put(frame: Frame) -> None:
+                found.append(frame)
+                truths.append({cpu: self.host.model.pipeline_truth(cpu) for cpu in self.machine.topology.cpus})
+                if len(found) == 1:
+                    self.clock.advance(SECONDS)
+                    sampler.end_interval()
+
+        sampler.bus.attach(Box())
+        asyncio.run(sampler.run(1))
+        before, after = truths
+        return found[-1], {cpu: {name: after[cpu][name] - before[cpu][name] for name in after[cpu]} for cpu in after}
+
+    def rows(self, frame: Frame, level: RowLevel) -> tuple[TopdownRow, ...]:
+        """The rows of one level."""
+        return rows_of(self.counters, frame, places(frame.topology, level))
+
+
+def total(truth: Mapping[int, Slots], cpus: Sequence[int], name: str) -> float:
+    """The slots or cycles of some CPUs."""
+    return sum(truth[cpu][name] for cpu in cpus)

@@ -1,0 +1,317 @@
+"""The counters of a top-down analysis: the tree of each core PMU, what is opened where, what an interval says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.errors import InternalError
+from turbotui.events.set_files import model_id
+from turbotui.features.topdown.trees import Tree, suits, trees
+from turbotui.machine.machine import Machine
+from turbotui.machine.perf_errors import circumstances
+from turbotui.machine.pmus import DEVICES, Pmu, list_pmus, read_pmu
+from turbotui.machine.small_files import line_of
+from turbotui.quantities.event_columns import EventColumn, EventRequest
+from turbotui.quantities.expressions import parse_expression
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import SignalId
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.reasons import problem
+from turbotui.sources.event_source import EventSource
+from turbotui.sources.source import Probe, Reader, SharedReader, Source
+
+_CORE_PMUS: Final = re.compile(r"cpu|cpu_(core|atom|lowpower)|armv[89].*|arm_.*")
+_WATCHDOG: Final = "/proc/sys/kernel/nmi_watchdog"
+_METRIC: Final = "topdown-"
+"""Begins names of parts of the slots counter, which take no counter of their own (Intel SDM vol. 3, 20.3.9.3)."""
+
+
+@dataclass(frozen=True)
+class Branch:
+    """The cores of one PMU, and their tree.
+
+    Attributes:
+        pmu: its name in sysfs.
+        cpus: that it counts, of those that are watched.
+        places: positions of these CPUs in the topology's order.
+        threads: CPUs of a core.
+        width: slots of a cycle; 0 where nobody says.
+    """
+
+    tree: Tree
+    pmu: str
+    cpus: tuple[int, ...]
+    places: tuple[int, ...]
+    threads: int
+    width: int
+
+    @cached_property
+    def at(self) -> Mapping[int, int]:
+        """Position of each CPU among those of the branch."""
+        return {cpu: position for position, cpu in enumerate(self.cpus)}
+
+    def event(self, name: str) -> str:
+        """An event of the tree in perf's grammar."""
+        return f"{self.pmu}/{self.tree.events[name]}/"
+
+    @property
+    def constants(self) -> Mapping[str, float]:
+        """What formulas may name that is no count."""
+        return {"threads": float(self.threads), **({"width": float(self.width)} if self.width else {})}
+
+
+@dataclass(frozen=True, slots=True)
+class Drill:
+    """What is opened below level 1.
+
+    Attributes:
+        parents: the nodes whose children are counted.
+        cpus: where; None for every CPU.
+    """
+
+    parents: tuple[str, ...] = ()
+    cpus: frozenset[int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EventGroup:
+    """The events behind the children of one node, which are counted together as far as they fit.
+
+    Attributes:
+        parent: the node; "" for level 1.
+        names: the events by their names in formulas.
+    """
+
+    branch: Branch
+    parent: str
+    names: tuple[str, ...]
+
+    @property
+    def request(self) -> EventRequest:
+        """What to count."""
+        events = tuple(self.branch.event(name) for name in self.names)
+        title = f"topdown {self.branch.tree.name} {self.parent}".rstrip()
+        column = EventColumn(title, formula=parse_expression(" + ".join(f"'{event}'" for event in events)))
+        return EventRequest(f"{title} of {self.branch.pmu}", events, events, (column,), together=True)
+
+    def signal(self, name: str) -> SignalId:
+        """Id of the signal that carries an event."""
+        return self.request.signal(self.branch.event(name))
+
+
+class TopdownSource:
+    """Counters of a group, on some CPUs.
+
+    A recording keeps its readings under the names of their signals, from which `TopdownCounters` finds them again.
+    """
+
+    gives = "slots of the pipeline"
+    shared = False
+    counts_from_open = True
+
+    def __init__(self, group: EventGroup, cpus: frozenset[int] | None) -> None:
+        self._source = EventSource(group.request)
+        self._cpus = cpus
+        self.id = f"{self._source.id} on {'all' if cpus is None else sorted(cpus)}"
+        self.title = group.request.text
+
+    def probe(self, machine: Machine) -> Probe:
+        """The events as they can be opened; on other CPUs than the chosen ones there are none."""
+        found = self._source.probe(machine)
+        if self._cpus is None:
+            return found
+        why = Unavailable(Reason.NOT_READ, f"{self.title} is counted only for the row that was opened")
+        others = {cpu: why for cpu in machine.topology.cpus if cpu not in self._cpus}
+        return replace(found, signals={
+            name: one if isinstance(one, Unavailable) else replace(one, absent={**others, **one.absent})
+            for name, one in found.signals.items()
+        })
+
+    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
+        """See `Source.descriptors`."""
+        return self._source.descriptors(wanted, readers)
+
+    def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
+        """Open the counters of one CPU.
+
+        Raises:
+            CpuGone, HostError: as `EventSource.open`.
+        """
+        return self._source.open(machine, cpu, wanted)
+
+    def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:
+        """Refused: perf counts on each CPU.
+
+        Raises:
+            InternalError: always.
+        """
+        raise InternalError(f"{self.title} of {machine.host.name} is opened on each CPU, not shared: {sorted(wanted)}.")
+
+
+@dataclass(frozen=True, slots=True)
+class GroupCounts:
+    """What a frame says of one group.
+
+    Attributes:
+        counts: event by its name in formulas -> increase on each CPU of the branch; None where it is unknown.
+        ran: the part of the interval in which the counters ran, on each CPU.
+        why: why they are unknown everywhere, where they are.
+    """
+
+    counts: Mapping[str, Sequence[float | None]]
+    ran: Sequence[float | None] = ()
+    why: Unavailable | None = None
+
+
+class TopdownCounters:
+    """The trees of a machine's cores, and what is counted for them.
+
+    Attributes:
+        branches: one for each core PMU that has a tree.
+        drill: what is counted below level 1.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self.branches: tuple[Branch, ...] = tuple(_branches(machine))
+        self.drill = Drill()
+        self._sources: dict[tuple[str, str, tuple[str, ...], frozenset[int] | None], TopdownSource] = {}
+
+    @property
+    def why_none(self) -> Unavailable | None:
+        """Why nothing can be counted; None where something can."""
+        return None if self.branches else _why_none(self._machine)
+
+    def below(self, level: int) -> tuple[str, ...]:
+        """The nodes whose children are levels 2 to this one, of all trees."""
+        return tuple(dict.fromkeys(node.id for branch in self.branches for node in branch.tree.nodes
+                                   if node.level < level and branch.tree.children(node.id)))
+
+    def groups(self) -> tuple[EventGroup, ...]:
+        """Everything that is counted, level 1 first.
+
+        Level 2 of a slots counter takes no counter of its own, so that it is counted in the group of level 1; a second
+        group with the same leader would only take turns with the first.
+        """
+        found: list[EventGroup] = []
+        for branch in self.branches:
+            tree = branch.tree
+            names = {parent: tree.counted_for(parent) for parent in ("", *self.drill.parents)
+                     if not parent or tree.children(parent)}
+            metrics = {name for every in names.values() for name in every if _of_slots(tree.events[name])}
+            base = {*names[""], *metrics}
+            found.append(EventGroup(branch, "", tuple(name for name in tree.events if name in base)))
+            for parent, needed in names.items():
+                own = tuple(name for name in needed if not _of_slots(tree.events[name]))
+                if parent and own:
+                    found.append(EventGroup(branch, parent, own))
+        return tuple(found)
+
+    def sources(self) -> tuple[Source, ...]:
+        """One for each group; the same one as before where nothing about it has changed."""
+        found: dict[tuple[str, str, tuple[str, ...], frozenset[int] | None], TopdownSource] = {}
+        for group in self.groups():
+            cpus = self.drill.cpus if group.parent else None
+            mine = frozenset(group.branch.cpus)
+            if cpus is not None and not cpus & mine:
+                continue
+            key = (group.branch.pmu, group.parent, group.names, None if cpus is None else cpus & mine)
+            found[key] = self._sources.get(key) or TopdownSource(group, key[3])
+        self._sources = found
+        return tuple(found.values())
+
+    def signals(self) -> frozenset[SignalId]:
+        """What has to be read for it, with the time that every counter ran."""
+        found = {group.signal(name) for group in self.groups() for name in group.names}
+        return frozenset(found | {f"{name}.{clock}" for name in found for clock in ("enabled", "running")})
+
+    def counted(self, frame: Frame | None, group: EventGroup) -> GroupCounts:
+        """The increases of a group on each CPU of its branch in an interval."""
+        if frame is None or frame.older is None:
+            return GroupCounts({}, why=Unavailable(Reason.NOT_READ, "waiting for the first interval"))
+        counts: dict[str, Sequence[float | None]] = {}
+        places, first = _places(frame, group.branch), group.signal(group.names[0])
+        for name in group.names:
+            signal = group.signal(name)
+            known = frame.capabilities.signals.get(signal)
+            if known is None:
+                return GroupCounts({}, why=frame.capabilities.missing.get(signal) or Unavailable(
+                    Reason.NOT_READ, f"{group.request.text} was not counted in this interval"))
+            increases = frame.deltas(signal)
+            counts[name] = [None if at is None else increases[at] for at in places]
+            if all(value is None for value in counts[name]):
+                return GroupCounts({}, why=problem(frame, known, group.branch.cpus) or Unavailable(
+                    Reason.NEVER_RAN, f"{known.origin} never got a counter in this interval",
+                    "end other perf sessions, or turn the NMI watchdog off (sysctl kernel.nmi_watchdog=0)"))
+        enabled, running = (frame.deltas(f"{first}.{clock}") if f"{first}.{clock}" in frame.capabilities.signals else ()
+                            for clock in ("enabled", "running"))
+        ran = [running[at] / enabled[at] if at is not None and running and enabled and enabled[at] and  # type: ignore[operator]
+               running[at] is not None else None for at in places]
+        return GroupCounts(counts, ran)
+
+
+def _of_slots(event: str) -> bool:
+    """Whether an event is the slots counter or a part of it."""
+    return event == "slots" or event.startswith(_METRIC)
+
+
+def _places(frame: Frame, branch: Branch) -> Sequence[int | None]:
+    """Positions of a branch's CPUs in a frame, where CPUs may have come and gone."""
+    cpus = frame.topology.cpus
+    if len(cpus) > max(branch.places) and all(cpus[at] == cpu for at, cpu in zip(branch.places, branch.cpus,
+                                                                                 strict=True)):
+        return branch.places
+    at = {cpu: place for place, cpu in enumerate(cpus)}
+    return [at.get(cpu) for cpu in branch.cpus]
+
+
+def _branches(machine: Machine) -> list[Branch]:
+    model = model_id(machine.model)
+    watchdog = line_of(machine.host, _WATCHDOG) == "1"
+    found = []
+    for name in list_pmus(machine.host):
+        pmu = read_pmu(machine.host, name) if _CORE_PMUS.fullmatch(name) else None
+        if pmu is None:
+            continue
+        tree = _tree_of(pmu, model, watchdog=watchdog)
+        topology = machine.topology
+        cpus = tuple(cpu for cpu in topology.cpus if not pmu.cpus or cpu in pmu.cpus)
+        if tree is None or not cpus:
+            continue
+        said = line_of(machine.host, f"{DEVICES}/{name}/caps/slots")
+        width = tree.width or (int(said, 0) if re.fullmatch(r"0x[0-9a-f]+|\d+", said) else 0)
+        if any("width" in node.share.names for node in tree.nodes) and not width:
+            continue
+        threads = max(len(topology.instances(Scope.CORE)[topology.index(Scope.CORE, cpu)].cpus) for cpu in cpus)
+        at = {cpu: place for place, cpu in enumerate(topology.cpus)}
+        found.append(Branch(tree, name, cpus, tuple(at[cpu] for cpu in cpus), threads, width))
+    return found
+
+
+def _tree_of(pmu: Pmu, model: str, *, watchdog: bool) -> Tree | None:
+    """The tree that is made for fewest processors of those that suit; of two alike the first."""
+    fitting = [tree for tree in trees().values()
+               if suits(tree, model, pmu.name, frozenset(pmu.events), watchdog=watchdog)]
+    return max(fitting, key=lambda tree: (bool(tree.models), len(tree.needs)), default=None)
+
+
+def _why_none(machine: Machine) -> Unavailable:
+    facts = circumstances(machine)
+    core = [name for name in list_pmus(machine.host) if _CORE_PMUS.fullmatch(name)]
+    if not core:
+        return Unavailable(
+            Reason.VIRTUALISED if facts.hypervisor else Reason.NO_HARDWARE,
+            "there is no PMU of the cores, which counts slots",
+            "let the hypervisor give the guest a virtual PMU (QEMU: -cpu host,pmu=on); run turbotui on the host; "
+            "turbotui --machine sapphire-2s shows a simulated machine that has one"
+            if facts.hypervisor else "use a kernel with CONFIG_PERF_EVENTS and the driver of this core's PMU",
+        )
+    here = model_id(machine.model) or "a processor that does not say what it is"
+    return Unavailable(Reason.UNKNOWN_MODEL, f"no top-down tree is known for {', '.join(core)} of {here}",
+                       "turbotui stat --add set:ipc shows what its counters say")

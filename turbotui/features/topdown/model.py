@@ -1,0 +1,330 @@
+"""Rows of a top-down analysis: the CPUs that one stands for, what they counted, and the shares that follow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
+from enum import Enum
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.features.topdown.engine import Branch, EventGroup, GroupCounts, TopdownCounters
+from turbotui.features.topdown.trees import Node
+from turbotui.machine.topology import Topology
+from turbotui.machine.topology_kinds import type_rank
+from turbotui.quantities.expressions import Expression
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.frame import Frame
+
+TOLERANCE: Final = 2.0
+"""Points by which shares may miss their whole: PERF_METRICS have 8 bits each (Intel SDM vol. 3, 20.3.9.3), and counters
+of one group are read one after the other."""
+_USEFUL: Final = ("retiring", "running")
+_WHOLE: Final = 100.0
+
+
+class RowLevel(Enum):
+    """What a row stands for; the value is the word of --per."""
+
+    MACHINE = "machine"
+    PACKAGE = "package"
+    KIND = "kind"
+    CORE = "core"
+    CPU = "cpu"
+
+
+@dataclass(frozen=True, slots=True)
+class CpuSet:
+    """The CPUs of a row, and its names.
+
+    Attributes:
+        key: unique among all rows of all levels.
+        name: for people.
+        package, core, cpu: as sysfs numbers them; None where the row is coarser.
+        kind: "P", "E", "LP"; "" where there is one.
+    """
+
+    level: RowLevel
+    key: tuple[str, int]
+    name: str
+    cpus: tuple[int, ...]
+    package: int | None = None
+    core: int | None = None
+    cpu: int | None = None
+    kind: str = ""
+
+
+def places(topology: Topology, level: RowLevel) -> tuple[CpuSet, ...]:
+    """The rows of one level, in topology order."""
+    cpus = topology.cpus
+    match level:
+        case RowLevel.MACHINE:
+            return (CpuSet(level, ("machine", 0), "machine", cpus),)
+        case RowLevel.PACKAGE:
+            return tuple(CpuSet(level, ("package", one.label), f"package {one.label}", one.cpus, one.label)
+                         for one in topology.instances(Scope.PACKAGE))
+        case RowLevel.KIND:
+            kinds = {cpu: topology.places[cpu].core_type or "" for cpu in cpus}
+            return tuple(
+                CpuSet(level, ("kind", at), f"{kind} cores" if kind else "all cores",
+                      tuple(cpu for cpu in cpus if kinds[cpu] == kind), kind=kind)
+                for at, kind in enumerate(sorted(set(kinds.values()), key=type_rank)))
+        case RowLevel.CORE:
+            return tuple(_core(topology, one.cpus) for one in topology.instances(Scope.CORE))
+        case RowLevel.CPU:
+            return tuple(CpuSet(level, ("cpu", cpu), f"cpu {cpu}", (cpu,), topology.places[cpu].label(Scope.PACKAGE),
+                               topology.places[cpu].label(Scope.CORE), cpu, topology.places[cpu].core_type or "")
+                         for cpu in cpus)
+
+
+def _core(topology: Topology, cpus: tuple[int, ...]) -> CpuSet:
+    place = topology.places[cpus[0]]
+    package, core = place.label(Scope.PACKAGE), place.label(Scope.CORE)
+    several = len(topology.instances(Scope.PACKAGE)) > 1
+    name = f"core {package}.{core}" if several else f"core {core}"
+    return CpuSet(RowLevel.CORE, ("core", cpus[0]), name, cpus, package, core, kind=place.core_type or "")
+
+
+@dataclass(frozen=True)  # no slots: its numbers are replaced by such that remember where they are from
+class TopdownRow:
+    """A row over one interval.
+
+    Attributes:
+        place: which CPUs.
+        branches: the trees of these CPUs.
+        counts: what was counted, by `count_key`.
+        ran: by group, the part of the interval in which its counters ran.
+        whys: by group, why it is unknown.
+        partial: groups of which some CPUs of the row are missing.
+    """
+
+    place: CpuSet
+    branches: tuple[Branch, ...]
+    counts: Mapping[str, float]
+    ran: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    whys: Mapping[tuple[str, str], Unavailable] = field(default_factory=dict)
+    partial: frozenset[tuple[str, str]] = frozenset()
+    _known: dict[str, float | None] = field(default_factory=dict, init=False, compare=False, repr=False)
+    _shares: dict[str, tuple[tuple[Node, float], ...]] = field(
+        default_factory=dict, init=False, compare=False, repr=False)
+    _faults: dict[str, str] = field(default_factory=dict, init=False, compare=False, repr=False)
+
+    @property
+    def several(self) -> bool:
+        """Whether the cores of the row have more than one tree."""
+        return len(self.branches) > 1
+
+    # Values: fractions, of floats or of numbers that remember their arithmetic
+
+    def fraction(self, node_id: str) -> float | None:
+        """The share of a node, 0 to 1; None where it is unknown.
+
+        Of cores with several trees, shares of level 1 are weighed by the slots of each; deeper ones differ in meaning.
+        """
+        if node_id not in self._known:
+            self._known[node_id] = self._fraction(node_id)
+        return self._known[node_id]
+
+    def _fraction(self, node_id: str) -> float | None:
+        if not self.several:
+            return None if not self.branches else self._of(self.branches[0], node_id)
+        found: list[tuple[float, float]] = []
+        if len({branch.tree.unit for branch in self.branches}) > 1:
+            return None
+        for branch in self.branches:
+            node = branch.tree.by_id.get(node_id)
+            weight = self._evaluate(branch, branch.tree.slots, "")
+            if weight is None or (node is not None and node.level > 1):
+                return None
+            share = 0.0 if node is None else self._of(branch, node_id)
+            if share is None:
+                return None
+            found.append((share, weight))
+        total = sum(weight for _share, weight in found)
+        return sum(share * weight for share, weight in found) / total if total else None
+
+    def slots(self) -> float | None:
+        """How many slots, or cycles, there were in the interval."""
+        found = [self._evaluate(branch, branch.tree.slots, "") for branch in self.branches]
+        return None if not found or None in found else sum(one for one in found if one is not None)
+
+    def _of(self, branch: Branch, node_id: str) -> float | None:
+        node = branch.tree.by_id.get(node_id)
+        if node is None or (self.refused is not None):
+            return None
+        formula = node.share
+        if node.when is not None and node.otherwise is not None:
+            decided = self._evaluate(branch, node.when, node.parent)
+            if decided is None:
+                return None
+            formula = node.share if decided > 0 else node.otherwise
+        return self._evaluate(branch, formula, node.parent)
+
+    def _evaluate(self, branch: Branch, formula: Expression, parent: str) -> float | None:
+        if not parent and not self.several:  # most formulas of level 1 are over counts alone, and so for every CPU
+            found = formula.evaluate(self.counts)
+            if found is not None:
+                return found
+        values: dict[str, float | None] = {}
+        for name in formula.names:
+            if name in branch.tree.events:
+                values[name] = self.count(branch, parent, name)
+            elif name in branch.tree.by_id:
+                values[name] = self._of(branch, name)
+            else:
+                values[name] = branch.constants.get(name)
+        return formula.evaluate(values)
+
+    def count(self, branch: Branch, parent: str, name: str) -> float | None:
+        """What was counted of an event in the group of a node's children, or of the next one above where it was."""
+        within: str | None = parent
+        while within is not None:
+            found = self.counts.get(count_key(self, branch, within, name))
+            if found is not None:
+                return found
+            within = branch.tree.by_id[within].parent if within else None
+        return None
+
+    @property
+    def refused(self) -> Unavailable | None:
+        """Why a row of these CPUs has no shares at all, whatever was counted."""
+        for branch in self.branches:
+            if branch.tree.core and self.place.level is RowLevel.CPU and branch.threads > 1:
+                return Unavailable(Reason.NO_HARDWARE, f"the slots of {branch.tree.title} belong to a core, and a CPU "
+                                   "that shares it has no own", "see cores: --per core, or t on the screen")
+        if not self.branches:
+            return Unavailable(Reason.UNKNOWN_MODEL, "no top-down tree is known for these cores")
+        return None
+
+    def why(self, node_id: str) -> Unavailable:
+        """Why a node's share is unknown."""
+        if self.refused is not None:
+            return self.refused
+        nodes = [branch.tree.by_id[node_id] for branch in self.branches if node_id in branch.tree.by_id]
+        if not nodes:
+            return Unavailable(Reason.NO_HARDWARE, f"{self.branches[0].tree.title}: has no such category")
+        if self.several and len({branch.tree.unit for branch in self.branches}) > 1:
+            return Unavailable(Reason.OUT_OF_RANGE, "some cores of the row count slots and others cycles",
+                               "see kinds: --per kind, or t on the screen")
+        if self.several and nodes[0].level > 1:
+            return Unavailable(Reason.OUT_OF_RANGE, "the row has several kinds of core, whose deeper levels differ",
+                               "see kinds: --per kind, or t on the screen")
+        for branch in self.branches:
+            for parent in dict.fromkeys((*(node.parent for node in nodes), "")):
+                if (branch.pmu, parent) in self.whys:
+                    return self.whys[branch.pmu, parent]
+        return Unavailable(Reason.OUT_OF_RANGE, "there were no slots in this interval: the CPUs of the row slept")
+
+    # What follows
+
+    def percent(self, node_id: str) -> float | None:
+        """The share of a node in percent."""
+        found = self.fraction(node_id)
+        return None if found is None else 100.0 * found
+
+    def nodes(self, parent: str = "") -> tuple[Node, ...]:
+        """The nodes below one, of all trees of the row."""
+        if not self.several:
+            return self.branches[0].tree.children(parent) if self.branches else ()
+        found = {node.id: node for branch in self.branches for node in branch.tree.children(parent)}
+        return tuple(found.values())
+
+    def shares(self, parent: str = "") -> tuple[tuple[Node, float], ...]:
+        """Known shares below a node in percent."""
+        if parent not in self._shares:
+            found = [(node, self.fraction(node.id)) for node in self.nodes(parent)]
+            self._shares[parent] = tuple([(node, 100.0 * value) for node, value in found if value is not None])
+        return self._shares[parent]
+
+    def hottest(self, parent: str = "") -> Node | None:
+        """The node below another one that takes most, of those that are no useful work."""
+        found = [(value, node) for node, value in self.shares(parent) if node.id not in _USEFUL]
+        return max(found, key=lambda one: one[0])[1] if found else None
+
+    def hottest_path(self) -> tuple[Node, ...]:
+        """The hottest node of level 1, the hottest below it, and so on as far as shares are known."""
+        found: list[Node] = []
+        node = self.hottest()
+        while node is not None:
+            found.append(node)
+            node = self.hottest(node.id)
+        return tuple(found)
+
+    def total(self, parent: str = "") -> float | None:
+        """What the nodes below one add up to in percent; None where one is unknown, or they need not add up."""
+        if not self.branches or not all(branch.tree.adds_up(parent) for branch in self.branches):
+            return None
+        found = self.shares(parent)
+        return sum(value for _node, value in found) if len(found) == len(self.nodes(parent)) else None
+
+    def fault(self, parent: str = "") -> str:
+        """What is wrong with the shares below a node, in a sentence; "" where nothing is."""
+        if parent not in self._faults:
+            self._faults[parent] = self._fault(parent)
+        return self._faults[parent]
+
+    def _fault(self, parent: str) -> str:
+        total, whole = self.total(parent), _WHOLE if not parent else self.percent(parent)
+        if total is None or whole is None:
+            return ""
+        least = min(self.shares(parent), key=lambda one: one[1])
+        if least[1] < -TOLERANCE:
+            return (f"{least[0].words.title} is {least[1]:.1f} %, less than nothing: the counters contradict each "
+                    "other, and no bar is drawn")
+        if abs(total - whole) > TOLERANCE:
+            return (f"the shares add up to {total:.1f} % and not to {whole:.1f} %: the counters contradict each other, "
+                    "and no bar is drawn")
+        return ""
+
+
+def count_key(row: TopdownRow, branch: Branch, parent: str, name: str) -> str:
+    """The name of a count of a row, which stands in explanations."""
+    within = f"{parent}.{name}" if parent else name
+    return f"{branch.pmu} {within}" if row.several else within
+
+
+def rows_of(counters: TopdownCounters, frame: Frame | None, wanted: Sequence[CpuSet]) -> tuple[TopdownRow, ...]:
+    """The rows of an interval."""
+    found = [(group, counters.counted(frame, group)) for group in counters.groups()]
+    return tuple(_row(counters, found, place) for place in wanted)
+
+
+def _row(counters: TopdownCounters, found: Sequence[tuple[EventGroup, GroupCounts]], place: CpuSet) -> TopdownRow:
+    branches = tuple(branch for branch in counters.branches if any(cpu in branch.at for cpu in place.cpus))
+    row = TopdownRow(place, branches, {})
+    counts: dict[str, float] = {}
+    ran: dict[tuple[str, str], float] = {}
+    whys: dict[tuple[str, str], Unavailable] = {}
+    partial: set[tuple[str, str]] = set()
+    for group, counted in found:
+        branch, key = group.branch, (group.branch.pmu, group.parent)
+        if branch not in branches:
+            continue
+        if counted.why is not None:
+            whys[key] = counted.why
+            continue
+        at = [branch.at[cpu] for cpu in place.cpus if cpu in branch.at]
+        known = [position for position in at if all(column[position] is not None for column in counted.counts.values())]
+        if not known:
+            whys[key] = Unavailable(Reason.NOT_READ, f"{group.request.text} is not counted on these CPUs")
+            continue
+        if len(known) < len(at):
+            if branch.tree.core and len(at) <= branch.threads:
+                whys[key] = Unavailable(Reason.NOT_READ, f"{group.request.text}: a CPU of the core gave no counts, and "
+                                        "its slots are those of all its CPUs")
+                continue
+            partial.add(key)
+        for name, column in counted.counts.items():
+            counts[count_key(row, branch, group.parent, name)] = sum(_numbers(column, known))
+        times = [counted.ran[position] for position in known]
+        if times and None not in times:
+            ran[key] = sum(_numbers(times, range(len(times)))) / len(times)
+    return TopdownRow(place, branches, counts, ran, whys, frozenset(partial))
+
+
+def _numbers(column: Sequence[float | None], positions: Sequence[int]) -> Iterator[float]:
+    for position in positions:
+        value = column[position]
+        if value is not None:
+            yield value

@@ -1,0 +1,219 @@
+"""The top-down screen: a bar of slots for each row, and what is behind its hottest part, level by level."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
+from typing import ClassVar, Final
+
+from textual.widget import Widget
+
+from turbotui.app.actions import Where, bindings_for
+from turbotui.app.row_table import RowTableScreen
+from turbotui.app.watch import Watch
+from turbotui.app.watched import PlayedSession
+from turbotui.features.topdown.engine import Drill, TopdownCounters
+from turbotui.features.topdown.model import RowLevel, TopdownRow, places
+from turbotui.features.topdown.recorded import RecordedTopdown
+from turbotui.features.topdown.screen_rows import TopdownPainter, drill_of, tree_lines
+from turbotui.features.topdown.tables import BAR, NAME, TopdownColumn, node_of, topdown_table
+from turbotui.features.topdown.trees import LEVELS, Node
+from turbotui.quantities.columns import CounterColumn
+from turbotui.quantities.sentences import as_sentence
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.frame import Frame
+from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.listing import Item, Listing
+from turbotui.widgets.row_content import Naming, RowContent
+from turbotui.widgets.segment_lines import SegmentLines
+from turbotui.widgets.table_messages import Moved
+
+_LEVELS: Final = (RowLevel.CORE, RowLevel.CPU, RowLevel.PACKAGE, RowLevel.KIND)
+_LINES: Final = 12
+"""Of the opened row at most; a third of the screen where that is less."""
+_NAMING: Final[Naming[TopdownRow]] = Naming(lambda row: row.place.key, lambda row: f"{row.place.name} {row.place.kind}",
+                                            lambda row: row.place.name)
+NOT_RECORDED: Final = Unavailable(Reason.NOT_READ, "this recording has no slots of pipelines",
+                                  "turbotui record --tables topdown")
+
+
+class TopdownScreen(RowTableScreen[TopdownRow]):
+    """Bars for the machine and each core, CPU, package or kind. Counts only while it is shown."""
+
+    where: ClassVar[Where] = Where.TOPDOWN
+    number = "d"
+    word = "top-down"
+    unsorted = "topology order"
+    painter_kind = TopdownPainter
+    BINDINGS = bindings_for(Where.TOPDOWN)
+
+    DEFAULT_CSS = """
+    TopdownScreen #tree { height: auto; }
+    """
+
+    def __init__(self, watch: Watch) -> None:
+        session = watch.session
+        self._played = isinstance(session, PlayedSession)
+        self._counters = (RecordedTopdown if self._played else TopdownCounters)(session.machine)
+        self._level = RowLevel.CORE
+        self._path: tuple[Node, ...] = ()
+        self._opened: Hashable = None
+        self._made: tuple[Frame | None, RowContent[TopdownRow] | None] = (None, None)
+        super().__init__(watch)
+        self._tree = SegmentLines(id="tree")
+        self._absent = Listing(id="absent")
+
+    def body(self) -> Iterable[Widget]:
+        """The table and the opened row below it, or why there are none."""
+        if self._why is not None:
+            yield self._absent
+            return
+        yield from super().body()
+        yield self._tree
+
+    @property
+    def _why(self) -> Unavailable | None:
+        return self._counters.why_none
+
+    @property
+    def counters(self) -> TopdownCounters:
+        """What is counted, for tests."""
+        return self._counters
+
+    @property
+    def wanted(self) -> Sequence[CounterColumn]:
+        """The summary only: the rows have counters of their own."""
+        return ()
+
+    def read_beside(self) -> None:
+        """Count what the rows show, from now on and not only from the end of this interval."""
+        self.watch_state.read_also(self, self._counters.sources(), self._counters.signals())
+        self.watch_state.session.end_interval()
+
+    def close(self) -> None:
+        """See `RowTableScreen.close`: what was opened below level 1 is closed."""
+        self._path, self._opened = (), None
+        self._counters.drill = Drill()
+
+    # Drawing
+
+    def show_columns(self) -> None:
+        """Lay everything out for the width."""
+        self.watch_state.want(self.wanted)
+        self._made = (None, None)
+        self._fill()
+
+    def take(self, frame: Frame) -> None:
+        """See `WatchScreen.take`: the past of cells that were drawn or looked into."""
+        content = self._content(frame)
+        self.past(content).push(content, (), ())
+
+    def show_frame(self) -> None:
+        """Show the numbers of the newest frame."""
+        super().show_frame()
+        self._fill()
+
+    def _content(self, frame: Frame | None) -> RowContent[TopdownRow]:
+        made_of, content = self._made
+        if content is None or made_of is not frame:
+            topology = self.watch_state.session.machine.topology if frame is None else frame.topology
+            rows = places(topology, RowLevel.MACHINE) + places(topology, self._level)
+            whole = topdown_table(self._counters, frame, self._level, rows, 1)
+            content = RowContent(replace(whole, columns=self._columns(whole.columns)), _NAMING,
+                                 0 if frame is None else frame.seq)
+            self._made = frame, content
+        return content
+
+    def _columns(self, columns: Sequence[TopdownColumn]) -> tuple[TopdownColumn, ...]:
+        room = max(10, min(60, self.size.width // 2 - NAME.width - 3))
+        bar = replace(BAR, identity=True, width=room)
+        return (NAME, bar, *(column for column in columns if not column.identity))
+
+    def _fill(self) -> None:
+        if not self.composed:
+            return
+        why = self._why
+        if why is not None:
+            lines = [("No top-down analysis here", StyleRole.SUMMARY),
+                     (f"{why.reason.value}: {why.detail}", StyleRole.PLAIN),
+                     *((f"to do: {part.strip()}", StyleRole.KEY) for part in why.remedy.split(";") if part.strip())]
+            self._absent.show([Item(((f" {text}", role),)) for text, role in lines])
+            return
+        self.show_content(self._content(self.watch_state.frame))
+        self._show_tree()
+
+    def _show_tree(self) -> None:
+        row = self._row()
+        if row is None:
+            self._tree.show([])
+            self._tree.styles.height = 0
+            return
+        most = min(_LINES, max(3, self.size.height // 3))
+        lines = tree_lines(row, self._path, self.size.width, self._how)[:most]
+        self._tree.styles.height = len(lines)
+        self._tree.show(lines)
+
+    def _how(self, node: Node) -> str:
+        return f"Enter opens level {node.level + 1}" if node.level < LEVELS else ""
+
+    def readout(self) -> str:
+        """See `TableKeys.readout`: why there is nothing stands above."""
+        if self._why is not None:
+            return ""
+        return super().readout() if self._table.lines else as_sentence(NOT_RECORDED.sentence())
+
+    # The row under the cursor, and what is opened of it
+
+    def _row(self) -> TopdownRow | None:
+        content = self._table.content
+        return None if content is None or self._table.current is None else content.get(self._table.current)
+
+    def on_table_widget_moved(self, message: Moved) -> None:
+        """Close what was opened of another row."""
+        if message.table is self._table and self._path and self._table.current != self._opened:
+            self._open((), None)
+        elif self.composed and self._why is None:
+            self._show_tree()
+
+    def open_chosen(self) -> bool:
+        """Enter: open the hottest part of the row under the cursor, or that of the column that is chosen."""
+        row = self._row()
+        if row is None:
+            return False
+        chosen = self._table.selected
+        wanted = node_of(chosen[0]) if chosen is not None and self._table.is_column_chosen and not self._path else ""
+        node = next((one for one in row.nodes() if one.id == wanted), None)
+        node = node or row.hottest(self._path[-1].id if self._path else "")
+        if row.several:
+            self.notice("This row has several kinds of core, whose deeper levels differ: t shows kinds, cores and CPUs")
+        elif node is None:
+            return False  # before the first numbers Enter ends the interval, as everywhere
+        elif not any(branch.tree.children(node.id) for branch in row.branches):
+            self.notice(f"{node.words.title.capitalize()} is not divided further on these cores")
+        else:
+            self._open((*self._path, node), self._table.current)
+        return True
+
+    def _open(self, path: tuple[Node, ...], key: Hashable) -> None:
+        """Have these nodes of a row counted, and nothing else below level 1."""
+        row = self._row()
+        self._path, self._opened = path, key if path else None
+        if row is not None:
+            self._counters.drill = drill_of(row, path)
+        self._made = (None, None)
+        self.read_beside()
+        self._fill()
+
+    def action_sideways(self, by: int) -> None:
+        """While no column is chosen: open the hottest part, or close the last one; else go to the next column."""
+        if by < 0 and self._path and not self._table.is_column_chosen:
+            self._open(self._path[:-1], self._opened)
+        elif by < 0 or self._table.is_column_chosen or not self.open_chosen():
+            super().action_sideways(by)
+
+    def action_rows(self) -> None:
+        """Rows for cores, CPUs, packages or kinds of core."""
+        at = (_LEVELS.index(self._level) + 1) % len(_LEVELS)
+        self._level = _LEVELS[at]
+        self.notice(f"A row for each {self._level.value}")
+        self._open((), None)

@@ -1,0 +1,127 @@
+"""Rows of the top-down screen: stacked bars in colour, each part with its letter. Nothing here knows Textual."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Final
+
+from turbotui.features.topdown.bars import DOUBT, bar_parts
+from turbotui.features.topdown.engine import Drill
+from turbotui.features.topdown.model import TopdownRow
+from turbotui.features.topdown.tables import BAR
+from turbotui.features.topdown.trees import Node
+from turbotui.widgets.cells import UNKNOWN, StyleRole
+from turbotui.widgets.content import Line
+from turbotui.widgets.painter import TextSegment, merged
+from turbotui.widgets.row_content import RowContent, RowPainter
+
+_ROLES: Final[Mapping[str, StyleRole]] = {
+    "R": StyleRole.LANE_2_FULL, "S": StyleRole.LANE_4_FULL, "F": StyleRole.LANE_1_FULL, "B": StyleRole.LANE_0_FULL,
+    "T": StyleRole.LANE_3_FULL, DOUBT: StyleRole.AMBER,
+}  # fmt: skip
+"""Colours of the categories of level 1, and of shares that do not add up."""
+_BELOW: Final = (StyleRole.LANE_0_FULL, StyleRole.LANE_5_FULL, StyleRole.LANE_6_FULL, StyleRole.LANE_7_FULL,
+                 StyleRole.LANE_3_FULL, StyleRole.LANE_1_FULL)
+
+
+def bar_segments(row: TopdownRow, room: int) -> list[TextSegment]:
+    """The bar of level 1."""
+    parts = bar_parts(row, room)
+    if not parts:
+        return [(UNKNOWN.ljust(room), StyleRole.DIM)]
+    return [(letter * length, _ROLES.get(letter, StyleRole.PLAIN)) for letter, length in parts]
+
+
+class TopdownPainter(RowPainter[TopdownRow]):
+    """Paints the bars."""
+
+    def ids(self, content: RowContent[TopdownRow], line: Line[Hashable]) -> list[TextSegment]:
+        """See `Painter.ids`."""
+        row = content.get(line.row)
+        if row is None or not any(slot.column.id == BAR.id for slot in self.fixed):
+            return super().ids(content, line)
+        tagged = line.row in self.view.tags
+        segments: list[TextSegment] = []
+        for at, slot in enumerate(self.fixed):
+            segments.append(("•" if tagged and not at else " ", StyleRole.TAGGED))
+            if slot.column.id == BAR.id:
+                segments += bar_segments(row, slot.width)
+            else:
+                segments.append((str(content.value(slot.column, line.row) or "")[: slot.width].ljust(slot.width),
+                                 StyleRole.PLAIN))
+        return merged(segments)
+
+
+def tree_lines(row: TopdownRow, path: Sequence[Node], width: int, key: Callable[[Node], str]) -> list[
+        list[TextSegment]]:
+    """What is opened of a row: the way there, what it means, what to try, and its parts.
+
+    Args:
+        row: which.
+        path: the opened nodes, from level 1 on; () where none is.
+        width: of a line.
+        key: gives the words that say how a node is opened.
+    """
+    node = path[-1] if path else None
+    hottest = row.hottest("" if node is None else node.id)
+    if node is None:
+        fault = row.fault()
+        if fault:
+            return [[(f" {row.place.name}: {fault}"[:width], StyleRole.AMBER)]]
+        if hottest is None:
+            first = next(iter(row.nodes()), None)
+            why = row.refused if first is None else row.why(first.id)
+            return [[(f" {row.place.name}: {'' if why is None else why.sentence()}"[:width], StyleRole.DIM)]]
+        return [
+            [(f" {row.place.name} · ", StyleRole.PLAIN), (f"{hottest.words.title} {_said(row, hottest)}",
+                                                          StyleRole.SUMMARY), (f"  {key(hottest)}", StyleRole.KEY)],
+            *_words(hottest, width),
+        ]
+    lines: list[list[TextSegment]] = [[(f" {row.place.name}", StyleRole.PLAIN)]]
+    for one in path:
+        lines[0] += [(" › ", StyleRole.DIM), (f"{one.words.title} {_said(row, one)}", StyleRole.SUMMARY)]
+    lines += _words(node, width)
+    below = sorted(row.nodes(node.id), key=lambda one: -(row.percent(one.id) or 0.0))
+    if not below:
+        return lines
+    room = max(10, min(60, width - 52))
+    for at, one in enumerate(below):
+        lines.append(_part(row, one, room, _BELOW[at % len(_BELOW)], hot=one is hottest))
+    fault = row.fault(node.id)
+    if fault:
+        lines.append([(f" {fault}"[:width], StyleRole.AMBER)])
+    keys = {(branch.pmu, node.id) for branch in row.branches}
+    ran = [row.ran[one] for one in keys if one in row.ran]
+    if ran and min(ran) < 1.0:
+        lines.append([(f" ~ counters of these ran {100 * min(ran):.0f} % of the interval: they take turns with "
+                       "others"[:width], StyleRole.DIM)])
+    if hottest is not None and any(branch.tree.children(hottest.id) for branch in row.branches):
+        lines.append([(f" {hottest.words.title}: {key(hottest)}"[:width], StyleRole.KEY)])
+    return lines
+
+
+def _said(row: TopdownRow, node: Node) -> str:
+    value = row.percent(node.id)
+    return UNKNOWN if value is None else f"{value:.1f} %"
+
+
+def _words(node: Node, width: int) -> list[list[TextSegment]]:
+    return [[(f" {node.words.sentence}"[:width], StyleRole.PLAIN)],
+            [(f" Try: {node.words.advice}."[:width], StyleRole.KEY)]]
+
+
+def _part(row: TopdownRow, node: Node, room: int, role: StyleRole, *, hot: bool) -> list[TextSegment]:
+    """One part: its name, its share, a bar as long as that of all slots would be full, or why it is unknown."""
+    value = row.percent(node.id)
+    name = f" {'›' if hot else ' '} {node.words.title:<24.24}"
+    if value is None:
+        return [(name, StyleRole.PLAIN), (f"{UNKNOWN:>7}  {row.why(node.id).sentence()}", StyleRole.DIM)]
+    length = max(0, min(room, round(value / 100.0 * room)))
+    unit = "cycles" if node.unit == "cycles" else "slots "
+    return [(name, StyleRole.SUMMARY if hot else StyleRole.PLAIN), (f"{value:6.1f} % of {unit} ", StyleRole.PLAIN),
+            (node.words.letter * length, role), ("·" * (room - length), StyleRole.DIM)]
+
+
+def drill_of(row: TopdownRow, path: Sequence[Node]) -> Drill:
+    """What is counted while a path of a row is open: for its CPUs only."""
+    return Drill(tuple(node.id for node in path), frozenset(row.place.cpus)) if path else Drill()

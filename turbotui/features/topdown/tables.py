@@ -1,0 +1,199 @@
+"""The table of a top-down analysis: a row for each place, a column for each node, and what is hottest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final, TypeAlias
+
+from turbotui.features.topdown.bars import bar_text
+from turbotui.features.topdown.engine import TopdownCounters
+from turbotui.features.topdown.model import CpuSet, RowLevel, TopdownRow, rows_of
+from turbotui.features.topdown.trees import Node
+from turbotui.quantities.columns import PERCENT, Column, Value
+from turbotui.quantities.tables import Cell, CellEvidence, RowTable
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.frame import Frame
+
+TOPDOWN: Final = "topdown"
+BAR_WIDTH: Final = 40
+TopdownColumn: TypeAlias = Column[TopdownRow]
+_NOTHING: Final = Unavailable(Reason.NOT_READ, "this row has no such value")
+_METHOD: Final = "Yasin, A Top-Down Method, ISPASS 2014"
+
+
+def _of_place(name: str) -> Callable[[TopdownRow], Value]:
+    return lambda row: getattr(row.place, name)
+
+
+def _kind(row: TopdownRow) -> Value:
+    return row.place.kind or None
+
+
+NAME: Final[TopdownColumn] = Column("Place", "", -1, (), _of_place("name"), width=12, priority=0, identity=True,
+                                    help="What the row stands for.")
+_IDENTITY: Final = {
+    RowLevel.MACHINE: (),
+    RowLevel.PACKAGE: ("package",),
+    RowLevel.KIND: ("kind",),
+    RowLevel.CORE: ("package", "core", "kind"),
+    RowLevel.CPU: ("package", "core", "cpu", "kind"),
+}
+_IDS: Final[dict[str, TopdownColumn]] = {
+    "package": Column("Package", "", 0, (), _of_place("package"), width=7, identity=True, help="Its package."),
+    "core": Column("Core", "", 0, (), _of_place("core"), width=4, identity=True, help="Its core."),
+    "cpu": Column("CPU", "", 0, (), _of_place("cpu"), width=4, identity=True, help="Its CPU."),
+    "kind": Column("Type", "", -1, (), _kind, width=4, identity=True, help="Its kind of core."),
+}
+
+
+class _Share:
+    """The percent of a node in a row."""
+
+    def __init__(self, node: str) -> None:
+        self.node = node
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Share) and other.node == self.node
+
+    def __hash__(self) -> int:
+        return hash(self.node)
+
+    def __call__(self, row: TopdownRow) -> Value:
+        return row.percent(self.node)
+
+
+def node_column(node: Node) -> TopdownColumn:
+    """The column of a node."""
+    return Column(node.words.column, "%", 1, (), _Share(node.id), width=max(6, len(node.words.column)),
+                  priority=node.level, scale=PERCENT, document=node.document,
+                  help=f"{node.words.title.capitalize()}, level {node.level}. {node.words.sentence}")
+
+
+def node_of(column: TopdownColumn) -> str:
+    """The node that a column shows; "" for none."""
+    return column.compute.node if isinstance(column.compute, _Share) else ""
+
+
+def _hottest(row: TopdownRow) -> Value:
+    if row.fault():
+        return None
+    node = row.hottest()
+    return None if node is None else node.words.title
+
+
+def _total(row: TopdownRow) -> Value:
+    return row.total()
+
+
+def _slots(row: TopdownRow) -> Value:
+    found = row.slots()
+    return None if found is None or row.refused is not None else found * 1e-9
+
+
+def _ran(row: TopdownRow) -> Value:
+    found = list(row.ran.values())
+    return 100.0 * min(found) if found else None
+
+
+def _ran_first(row: TopdownRow) -> Value:
+    found = [ran for (_pmu, parent), ran in row.ran.items() if not parent]
+    return 100.0 * min(found) if found else None
+
+
+HOTTEST: Final[TopdownColumn] = Column("Hottest", "", -1, (), _hottest, width=15, priority=0, document=_METHOD,
+                                       help="The category of level 1 that takes most, useful work left out.")
+TOTAL: Final[TopdownColumn] = Column("Sum%", "%", 1, (), _total, width=6, priority=4, document=_METHOD,
+                                     help="What the categories of level 1 add up to: 100, or they are not believed.")
+SLOTS: Final[TopdownColumn] = Column("GSlots", "10^9", 2, (), _slots, width=8, priority=5, document=_METHOD,
+                                     help="Slots of the interval in thousands of millions; cycles where the core "
+                                     "cannot tell slots.")
+RAN: Final[TopdownColumn] = Column("Ran%", "%", 0, (), _ran, width=4, priority=5,
+                                   document="perf_event_open(2), time_running",
+                                   help="The part of the interval in which the counters ran; the rest is estimated.")
+
+
+def columns_of(counters: TopdownCounters, levels: int) -> tuple[TopdownColumn, ...]:
+    """The columns of nodes down to a level, children behind their parents' level, of all trees."""
+    found: dict[str, TopdownColumn] = {}
+    for level in range(1, levels + 1):
+        for branch in counters.branches:
+            for node in branch.tree.nodes:
+                if node.level == level:
+                    found.setdefault(node.id, node_column(node))
+    return tuple({column.id: column for column in found.values()}.values())
+
+
+def topdown_table(counters: TopdownCounters, frame: Frame | None, level: RowLevel, places: Sequence[CpuSet],
+                  levels: int = 1) -> RowTable[TopdownRow]:
+    """The table of an interval.
+
+    Args:
+        counters: what is counted.
+        frame: the interval; None before there is one.
+        level: of the rows.
+        places: the rows.
+        levels: how deep columns go.
+    """
+    rows = rows_of(counters, frame, places)
+    ran = RAN if levels > 1 else replace(RAN, compute=_ran_first)  # of what the columns show
+    columns = (NAME, *(_IDS[name] for name in _IDENTITY[level]), *columns_of(counters, levels), HOTTEST, TOTAL, SLOTS,
+               ran)
+    return RowTable(TOPDOWN, level.value, columns, rows, judge, basis)
+
+
+def judge(column: TopdownColumn, row: TopdownRow, value: Value) -> Cell:
+    """A value with its marks, or why it is unknown."""
+    node = node_of(column)
+    if value is None:
+        if node:
+            return Cell(None, row.why(node))
+        fault = row.fault()
+        if column.id == HOTTEST.id and fault:
+            return Cell(None, Unavailable(Reason.OUT_OF_RANGE, fault))
+        first = next(iter(row.nodes()), None)
+        return Cell(None, _NOTHING if first is None else row.why(first.id))
+    parent = _parent(row, node)
+    keys = [(branch.pmu, parent) for branch in row.branches]
+    fault = row.fault(parent) if node or column.id == TOTAL.id else ""
+    return Cell(value, estimated=bool(node) and any(row.ran.get(key, 1.0) < 1.0 for key in keys),
+                partial=any(key in row.partial for key in keys), disputed=(fault,) if fault else ())
+
+
+def _parent(row: TopdownRow, node: str) -> str:
+    return next((branch.tree.by_id[node].parent for branch in row.branches if node in branch.tree.by_id), "")
+
+
+def basis(column: TopdownColumn, row: TopdownRow) -> CellEvidence:
+    """The events behind a node, and what it means."""
+    name = node_of(column)
+    readings: list[tuple[str, ...]] = []
+    remarks: list[str] = []
+    for branch in row.branches:
+        node = branch.tree.by_id.get(name)
+        if node is None:
+            continue
+        for event in branch.tree.counted_for(node.parent):
+            count = row.count(branch, node.parent, event)
+            said = "not counted in this interval" if count is None else f"{count:,.0f}"
+            readings.append((f"{event}: {said}", f"perf {branch.event(event)} on {len(branch.cpus)} CPUs"))
+        ran = row.ran.get((branch.pmu, node.parent), row.ran.get((branch.pmu, "")))
+        remarks += [f"{node.words.title}: {node.words.sentence}", f"what to try: {node.words.advice}",
+                    f"{branch.tree.title}: share of all {node.unit}, level {node.level}"]
+        if ran is not None:
+            remarks.append(f"its counters ran {100.0 * ran:.0f} % of the interval"
+                           + ("; the rest is estimated" if ran < 1.0 else ""))
+        if node.metric:
+            remarks.append(f"{node.metric} in the vendor's own table of metrics: --add metric:{node.metric}")
+        fault = row.fault(node.parent)
+        remarks += [fault] if fault else []
+    return CellEvidence(readings=tuple(readings), remarks=tuple(dict.fromkeys(remarks)))
+
+
+def _bar(row: TopdownRow) -> Value:
+    return bar_text(row, BAR_WIDTH) or None
+
+
+BAR: Final[TopdownColumn] = Column("Bar", "", -1, (), _bar, width=BAR_WIDTH, priority=0, document=_METHOD,
+                                   help="Level 1 as a bar of letters: R retiring, S bad speculation, F front end, B "
+                                   "back end, T the sibling thread; ? where shares do not add up.")

@@ -1,0 +1,246 @@
+"""Top-down trees as facts: which node of a core's pipeline is which formula over events, from `trees.toml`."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from typing import Any, Final, cast
+
+from turbotui.dataclass import dataclass
+from turbotui.errors import InternalError
+from turbotui.quantities.documents import parse_toml
+from turbotui.quantities.expressions import Expression, parse_expression
+from turbotui.quantities.rows import RowError, make_row
+
+_FILE: Final = "trees.toml"
+LEVELS: Final = 4
+"""The deepest level of any tree."""
+CONSTANTS: Final = ("threads", "width")
+"""Names in formulas that are no counts: CPUs of a core, slots of a cycle."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeWords:
+    """What a node means, whatever the core.
+
+    Attributes:
+        title: for people; `column` is its title in tables.
+        letter: in bars.
+        sentence: what is counted.
+        advice: what to try where the node is large.
+    """
+
+    title: str
+    column: str
+    letter: str
+    sentence: str
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node of a tree.
+
+    Attributes:
+        id: unique in its tree.
+        words: what it means.
+        parent: id of the node that it divides; "" at level 1.
+        share: formula of its share of all slots, or cycles, 0 to 1.
+        unit: "slots" or "cycles".
+        level: from 1.
+        when, otherwise: where `when` is not above 0, `otherwise` is computed instead of `share`.
+        metric: the vendor's name of the same; "" where the vendor has none.
+        document: where the formula is from.
+    """
+
+    id: str
+    words: NodeWords
+    parent: str
+    share: Expression
+    unit: str
+    level: int
+    when: Expression | None = None
+    otherwise: Expression | None = None
+    metric: str = ""
+    document: str = ""
+
+    @property
+    def formulas(self) -> tuple[Expression, ...]:
+        """Every formula that may be computed for it."""
+        return tuple(one for one in (self.share, self.when, self.otherwise) if one is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """The tree of one family of cores.
+
+    Attributes:
+        models, pmus: patterns of the processors and core PMUs that it is for.
+        needs: names of events without which it is for no PMU.
+        watchdog: whether the kernel's NMI watchdog leaves too few counters.
+        core: whether slots belong to a core, and not to a CPU of it.
+        unit: what level 1 divides: "slots" or "cycles".
+        slots: formula of how many there were.
+        width: slots of a cycle; 0 for what the PMU says.
+        events: name in formulas -> name or terms of the PMU's event.
+        nodes: parents before children.
+        by_id: the nodes by their ids; `below` those that divide each.
+    """
+
+    name: str
+    title: str
+    pmus: tuple[str, ...]
+    unit: str
+    slots: Expression
+    document: str
+    events: Mapping[str, str]
+    nodes: tuple[Node, ...]
+    models: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    watchdog: bool = False
+    core: bool = False
+    width: int = 0
+    by_id: Mapping[str, Node] = field(init=False, repr=False, compare=False)
+    below: Mapping[str, tuple[Node, ...]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "by_id", {node.id: node for node in self.nodes})
+        parents = dict.fromkeys(node.parent for node in self.nodes)
+        object.__setattr__(self, "below", {parent: tuple(node for node in self.nodes if node.parent == parent)
+                                           for parent in parents})
+
+    def children(self, parent: str) -> tuple[Node, ...]:
+        """The nodes that divide one; those of level 1 for ""."""
+        return self.below.get(parent, ())
+
+    def adds_up(self, parent: str) -> bool:
+        """Whether the children of a node divide it: those in another unit need not add up to it."""
+        above = self.unit if not parent else self.by_id[parent].unit
+        below = self.children(parent)
+        return bool(below) and all(node.unit == above for node in below) and below[0].level <= _DIVIDED
+
+    def counted_for(self, parent: str) -> tuple[str, ...]:
+        """The events, by their names in formulas, that the children of a node are computed of.
+
+        Nodes above them are computed of what is counted for these; siblings are counted together.
+        """
+        below = self.children(parent)
+        names: dict[str, None] = {}
+        for node in below:
+            self._collect(node, parent, names)
+        if not parent:
+            names |= dict.fromkeys(name for name in self.slots.names if name in self.events)
+        return tuple(name for name in self.events if name in names)
+
+    def _collect(self, node: Node, parent: str, names: dict[str, None]) -> None:
+        for formula in node.formulas:
+            for name in formula.names:
+                other = self.by_id.get(name)
+                if name in self.events:
+                    names[name] = None
+                elif other is not None and (other.parent == parent or other.level > node.level):
+                    self._collect(other, parent, names)
+
+
+_DIVIDED: Final = 2  # deeper nodes name causes, of which a vendor's table need not have all
+
+
+def suits(tree: Tree, model: str, pmu: str, events: frozenset[str], *, watchdog: bool) -> bool:
+    """Whether a tree is for a core PMU of a processor.
+
+    Args:
+        tree: which.
+        model: as `events.set_files.model_id` writes it.
+        pmu: name in sysfs.
+        events: names in the PMU's events folder.
+        watchdog: whether the NMI watchdog holds a counter of the PMU.
+    """
+    return (
+        any(re.fullmatch(pattern, pmu) for pattern in tree.pmus)
+        and (not tree.models or any(re.fullmatch(pattern, model) for pattern in tree.models))
+        and events.issuperset(tree.needs)
+        and not (tree.watchdog and watchdog)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _WrittenNode:
+    id: str
+    share: str
+    parent: str = ""
+    unit: str = ""
+    when: str = ""
+    otherwise: str = ""
+    metric: str = ""
+    document: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _WrittenTree:
+    title: str
+    pmus: tuple[str, ...]
+    document: str
+    unit: str = ""
+    slots: str = ""
+    extends: str = ""
+    models: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    watchdog: bool = False
+    core: bool = False
+    width: int = 0
+
+
+@functools.cache
+def trees() -> Mapping[str, Tree]:
+    """Every tree by name; of two that suit a PMU the one that is made for fewer processors is meant.
+
+    Raises:
+        InternalError: the table is not well made.
+    """
+    path = os.path.join(os.path.dirname(__file__), _FILE)
+    with open(path, encoding="utf-8") as file:
+        written = cast("dict[str, dict[str, dict[str, Any]]]", parse_toml(file.read()))
+    words = {name: _words(name, table) for name, table in written["node"].items()}
+    found: dict[str, Tree] = {}
+    for name, table in written["tree"].items():
+        try:
+            found[name] = _tree(name, table, words, found)
+        except (RowError, KeyError) as error:
+            raise InternalError(f"turbotui/features/topdown/{_FILE}, [tree.{name}]: {error}") from error
+    return found
+
+
+def _words(name: str, table: dict[str, Any]) -> NodeWords:
+    try:
+        return make_row(NodeWords, {("advice" if key == "try" else key): value for key, value in table.items()})
+    except RowError as error:
+        raise InternalError(f"turbotui/features/topdown/{_FILE}, [node.{name}]: {error}") from error
+
+
+def _tree(name: str, table: dict[str, Any], words: Mapping[str, NodeWords], known: Mapping[str, Tree]) -> Tree:
+    events, nodes = dict(table.pop("events")), table.pop("nodes", [])
+    plain = make_row(_WrittenTree, table)
+    base = known[plain.extends] if plain.extends else None
+    made = [] if base is None else list(base.nodes)
+    for row in nodes:
+        made.append(_node(make_row(_WrittenNode, row), plain, words, made, base))
+    return Tree(
+        name, plain.title, plain.pmus, plain.unit or (base.unit if base else ""),
+        parse_expression(plain.slots) if plain.slots else cast("Tree", base).slots, plain.document,
+        events if base is None else {**base.events, **events}, tuple(made), plain.models, plain.needs, plain.watchdog,
+        plain.core, plain.width,
+    )  # fmt: skip
+
+
+def _node(row: _WrittenNode, tree: _WrittenTree, words: Mapping[str, NodeWords], made: Sequence[Node],
+          base: Tree | None) -> Node:
+    level = 1 if not row.parent else next(node.level for node in made if node.id == row.parent) + 1
+    unit = row.unit or tree.unit or (base.unit if base else "")
+    return Node(
+        row.id, words[row.id], row.parent, parse_expression(row.share), unit, level,
+        parse_expression(row.when) if row.when else None, parse_expression(row.otherwise) if row.otherwise else None,
+        row.metric, row.document or tree.document,
+    )  # fmt: skip

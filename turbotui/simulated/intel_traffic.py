@@ -1,0 +1,125 @@
+"""The traffic of a simulated Intel server, made of the integrals of its packages: every uncore counter counts a part.
+
+Where a flow goes is fixed, so that all of them agree: what a package reads of another one's memory is what the links
+carry to it, and what the memory controllers there read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, TypeAlias
+
+from turbotui.dataclass import dataclass
+from turbotui.simulated import basis as b
+from turbotui.simulated.model import Model
+
+Parts: TypeAlias = tuple[tuple[int, b.Form], ...]
+"""Packages, and what of their integrals is counted."""
+
+LINE: Final = 64.0
+REMOTE: Final = 0.2
+"""The part of a package's memory traffic that is for other packages, where there are any."""
+LLC_MISSES: Final = 0.4
+"""The part of the cores' requests that the last-level cache has not."""
+DEMAND, PREFETCH = 0.5, 0.3
+"""Parts of what is read from memory that demand reads and prefetches into L2 ask for; the rest are other requests."""
+LOCAL_CYCLES, REMOTE_CYCLES = 190.0, 320.0
+"""How long a read of memory stays in a CHA, in its clock."""
+OTHER_FLITS: Final = 0.25
+"""Flits of headers and credits for each one of data."""
+WHOLE_LINES: Final = 0.9
+"""The part of what devices write that is whole lines (ItoM); the rest are parts of lines (ItoMCacheNear)."""
+READ_MISSES, WRITE_MISSES = 0.3, 0.2
+"""The parts of what devices read and write that is not in the last-level cache."""
+ACTIVATIONS, CONFLICTS = 0.35, 0.15
+"""Row activations and precharges for other rows, for each transfer of a line."""
+SNOOPED, UPDATED = 0.05, 0.1
+"""Directory lookups that find any package may have the line, and updates for each line written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flows:
+    """What flows at one package, in bytes; `Parts` may be of other packages' integrals.
+
+    Attributes:
+        read, written: of its memory, whoever asks.
+        served_reads, served_writes: of these, for other packages.
+        own_reads, remote_reads: of its cores, from its own memory and from others'.
+        remote_writes: of its cores, to others' memory.
+        own_writes: likewise.
+        io_read, io_written: of memory by its devices.
+        seconds, cha_cycles: time, and cycles of the CHAs' clock.
+    """
+
+    read: Parts
+    written: Parts
+    served_reads: Parts
+    served_writes: Parts
+    own_reads: Parts
+    own_writes: Parts
+    remote_reads: Parts
+    remote_writes: Parts
+    io_read: Parts
+    io_written: Parts
+    seconds: Parts
+    cha_cycles: Parts
+
+
+def flows_of(model: Model, package: int) -> Flows:
+    """What flows at a package."""
+    count = model.shape.packages
+    remote = REMOTE if count > 1 else 0.0
+    others = tuple(one for one in range(count) if one != package)
+    each = remote / max(1, len(others))
+
+    def own(index: int, weight: float = 1.0) -> Parts:
+        return ((package, ((index, weight),)),)
+
+    def of_others(index: int) -> Parts:
+        return tuple((one, ((index, each),)) for one in others)
+
+    reads, writes = b.PKG_READ_BYTES, b.PKG_WRITTEN_BYTES
+    return Flows(
+        own(reads), own(writes), own(reads, remote), own(writes, remote), own(reads, 1 - remote),
+        own(writes, 1 - remote), of_others(reads), of_others(writes), own(b.PKG_IO_READ_BYTES),
+        own(b.PKG_IO_WRITTEN_BYTES), own(b.PKG_SECONDS), own(b.PKG_UNCORE_CYCLES),
+    )  # fmt: skip
+
+
+def times(parts: Parts, factor: float) -> Parts:
+    """A flow times a number."""
+    return tuple((package, b.scaled(form, factor)) for package, form in parts)
+
+
+def cha_events(flows: Flows) -> Mapping[str, Parts]:
+    """What all CHAs of a package count, by the vendor's names (Intel perfmon)."""
+    own, remote = times(flows.own_reads, 1 / LINE), times(flows.remote_reads, 1 / LINE)
+    missed = own + remote
+    found: dict[str, Parts] = {
+        "REQUESTS.READS_LOCAL": own, "REQUESTS.READS_REMOTE": times(flows.served_reads, 1 / LINE),
+        "REQUESTS.WRITES_LOCAL": times(flows.own_writes, 1 / LINE),
+        "REQUESTS.WRITES_REMOTE": times(flows.served_writes, 1 / LINE),
+        "IA_MISS": missed, "IA_HIT": times(missed, 1 / LLC_MISSES - 1),
+    }  # fmt: skip
+    for word, share in (("DRD", DEMAND), ("DRD_PREF", PREFETCH)):
+        found[f"IA_MISS_{word}_LOCAL"], found[f"IA_MISS_{word}_REMOTE"] = times(own, share), times(remote, share)
+    found["IA_MISS_DRD"], found["IA_HIT_DRD"] = times(missed, DEMAND), times(missed, DEMAND * (1 / LLC_MISSES - 1))
+    near, far = times(own, DEMAND * LOCAL_CYCLES), times(remote, DEMAND * REMOTE_CYCLES)
+    found |= {"OCCUPANCY.IA_MISS_DRD_LOCAL": near, "OCCUPANCY.IA_MISS_DRD_REMOTE": far,
+              "OCCUPANCY.IA_MISS_DRD": near + far}
+    lines, stores = times(flows.io_read, 1 / LINE), times(flows.io_written, 1 / LINE)
+    found |= {"IO_PCIRDCUR": lines, "IO_MISS_PCIRDCUR": times(lines, READ_MISSES),
+              "IO_HIT_PCIRDCUR": times(lines, 1 - READ_MISSES)}
+    for word, share in (("ITOM", WHOLE_LINES), ("ITOMCACHENEAR", 1 - WHOLE_LINES)):
+        found[f"IO_{word}"] = times(stores, share)
+        found[f"IO_MISS_{word}"] = times(stores, share * WRITE_MISSES)
+    return found
+
+
+def upi_events(flows: Flows) -> Mapping[str, Parts]:
+    """What all links of a package count: nine flits of data for each line."""
+    flits = 9 / LINE
+    sent = times(flows.served_reads + flows.remote_writes, flits)
+    heard = times(flows.remote_reads + flows.served_writes, flits)
+    return {"TxL_FLITS.ALL_DATA": sent, "TxL_FLITS.NON_DATA": times(sent, OTHER_FLITS),
+            "RxL_FLITS.ALL_DATA": heard, "RxL_FLITS.NON_DATA": times(heard, OTHER_FLITS)}
