@@ -31,7 +31,7 @@ class Shape(Enum):
 
 
 class Ticks(Enum):
-    """What the counter counts, where that decides a percentage. The value is the word of the grammar."""
+    """Kinds of added counters, where the kind decides a percentage. The value is the word of the grammar."""
 
     CYCLES = "cycles"
     SECONDS = "seconds"
@@ -127,7 +127,7 @@ class AddedCounter:
 
     @property
     def key(self) -> str:
-        """Tells it from every counter that is not read and shown in the very same way."""
+        """A key that only counters read and shown in the very same way share."""
         by_instance = "" if self.by_instance is None else f" {sorted(self.by_instance.items())}"
         return f"{self.signal} {self.place} u{self.width} {self.ticks.value} {self.shape.value}{by_instance}"
 

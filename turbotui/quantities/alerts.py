@@ -27,7 +27,7 @@ LEVELS: Final = ("high", "critical")
 
 @dataclass(frozen=True, slots=True)
 class AlertWish:
-    """An alert as it stands in a person's settings.
+    """An alert of a person's settings.
 
     Attributes:
         when: condition and duration.
@@ -86,7 +86,7 @@ def _one_of(*words: str) -> Callable[[object], str]:
 
 
 def parse_alert(wish: AlertWish, find: Callable[[str], Column[Any] | None]) -> AlertRule:
-    """What a wish asks for.
+    """The condition of a wish, resolved.
 
     Args:
         wish: as it was written.

@@ -127,7 +127,7 @@ class BulkNumbers:
 
 
 def _one(answers: Sequence[bool]) -> bool:
-    """What all rows answer."""
+    """The answer that all rows share."""
     if all(answers):
         return True
     if any(answers):

@@ -39,7 +39,7 @@ class Category(Enum):
 
 
 class Inputs(Protocol):
-    """What a column's formula may ask for, already reduced to the row it is computed for.
+    """Inputs of a column's formula, reduced to the row it is computed for.
 
     Every method gives None for what is unknown. Values are SI (Hz, s, J, °C).
     """
@@ -226,7 +226,7 @@ class Column(Generic[R]):
         return self.shown.of(value)
 
     def amount(self, value: float, *, unit: bool = True) -> str:
-        """A number of it in a sentence, in the unit in which it is read on screen: "3,498 MHz".
+        """A value of the column for a sentence, in the unit of the screen: "3,498 MHz".
 
         Args:
             value: in the unit in which it is computed.
@@ -238,7 +238,7 @@ class Column(Generic[R]):
 
     @property
     def hint(self) -> str:
-        """What the title leaves open: the help, or the formula where the title is all that the help says."""
+        """The help beyond the title, or the formula where the title says all."""
         return self.formula if self.help in self.title else self.help
 
     @property
@@ -261,6 +261,7 @@ class CounterColumn(Column[Inputs]):
         wants: signals used when they can be had.
         extra: beyond turbostat: not among the default columns of `turbotui stat`, so that scripts see what they know.
         whole_only: has a value on the summary row only.
+        rule: is 1 where a value stands out by a rule that its vendor wrote, beside `thresholds`.
         refusal: why a need is not read although it is there, "" where it is: its device sleeps.
         bits: for a register that is told in words: what each bit of each signal means.
     """
@@ -273,6 +274,7 @@ class CounterColumn(Column[Inputs]):
     whole_only: bool = False
     bits: Mapping[SignalId, Mapping[int, str]] = field(default_factory=dict, compare=False)
     refusal: Callable[[Inputs], str] | None = None
+    rule: CounterColumn | None = None
 
     @property
     def heading(self) -> tuple[str, ...]:

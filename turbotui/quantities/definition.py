@@ -1,4 +1,4 @@
-"""What somebody had counted beside the catalog, as a value: a recording keeps it, and makes the same columns of it."""
+"""Definitions of what was counted beside the catalog: a recording keeps them and makes the same columns."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class CountedEvents:
 
 @dataclass(frozen=True, slots=True)
 class CountedUnits:
-    """What is counted of one uncore PMU; its signals are named by number, bundle and event (`sources.uncore.Order`).
+    """Counters of one uncore PMU; signals are named by number, bundle and event (`sources.uncore.Order`).
 
     Attributes:
         pmu: its name in sysfs.

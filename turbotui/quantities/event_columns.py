@@ -5,6 +5,7 @@
     TITLE=FORMULA[,unit=TEXT][,decimals=N]      arithmetic over events; names that hold / - or : stand in 'quotes',
                                                 except where such an event is all of it
     set:NAME                                    a set of such columns by name
+    metric:NAME[,NAME ...]                      metrics, or groups of them, of the vendor's tables (`events.metrics`)
 
 Here is only the text; what an event is on a machine is `turbotui.sources.event_source`'s to find.
 """
@@ -12,8 +13,9 @@ Here is only the text; what an event is on a machine is `turbotui.sources.event_
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from typing import TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.quantities.added import AddError
@@ -24,8 +26,14 @@ from turbotui.quantities.units import Unit
 from turbotui.untrusted import one_line
 
 SET = "set:"
+METRIC = "metric:"
 ELAPSED = "dt"
 """Name of the interval's seconds in a formula."""
+_PERFS_OWN: Mapping[str, str] = {"duration_time": ELAPSED, "user_time": "stat.user", "system_time": "stat.system"}
+"""What perf measures itself (perf-stat(1)) by what a formula calls it; in s, where perf tells ns."""
+_OWN = "|".join(_PERFS_OWN)
+_NAMED = re.compile(rf"'(?:tool/)?(\w+)/?'|'[^']*'|(?<![\w.])({_OWN})(?![\w.])", re.ASCII | re.IGNORECASE)
+_TOOL = re.compile(rf"(?:tool/)?({_OWN})/?", re.ASCII | re.IGNORECASE)
 _TITLE = re.compile(r"\s*([A-Za-z_][\w%+.-]*)\s*=(?!=)", re.ASCII)
 _PMU = r"[^/\s'()+*,]+"
 _EVENT = re.compile(
@@ -37,6 +45,10 @@ _TITLE_LENGTH = 18  # as turbostat cuts names (docs/specs/turbostat.md 1.6)
 _OPTIONS = ("name", "rate", "delta")
 _FORMULA_OPTIONS = ("unit", "decimals")
 _MOST_DECIMALS = 9
+
+
+Parts: TypeAlias = tuple[tuple[str, Expression], ...]
+"""Expressions with names by which others refer to them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +64,10 @@ class EventColumn:
         decimals: None for what suits the unit.
         help: what it means, "" where nobody said.
         document: where that is written down.
+        parts: expressions that the formula names, each after those that it names itself.
+        rule: is not 0 where the value stands out; None where nobody said when.
+        rule_parts: expressions that the rule names beside `parts`.
+        whole: whether the value means something for the whole machine only.
     """
 
     name: str
@@ -62,6 +78,10 @@ class EventColumn:
     decimals: int | None = None
     help: str = ""
     document: str = ""
+    parts: Parts = ()
+    rule: Expression | None = None
+    rule_parts: Parts = ()
+    whole: bool = False
 
     def __post_init__(self) -> None:
         """The name stays in its cell: no TAB, no line break."""
@@ -70,7 +90,57 @@ class EventColumn:
     @property
     def source_text(self) -> str:
         """The text of the events, as written."""
-        return self.event if self.formula is None else self.formula.text
+        if self.formula is None:
+            return self.event
+        where = "; ".join(f"{name} = {part.text}" for name, part in self.parts)
+        return f"{self.formula.text}; where {where}" if where else self.formula.text
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The events, signals and `dt` that the formula is made of."""
+        if self.formula is None:
+            return (self.event,)
+        return _leaves((*(part for _name, part in self.parts), self.formula), {name for name, _part in self.parts})
+
+    @property
+    def rule_names(self) -> tuple[str, ...]:
+        """The events, signals and `dt` that the rule is made of."""
+        if self.rule is None:
+            return ()
+        parts = (*self.parts, *self.rule_parts)
+        return _leaves((*(part for _name, part in parts), self.rule), {name for name, _part in parts})
+
+    def value(self, values: Mapping[str, float | None]) -> float | None:
+        """The value of the formula; None where it is unknown."""
+        return None if self.formula is None else self.formula.evaluate(_with_parts(values, self.parts))
+
+    def stands_out(self, values: Mapping[str, float | None]) -> float | None:
+        """1 where the rule holds, 0 where it does not; None where that is unknown."""
+        if self.rule is None:
+            return None
+        found = self.rule.evaluate(_with_parts(values, (*self.parts, *self.rule_parts)))
+        return None if found is None else float(found != 0.0)
+
+    def fault(self, values: Mapping[str, float | None]) -> str:
+        """The reason why there is no value, as a clause; "" where no divisor is zero."""
+        if self.formula is None:
+            return ""
+        found = _with_parts(values, self.parts)
+        faults = (part.fault(found, name) for name, part in self.parts if found[name] is None)
+        return self.formula.fault(found, self.name if self.parts else "") or next(filter(None, faults), "")
+
+
+def _leaves(expressions: Iterable[Expression], parts: Collection[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for one in expressions for name in one.names if name not in parts))
+
+
+def _with_parts(values: Mapping[str, float | None], parts: Parts) -> Mapping[str, float | None]:
+    if not parts:
+        return values
+    found = dict(values)
+    for name, part in parts:
+        found[name] = part.evaluate(found)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +153,7 @@ class EventRequest:
         events: the single event strings in them, which are signals.
         others: ids of catalog signals that a formula uses.
         together: whether the items shall be one group as far as they fit.
+        raw: whether formulas mean plain counts, whatever unit and scale a PMU gives them: metrics of vendors do.
     """
 
     text: str
@@ -91,6 +162,7 @@ class EventRequest:
     columns: tuple[EventColumn, ...]
     others: tuple[SignalId, ...] = ()
     together: bool = False
+    raw: bool = False
 
     @property
     def by_item(self) -> tuple[tuple[str, ...], ...]:
@@ -118,7 +190,7 @@ class EventRequest:
 
 @dataclass(frozen=True, slots=True)
 class EventTraits:
-    """What encoding an event for a machine found out about it.
+    """Facts on an event, found when it was encoded for a machine.
 
     Attributes:
         scope: of its values.
@@ -233,7 +305,7 @@ def formula_request(text: str, name: str, formula: str, options: Mapping[str, st
         AddError: no event in it, or decimals that are no number.
         ExpressionError: it cannot be read.
     """
-    expression = parse_expression(formula)
+    expression = parse_expression(_NAMED.sub(_in_seconds, formula))
     decimals = options.get("decimals")
     if decimals is not None and not (decimals.isdecimal() and int(decimals) <= _MOST_DECIMALS):
         raise AddError(f'--add "{text}": decimals={decimals} is no number from 0 to {_MOST_DECIMALS}')
@@ -250,6 +322,11 @@ def formula_request(text: str, name: str, formula: str, options: Mapping[str, st
     return EventRequest(text, events, events, (column,), others, together=True)
 
 
+def _in_seconds(match: re.Match[str]) -> str:
+    """The word of a formula for what perf measures itself; any other name as it is."""
+    return _PERFS_OWN.get((match[1] or match[2] or "").lower(), match[0])
+
+
 def is_signal(name: str) -> bool:
     """Whether a name in a formula is one of the catalog's signals ("energy.pkg"), which have dots, or the TSC."""
     return name == "tsc" or _SIGNAL.match(name) is not None
@@ -260,6 +337,9 @@ def _event_request(text: str, item: _Item) -> EventRequest:
     if len(set(events)) < len(events):
         raise AddError(f'--add "{text}": the group {item.text} holds an event twice')
     name = item.options.get("name", "")
+    own = _TOOL.fullmatch(item.text)
+    if own is not None and own[1].lower() != "duration_time" and "rate" not in item.options:
+        return formula_request(text, name or own[1], own[1], {})
     if name and len(events) > 1:
         raise AddError(f'--add "{text}": name={name} cannot be the title of {len(events)} columns: leave it out')
     rate = "rate" in item.options
@@ -306,7 +386,7 @@ def _members(item: str) -> Iterator[str]:
 
 
 def _pieces(text: str, *, formula: bool = False) -> Iterator[str]:
-    """What stands between the commas that are in no braces, parentheses, quotes or (of events) pairs of slashes."""
+    """Parts between commas outside braces, parentheses, quotes and (of events) pairs of slashes."""
     depth, slash, quoted, start = 0, False, False, 0
     for at, character in enumerate(text):
         if character == "'":

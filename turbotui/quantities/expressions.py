@@ -1,26 +1,44 @@
 """Arithmetic over signals and events, as people write derived columns: "instructions / cycles".
 
-The grammar is Python's, as far as `quantities.grammar` lets it in: + - * /, signs, parentheses, min() and max(). A name
-is a word with dots, or anything between single quotes, which is how names that hold '/' or '-' are written:
-'cpu/event=0x3c/', 'cache-misses'. Conditions over such expressions are in `quantities.filters`.
+The grammar is Python's, as far as `quantities.grammar` lets it in: + - * / %, signs, parentheses, min() and max(),
+d_ratio(A, B) which is 0 where B is, comparisons (1 where they hold, else 0) with `and`, `or` and `not`, and
+`A if B else C`. A name is a word with dots, or anything between single quotes, which is how names that hold '/' or '-'
+are written: 'cpu/event=0x3c/', 'cache-misses'. Conditions over such expressions are in `quantities.filters`.
+
+What is made of an unknown value is unknown, but for what the known ones decide alone: 0 and anything, 1 or anything,
+the branch of a choice that is not taken, and what d_ratio() divides by 0.
 """
 
 from __future__ import annotations
 
 import math
+import operator
 import re
-from collections.abc import Collection, Mapping
-from typing import TypeAlias
+from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
-from turbotui.quantities.grammar import ExpressionError, Step, Token, arithmetic_steps, function_or_name, syntax_of
+from turbotui.quantities.grammar import (
+    FUNCTIONS,
+    RATIO,
+    ExpressionError,
+    Step,
+    Token,
+    arithmetic_steps,
+    function_or_name,
+    syntax_of,
+)
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_][\w.]*)|'(?P<quoted>[^']+)'"
-    r"|(?P<sign>[-+*/(),]))",
+    r"|(?P<sign>[<>=!]=|[-+*/%(),<>]))",
     re.ASCII,
 )
+WORDS: Final = frozenset({"if", "else", "and", "or", "not"})
+"""What is no name unless it stands in quotes."""
+_DIVIDE: Final = ("/", RATIO)
 
 Dimension: TypeAlias = Mapping[str, int]
 """Unit symbols with their exponents: {"B": 1, "s": -1}; empty for a plain number."""
@@ -44,45 +62,42 @@ class Expression:
     steps: tuple[Step, ...]
 
     def evaluate(self, values: Mapping[str, float | None]) -> float | None:
-        """The value; None where a name is unknown, a divisor is zero, or the result exceeds a float."""
-        stack: list[float] = []
+        """The value; None where a name that matters is unknown, a divisor is zero, or the result exceeds a float."""
+        stack: list[float | None] = []
         for step in self.steps:
             if step.kind == "number":
                 stack.append(step.number)
             elif step.kind == "name":
-                value = values.get(step.name)
-                if value is None:
-                    return None
-                stack.append(value)  # as it is: a number may remember where it came from
+                stack.append(values.get(step.name))  # as it is: a number may remember where it came from
             else:
                 operands = stack[-step.count :]
                 del stack[-step.count :]
-                if step.kind == "/" and operands[1] == 0.0:
-                    return None
-                stack.append(_result(step.kind, operands))
-        return stack[0] if math.isfinite(stack[0]) else None
+                stack.append(result_of(step.kind, operands))
+        found = stack[0]
+        return None if found is None or not math.isfinite(found) else found
 
-    def fault(self, values: Mapping[str, float | None]) -> str:
-        """What keeps `evaluate` from a value, as a clause; "" where it is not a divisor of zero.
+    def fault(self, values: Mapping[str, float | None], title: str = "") -> str:
+        """The reason why `evaluate` has no value, as a clause; "" where no divisor is zero.
 
         Args:
             values: of each name.
+            title: what the expression is called in the clause; "" for its text.
         """
-        if any(values.get(name) is None for name in self.names):
-            return ""
-        stack: list[tuple[float, str]] = []
+        stack: list[tuple[float | None, str, str]] = []  # value, what it is called, why it is unknown
         for step in self.steps:
             if step.kind == "number":
-                stack.append((step.number, f"{step.number:g}"))
+                stack.append((step.number, f"{step.number:g}", ""))
             elif step.kind == "name":
-                stack.append((float(values[step.name] or 0.0), step.name))
+                stack.append((values.get(step.name), step.name, ""))
             else:
                 operands = stack[-step.count :]
                 del stack[-step.count :]
-                if step.kind == "/" and operands[1][0] == 0.0:
-                    return f"{self.text}: {operands[1][1] or 'a divisor'} is 0 in this interval"
-                stack.append((_result(step.kind, [value for value, _name in operands]), ""))
-        return "" if math.isfinite(stack[0][0]) else f"{self.text} is too large for a number"
+                value = result_of(step.kind, [one[0] for one in operands])
+                stack.append((value, "", "" if value is not None else _why_unknown(step.kind, operands)))
+        found, _name, why = stack[0]
+        if found is not None and not math.isfinite(found):
+            why = "it is too large for a number"
+        return f"{title or self.text}: {why}" if why else ""
 
     def divides_by(self, names: Collection[str]) -> bool:
         """Whether one of these names has a part in a divisor."""
@@ -93,7 +108,7 @@ class Expression:
                 continue
             operands = stack[-step.count :]
             del stack[-step.count :]
-            if step.kind == "/" and operands[1]:
+            if step.kind in _DIVIDE and operands[1]:
                 return True
             stack.append(any(operands))
         return False
@@ -120,33 +135,79 @@ class Expression:
         return stack[0]
 
     def _joined(self, kind: str, operands: list[Dimension]) -> Dimension:
+        if kind in {"and", "or", "not"}:
+            return {}
+        if kind == "if":
+            del operands[1]
+            operands = [one for one in operands if one] or operands[:1]  # a plain number may stand for any unit
         first = operands[0]
-        if kind in "*/":
+        if kind in {"*", *_DIVIDE}:
             sign = 1 if kind == "*" else -1
             both = {unit: first.get(unit, 0) + sign * operands[1].get(unit, 0) for unit in {**first, **operands[1]}}
             return {unit: power for unit, power in both.items() if power}
         for other in operands[1:]:
             if dict(other) != dict(first):
                 raise UnitError(f"The expression {self.text!r} joins {unit_text(first)} and {unit_text(other)}.")
-        return first
+        return {} if kind in _COMPARISONS else first
 
 
-def _result(kind: str, operands: list[float]) -> float:
-    match kind:
-        case "+":
-            return operands[0] + operands[1]
-        case "-":
-            return operands[0] - operands[1]
-        case "*":
-            return operands[0] * operands[1]
-        case "/":
-            return operands[0] / operands[1]
-        case "negative":
-            return -operands[0]
-        case "min":
-            return min(operands)
-        case _:
-            return max(operands)
+_COMPARISONS: Mapping[str, Callable[[float, float], bool]] = MappingProxyType(
+    {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne})
+
+_ARITHMETIC: Mapping[str, Callable[[float, float], float]] = MappingProxyType(
+    {"+": operator.add, "-": operator.sub, "*": operator.mul})
+
+
+def result_of(kind: str, operands: Sequence[float | None]) -> float | None:
+    """The value of one step of an expression; None where it is unknown."""
+    if kind == "if":
+        value, condition, otherwise = operands
+        return None if condition is None else otherwise if condition == 0.0 else value
+    known = [one for one in operands if one is not None]
+    if kind == RATIO and operands[1] is not None and operands[1] == 0.0:
+        return 0.0
+    if kind in {"and", "or"}:
+        decides = kind == "or"
+        if any((one != 0.0) is decides for one in known):
+            return float(decides)
+        return None if len(known) < len(operands) else float(not decides)
+    return None if len(known) < len(operands) else _result(kind, known)
+
+
+def _result(kind: str, operands: Sequence[float]) -> float | None:
+    if kind in {"min", "max"}:
+        return min(operands) if kind == "min" else max(operands)
+    first, second = operands[0], operands[-1]
+    compared = _COMPARISONS.get(kind)
+    if compared is not None:
+        return float(compared(first, second))
+    joined = _ARITHMETIC.get(kind)
+    if joined is not None:
+        return joined(first, second)
+    if kind in {"negative", "not"}:
+        return -first if kind == "negative" else float(first == 0.0)
+    if kind == "%":
+        return _remainder(first, second)
+    return None if second == 0.0 else first / second
+
+
+def _remainder(first: float, second: float) -> float | None:
+    """What is left of a whole number over another one, with the sign of the first, as in C."""
+    if not (math.isfinite(first) and math.isfinite(second)) or not int(second):
+        return None
+    return math.fmod(int(first), int(second))
+
+
+def _why_unknown(kind: str, operands: Sequence[tuple[float | None, str, str]]) -> str:
+    """What made the value of a step unknown; "" where it is a name that is."""
+    if kind == "if":
+        value, condition, otherwise = operands
+        chosen = condition if condition[0] is None else otherwise if condition[0] == 0.0 else value
+        return chosen[2]
+    unknown = [one for one in operands if one[0] is None]
+    if unknown:
+        return next((why for _value, _name, why in unknown if why), "")
+    return f"{operands[-1][1] or 'a divisor'} is 0 in this interval"
 
 
 def unit_text(dimension: Dimension) -> str:
@@ -163,7 +224,7 @@ def parse_expression(text: str) -> Expression:
         ExpressionError: it does not follow the grammar; the message names the position.
     """
     tokens = _tokens(text)
-    steps = arithmetic_steps(text, tokens, syntax_of(text, tokens))
+    steps = arithmetic_steps(text, tokens, syntax_of(text, tokens), choices=True)
     return Expression(text, tuple(dict.fromkeys(step.name for step in steps if step.kind == "name")), steps)
 
 
@@ -176,6 +237,8 @@ def _tokens(text: str) -> list[Token]:
         if match is None:
             raise ExpressionError(text, start, f"{text[start]!r} begins no number, name or operator")
         kind = match.lastgroup or ""
-        found.append(Token("name" if kind == "quoted" else kind, match[kind], start))
+        if kind == "name" and match[kind] in WORDS:
+            kind = "sign"
+        found.append(Token("name" if kind == "quoted" else kind, match[match.lastgroup or ""], start))
         end = match.end()
-    return function_or_name(found)
+    return function_or_name(found, (*FUNCTIONS, RATIO))

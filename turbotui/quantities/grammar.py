@@ -18,11 +18,16 @@ from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 
 FUNCTIONS: Final = ("min", "max")
+RATIO: Final = "d_ratio"
+"""The quotient of two values, 0 where the divisor is 0: a function of formulas, after perf's of that name."""
 OPERANDS: Final = frozenset({"number", "name", "word", "text"})
 """Kinds of tokens that are values: a number, a name that is known, and words and texts of conditions."""
 _BINARY: Mapping[type[ast.operator], str] = MappingProxyType(
     {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"})
 _PYTHON: Mapping[str, str] = MappingProxyType({"=": "=="})
+_COMPARED: Mapping[type[ast.cmpop], str] = MappingProxyType(
+    {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="})
+_RATIO_PARTS: Final = 2
 
 
 class ExpressionError(UsageError):
@@ -69,11 +74,11 @@ def ends_operand(token: Token) -> bool:
     return token.kind in OPERANDS or (token.kind, token.word) == ("sign", ")")
 
 
-def function_or_name(tokens: Sequence[Token]) -> list[Token]:
+def function_or_name(tokens: Sequence[Token], functions: Sequence[str] = FUNCTIONS) -> list[Token]:
     """The tokens, with a name before a parenthesis as the function that it is: elsewhere `min` is a name."""
     found = list(tokens)
     for at, (token, after) in enumerate(pairwise(tokens)):
-        if token.kind in {"name", "word"} and token.word in FUNCTIONS and (after.kind, after.word) == ("sign", "("):
+        if token.kind in {"name", "word"} and token.word in functions and (after.kind, after.word) == ("sign", "("):
             found[at] = Token("function", token.word, token.position)
     return found
 
@@ -114,7 +119,8 @@ def _wrong(text: str, tokens: Sequence[Token], at: int, said: str) -> Expression
 
 def token_of(tokens: Sequence[Token], node: ast.expr) -> Token | None:
     """The token that a placeholder stands for; None where the node is none."""
-    return tokens[int(node.id[1:])] if isinstance(node, ast.Name) and node.id not in FUNCTIONS else None
+    known = isinstance(node, ast.Name) and node.id not in FUNCTIONS and node.id != RATIO
+    return tokens[int(node.id[1:])] if known and isinstance(node, ast.Name) else None
 
 
 def first_token(tokens: Sequence[Token], node: ast.AST) -> int:
@@ -124,8 +130,14 @@ def first_token(tokens: Sequence[Token], node: ast.AST) -> int:
     return min(places, default=0)
 
 
-def arithmetic_steps(text: str, tokens: Sequence[Token], tree: ast.expr) -> tuple[Step, ...]:
+def arithmetic_steps(text: str, tokens: Sequence[Token], tree: ast.expr, *, choices: bool = False) -> tuple[Step, ...]:
     """The steps of a tree that holds nothing but arithmetic over numbers and names.
+
+    Args:
+        text: that was parsed.
+        tokens: of the text.
+        tree: of the tokens.
+        choices: whether comparisons, `and`, `or`, `not`, `if` with `else`, `%` and d_ratio() may be used, too.
 
     Raises:
         ExpressionError: it holds something else.
@@ -146,19 +158,43 @@ def arithmetic_steps(text: str, tokens: Sequence[Token], tree: ast.expr) -> tupl
                 todo.append(operand)
             case ast.Call(ast.Name(function), [_, *_] as given, []) if function in FUNCTIONS and _plain(given):
                 todo += [Step(function, count=len(given)), *reversed(given)]
+            case _ if choices and (chosen := _choice(node)) is not None:
+                step, operands = chosen
+                todo += [step, *reversed(operands)]
             case _:
-                steps.append(_operand(text, tokens, node))
+                steps.append(_operand(text, tokens, node, choices=choices))
     return tuple(steps)
+
+
+def _choice(node: ast.expr) -> tuple[Step, Sequence[ast.expr]] | None:
+    """A step that decides something, with its operands; None for any other node."""
+    match node:
+        case ast.BinOp(left, ast.Mod(), right):
+            return Step("%"), (left, right)
+        case ast.Compare(left, [sign], [right]) if type(sign) in _COMPARED:
+            return Step(_COMPARED[type(sign)]), (left, right)
+        case ast.BoolOp(joined, parts):
+            return Step("and" if isinstance(joined, ast.And) else "or", count=len(parts)), parts
+        case ast.UnaryOp(ast.Not(), operand):
+            return Step("not", count=1), (operand,)
+        case ast.IfExp(condition, value, otherwise):
+            return Step("if", count=3), (value, condition, otherwise)
+        case ast.Call(ast.Name(function), given, []) if function == RATIO and len(given) == _RATIO_PARTS \
+                and _plain(given):
+            return Step(RATIO), given
+    return None
 
 
 def _plain(given: Sequence[ast.expr]) -> bool:
     return not any(isinstance(one, ast.Starred) for one in given)
 
 
-def _operand(text: str, tokens: Sequence[Token], node: ast.expr) -> Step:
+def _operand(text: str, tokens: Sequence[Token], node: ast.expr, *, choices: bool) -> Step:
     token = token_of(tokens, node)
     if token is None:
-        raise ExpressionError(text, first_token(tokens, node), "only + - * /, parentheses, min() and max() may be used")
+        more = "only + - * / %, comparisons, and, or, not, A if B else C, parentheses, min(), max() and d_ratio(A, B)"
+        allowed = more if choices else "only + - * /, parentheses, min() and max()"
+        raise ExpressionError(text, first_token(tokens, node), f"{allowed} may be used")
     if token.kind == "number":
         return Step("number", number=float(token.word))
     if token.kind == "name":

@@ -118,7 +118,7 @@ class PowerMeter:
 
     @property
     def column(self) -> str:
-        """What the ids of its columns begin with."""
+        """Prefix of the ids of its columns."""
         return f"{self.kind.column}{self.number}"
 
 

@@ -6,6 +6,7 @@ The definitions themselves are in `metric_definitions.toml`, which `metric_table
 from __future__ import annotations
 
 from dataclasses import field, replace
+from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.quantities.precision import Precision
@@ -72,6 +73,23 @@ class Width:
     per_vector: bool = False
 
 
+LINE: Final = 64
+"""Bytes of a cache line, of all cores with level events (Intel SDM vol. 3, 13.1; AMD PPR; Arm reference manuals)."""
+
+
+@dataclass(frozen=True, slots=True)
+class LevelEvent:
+    """An event that counts cache lines between two levels of the memory.
+
+    Attributes:
+        event: optional; its key is that of a signal.
+        level: whose bandwidth moves the lines: "L2" between L1 and L2, "L3" between L2 and what is beyond.
+    """
+
+    event: MetricEvent
+    level: str
+
+
 @dataclass(frozen=True, slots=True)
 class MetricDefinition:
     """The events of one family of cores, and how FLOPs and bytes are made of their counts.
@@ -94,6 +112,9 @@ class MetricDefinition:
             hardware yet.
         shares: instructions by precision, where the events of the operations do not tell it.
         reduced_note: the note of `without_half`.
+        levels: events of bytes by memory level, which are counted where somebody wants these.
+        levels_note: what those bytes are not.
+        level_terms: of `with_levels`.
         signals: key and signal of each event.
         optional: keys of the events that a machine of this definition may lack.
     """
@@ -114,14 +135,36 @@ class MetricDefinition:
     instructions: int = 0x00C0
     shares: tuple[Term, ...] = ()
     reduced_note: str = ""
+    levels: tuple[LevelEvent, ...] = ()
+    levels_note: str = ""
+    level_terms: tuple[tuple[str, tuple[str, ...]], ...] = ()
     signals: tuple[tuple[str, SignalId], ...] = field(init=False, repr=False, compare=False)
     optional: frozenset[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         # asked for every CPU in every interval
-        names = tuple((event.key, f"roofline.{self.slug}.{event.key.replace(' ', '_')}") for event in self.events)
+        names = tuple((event.key, f"roofline.{self.slug}.{event.key.replace(' ', '_')}")
+                      for event in self.every_event)
         object.__setattr__(self, "signals", names)
-        object.__setattr__(self, "optional", frozenset(event.key for event in self.events if event.optional))
+        object.__setattr__(self, "optional", frozenset(event.key for event in self.every_event if event.optional))
+
+    @property
+    def every_event(self) -> tuple[MetricEvent, ...]:
+        """Those of operations and accesses, then those of memory levels."""
+        return (*self.events, *(one.event for one in self.levels))
+
+    @property
+    def with_levels(self) -> MetricDefinition:
+        """The definition whose sets count memory levels too."""
+        return replace(self, events=self.every_event, levels=(), level_terms=self.terms_of_levels)
+
+    @property
+    def terms_of_levels(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Each level, and the keys of its events."""
+        if self.level_terms:
+            return self.level_terms
+        names = dict.fromkeys(one.level for one in self.levels)
+        return tuple((name, tuple(one.event.key for one in self.levels if one.level == name)) for name in names)
 
     @property
     def separates_precision(self) -> bool:

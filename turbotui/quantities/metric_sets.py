@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from turbotui.errors import UsageError
 from turbotui.quantities.metric_definitions import MetricDefinition, MetricEvent
 
@@ -38,3 +40,9 @@ def plan_sets(definition: MetricDefinition, counters: int | None = None,
         sets[-1].append(event)
         free -= event.counters
     return tuple(tuple(one) for one in sets)
+
+
+def plan_level_sets(definition: MetricDefinition) -> tuple[tuple[MetricEvent, ...], ...]:
+    """The events of memory levels in sets of their own, which stand where nobody wants them."""
+    levels = replace(definition, events=tuple(one.event for one in definition.levels), levels=())
+    return plan_sets(levels) if levels.events else ()

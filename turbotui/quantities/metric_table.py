@@ -9,13 +9,14 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.errors import InternalError
 from turbotui.quantities.facts import FactFile
-from turbotui.quantities.metric_definitions import MetricDefinition, MetricEvent, Term, Width
+from turbotui.quantities.metric_definitions import LevelEvent, MetricDefinition, MetricEvent, Term, Width
 from turbotui.quantities.precision import Precision
 from turbotui.quantities.rows import make_row, named, tables
 from turbotui.quantities.signals import SignalId
 
 METRIC_DEFINITIONS: Final = FactFile("quantities/metric_definitions.toml")
 _FORM: Final = "{ key = ..., config = ..., name = ... }"
+_LEVEL: Final = "{ key = ..., config = ..., name = ..., level = ... }"
 _SIGNALS: Final = "roofline."
 
 
@@ -40,6 +41,16 @@ class _Line:
 
 
 @dataclass(frozen=True, slots=True)
+class _Level:
+    """One line of `levels`."""
+
+    key: str
+    config: int
+    name: str
+    level: str
+
+
+@dataclass(frozen=True, slots=True)
 class _Table:
     """A table of the file."""
 
@@ -53,6 +64,9 @@ class _Table:
     note: str = ""
     reduced_note: str = ""
     unverified: str = ""
+    like: str = ""
+    levels: tuple[_Level, ...] = ()
+    levels_note: str = ""
 
 
 @functools.cache
@@ -65,7 +79,9 @@ def definition(slug: str) -> MetricDefinition:
     values = METRIC_DEFINITIONS.find(slug)
     if values is None:
         raise InternalError(f"turbotui/{METRIC_DEFINITIONS.path} has no [{slug}], which a processor's row names")
-    table = METRIC_DEFINITIONS.row(_Table, slug, values, events=tables(_FORM, _line))
+    if "like" in values:
+        values = (METRIC_DEFINITIONS.find(str(values["like"])) or {}) | values
+    table = METRIC_DEFINITIONS.row(_Table, slug, values, events=tables(_FORM, _line), levels=tables(_LEVEL, _level))
     lines = table.events
     return MetricDefinition(
         slug=slug,
@@ -86,6 +102,9 @@ def definition(slug: str) -> MetricDefinition:
         instructions=table.instructions,
         shares=_terms(lines, lambda line: line.share),
         reduced_note=table.reduced_note,
+        levels=tuple(LevelEvent(MetricEvent(one.key, one.config, one.name, optional=True), one.level)
+                     for one in table.levels),
+        levels_note=table.levels_note,
     )
 
 
@@ -101,3 +120,7 @@ def _terms(lines: Iterable[_Line], weight: Callable[[_Line], int]) -> tuple[Term
 
 def _line(values: Mapping[str, object]) -> _Line:
     return make_row(_Line, values, precision=named(Precision))
+
+
+def _level(values: Mapping[str, object]) -> _Level:
+    return make_row(_Level, values)

@@ -9,8 +9,10 @@ from typing import Final
 from turbotui.errors import UsageError
 
 NS: Final = 1_000_000_000
-_STEP: Final = re.compile(r"([+-])((?:\d+(?:\.\d+)?[dhms]?\s*)+)", re.IGNORECASE)
-_PART: Final = re.compile(r"(\d+(?:\.\d+)?)([dhms]?)", re.IGNORECASE)
+_NUMBER: Final = r"\d{1,15}(?:\.\d{1,15})?"
+# Only the last part may lack its unit: were all of them to, digits could be cut into parts in 2^n ways.
+_STEP: Final = re.compile(rf"([+-])((?:{_NUMBER}[dhms]\s*)*(?:{_NUMBER}\s*)?)(?<![+-])", re.IGNORECASE | re.ASCII)
+_PART: Final = re.compile(rf"({_NUMBER})([dhms]?)", re.IGNORECASE | re.ASCII)
 _SECONDS: Final = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "": 1.0}
 _TIME: Final = re.compile(r"(?:(\d{4}-\d{2}-\d{2})[ T])?(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?(Z|[+-]\d{2}:?\d{2})?")
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")

@@ -40,7 +40,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Presentation:
-    """What a person wants of the columns of the catalog.
+    """A person's units and marks for columns of the catalog.
 
     Attributes:
         temperature: a letter of `TEMPERATURES`.
@@ -56,7 +56,7 @@ class Presentation:
         return self.temperature == "C" and not self.limits
 
     def of(self, column: CounterColumn) -> CounterColumn:
-        """A column as it is wanted; what it computes stays."""
+        """A column with a person's units and marks; what the column computes stays."""
         shown = TEMPERATURES[self.temperature] if column.unit == "°C" else None
         limits = self.limits.get(column.id)
         if shown is None and limits is None:

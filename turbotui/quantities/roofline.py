@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.quantities.metric_definitions import MetricDefinition, Term
+from turbotui.quantities.metric_definitions import LINE, MetricDefinition, Term
 from turbotui.quantities.precision import Precision
 from turbotui.quantities.signals import SignalId
 
@@ -57,7 +57,7 @@ class Sizing:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What counts of one core come to; per second where the counts are.
+    """FLOPs and bytes of one core's counts; per second where the counts are.
 
     Attributes:
         flops: floating-point operations.
@@ -68,6 +68,7 @@ class Counted:
         used: keys of the events behind it.
         single: share of the operations that are in single precision; None where no event tells.
         half: share of those in half precision, with a matrix unit's.
+        levels: bytes between two levels of the memory, by the outer one's name; of those whose events were all counted.
     """
 
     flops: float
@@ -78,6 +79,7 @@ class Counted:
     used: frozenset[str]
     single: float | None = None
     half: float = 0.0
+    levels: tuple[tuple[str, float], ...] = ()
 
 
 def signal_of(definition: MetricDefinition, key: str) -> SignalId:
@@ -109,7 +111,24 @@ def counted(definition: MetricDefinition, counts: Mapping[str, float], sizing: S
             used |= {width.event for width in definition.widths}
     split = _by_precision(definition, counts, sizing.vector_bits)
     return Counted(flops, total, size, model, _dominant(definition, counts), frozenset(used),
-                   _share(split, Precision.SINGLE), _share(split, Precision.HALF) or 0.0)
+                   _share(split, Precision.SINGLE), _share(split, Precision.HALF) or 0.0,
+                   _by_level(definition, counts))
+
+
+def _by_level(definition: MetricDefinition, counts: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
+    return tuple((level, float(LINE) * sum(counts[key] for key in keys)) for level, keys in definition.terms_of_levels
+                 if all(key in counts for key in keys))
+
+
+def levels_together(parts: Iterable[tuple[tuple[str, float], ...]]) -> tuple[tuple[str, float], ...]:
+    """Bytes by level of several amounts of work; of the levels that all of them know.
+
+    Args:
+        parts: bytes by level of each.
+    """
+    known = [dict(one) for one in parts]
+    first = known[0] if known else {}
+    return tuple((level, sum(one[level] for one in known)) for level in first if all(level in one for one in known))
 
 
 def _sum(terms: Iterable[Term], counts: Mapping[str, float], optional: frozenset[str], bits: int) -> float | None:

@@ -26,7 +26,7 @@ Reader: TypeAlias = Callable[[object], object]
 
 
 class WrongKindError(ValueError):
-    """What a value has to be, in words that end a sentence: "a list of texts"."""
+    """The type that a value needs, in words that end a sentence: "a list of texts"."""
 
 
 class RowError(ValueError):

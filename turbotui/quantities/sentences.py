@@ -9,7 +9,7 @@ _NAMES: Final = frozenset({"perf", "turbotui", "cpu", "msr", "libpfm", "resctrl"
 
 
 def as_sentence(text: str) -> str:
-    """A text as it stands alone: with a capital letter, unless it begins with a name, a key, a path or a number."""
+    """A text as a sentence: with a capital letter, unless a name, a key, a path or a number begins the text."""
     first = text.partition(" ")[0].rstrip(",:;")
     is_word = len(first) > 1 and first.isalpha() and first.islower() and first not in _NAMES
     return text[:1].upper() + text[1:] if is_word else text

@@ -1,4 +1,4 @@
-"""What signals are, in plain words, for formulas that name them."""
+"""Plain words for signals, for formulas that name them."""
 
 from __future__ import annotations
 

@@ -52,10 +52,12 @@ class Reduce(Enum):
     SAME = "same"  # equal everywhere, else unknown
     NONE = "none"  # has no meaning above its own scope
 
+    __hash__ = object.__hash__  # as of `Scope`: looked up for each number of a row
+
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """One raw quantity as one source provides it on this machine.
+    """One raw quantity that one source provides on this machine.
 
     Value = `offset + scale * bits(raw)`, where bits() takes `width_bits` bits from `low_bit` up. A COUNTER narrower
     than 64 bits is subtracted modulo 2**width_bits; a 64-bit one that goes down, or up by 2**63 or more, was reset

@@ -1,4 +1,4 @@
-"""What CPUs compute, load and store each second, by the definitions of their cores: the roofline's view of a row."""
+"""FLOPs, loads and stores a second by the definitions of cores: the roofline's view of a row."""
 
 from __future__ import annotations
 
@@ -7,13 +7,21 @@ from collections.abc import Iterable, Sequence
 from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import Inputs
 from turbotui.quantities.metric_definitions import MetricDefinition
-from turbotui.quantities.roofline import VECTOR_BITS, Sizing, WidthModel, counted, half_together, single_together
+from turbotui.quantities.roofline import (
+    VECTOR_BITS,
+    Sizing,
+    WidthModel,
+    counted,
+    half_together,
+    levels_together,
+    single_together,
+)
 from turbotui.quantities.scope import Scope
 
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """What the CPUs of a row do each second.
+    """FLOPs and bytes a second of the CPUs of a row.
 
     Attributes:
         flops: floating-point operations per second.
@@ -23,6 +31,7 @@ class Speed:
         width: the model behind `bytes`; None if there are none, or several.
         single: share of the operations that are in single precision; None where not all CPUs tell.
         half: share of those in half precision, with a matrix unit's.
+        levels: bytes per second between two levels of the memory, by the outer one's name; of those that are known.
     """
 
     flops: float
@@ -32,6 +41,7 @@ class Speed:
     width: WidthModel | None
     single: float | None = None
     half: float = 0.0
+    levels: tuple[tuple[str, float], ...] = ()
 
     @property
     def intensity(self) -> float | None:
@@ -40,7 +50,7 @@ class Speed:
 
 
 def cpu_speed(row: Inputs, definitions: Sequence[MetricDefinition], sizing: Sizing) -> Speed | None:
-    """What one CPU does each second, by the definition of its core; None where its operations are not counted."""
+    """FLOPs and bytes a second of one CPU; None where its operations are not counted."""
     bits = row.value(VECTOR_BITS)
     how = sizing if not bits else Sizing(sizing.model, sizing.given, round(float(bits)))
     for definition in definitions:
@@ -49,7 +59,7 @@ def cpu_speed(row: Inputs, definitions: Sequence[MetricDefinition], sizing: Sizi
         if found is not None:
             sized = found.flops if found.bytes is not None else 0.0
             return Speed(found.flops, found.bytes, sized, found.dominant, found.width, found.single,
-                         found.half)
+                         found.half, found.levels)
     return None
 
 
@@ -72,9 +82,10 @@ def sum_speeds(speeds: Iterable[Speed | None]) -> Speed | None:
         width=models.pop() if len(models) == 1 else None,
         single=single_together((speed.single, speed.flops) for speed in known),
         half=half_together((speed.half, speed.flops) for speed in known),
+        levels=levels_together(speed.levels for speed in known),
     )
 
 
 def row_speed(row: Inputs, definitions: Sequence[MetricDefinition], sizing: Sizing) -> Speed | None:
-    """What the CPUs of a row do each second; None where none of them is counted."""
+    """Sum of FLOPs and bytes a second over a row's CPUs; None where none of them is counted."""
     return sum_speeds(cpu_speed(one, definitions, sizing) for one in row.each(Scope.CPU))

@@ -56,7 +56,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class CellEvidence:
-    """What a cell rests on, in lines of any length that whoever shows them wraps.
+    """The evidence of a cell, as lines of any length for the caller to wrap.
 
     Attributes:
         arithmetic: the formula, "= Δinstructions / Δcycles", and the same with the numbers of the interval in it.
@@ -98,7 +98,7 @@ class Table(Protocol[C, K]):
         """One value with its marks and its reason."""
 
     def evidence(self, column: C, row: K) -> CellEvidence:
-        """What a cell rests on."""
+        """The evidence of a cell."""
 
     def own_rows(self, column: C) -> Sequence[K]:
         """Rows that hold each value of a column once: those of a package's column are the packages."""

@@ -16,7 +16,7 @@ from turbotui.quantities.signals import SignalId
 
 
 class ReadingKind(Enum):
-    """What a column asked of a signal (`columns.Inputs`)."""
+    """One question of a column to a signal (`columns.Inputs`)."""
 
     DELTA = "increase"
     TOTAL = "increase over all instances"

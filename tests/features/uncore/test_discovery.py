@@ -35,7 +35,10 @@ TWO = ((0, 1), (2, 3))
         ("arm_dsu_3", "arm_dsu", (3,)),
         ("arm_cspmu_2", "arm_cspmu", (2,)),
         ("smmuv3_pmcg_2b402", "smmuv3_pmcg", (0x2B402,)),
-        ("hisi_sccl3_ddrc0", "hisi_ddrc", (0,)),
+        ("hisi_sccl3_ddrc0", "hisi_ddrc", (0,)), ("hisi_sicl1_pa3", "hisi_pa", (3,)),
+        ("smmuv3_pmcg_40000", "smmuv3_pmcg", (0x40000,)), ("arm_dmc620_1000c", "arm_dmc620", (0x1000C,)),
+        ("ali_drw_21080", "ali_drw", (0x21080,)), ("dwc_rootport_13018", "dwc_rootport", (0x13018,)),
+        ("mrvl_ddr_pmu_87e1c0000000", "mrvl_ddr_pmu", (0x87E1_C000_0000,)), ("arm_ni_1_cd_2", "arm_ni", (1, 2)),
         ("nvidia_ucf_pmu_1", "nvidia_ucf_pmu", (1,)),
         ("nvidia_pcie_pmu_1_rc_4", "nvidia_pcie_pmu", (1, 4)),
         ("nvidia_pcie_tgt_pmu_0_rc_0", "nvidia_pcie_tgt_pmu", (0, 0)),
@@ -70,13 +73,13 @@ def test_a_unit_for_each_cpu_of_the_mask(tmp_path: Path) -> None:
     assert [(unit.package, unit.numbers, unit.cpu) for unit in units[:2]] == [(0, (0,), 0), (0, (1,), 0)]
     assert (units[60].package, units[60].cpu) == (1, 2)
     (kind,) = find_kinds(found)
-    assert [row.label for row in kind.rows if row.is_sum] == ["pkg 0 Σ", "pkg 1 Σ"]
-    assert kind.rows[1].label == "pkg 0 #0"
-    assert len({row.key for row in kind.rows}) == 122
+    assert [row.label for row in kind.rows if row.is_sum] == ["machine Σ", "pkg 0 Σ", "pkg 1 Σ"]
+    assert kind.rows[2].label == "pkg 0 #0"
+    assert len({row.key for row in kind.rows}) == 123
 
 
 def test_what_has_no_names_is_counted_by_its_terms(tmp_path: Path) -> None:
-    found = machine(tmp_path, {"uncore_cha_0": {**EIGHT, "cpumask": "0,2"}}, INTEL_INFO, TWO)
+    found = machine(tmp_path, {"uncore_cha_0": {**EIGHT, "cpumask": "0,2"}}, GRACE_INFO, TWO)
     counters = UncoreCounters(found)
     (units,) = counters.kinds
     assert counters.shown(units) == ()
@@ -139,7 +142,7 @@ def test_the_reader_follows_the_mask(tmp_path: Path) -> None:
 
 
 def test_the_simulated_machines() -> None:
-    for shape, count in (("vera-2s", 34), ("grace-2s", 10), ("sapphire-2s", 16), ("turin-2s", 24 + 24 + 2)):
+    for shape, count in (("vera-2s", 34), ("grace-2s", 10), ("sapphire-2s", 162), ("turin-2s", 24 + 24 + 2)):
         units = find_units(read_machine(simulated_host(shape, ManualClock())))
         assert len(units) == count
         assert {unit.package for unit in units} == {0, 1}

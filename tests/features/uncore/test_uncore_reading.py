@@ -188,14 +188,14 @@ def test_without_rights_every_cell_says_what_to_do() -> None:
 def test_what_the_kernel_refuses_at_the_opening_is_a_reason() -> None:
     watch = UncoreWatch("sapphire-2s")
     pmu = watch.units_of("uncore_imc").pmu
-    watch.host.fail(("perf", pmu.type, 0xCF05), errno.EINVAL)
+    watch.host.fail(("perf", pmu.type, 0xFF02), errno.EINVAL)
     frame = watch.frames()[-1]
-    refused = watch.reading(frame, "uncore_imc", "pkg 0 #0", "rd bandwidth GB/s")
+    refused = watch.reading(frame, "uncore_imc", "pkg 0 #0", "row hits %")
     assert refused.value is None
     assert refused.why is not None
-    assert "uncore_imc_0/event=0x5,umask=0xcf/" in refused.why.detail
+    assert "uncore_imc_0/event=0x2,umask=0xff/" in refused.why.detail
     assert watch.reading(frame, "uncore_imc", "pkg 0 #0", "wr bandwidth GB/s").value is not None
-    assert watch.reading(frame, "uncore_imc", "pkg 0 Σ", "rd bandwidth GB/s").partial
+    assert watch.reading(frame, "uncore_imc", "pkg 0 Σ", "row hits %").partial
 
 
 def test_too_few_descriptors_name_the_pmu_that_went_without() -> None:
@@ -255,7 +255,8 @@ def test_an_explanation_holds_everything_needed_to_repeat_it() -> None:
         "root port 3: 0002:c0:00.0", "0002:81:00.0 144d:a826", "nvidia-tegra410-pmu.rst", "over 2.000000 s",
     ):  # fmt: skip
         assert part in text
-    total = next(row for row in units.rows if row.is_sum)
+    machine, total = (row for row in units.rows[:2] if row.is_sum)
+    assert "all 12 PCIE units of the machine" in "\n".join(explanation(content, metric, machine.key, width=200))
     text = "\n".join(explanation(content, metric, total.key, width=200))
     assert "all 6 PCIE units of package 0" in text
     assert "cycles and the interval are averaged" in text

@@ -20,7 +20,7 @@ from turbotui.recording.recorder import Recorder
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampler import Sampler
 
-EXPECTED = {"rd bandwidth GB/s": 10.239345, "wr bandwidth GB/s": 4.607705, "frequency GHz": 2.4}
+EXPECTED = {"rd bandwidth GB/s": 10.239345, "wr bandwidth GB/s": 4.607705, "clockticks GHz": 2.4}
 Readings = list[tuple[str, str, str, Reading]]
 GOLDEN = Path(__file__).parents[2] / "recording" / "golden" / "version1.uncore.ttj"
 
@@ -88,7 +88,7 @@ def test_what_was_counted_changes_with_the_moment(tmp_path: Path) -> None:
         assert "was not recorded at this time" in why.detail
         assert counters.settings(pmu) == {}
         table = uncore_table(counters, units, last)
-        assert table.cell(typed, units.rows[1]).value is not None
+        assert table.cell(typed, units.rows[2]).value is not None
         assert counters.settings(pmu) == {"src_bdf": 0xC100, "src_bdf_en": 1}
         assert "filters" in [column.id for column in table.columns]
 
@@ -98,7 +98,7 @@ def test_tables_of_a_file_of_version_1_are_read_for_ever(capsys: pytest.CaptureF
     found = jsontables.tables(capsys.readouterr().out)
     assert [(one["table"], one["kind"], one["seconds"]) for one in found] == [("uncore_imc", "RECORDED", 2.0)] * 2
     rows = {row["place"]: row["values"] for row in found[1]["rows"]}
-    assert len(rows) == 18
+    assert len(rows) == 1 + 2 + 16
     assert {name: round(value, 6) for name, value in rows["pkg 0 Σ"].items()} == EXPECTED
 
 
@@ -115,7 +115,7 @@ def test_every_format_says_recorded(recorded: str, capsys: pytest.CaptureFixture
         assert "RECORDED" in capsys.readouterr().out, form
     assert main(["uncore", "--replay", recorded, "-k", "cmem", "--format", "csv"]) == 0
     rows = list(csv.DictReader(line for line in capsys.readouterr().out.splitlines() if not line.startswith("#")))
-    assert len(rows) == 6 * 2
+    assert len(rows) == 6 * 3
 
 
 def test_times_and_longer_intervals(recorded: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -158,7 +158,8 @@ def test_the_verb_records_them(tmp_path: Path, capsys: pytest.CaptureFixture[str
     words = ["--machine", "sapphire-2s", "-i", "0.2", "-n", "2", "-s", "Busy%", "--tables", "cpus,uncore"]
     assert main(["record", path, *words]) == 0
     assert main(["uncore", "--replay", path, "--format", "json"]) == 0
-    assert {one["table"] for one in jsontables.tables(capsys.readouterr().out)} == {"uncore_imc"}
+    assert {one["table"] for one in jsontables.tables(capsys.readouterr().out)} == {
+        "uncore_imc", "uncore_cha", "uncore_upi", "uncore_iio", "uncore_m2m", "uncore_cxlcm", "uncore_cxldp"}
     assert main(["stat", "--replay", path, "-q", "-S", "-s", "Busy%"]) == 0
 
 

@@ -12,7 +12,7 @@ from turbotui.features.uncore.kinds import UncoreUnits
 from turbotui.sampling.capabilities import probe_sources
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampler import Sampler
-from turbotui.simulated import ManualClock, SimulatedHost, simulated_host
+from turbotui.simulated import MachineShape, ManualClock, SimulatedHost, simulated_host
 
 SECONDS = 2.0
 
@@ -20,9 +20,10 @@ SECONDS = 2.0
 class UncoreWatch:
     """A simulated machine, its counters, and frames of two seconds each."""
 
-    def __init__(self, shape: str, prepare: Callable[[SimulatedHost], None] | None = None) -> None:
+    def __init__(self, shape: str | MachineShape, prepare: Callable[[SimulatedHost], None] | None = None) -> None:
         self.clock = ManualClock()
-        self.host: SimulatedHost = simulated_host(shape, self.clock, seed=7)
+        self.host: SimulatedHost = (simulated_host(shape, self.clock, seed=7) if isinstance(shape, str)
+                                    else SimulatedHost(shape, self.clock, 7))
         self.clock.advance(20.0)
         if prepare is not None:
             prepare(self.host)

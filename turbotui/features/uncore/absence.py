@@ -19,6 +19,14 @@ _DRIVERS = {
 EXAMPLE = "--machine vera-2s"
 
 
+UNNAMED: Final = "the kernel names no events of these PMUs"
+
+
+def unnamed(pmu: str) -> str:
+    """A sentence for a kind of PMU of which nothing is shown, and what to do about it."""
+    return f"{UNNAMED}: -e {pmu}/event=0x1,umask=0x2/ counts one by its code, from the processor's uncore manual"
+
+
 NOT_RECORDED: Final = Unavailable(
     Reason.NOT_READ, "this recording has no uncore counters",
     "turbotui record --tables uncore; with Ctrl+R they are recorded while the uncore screen is shown")

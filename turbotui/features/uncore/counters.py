@@ -4,24 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from turbotui.dataclass import dataclass
 from turbotui.events.encoded import EncodedEvent
-from turbotui.events.encoder import EventEncoder
+from turbotui.events.perf_encoder import PerfEncoder
 from turbotui.events.uncore.corrections import right_scale
 from turbotui.events.uncore.discovery import UncoreUnit
 from turbotui.events.uncore.fields import settings_said
-from turbotui.features.uncore.kinds import Row, UncoreUnits, find_kinds
+from turbotui.features.uncore.kinds import Row, UncoreUnits, find_kinds, raw_metric, typed_metric
+from turbotui.features.uncore.stacks import StackMap
 from turbotui.machine.machine import Machine
 from turbotui.machine.pmus import EventError
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.quantities.uncore import CLOCKS, ELAPSED, Metric
+from turbotui.quantities.uncore import CLOCKS, ELAPSED, LINK, UNITS, Metric
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.reasons import problem
+from turbotui.sources.perf_group import Times
 from turbotui.sources.uncore import Order, UncoreSource
 
+_FEWEST: Final = 4
+"""Counters that every uncore PMU has: a data fabric of AMD has 4 before the second version of its counters."""
+_UNLINKED = "no PCI Express link is up below it, or sysfs does not say how fast it is (current_link_speed, ..._width)"
 _EMPTY = "a divisor is zero: nothing of it happened in this interval"
 
 
@@ -48,7 +53,8 @@ class Reading:
 
 def bundles_of(metrics: Sequence[Metric]) -> tuple[tuple[str, ...], ...]:
     """Which events must be counted in the same time: those of each metric, less what is part of another one's."""
-    sets = sorted({frozenset(one.needs) for one in metrics if one.needs}, key=lambda one: (-len(one), sorted(one)))
+    parts = {frozenset(part) for one in metrics for part in _together(one)}
+    sets = sorted(parts, key=lambda one: (-len(one), sorted(one)))
     kept: list[frozenset[str]] = []
     for each in sets:
         if not any(each <= other for other in kept):
@@ -57,6 +63,19 @@ def bundles_of(metrics: Sequence[Metric]) -> tuple[tuple[str, ...], ...]:
     # no clock leads a group: filters are not for clocks, and those of a group are compared with its leader's
     order = {name: (name in CLOCKS, place) for place, name in enumerate(names)}
     return tuple(tuple(sorted(each, key=order.__getitem__)) for each in kept)
+
+
+def _together(metric: Metric) -> Sequence[Sequence[str]]:
+    """The events of a metric in as few groups as any PMU can count: only those of a plain sum may be apart."""
+    needs = metric.needs
+    if not metric.additive:
+        return [needs] if needs else []
+    return [needs[at : at + _FEWEST] for at in range(0, len(needs), _FEWEST)]
+
+
+def is_counted(metric: Metric, bundles: Sequence[frozenset[str]]) -> bool:
+    """Whether a metric can be worked out of what bundles count."""
+    return all(any(bundle.issuperset(part) for bundle in bundles) for part in _together(metric))
 
 
 class UncoreCounters:
@@ -71,13 +90,15 @@ class UncoreCounters:
 
     def __init__(self, machine: Machine) -> None:
         self.kinds: tuple[UncoreUnits, ...] = find_kinds(machine)
-        self._encoder = EventEncoder(machine.host)
+        self._encoder = PerfEncoder(machine.host)
         self._model = machine.model
+        self.stacks = StackMap(machine.host)
         self._shown: dict[str, tuple[Metric, ...]] = {units.kind.id: units.starting for units in self.kinds}
+        self._beside: dict[str, tuple[Metric, ...]] = {}
         self._settings: dict[str, Mapping[str, int]] = {}
         self._sources: dict[str, UncoreSource] = {}
         self._made = 0
-        self._names: dict[tuple[int, str, tuple[str, ...]], tuple[tuple[str, SignalId], ...]] = {}
+        self._names: dict[tuple[int, str, tuple[str, ...]], _Behind] = {}
 
     # What is shown
 
@@ -90,6 +111,25 @@ class UncoreCounters:
         known = (*units.metrics, *units.raw)
         chosen = [one for one in known if one in metrics]
         self._shown[units.kind.id] = tuple(dict.fromkeys((*chosen, *metrics)))
+
+    def count_beside(self, wanted: Mapping[str, Sequence[Metric]]) -> None:
+        """Count these too, by id of their kind, though no table has a column of them; {} to stop."""
+        self._beside = {kind: tuple(metrics) for kind, metrics in wanted.items()}
+
+    def typed(self, units: UncoreUnits, text: str) -> Metric:
+        """An event that a person typed: as `typed_metric` takes it, or a name of the vendor's tables.
+
+        Raises:
+            EventError: see `typed_metric`; tables that somebody named cannot be used.
+        """
+        try:
+            return typed_metric(units, text)
+        except EventError:
+            event = text.strip().strip("/").rpartition("/")[2].lower()
+            pmu = self._encoder.pmu_with(units.pmu.name, event)
+            if pmu is None:
+                raise
+            return raw_metric(units.kind.id, pmu, event)
 
     def keep(self, kinds: Sequence[UncoreUnits]) -> None:
         """Drop all other kinds."""
@@ -117,7 +157,7 @@ class UncoreCounters:
         """One for each PMU of which something is shown; the same one as before where nothing about it has changed."""
         found: list[UncoreSource] = []
         for units in self.kinds:
-            bundles = bundles_of(self.shown(units))
+            bundles = bundles_of((*self.shown(units), *self._beside.get(units.kind.id, ())))
             by_pmu: dict[str, list[UncoreUnit]] = {}
             for unit in units.units:
                 by_pmu.setdefault(unit.pmu.name, []).append(unit)
@@ -179,50 +219,90 @@ class UncoreCounters:
             mean = name in (ELAPSED, _RAN) or metric.is_clock(name)
             inputs[name] = sum(values) / len(values) if mean else sum(values)
         ran = inputs.pop(_RAN)
+        if UNITS in metric.expression.names:
+            inputs[UNITS] = float(len(known))
+        if LINK in metric.expression.names:
+            inputs[LINK] = self._links(row)
         value = metric.expression.evaluate(inputs)
-        why = None if value is not None else Unavailable(Reason.OUT_OF_RANGE, f"{metric.formula}: {_EMPTY}")
+        why = None if value is not None else _no_value(metric, inputs)
         estimated = any(part[_RAN] < 1.0 for part in known)
         return Reading(value, why, estimated, len(known) < len(parts), inputs, ran)
 
-    def _signals_of(self, order: Order, unit: UncoreUnit, metric: Metric) -> tuple[tuple[str, SignalId], ...] | None:
-        """Names in a formula and the signals behind them; None where they are not counted."""
+    def _links(self, row: Row) -> float | None:
+        """GB/s of the links below the units of a row in one direction, those that are up; None where none says it."""
+        speeds = [speed for unit in row.units if (speed := self.stacks.link(unit)) is not None]
+        return sum(speeds) if speeds else None
+
+    def _behind(self, order: Order, unit: UncoreUnit, metric: Metric) -> _Behind | None:
+        """The signals behind a formula; None where they are not counted."""
         key = (order.number, unit.key, metric.needs)
         if key not in self._names:
-            bundle = next((at for at, events in enumerate(order.bundles) if set(metric.needs) <= set(events)), None)
-            if bundle is None:
+            bundles = [frozenset(events) for events in order.bundles]
+            if not is_counted(metric, bundles):
                 return None
-            times = order.times(unit, bundle)
-            self._names[key] = (
-                *((event, order.signal(unit, bundle, event)) for event in metric.needs),
-                (ELAPSED, times.enabled),
-                (_RAN, times.running),
+            at = {event: next(at for at, bundle in enumerate(bundles) if bundle.issuperset(part))
+                  for part in _together(metric) for event in part}
+            self._names[key] = _Behind(
+                {event: order.signal(unit, bundle, event) for event, bundle in at.items()},
+                tuple(order.times(unit, bundle) for bundle in dict.fromkeys(at.values())),
             )
         return self._names[key]
 
     def _increases(self, frame: Frame, unit: UncoreUnit, metric: Metric) -> dict[str, float] | Unavailable:
         """Increases of a metric's events, the interval by the counters' own clock, and the part of it they ran."""
         order = self.order_of(unit)
-        names = None if order is None else self._signals_of(order, unit, metric)
-        if names is None:
+        behind = None if order is None else self._behind(order, unit, metric)
+        if behind is None:
             return Unavailable(Reason.NOT_READ, f"{unit.pmu.name} {self.unread}")
         found: dict[str, float] = {}
-        for name, signal in names:
-            known = frame.capabilities.signals.get(signal)
-            if known is None:
-                return frame.capabilities.missing.get(signal) or Unavailable(
-                    Reason.NOT_READ, f"{unit.pmu.name} {self.unread}"
-                )
-            delta = frame.deltas(signal)[0]  # of the whole machine's scope: there is one
-            if delta is None:
-                return problem(frame, known, frame.topology.cpus[:1]) or Unavailable(
-                    Reason.NEVER_RAN, f"{known.origin} never got a hardware counter in this interval"
-                )
+        for name, signal in behind.events.items():
+            delta = self._rise(frame, unit, signal)
+            if isinstance(delta, Unavailable):
+                return delta
             found[name] = delta
-        if not found[ELAPSED]:
-            return Unavailable(Reason.NEVER_RAN, f"{unit.pmu.name}: its counters were not enabled in this interval")
-        found[_RAN] /= found[ELAPSED]
-        found[ELAPSED] *= 1e9
+        enabled, ran = 0.0, 1.0
+        for times in behind.times:
+            pair = [self._rise(frame, unit, signal) for signal in (times.enabled, times.running)]
+            whole, running = pair
+            if isinstance(whole, Unavailable) or isinstance(running, Unavailable):
+                return next(one for one in pair if isinstance(one, Unavailable))
+            if not whole:
+                detail = f"{unit.pmu.name}: its counters were not enabled in this interval"
+                return Unavailable(Reason.NEVER_RAN, detail)
+            enabled += whole / len(behind.times)
+            ran = min(ran, running / whole)
+        found[ELAPSED] = enabled * 1e9
+        found[_RAN] = ran
         return found
+
+    def _rise(self, frame: Frame, unit: UncoreUnit, signal: SignalId) -> float | Unavailable:
+        """By how much a signal of a unit rose in a frame's interval."""
+        known = frame.capabilities.signals.get(signal)
+        if known is None:
+            return frame.capabilities.missing.get(signal) or Unavailable(
+                Reason.NOT_READ, f"{unit.pmu.name} {self.unread}"
+            )
+        delta = frame.deltas(signal)[0]  # of the whole machine's scope: there is one
+        if delta is not None:
+            return delta
+        return problem(frame, known, frame.topology.cpus[:1]) or Unavailable(
+            Reason.NEVER_RAN, f"{known.origin} never got a hardware counter in this interval"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Behind:
+    """The signals behind a formula: of its events, and the times of the groups that they are counted in."""
+
+    events: Mapping[str, SignalId]
+    times: tuple[Times, ...]
+
+
+def _no_value(metric: Metric, inputs: Mapping[str, float | None]) -> Unavailable:
+    """Why a formula of known counts has no value."""
+    if LINK in inputs and inputs[LINK] is None:
+        return Unavailable(Reason.NO_HARDWARE, _UNLINKED)
+    return Unavailable(Reason.OUT_OF_RANGE, f"{metric.formula}: {_EMPTY}")
 
 
 _RAN = "the part of the interval in which the counters ran"

@@ -44,14 +44,15 @@ def evidence_of(counters: UncoreCounters, kind: UncoreUnits, row: Row, metric: M
     """
     arithmetic = [f"= {metric.formula}"]
     if reading.inputs:
-        arithmetic.append(f"= {with_numbers(metric.formula, reading.inputs)}")
+        named = {metric.vendor.get(name, name): amount for name, amount in reading.inputs.items()}
+        arithmetic.append(f"= {with_numbers(metric.formula, named)}")
     units = [_unit(counters, unit) for unit in row.units[:_UNITS_LISTED]]
     if len(row.units) > _UNITS_LISTED:
         units.append((f"... and {len(row.units) - _UNITS_LISTED} more like these",))
     if ports is not None and not row.is_sum:
         units += _ports(ports, row.units[0])
-    return CellEvidence(tuple(arithmetic), (*(_event(counters, row, event, reading) for event in metric.needs), *units),
-                        tuple(_remarks(kind, row, metric, reading)))
+    events = [_event(counters, row, event, reading, metric.vendor.get(event, event)) for event in metric.needs]
+    return CellEvidence(tuple(arithmetic), (*events, *units), tuple(_remarks(kind, row, metric, reading)))
 
 
 def _remarks(kind: UncoreUnits, row: Row, metric: Metric, reading: Reading) -> Iterator[str]:
@@ -64,7 +65,7 @@ def _remarks(kind: UncoreUnits, row: Row, metric: Metric, reading: Reading) -> I
         yield "opened as one group, so that all of them counted in the same time"
     if row.is_sum:
         where = "the machine" if row.package == UNKNOWN else f"package {row.package}"
-        clocks = [event for event in metric.needs if metric.is_clock(event)]
+        clocks = [metric.vendor.get(event, event) for event in metric.needs if metric.is_clock(event)]
         means = f"; {', '.join(clocks)} and the interval are averaged" if clocks else "; the interval is averaged"
         units = f"all {len(row.units)} {kind.kind.title} units of {where}"
         yield f"recomputed from the counts of {units}, added{means}; never a mean of ratios"
@@ -73,10 +74,10 @@ def _remarks(kind: UncoreUnits, row: Row, metric: Metric, reading: Reading) -> I
         yield f"over {interval / 1e9:.6f} s by the counters' own clock (time_enabled)"
 
 
-def _event(counters: UncoreCounters, row: Row, event: str, reading: Reading) -> tuple[str, ...]:
+def _event(counters: UncoreCounters, row: Row, event: str, reading: Reading, name: str) -> tuple[str, ...]:
     """The increase of an event, and how the kernel gets it."""
     amount = reading.inputs.get(event)
-    counted = f"Δ{event} = {'—' if amount is None else f'{amount:,.0f}'}"
+    counted = f"Δ{name} = {'—' if amount is None else f'{amount:,.0f}'}"
     encoded = counters.encoded(row.units[0], event)
     if isinstance(encoded, str):
         return counted, encoded

@@ -5,18 +5,31 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.events.terms import read_number
+from turbotui.events.options import read_number
 from turbotui.events.uncore.corrections import is_meaningless
-from turbotui.events.uncore.discovery import UNKNOWN, UncoreUnit, find_units
+from turbotui.events.uncore.discovery import BY_ADDRESS, UNKNOWN, UncoreUnit, find_units
 from turbotui.machine.machine import Machine
 from turbotui.machine.pmus import EventError, Pmu
-from turbotui.quantities.uncore import BYTES, Metric, UncoreKind, kind_of, kind_order, metric_of, metrics_of
+from turbotui.quantities.uncore import (
+    BYTES,
+    EdgeRow,
+    Metric,
+    UncoreKind,
+    edges_of,
+    kind_of,
+    kind_order,
+    metric_of,
+    metrics_of,
+)
 
 _FIRST_EVENTS = 4
 """Events shown of a kind of PMU of which nothing is derived, until a person chooses."""
 _CLOCK = "GHz"
+MACHINE: Final = "machine Σ"
+"""Label of the sum over all packages."""
 _SYSFS = "the PMU's events in sysfs"
 _COUNTS = ("M/s", " * 1000")  # a count in a ns is a thousand million a second
 
@@ -29,12 +42,14 @@ class UncoreUnits:
         units: by package, die and number.
         metrics: what can be derived here: all its events are there.
         raw: the events that the kernel names, as rates.
+        edges: what of it stands on the map of traffic.
     """
 
     kind: UncoreKind
     units: tuple[UncoreUnit, ...]
     metrics: tuple[Metric, ...]
     raw: tuple[Metric, ...]
+    edges: tuple[EdgeRow, ...] = ()
 
     @property
     def pmu(self) -> Pmu:
@@ -44,13 +59,16 @@ class UncoreUnits:
     @property
     def starting(self) -> tuple[Metric, ...]:
         """The metrics that are shown until a person chooses others."""
-        return self.metrics or self.raw[:_FIRST_EVENTS]
+        return tuple(one for one in self.metrics if not one.chosen) or self.raw[:_FIRST_EVENTS]
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
-        """A sum for each package that has several units, and its units after it."""
+        """A sum for the machine where it has several packages, one for each package, and the units of each after it."""
         found: list[Row] = []
-        for package in dict.fromkeys(unit.package for unit in self.units):
+        packages = dict.fromkeys(unit.package for unit in self.units)
+        if len(packages) > 1:
+            found.append(Row(f"{self.kind.id}.machine", MACHINE, self.units, UNKNOWN))
+        for package in packages:
             members = tuple(unit for unit in self.units if unit.package == package)
             where = "" if package == UNKNOWN else f"pkg {package}"
             if len(members) > 1:
@@ -87,6 +105,11 @@ class Row:
         """Whether the row is a sum of several units."""
         return len(self.units) > 1
 
+    @property
+    def is_machine(self) -> bool:
+        """Whether it is the sum of all packages, which are not folded below it."""
+        return self.label == MACHINE
+
 
 def label_of(unit: UncoreUnit, around: Sequence[UncoreUnit]) -> str:
     """A unit in a few characters: its package where it is alone there, else its number, die or CPU too."""
@@ -98,6 +121,8 @@ def label_of(unit: UncoreUnit, around: Sequence[UncoreUnit]) -> str:
         parts.append(f"die {unit.die}")
     if "_rc_" in unit.pmu.name:
         parts.append(f"rc {unit.numbers[-1]}")
+    elif unit.kind in BY_ADDRESS:
+        parts.append(unit.pmu.name)
     elif unit.numbers and len({other.numbers for other in around}) > 1:
         parts.append(f"#{'.'.join(map(str, unit.numbers))}")
     if len({(other.die, other.numbers) for other in around}) < len(around):
@@ -112,15 +137,17 @@ def find_kinds(machine: Machine) -> tuple[UncoreUnits, ...]:
         by_kind.setdefault(unit.kind, []).append(unit)
     order = kind_order()
     names = sorted(by_kind, key=lambda name: (order.get(name, len(order)), name))
-    return tuple(_units_of(kind_of(name), tuple(by_kind[name])) for name in names)
+    model = machine.model
+    processor = "" if model.model is None else f"{model.vendor}-{model.family}-{model.model:X}"
+    return tuple(_units_of(kind_of(name), tuple(by_kind[name]), processor) for name in names)
 
 
-def _units_of(kind: UncoreKind, units: tuple[UncoreUnit, ...]) -> UncoreUnits:
+def _units_of(kind: UncoreKind, units: tuple[UncoreUnit, ...], processor: str) -> UncoreUnits:
     pmu = units[0].pmu
-    fitting = [one for one in metrics_of(kind.id) if all(can_count(pmu, name) for name in one.needs)]
+    fitting = [one for one in metrics_of(kind.id, processor) if all(can_count(pmu, name) for name in one.needs)]
     fitting.sort(key=lambda one: one.unit == _CLOCK)  # what moves is looked for first, how fast its clock is last
     raw = tuple(raw_metric(kind.id, pmu, name) for name in pmu.events if _is_count(pmu, name))
-    return UncoreUnits(kind, units, tuple(fitting), raw)
+    return UncoreUnits(kind, units, tuple(fitting), raw, edges_of(kind.id, processor))
 
 
 def _is_count(pmu: Pmu, event: str) -> bool:
@@ -134,7 +161,18 @@ def can_count(pmu: Pmu, event: str) -> bool:
     """Whether a PMU has an event: by its name, or every field of its terms."""
     if event in pmu.events:
         return _is_count(pmu, event)
-    return "=" in event and all(name in pmu.formats for name in terms_of(event))
+    return "=" in event and all(_fits(pmu, name, value) for name, value in terms_of(event).items())
+
+
+def _fits(pmu: Pmu, field: str, value: str) -> bool:
+    """Whether a PMU has a field that can hold a value: kernels that do not know a processor give it narrower ones."""
+    if field not in pmu.formats:
+        return False
+    try:
+        pmu.formats[field].place(read_number(value, field))
+    except EventError:
+        return False
+    return True
 
 
 def terms_of(event: str) -> Mapping[str, str]:

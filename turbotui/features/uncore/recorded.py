@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from turbotui.events.uncore.discovery import UncoreUnit
-from turbotui.features.uncore.counters import UncoreCounters
+from turbotui.features.uncore.counters import UncoreCounters, is_counted
 from turbotui.features.uncore.kinds import UncoreUnits, typed_metric
 from turbotui.machine.machine import Machine
 from turbotui.machine.pmus import EventError
@@ -82,8 +82,13 @@ class RecordedCounters(UncoreCounters):
 
 
 def _made_of(units: UncoreUnits, bundles: Sequence[frozenset[str]]) -> tuple[Metric, ...]:
-    """What can be worked out of bundles: derived values, then each event that is in none of them."""
-    derived = [one for one in units.metrics if any(bundle.issuperset(one.needs) for bundle in bundles)]
+    """What can be worked out of bundles: derived values, then each event that is in none of them.
+
+    A value that has to be chosen is shown where one of its events was counted for nothing else.
+    """
+    derived = [one for one in units.metrics if is_counted(one, bundles)]
+    plain = {name for one in derived if not one.chosen for name in one.needs}
+    derived = [one for one in derived if not one.chosen or not plain.issuperset(one.needs)]
     needed = {name for one in derived for name in one.needs}
     found = list(derived)
     for event in dict.fromkeys(name for bundle in bundles for name in sorted(bundle)):

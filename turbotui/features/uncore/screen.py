@@ -16,29 +16,33 @@ from turbotui.app.row_table import RowTableScreen, RowWidget
 from turbotui.app.watch import Watch
 from turbotui.app.watched import PlayedSession
 from turbotui.events.uncore.fields import fields_of
-from turbotui.features.uncore.absence import NOT_RECORDED, why_none
+from turbotui.features.uncore.absence import NOT_RECORDED, UNNAMED, why_none
 from turbotui.features.uncore.counters import UncoreCounters
 from turbotui.features.uncore.events_window import EventPicker
 from turbotui.features.uncore.filters_window import FilterForm
-from turbotui.features.uncore.kinds import Row, UncoreUnits, typed_metric
+from turbotui.features.uncore.kinds import Row, UncoreUnits
+from turbotui.features.uncore.map_picture import draw_map
 from turbotui.features.uncore.ports import PortMap
 from turbotui.features.uncore.recorded import RecordedCounters
 from turbotui.features.uncore.screen_rows import UnitPainter, UnitRows, content_of, unit_painter
-from turbotui.features.uncore.tables import uncore_table
+from turbotui.features.uncore.tables import Fullest, UncoreTable, uncore_table
+from turbotui.features.uncore.traffic import NO_EDGES, find_edges, metrics_by_kind, traffic_of
 from turbotui.quantities.columns import Column, CounterColumn
 from turbotui.quantities.uncore import Metric
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.levels import cell_role_of
 from turbotui.widgets.listing import Item, Listing
+from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.row_content import RowContent, RowView
 from turbotui.widgets.segment_lines import Hot, SegmentLines
 from turbotui.widgets.table_messages import Moved
 from turbotui.widgets.table_view import TableView
 from turbotui.widgets.table_widget import TableWidget
 
-_MANY: Final = 16
+_MANY: Final = 15
 """Units of a kind from which only their sums are shown at first."""
-_NO_EVENTS: Final = "the kernel names no events of these PMUs: C types one, such as event=0x1,umask=0x2"
+_NO_EVENTS: Final = f"{UNNAMED}: C types one, such as event=0x1,umask=0x2"
 
 KindWidget: TypeAlias = RowWidget[Row]
 
@@ -67,6 +71,7 @@ class UncoreScreen(RowTableScreen[Row]):
         scrollbar-background-hover: $background; scrollbar-color-active: $tui-accent;
         scrollbar-background-active: $background;
     }
+    UncoreScreen #picture { height: 1fr; display: none; scrollbar-size-vertical: 1; background: $background; }
     UncoreScreen TableWidget { height: auto; overflow-y: hidden; scrollbar-gutter: auto; margin-bottom: 1; }
     """
 
@@ -84,6 +89,10 @@ class UncoreScreen(RowTableScreen[Row]):
         pairs = zip(self._captions, self._tables.values(), strict=True)
         self._stack = VerticalScroll(*(widget for pair in pairs for widget in pair), id="stack", can_focus=False)
         self._absent = Listing(id="absent")
+        self._edges = find_edges(machine, self._counters.kinds)
+        self._map = SegmentLines(id="traffic")
+        self._picture = VerticalScroll(self._map, id="picture", can_focus=False)
+        self._mapped = False
 
     def new_table(self) -> KindWidget:
         """See `TableKeys.new_table`: one for each kind; the first."""
@@ -108,6 +117,7 @@ class UncoreScreen(RowTableScreen[Row]):
         compared, _table = super().body()
         yield compared
         yield self._stack
+        yield self._picture
 
     @property
     def tables(self) -> Sequence[KindWidget]:
@@ -162,13 +172,24 @@ class UncoreScreen(RowTableScreen[Row]):
             return
         for units, table in zip(self._counters.kinds, self._tables.values(), strict=True):
             self.fill(table, self._content(units, self.watch_state.frame))
+        if self._mapped:
+            self._draw_map()
         for at, (units, line) in enumerate(zip(self._counters.kinds, self._captions, strict=True)):
             kind, many = units.kind, f"{len(units.units)} x {units.kind.id}"
             about = f"{kind.what} · {many}" if kind.what else many
-            line.show([[(f"   {kind.title}", StyleRole.SUMMARY), (f"  {about}", StyleRole.DIM)]],
+            spans = [(f"   {kind.title}", StyleRole.SUMMARY), (f"  {about}", StyleRole.DIM)]
+            fullest = self._fullest(units)
+            if fullest is not None:  # before what it is: the line is cut at the right
+                spans[1:1] = [("  nearest to its peak: ", StyleRole.DIM), (fullest.said, cell_role_of(fullest.share))]
+            line.show([spans],
                       (Hot(0, 0, self.size.width, f"fold_table({at})"),))
         self.show_mark()
         self.show_status()
+
+    def _fullest(self, units: UncoreUnits) -> Fullest | None:
+        """The unit of a kind that is nearest to the most that it can take."""
+        whole = self._content(units, self.watch_state.frame).whole
+        return whole.fullest() if isinstance(whole, UncoreTable) else None
 
     def _content(self, units: UncoreUnits, frame: Frame | None) -> RowContent[Row]:
         """The content of a kind's table, made once for a frame."""
@@ -314,12 +335,12 @@ class UncoreScreen(RowTableScreen[Row]):
         """Show an event that a person typed as terms.
 
         Raises:
-            EventError: see `typed_metric`.
+            EventError: see `UncoreCounters.typed`.
         """
         units = self._units
         if units is None:
             return
-        metric = typed_metric(units, text)
+        metric = self._counters.typed(units, text)
         kind = units.kind.id
         self._typed[kind] = tuple(dict.fromkeys((*self._typed.get(kind, ()), metric)))
         if metric not in self._counters.shown(units):
@@ -344,6 +365,25 @@ class UncoreScreen(RowTableScreen[Row]):
             self.notice(f"{units.kind.title} has no filters")
             return
         self.app.push_screen(FilterForm(self._counters, self._ports, units, row, self._changed))
+
+    def action_traffic(self) -> None:
+        """Show the map of traffic in place of the tables, or the tables again; only what is seen is counted."""
+        if not self._tables:
+            return
+        self._mapped = not self._mapped
+        self._stack.display, self._picture.display = not self._mapped, self._mapped
+        self._counters.count_beside(metrics_by_kind(self._edges) if self._mapped else {})
+        self._changed()
+
+    def _draw_map(self) -> None:
+        traffic = traffic_of(self._counters, self.watch_state.frame, self._edges)
+        lines: list[list[TextSegment]] = [[(f"   {NO_EDGES}", StyleRole.PLAIN)]]
+        if traffic:
+            units = "  GB/s into and out of packages, shares of the peak"
+            drawn = draw_map(traffic, self.size.width, max(1, self._picture.size.height - 1))
+            lines = [[("   Traffic", StyleRole.SUMMARY), (units, StyleRole.DIM)], *drawn]
+        self._map.styles.height = len(lines)
+        self._map.show(lines)
 
     def _changed(self) -> None:
         self._contents.clear()

@@ -66,7 +66,9 @@ class UnitRows(RowList[RowContent[Row], Column[Any], Hashable]):
         def in_order(rows: Sequence[Hashable]) -> Sequence[Hashable]:
             return ordered(content, rows, view.sort, reverse=view.reverse, mark=view.mark)
 
-        lines: list[Line[Hashable]] = []
+        totals = [key for key in outer if (row := content.get(key)) is not None and row.is_machine]
+        outer = [key for key in outer if key not in totals]
+        lines: list[Line[Hashable]] = [] if view.filter.text else [Line(key) for key in totals]
         for key in in_order(outer):
             row = content.get(key)
             if row is None or not row.is_sum:

@@ -12,7 +12,8 @@ from turbotui.features.uncore.counters import Reading, UncoreCounters
 from turbotui.features.uncore.explaining import evidence_of
 from turbotui.features.uncore.kinds import Row, UncoreUnits
 from turbotui.features.uncore.ports import PortMap
-from turbotui.quantities.columns import Column, Value
+from turbotui.features.uncore.stacks import LINKS, STACKS, StackMap
+from turbotui.quantities.columns import PERCENT, Column, Value
 from turbotui.quantities.tables import Cell, CellEvidence, Identity, RowTable
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.uncore import Metric
@@ -21,7 +22,17 @@ from turbotui.sampling.frame import Frame
 PLACE: Final[Column[Row]] = Column("place", "", -1, (), lambda row: row.label, width=8, identity=True,
                                    help="its place and number; Σ: the sum over the units of a package")
 _IDENTITY: Final = ("place", "package", "die", "pmu", "cpu")
+_ENDS: Final = {LINKS: ("to", "the die and the link at the other end"),
+                STACKS: ("devices", "below the root ports of the stack")}
 _NO_FRAME: Final = Reading(why=Unavailable(Reason.NOT_READ, "waiting for the first reading"))
+
+
+@dataclass(frozen=True, slots=True)
+class Fullest:
+    """The unit of a table that is nearest to its peak: in words, and by what share of it."""
+
+    said: str
+    share: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,8 +100,31 @@ class UncoreTable(RowTable[Row]):
         del column
         return [row for row in self.rows if not row.is_sum]
 
+    @property
+    def counts(self) -> bool:
+        """Whether anything of the kind is counted."""
+        return bool(self._metrics)
+
+    @property
+    def _metrics(self) -> Sequence[Metric]:
+        columns: Sequence[Column[Any]] = self.columns
+        return [column for column in columns if isinstance(column, Metric)]
+
+    def fullest(self) -> Fullest | None:
+        """The unit that is nearest to the most that it can take; None where no column says that of this kind."""
+        loads = [column for column in self._metrics if column.scale is PERCENT]
+        found = [(value, row, column) for column in loads for row in self.own_rows(column)
+                 if isinstance(value := self.reading(row, column).value, int | float)]
+        if not found:
+            return None
+        value, row, column = max(found, key=lambda one: one[0])
+        which = f"{row.label} {column.heading[0].removesuffix('used')}".strip()
+        return Fullest(f"{which} {value:.1f} %", value / 100)
+
     def reasons(self) -> tuple[str, ...]:
         """Why values are unknown, a sentence each."""
+        if not any(isinstance(column, Metric) for column in self.columns):
+            return (no_events(self.units),)
         cells = (self.cell(column, row) for row in self.rows for column in self.columns)
         return tuple(dict.fromkeys(cell.why.sentence() for cell in cells if cell.why is not None))
 
@@ -116,6 +150,16 @@ class _Ports:
         return "" if row.is_sum else self.ports.note(row.units[0])
 
 
+@dataclass(frozen=True)
+class _Ends:
+    """What is at the other end of a unit in words."""
+
+    stacks: StackMap
+
+    def __call__(self, row: Row) -> str:
+        return "" if row.is_sum else self.stacks.note(row.units[0])
+
+
 def uncore_table(counters: UncoreCounters, units: UncoreUnits, frame: Frame | None,
                  ports: PortMap | None = None) -> UncoreTable:
     """The table of a kind: `UncoreTable` says what of."""
@@ -125,8 +169,18 @@ def uncore_table(counters: UncoreCounters, units: UncoreUnits, frame: Frame | No
         columns += (Column("filters", "", -1, (), _Filters(counters, units), width=0, help="what a row leaves out"),)
     if ports is not None and any("_rc_" in unit.pmu.name for unit in units.units):
         columns += (Column("root ports", "", -1, (), _Ports(ports), width=0, help="that it counts"),)
+    if units.kind.id in _ENDS and any(unit.peer for unit in units.units):
+        name, words = _ENDS[units.kind.id]
+        columns += (Column(name, "", -1, (), _Ends(counters.stacks), width=0, help=words),)
     return UncoreTable(units.kind.id, "unit", columns, units.rows, counters=counters, units=units, frame=frame,
                        ports=ports)
+
+
+def no_events(units: UncoreUnits) -> str:
+    """What is said of PMUs of which nothing is counted, and what to do."""
+    fields = ", ".join(sorted(units.pmu.formats)) or "none"
+    return (f"nothing is counted of {units.pmu.name}: the kernel names no events of these PMUs, and this processor's "
+            f"are not known here; -e {units.kind.id}/event=0x1/ counts one by its terms (fields: {fields})")
 
 
 def no_units() -> RowTable[Row]:

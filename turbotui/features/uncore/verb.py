@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
-from turbotui.commands.arguments import add_machine_arguments
+from turbotui.commands.arguments import add_event_tables_argument, add_machine_arguments
 from turbotui.commands.formats import add_format_arguments, make_writer, print_lines, print_tables, text_lines
 from turbotui.commands.recorded import (
     add_span_arguments,
@@ -16,15 +18,26 @@ from turbotui.commands.recorded import (
     tell_missing,
 )
 from turbotui.commands.watching import open_host, parse_interval
+from turbotui.dataclass import dataclass
 from turbotui.errors import TurbotuiError, UsageError
 from turbotui.events.uncore.fields import fields_of, read_value
 from turbotui.events.uncore.filters import check
-from turbotui.features.uncore.absence import why_none
+from turbotui.features.uncore.absence import unnamed, why_none
 from turbotui.features.uncore.counters import UncoreCounters
-from turbotui.features.uncore.kinds import UncoreUnits, typed_metric
+from turbotui.features.uncore.kinds import UncoreUnits
+from turbotui.features.uncore.map_picture import draw_map
 from turbotui.features.uncore.tables import UncoreTable, no_units, uncore_table
+from turbotui.features.uncore.traffic import (
+    NO_EDGES,
+    TrafficTable,
+    find_edges,
+    metrics_by_kind,
+    traffic_of,
+    traffic_table,
+)
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine, read_machine
+from turbotui.quantities.tables import RowTable
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampled import frames_of
 from turbotui.sampling.session import Session
@@ -45,6 +58,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="show this event too, on every PMU of its kind; an event is a name or terms")
     parser.add_argument("-f", "--filter", metavar="PMU/FIELD=VALUE,.../", action="append", default=[],
                         help="count only what passes, on this PMU or on all of a kind; src_bdf takes 27:01.1 too")
+    add_event_tables_argument(parser)
+    parser.add_argument("--map", action="store_true",
+                        help="the map of traffic between packages, memory, links and devices; other formats: its edges")
     add_span_arguments(parser)
     add_format_arguments(parser)
 
@@ -67,20 +83,22 @@ def run(arguments: argparse.Namespace) -> int:
     kinds = _chosen(counters, arguments.kind)
     for text in arguments.event:
         units, _pmus, event = _aimed(counters, text)
-        counters.show(units, (*counters.shown(units), typed_metric(units, event)))
+        counters.show(units, (*counters.shown(units), counters.typed(units, event)))
     for text in arguments.filter:
         _filter(counters, text)
     counters.keep(kinds)
     intervals = 1 if once else arguments.intervals
-    _watch(machine, counters, seconds, intervals, make_writer(arguments, intervals, marks=True))
+    tell = _map_of(machine, counters) if arguments.map else _tables_of(counters)
+    writer = make_writer(arguments, intervals, marks=True)
+    _print(machine, counters, tell, _watched(machine, counters, seconds, intervals), writer)
     return 0
 
 
-def _watch(machine: Machine, counters: UncoreCounters, seconds: float, intervals: int | None,
-           writer: Writer | None) -> None:
+def _watched(machine: Machine, counters: UncoreCounters, seconds: float, intervals: int | None) -> Iterator[Frame]:
+    """The intervals of a machine."""
     session = Session(machine, (), seconds, LinuxHost())
     session.read_also(counters.sources(), counters.signals())
-    _print(machine, counters, (frame for frame in frames_of(session, intervals) if frame.older is not None), writer)
+    return (frame for frame in frames_of(session, intervals) if frame.older is not None)
 
 
 def _replay(arguments: argparse.Namespace) -> int:
@@ -104,20 +122,62 @@ def _replay(arguments: argparse.Namespace) -> int:
                                 "turbotui record --tables uncore records them")
         counters.keep(_chosen(counters, arguments.kind))
         chosen = itertools.islice(itertools.chain((first,), frames), arguments.intervals)
-        _print(journal.machine, counters, chosen, make_writer(arguments, arguments.intervals, marks=True))
+        tell = _map_of(journal.machine, counters) if arguments.map else _tables_of(counters)
+        _print(journal.machine, counters, tell, chosen, make_writer(arguments, arguments.intervals, marks=True))
         tell_missing(journal)
     return 0
 
 
-def _print(machine: Machine, counters: UncoreCounters, frames: Iterable[Frame], writer: Writer | None) -> None:
+@dataclass(frozen=True, slots=True)
+class _Tell:
+    """How an interval is told.
+
+    Attributes:
+        tables: in every format.
+        text: lines for people of an envelope and the tables.
+    """
+
+    tables: Callable[[Frame], Sequence[RowTable[Any]]]
+    text: Callable[[Envelope, Sequence[Any]], Iterator[str]]
+
+
+def _tables_of(counters: UncoreCounters) -> _Tell:
+    return _Tell(lambda frame: [uncore_table(counters, units, frame) for units in counters.kinds], _text)
+
+
+def _map_of(machine: Machine, counters: UncoreCounters) -> _Tell:
+    """The map of traffic, of which only the edges are counted."""
+    edges = find_edges(machine, counters.kinds)
+    for units in counters.kinds:
+        counters.show(units, ())
+    counters.count_beside(metrics_by_kind(edges))
+    return _Tell(lambda frame: [traffic_table(counters, traffic_of(counters, frame, edges))], _map_text)
+
+
+def _map_text(envelope: Envelope, tables: Sequence[TrafficTable]) -> Iterator[str]:
+    """The picture, and why what is unknown in it is."""
+    if envelope.label:
+        yield f"# {envelope.label}"
+    width, height = shutil.get_terminal_size((120, 36))
+    (table,) = tables
+    yield "GB/s into and out of packages; shares of the peak" if table.rows else NO_EDGES
+    for line in draw_map(table.rows, width, height):
+        yield "".join(text for text, _role in line).rstrip()
+    yield from (f"  - {reason}" for reason in table.reasons())
+
+
+def _print(machine: Machine, counters: UncoreCounters, tell: _Tell, frames: Iterable[Frame],
+           writer: Writer | None) -> None:
     facts = {units.kind.id: units.kind.described for units in counters.kinds}
+    notes = tuple(f"{units.kind.title}: {unnamed(units.kind.id)}" for units in counters.kinds
+                  if not (units.starting or counters.shown(units)))
     try:
         for frame in frames:
             envelope = Envelope(machine.host.name, machine.host.kind, frame.newer.wall_ns, frame.seconds,
-                                facts=facts)
-            tables = [uncore_table(counters, units, frame) for units in counters.kinds]
+                                facts=facts, notes=notes)
+            tables = tell.tables(frame)
             if writer is None:
-                print_lines(_text(envelope, tables))
+                print_lines(tell.text(envelope, tables))
             else:
                 writer.write(envelope, tables)
     except KeyboardInterrupt:
@@ -132,8 +192,12 @@ def _text(envelope: Envelope, tables: Sequence[UncoreTable]) -> Iterator[str]:
     if envelope.label:
         yield f"# {envelope.label}"
     for table in tables:
-        yield f"{table.units.kind.described} ({len(table.units.units)} x {table.name})"
+        fullest = table.fullest()
+        nearest = "" if fullest is None else f"; nearest to its peak: {fullest.said}"
+        yield f"{table.units.kind.described} ({len(table.units.units)} x {table.name}){nearest}"
         yield from text_lines(envelope, table, indent="  ")
+        if not table.counts:
+            yield f"  - {unnamed(table.name)}"
         yield from (f"  - {reason}" for reason in table.reasons())
         yield ""
 

@@ -54,7 +54,7 @@ _AFTER_CPUIDLE = (
 _AFTER_UNCORE = (*idle.DIE_COLUMNS, *power.SYSTEM_COLUMNS)
 
 STATIC_COLUMNS: tuple[CounterColumn, ...] = (
-    *_BEFORE_CPUIDLE, *_AFTER_CPUIDLE, *uncore.COLUMNS, *_AFTER_UNCORE, *roofline.COLUMNS
+    *_BEFORE_CPUIDLE, *_AFTER_CPUIDLE, *uncore.COLUMNS, *_AFTER_UNCORE, *roofline.COLUMNS, *roofline.LEVEL_COLUMNS
 )
 
 

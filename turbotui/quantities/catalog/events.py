@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from turbotui.quantities.columns import Category, CounterColumn, Inputs, Value
 from turbotui.quantities.event_columns import (
@@ -84,31 +84,58 @@ def _derived(
     column: EventColumn, formula: Expression, request: EventRequest, traits: Mapping[str, EventTraits],
     others: Mapping[SignalId, Signal],
 ) -> CounterColumn:
-    known = {name: traits.get(name, EventTraits()) for name in request.events}
-    units: dict[str, Dimension] = {name: dimension_of(found) for name, found in known.items()}
-    units |= {name: {symbol: 1} for name, signal in others.items() if (symbol := _SYMBOLS.get(signal.unit, ""))}
-    unit = unit_text(formula.dimension({**units, ELAPSED: _SECONDS})).removeprefix("1")
+    used = column.names
+    known = {name: traits.get(name, EventTraits()) for name in request.events if name in used}
+    others = {name: signal for name, signal in others.items() if name in used}
     scopes = [found.scope for found in known.values()] + [signal.scope for signal in others.values()]
-    values = _Values(request, known, others, formula)
+    values = _Values(request, known, others, column)
     return CounterColumn(
         id=column.name,
         category=Category.OTHER,
         groups=("added",),
         scope=max(scopes, key=lambda scope: scope.rank, default=Scope.CPU),
-        unit=column.unit or unit,
+        unit=column.unit if request.raw else column.unit or _unit(formula, known, others),
         decimals=_ACCURATE if column.decimals is None else column.decimals,
-        needs=(*(request.signal(event) for event in request.events), *request.others),
-        compute=lambda row: formula.evaluate(values.of(row)),
-        doubt=lambda row: formula.fault(values.of(row)),
-        formula=formula.text,
+        needs=(*(request.signal(event) for event in known), *(name for name in request.others if name in used)),
+        wants=tuple(request.signal(name) for name in column.rule_names if name in request.events and name not in known),
+        compute=lambda row: column.value(values.of(row)),
+        doubt=lambda row: column.fault(values.of(row)),
+        formula=column.source_text,
         help=column.help or f"Added by hand: {formula.text}, for each row from the counts of all that is in it.",
         document=column.document or "added by hand",
         width=8,
+        whole_only=column.whole,
+        rule=None if column.rule is None else _rule(column, request, traits, scopes),
+    )
+
+
+def _unit(formula: Expression, known: Mapping[str, EventTraits], others: Mapping[SignalId, Signal]) -> str:
+    """The unit of a formula.
+
+    Raises:
+        UnitError: it adds or compares different units.
+    """
+    units: dict[str, Dimension] = {name: dimension_of(found) for name, found in known.items()}
+    units |= {name: {symbol: 1} for name, signal in others.items() if (symbol := _SYMBOLS.get(signal.unit, ""))}
+    return unit_text(formula.dimension({**units, ELAPSED: _SECONDS})).removeprefix("1")
+
+
+def _rule(column: EventColumn, request: EventRequest, traits: Mapping[str, EventTraits],
+          scopes: Sequence[Scope]) -> CounterColumn:
+    """A column that is 1 where the value of another one stands out, and 0 where it does not."""
+    used = column.rule_names
+    known = {name: traits.get(name, EventTraits()) for name in request.events if name in used}
+    values = _Values(request, known, {}, column)
+    every = (*scopes, *(found.scope for found in known.values()))
+    return CounterColumn(
+        id=f"{column.name} stands out", category=Category.OTHER, unit="", decimals=0,
+        scope=max(every, key=lambda scope: scope.rank, default=Scope.CPU),
+        needs=tuple(request.signal(event) for event in known), compute=lambda row: column.stands_out(values.of(row)),
     )
 
 
 class _Values:
-    """What the names of a formula are in a row: increases of the interval, levels at its end, and its seconds.
+    """Values of a formula's names in a row: increases of the interval, levels at its end, and its seconds.
 
     A formula that divides by counters or seconds which are not of one window has them all of that of the first: rates
     times its seconds. Sums of counts stay counts.
@@ -116,17 +143,18 @@ class _Values:
 
     def __init__(
         self, request: EventRequest, traits: Mapping[str, EventTraits], others: Mapping[SignalId, Signal],
-        formula: Expression,
+        column: EventColumn,
     ) -> None:
-        self._events = [(name, request.signal(name), traits[name].level) for name in request.events]
+        self._events = [(name, request.signal(name), found.level) for name, found in traits.items()]
         self._others = [(name, signal.behavior is Behavior.COUNTER) for name, signal in others.items()]
         timed = [*(signal for _name, signal, level in self._events if not level),
                  *(name for name, counter in self._others if counter)]  # fmt: skip
         self._timed = timed
-        self._clock = timed[0] if timed and ELAPSED in formula.names else ""
+        self._clock = timed[0] if timed and ELAPSED in (*column.names, *column.rule_names) else ""
         counters = {name for name, _signal, level in self._events if not level}
         counters |= {name for name, counter in self._others if counter}
-        self._divides = formula.divides_by({*counters, ELAPSED})
+        formula = column.formula
+        self._divides = bool(column.parts) or (formula is not None and formula.divides_by({*counters, ELAPSED}))
 
     def of(self, row: Inputs) -> dict[str, float | None]:
         delta: Callable[[SignalId], float | None] = row.delta
@@ -143,7 +171,7 @@ class _Values:
     def _in_one_window(
         self, row: Inputs, rate: Callable[[SignalId], float | None]
     ) -> Callable[[SignalId], float | None]:
-        """What a counter did in the seconds of the formula's first one."""
+        """A counter's increase over the seconds of the formula's first counter."""
         seconds = row.elapsed(self._timed[0])
 
         def increase(signal: SignalId) -> float | None:

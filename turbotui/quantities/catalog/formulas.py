@@ -19,7 +19,7 @@ def percent(part: float | None, whole: float | None) -> float | None:
 
 
 def comparable(row: Inputs, *signals: SignalId) -> tuple[float | None, ...]:
-    """What counters did, to be divided by each other or subtracted: over one and the same window of time.
+    """Increases of counters over one window of time, to be divided or subtracted.
 
     Their increases where they were read together; else their increases per second, each by its own time. Between two
     readers of a CPU a loaded machine may put a tenth of the interval, and the next time less.

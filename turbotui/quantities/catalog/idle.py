@@ -26,7 +26,7 @@ _SAME = 1e-9  # of the ticks: rounding, not another number of CPUs
 
 
 def _derived_c1(row: Inputs) -> Value:
-    """What is left of the interval after C0 and the deeper states (docs/specs/turbostat.md 2.6), over the row's CPUs.
+    """The interval's rest after C0 and the deeper states (docs/specs/turbostat.md 2.6), over the row's CPUs.
 
     The deeper states are a core's and C0 is a CPU's: where cores have unequal numbers of measured CPUs, the mean over
     cores of the one and the mean over CPUs of the other do not belong together, and it is worked out CPU by CPU.

@@ -1,4 +1,4 @@
-"""What the kernel accounts: where CPU time went, switches, migrations, faults. Beyond turbostat."""
+"""Columns of the kernel's accounting: CPU time, switches, migrations, faults. Beyond turbostat."""
 
 from __future__ import annotations
 
@@ -9,28 +9,35 @@ from operator import add
 from turbotui.quantities.catalog.formulas import percent
 from turbotui.quantities.columns import PERCENT, Category, CounterColumn, Inputs, Scale, Thresholds, Value
 from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import SignalId
 from turbotui.quantities.traced import at_least
 
 _DOCUMENT = "proc_stat(5)"
 _PERF_DOCUMENT = "perf_event_open(2), software events"
 
 # guest time is counted in user, guest_nice in nice (proc_stat(5)): not added again
-_ALL = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+_ALL = tuple(f"stat.{name}" for name in ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"))
 _OPTIONAL = ("stat.irq", "stat.softirq", "stat.steal", "stat.guest", "stat.guest_nice")
 _NEEDS = ("stat.user", "stat.nice", "stat.system", "stat.idle", "stat.iowait")
 
 
-def _sum(row: Inputs, names: tuple[str, ...]) -> float | None:
-    have = [value for name in names if (value := row.delta(f"stat.{name}")) is not None]
+def _stat(*names: str) -> tuple[SignalId, ...]:
+    return tuple(f"stat.{name}" for name in names)
+
+
+def _sum(row: Inputs, names: tuple[SignalId, ...]) -> float | None:
+    have = [value for name in names if (value := row.delta(name)) is not None]
     return reduce(add, have) if have else None
 
 
 def _share(*names: str, less: tuple[str, ...] = ()) -> Callable[[Inputs], Value]:
+    parts, others = _stat(*names), _stat(*less)
+
     def compute(row: Inputs) -> Value:
-        part, total = _sum(row, names), _sum(row, _ALL)
+        part, total = _sum(row, parts), _sum(row, _ALL)
         if part is None or total is None:
             return None
-        other = _sum(row, less)
+        other = _sum(row, others)
         return percent(part if other is None else at_least(0.0, part - other), total)
 
     return compute

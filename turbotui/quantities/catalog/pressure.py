@@ -1,4 +1,4 @@
-"""What tasks wait for: a CPU, memory, storage, their quota. Beyond turbostat, and only shown where asked for."""
+"""Columns of waiting: for a CPU, memory, storage, a quota. Beyond turbostat, and shown on request."""
 
 from __future__ import annotations
 

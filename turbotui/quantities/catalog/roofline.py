@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from turbotui.quantities.columns import Category, CounterColumn, Inputs, Value
-from turbotui.quantities.metric_definitions import MetricDefinition
+from turbotui.quantities.metric_definitions import LINE, MetricDefinition
 from turbotui.quantities.metric_table import definitions_of
 from turbotui.quantities.roofline import NO_BYTES, NO_FLOPS, VECTOR_BITS, Sizing, signal_of
 from turbotui.quantities.scope import Scope
@@ -51,6 +51,15 @@ COLUMNS = (
             formula="Δ(floating-point operations) / Δenergy.pkg / 1e9",
             says="Energy efficiency: GFLOP/s for each watt of the package, which is GFLOP for each joule."),
 )
+LEVEL_COLUMNS = tuple(
+    replace(_column(f"{level}GB/s", "GB/s", 3, (NO_FLOPS,), formula=f"Δ(lines between {inner}) x 64 / interval / 1e9",
+                    says=f"Bytes per second that pass between {inner}, by events that count cache lines there. What "
+                    "they leave out, such as lines that are written back, the notes of `turbotui roofline --levels` "
+                    "say for each family of cores."),
+            groups=("levels",))
+    for level, inner in (("L2", "L1 and L2"), ("L3", "L2 and what lies beyond it"))
+)
+"""The columns of memory levels on a machine that cannot count them."""
 """The columns of a machine that cannot count; `roofline_columns` gives those of one that can."""
 
 
@@ -62,7 +71,7 @@ def roofline_columns(signals: Mapping[SignalId, Signal]) -> tuple[CounterColumn,
         if definition.flops and _all(_flop_signals(definition), signals)
     )
     if not definitions:
-        return COLUMNS
+        return (*COLUMNS, *LEVEL_COLUMNS)
     sized = tuple(definition for definition in definitions if _all(_byte_signals(definition, signals), signals))
     flops, bytes_, intensity, wide, efficiency = COLUMNS
     columns = [_counted(flops, definitions, _giga_flops, signals, with_bytes=False)]
@@ -70,7 +79,31 @@ def roofline_columns(signals: Mapping[SignalId, Signal]) -> tuple[CounterColumn,
         columns.append(_counted(column, sized, compute, signals, with_bytes=True) if sized else column)
     columns.append(_wide(wide, definitions, signals))
     made = _counted(efficiency, definitions, _efficiency, signals, with_bytes=False)
-    return (*columns, replace(made, needs=(*made.needs, _ENERGY)))
+    levels = tuple(_level(column, definitions, signals) for column in LEVEL_COLUMNS)
+    return (*columns, replace(made, needs=(*made.needs, _ENERGY)), *levels)
+
+
+def _level(column: CounterColumn, definitions: Sequence[MetricDefinition],
+           signals: Mapping[SignalId, Signal]) -> CounterColumn:
+    """Bytes of a level, by the definitions that count all of its lines here."""
+    level = column.id.removesuffix("GB/s")
+    names = tuple(signal_of(definition, key) for definition in definitions
+                  for name, keys in definition.terms_of_levels if name == level for key in keys)
+    if not names or any(name not in signals for name in names):
+        return column
+    counting = [definition for definition in definitions if level in dict(definition.terms_of_levels)]
+
+    def cell(row: Inputs) -> Value:
+        total: float | None = None
+        for one in row.each(Scope.CPU):
+            for definition in counting:
+                rates = [one.rate(signal_of(definition, key)) for key in dict(definition.terms_of_levels)[level]]
+                known = [rate for rate in rates if rate is not None]
+                if len(known) == len(rates):
+                    total = (total or 0.0) + LINE * sum(known)
+        return None if total is None else total / 1e9
+
+    return replace(column, needs=names[:1], wants=names[1:], compute=cell)
 
 
 def _wide(column: CounterColumn, definitions: Sequence[MetricDefinition],

@@ -83,7 +83,7 @@ def _joined(ids: SpySignals) -> Callable[[Inputs], Value]:
 
 
 def _of_cpu(cpu: Inputs, ids: SpySignals) -> float | None:
-    """What one CPU counted a second, or would have by its newest rate; None before it has one."""
+    """Counts a second of one CPU, by its newest rate; None before it has one."""
     counted = cpu.rate(ids.count)
     if counted is not None:
         return counted

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.quantities.facts import FactFile
 from turbotui.quantities.rows import WrongKindError, each, texts
+from turbotui.quantities.uncore.edges import EdgeRow, edge_row
 from turbotui.quantities.uncore.metric import Metric, metric_of
 
 PMUS: Final = FactFile("quantities/uncore/pmus.toml")
+INTEL: Final = FactFile("quantities/uncore/intel.toml")
+"""Tables that `processors` of `PMUS` names, of Intel's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +46,11 @@ class _Table:
     what: str = ""
     document: str = ""
     clock: str = ""
+    events: tuple[tuple[str, str], ...] = ()
     values: tuple[tuple[str, str, str], ...] = ()
+    more: tuple[tuple[str, str, str], ...] = ()
+    edges: tuple[EdgeRow, ...] = ()
+    processors: tuple[tuple[str, str], ...] = ()
 
 
 def kind_of(pmu: str) -> UncoreKind:
@@ -59,21 +67,56 @@ def kind_order() -> Mapping[str, int]:
 
 
 @functools.cache
-def metrics_of(pmu: str) -> tuple[Metric, ...]:
-    """The derived metrics of a kind of uncore PMU, in the order of columns."""
+def metrics_of(pmu: str, processor: str = "") -> tuple[Metric, ...]:
+    """The derived metrics of a kind of uncore PMU, in the order of columns.
+
+    Args:
+        pmu: the kind.
+        processor: vendor, family and model of the machine's processor, such as AuthenticAMD-26-2 (the model in
+            hexadecimal digits), where PMUs of one name count other events on other processors.
+    """
+    tables = tuple(_tables(pmu, processor))
+    clocks = frozenset(dict(table.events).get(table.clock, table.clock) for table in tables if table.clock)
+    found: list[Metric] = []
+    timed = [table for table in tables if table.clock]
+    for table in timed:
+        event = table.clock if table.clock.replace(".", "").isidentifier() else f"'{table.clock}'"
+        told = table is timed[-1]  # the kernel's clock of Intel's memory controllers is not what the others go by
+        found.append(metric_of(pmu, "frequency" if told else table.clock, "GHz", f"{event} / dt", chosen=not told,
+                               document=table.document, clocks=clocks, events=dict(table.events)))
+    for table in tables:
+        found += (
+            metric_of(pmu, what, unit, formula, document=table.document, clocks=clocks, chosen=chosen,
+                      events=dict(table.events))
+            for rows, chosen in ((table.values, False), (table.more, True))
+            for what, unit, formula in rows
+        )
+    return tuple(found)
+
+
+@functools.cache
+def edges_of(pmu: str, processor: str = "") -> tuple[EdgeRow, ...]:
+    """Which derived values of a kind are edges of the map of traffic; the arguments are those of `metrics_of`."""
+    return tuple(edge for table in _tables(pmu, processor) for edge in table.edges)
+
+
+def _tables(pmu: str, processor: str) -> Iterator[_Table]:
+    """The table of a kind, and the one of the first pattern that the processor is of."""
     table = _table(pmu)
-    values = (metric_of(pmu, what, unit, formula, document=table.document) for what, unit, formula in table.values)
-    if not table.clock:
-        return tuple(values)
-    event = table.clock if table.clock.isidentifier() else f"'{table.clock}'"
-    clock = metric_of(pmu, "frequency", "GHz", f"{event} / dt", document=table.document,
-                      clocks=frozenset({table.clock}))
-    return (clock, *values)
+    yield table
+    for name, pattern in table.processors:
+        if re.fullmatch(pattern, processor, re.ASCII):
+            yield _table(name)
+            return
 
 
 @functools.cache
 def _table(pmu: str) -> _Table:
-    return PMUS.row(_Table, pmu, PMUS.find(pmu) or {}, values=each(_value))
+    file, values = PMUS, PMUS.find(pmu)
+    if values is None:
+        file, values = INTEL, INTEL.find(pmu) or {}
+    return file.row(_Table, pmu, values, events=each(_pair), values=each(_value), more=each(_value),
+                    edges=each(edge_row), processors=each(_pair))
 
 
 def _value(value: object) -> tuple[str, str, str]:
@@ -81,3 +124,10 @@ def _value(value: object) -> tuple[str, str, str]:
     if len(found) != 3:
         raise WrongKindError("what, unit and formula")
     return found[0], found[1], found[2]
+
+
+def _pair(value: object) -> tuple[str, str]:
+    found = texts(value)
+    if len(found) != 2:
+        raise WrongKindError("two texts: a table and a pattern of processors, or an event and its terms")
+    return found[0], found[1]

@@ -5,6 +5,13 @@ from __future__ import annotations
 ELAPSED = "dt"
 """The name of the interval in a formula, ns."""
 
+UNITS = "units"
+"""The name in a formula of how many units are added in a row: clocks of a sum are averaged, so that the peak of
+several units is theirs times this."""
+
+LINK = "link"
+"""The name in a formula of the GB/s that the PCI Express links below a row's units carry in one direction."""
+
 BYTES = {"MiB": 1 << 20, "KiB": 1 << 10, "GiB": 1 << 30, "Bytes": 1, "bytes": 1, "B": 1}
 """Units of event files that are bytes, and how many. Such an event counts in bytes in formulas."""
 

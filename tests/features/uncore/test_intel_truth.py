@@ -1,0 +1,151 @@
+"""Intel's servers: every derived value through all layers against the model, and what has to add up."""
+
+from __future__ import annotations
+
+import pytest
+from uncorewatch import SECONDS, UncoreWatch
+
+from turbotui.features.uncore.counters import Reading
+from turbotui.sampling.frame import Frame
+
+NS = SECONDS * 1e9
+REMOTE = 0.2  # of a package's memory traffic, where there are two packages
+DCLK = {"sapphire-2s": 2.4, "icelake-2s": 1.6, "forest-1s": 1.6}
+WIDTH = {"sapphire-2s": 16, "icelake-2s": 16, "forest-1s": 32}  # bytes a channel moves in a cycle of DCLK
+LINK = {"sapphire-2s": (2.0, 3.0), "icelake-2s": (1.4, 2.5)}  # GHz, slots a cycle
+PCIE = 16.0 * (16 + 4 + 4) * 128 / 130 / 8  # GB/s of a package's three devices
+
+
+class Watched:
+    """One interval of a machine with every derived value counted, and what the model moved in it, in bytes."""
+
+    def __init__(self, shape: str) -> None:
+        self.shape = shape
+        self.watch = UncoreWatch(shape)
+        kinds = {units.kind.id: units for units in self.watch.counters.kinds}
+        for units in kinds.values():
+            self.watch.counters.show(units, units.metrics)
+        marks: list[list[tuple[float, float, float, float]]] = []
+        self.frame: Frame = self.watch.frames(2, lambda _sampler, _number: marks.append(self.counted()))[-1]
+        pairs = zip(marks[-1], self.counted(), strict=True)
+        moved = [tuple((new - old) / NS for old, new in zip(before, after, strict=True)) for before, after in pairs]
+        self.read, self.written, self.io_read, self.io_written = (list(one) for one in zip(*moved, strict=True))
+
+    def counted(self) -> list[tuple[float, float, float, float]]:
+        model = self.watch.host.model
+        truths = [model.package_truth(package) for package in range(self.watch.host.shape.packages)]
+        return [(one.read_bytes, one.written_bytes, one.io_read_bytes, one.io_written_bytes) for one in truths]
+
+    def reading(self, kind: str, package: int, metric: str) -> Reading:
+        units = self.watch.units_of(kind)
+        row = next(row for row in units.rows if row.package == package and row.parent is None and not row.is_machine)
+        column = next(one for one in units.metrics if one.id == metric)
+        return self.watch.counters.reading(self.frame, units, row, column)
+
+
+@pytest.fixture(scope="module", params=["sapphire-2s", "icelake-2s", "forest-1s"])
+def watched(request: pytest.FixtureRequest) -> Watched:
+    return Watched(request.param)
+
+
+def expected(one: Watched, package: int) -> dict[str, dict[str, float | None]]:
+    """What each value of each kind of PMU has to be for a package."""
+    other = 1 - package
+    several = len(one.read) > 1
+    share = REMOTE if several else 0.0
+    read, written = one.read[package], one.written[package]
+    near, served, served_writes = read * (1 - share), read * share, written * share
+    far = one.read[other] * share if several else 0.0
+    far_writes = one.written[other] * share if several else 0.0
+    dclk, width = DCLK[one.shape], WIDTH[one.shape]
+    mesh = one.reading("uncore_cha", package, "frequency GHz").value or 0.0
+    assert 0.8 <= mesh <= 2.2  # between what the model's mesh runs at; latencies are made of cycles of it
+    late = {"near": 190 / mesh, "far": 320 / mesh, "mean": (near * 190 + far * 320) / (near + far) / mesh}
+    io_read, io_written = one.io_read[package], one.io_written[package]
+    peak = 8 * width * dclk
+    drd = "OPT" if one.shape == "forest-1s" else ""
+    found: dict[str, dict[str, float | None]] = {
+        "uncore_imc": {
+            "rd bandwidth GB/s": read, "wr bandwidth GB/s": written, "used %": 100 * (read + written) / peak,
+            "row hits %": 65.0, "row conflicts %": 15.0, "row empties %": 20.0, "peak bandwidth GB/s": peak,
+            "frequency GHz": dclk, "self-refresh %": 0.0, "pmem rd bandwidth GB/s": 0.0, "pmem wr bandwidth GB/s": 0.0,
+            "clockticks GHz": dclk / 2,
+        },
+        "uncore_cha": {
+            "rd loc bandwidth GB/s": 0.8 * near, "rd rem bandwidth GB/s": 0.8 * far,
+            "rem reads %": 100 * far / (near + far), "llc hits %": 60.0, "miss latency ns": late["mean"],
+            "loc latency ns": late["near"], "rem latency ns": late["far"],
+            "ddio rd bandwidth GB/s": io_read, "ddio wr bandwidth GB/s": io_written, "ddio hits %": 80.0,
+            "ddio rd hits %": 70.0, "data hits %": 60.0, "frequency GHz": mesh,
+            "home rd loc bandwidth GB/s": near, "home rd rem bandwidth GB/s": served,
+            "home wr loc bandwidth GB/s": written - served_writes, "home wr rem bandwidth GB/s": served_writes,
+        },
+        "uncore_iio": {
+            "used %": 100 * max(io_read, io_written) / PCIE, "mem rd bandwidth GB/s": io_read,
+            "mem wr bandwidth GB/s": io_written, "mmio rd bandwidth GB/s": 0.02 * io_read,
+            "mmio wr bandwidth GB/s": 0.03 * io_written, "frequency GHz": 1.0,
+            **{f"{way} port {port} bandwidth GB/s": part * amount
+               for way, amount in (("rd", io_read), ("wr", io_written))
+               for port, part in enumerate((0.6, 0.0, 0.3, 0.0, 0.1, 0.0, 0.0, 0.0))},
+        },
+    }  # fmt: skip
+    if one.shape != "icelake-2s":
+        found["uncore_cxlcm"] = {"rd bandwidth GB/s": 0.01 * read}
+        found["uncore_cxldp"] = {"wr bandwidth GB/s": 0.01 * written}
+    found["uncore_b2cmi" if drd else "uncore_m2m"] = {
+        "rd bandwidth GB/s": read, "wr bandwidth GB/s": written, "dir lookups M/s": read / 64 * 1000,
+        "dir updates M/s": 0.1 * written / 64 * 1000, "dir snooped %": 5.0, "frequency GHz": mesh,
+    }  # fmt: skip
+    if several:
+        hertz, slots = LINK[one.shape]
+        sent, heard, most = served + far_writes, far + served_writes, 3 * slots * hertz * 64 / 9
+        found["uncore_upi"] = {
+            "tx data bandwidth GB/s": sent, "rx data bandwidth GB/s": heard, "tx other bandwidth GB/s": sent / 4,
+            "rx other bandwidth GB/s": heard / 4, "tx used %": 125 * sent / most, "rx used %": 125 * heard / most,
+            "peak bandwidth GB/s": most, "rate GT/s": 8 * hertz, "frequency GHz": hertz,
+        }  # fmt: skip
+    return found
+
+
+UNCOUNTED = {"prefetch hits %", "dram latency ns", "pmem latency ns", "cxl rd bandwidth GB/s"}
+"""What the model has nothing of."""
+
+
+def test_every_value_is_what_the_model_moved(watched: Watched) -> None:
+    for package in range(len(watched.read)):
+        for kind, values in expected(watched, package).items():
+            offered = {one.id for one in watched.watch.units_of(kind).metrics}
+            assert offered - values.keys() <= UNCOUNTED
+            for metric in offered & values.keys():
+                reading = watched.reading(kind, package, metric)
+                if metric in ("rem latency ns", "rem reads %") and len(watched.read) == 1:
+                    continue  # nothing is remote
+                assert reading.value == pytest.approx(values[metric], rel=5e-3, abs=1e-9), (kind, package, metric)
+
+
+def test_totals_add_up(watched: Watched) -> None:
+    """Channels, the homes of the CHAs, the links and the requesters tell of the same bytes."""
+    packages = range(len(watched.read))
+
+    def total(kind: str, metric: str) -> float:
+        return sum(watched.reading(kind, package, metric).value or 0.0 for package in packages)
+
+    channels = total("uncore_imc", "rd bandwidth GB/s")
+    homes = [total("uncore_cha", f"home rd {where} bandwidth GB/s") for where in ("loc", "rem")]
+    assert sum(homes) == pytest.approx(channels, rel=5e-3)
+    asked = [total("uncore_cha", f"rd {where} bandwidth GB/s") for where in ("loc", "rem")]
+    assert asked == pytest.approx([0.8 * home for home in homes], rel=5e-3)  # demand and L2's prefetches
+    if len(watched.read) > 1:
+        writes = total("uncore_cha", "home wr rem bandwidth GB/s")
+        for way in ("tx", "rx"):
+            assert total("uncore_upi", f"{way} data bandwidth GB/s") == pytest.approx(homes[1] + writes, rel=5e-3)
+
+
+def test_a_share_of_the_machine_is_of_all_its_units(watched: Watched) -> None:
+    units = watched.watch.units_of("uncore_imc")
+    used = next(one for one in units.metrics if one.id == "used %")
+    rows = [row for row in units.rows if not row.is_sum]
+    shares = [watched.watch.counters.reading(watched.frame, units, row, used).value or 0.0 for row in rows]
+    machine = watched.watch.counters.reading(watched.frame, units, units.rows[0], used)
+    assert machine.value == pytest.approx(sum(shares) / len(shares), rel=5e-3)
+    assert machine.inputs["units"] == len(rows)

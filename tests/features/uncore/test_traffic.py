@@ -1,0 +1,128 @@
+"""The map of traffic: its edges against the model, its picture in every size, and what it says of the unknown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from uncoretree import CORESIGHT, GRACE_INFO, INTEL_INFO, machine
+from uncorewatch import UncoreWatch
+
+from turbotui.cli import main
+from turbotui.features.uncore.counters import UncoreCounters
+from turbotui.features.uncore.map_picture import draw_map
+from turbotui.features.uncore.traffic import Traffic, find_edges, metrics_by_kind, traffic_of, traffic_table
+from turbotui.quantities.uncore import EdgeKind
+
+
+def watched(shape: str) -> tuple[UncoreWatch, tuple[Traffic, ...]]:
+    watch = UncoreWatch(shape)
+    edges = find_edges(watch.machine, watch.counters.kinds)
+    watch.counters.count_beside(metrics_by_kind(edges))
+    frame = watch.frames(1)[-1]
+    return watch, traffic_of(watch.counters, frame, edges)
+
+
+def picture(traffic: tuple[Traffic, ...], width: int, height: int) -> list[str]:
+    return ["".join(text for text, _role in line) for line in draw_map(traffic, width, height)]
+
+
+def test_what_leaves_one_package_arrives_at_the_other() -> None:
+    _watch, traffic = watched("turin-2s")
+    links = [row for row in traffic if row.edge.place.kind is EdgeKind.PACKAGE]
+    assert len(links) == 2 * 6
+    sides = {row.edge.package: {"in": 0.0, "out": 0.0} for row in links}
+    for row in links:
+        assert (row.peak.value, row.edge.end.partition(" by ")[0]) == (64.0, f"package {1 - row.edge.package}")
+        sides[row.edge.package]["in"] += row.inward.value or 0.0
+        sides[row.edge.package]["out"] += row.outward.value or 0.0
+    assert sides[0]["in"] == pytest.approx(sides[1]["out"], rel=5e-3)
+    assert sides[1]["in"] == pytest.approx(sides[0]["out"], rel=5e-3)
+    assert sides[0]["in"] > 0
+
+
+def test_memory_has_one_peak_for_both_directions() -> None:
+    watch, traffic = watched("turin-2s")
+    memory = next(row for row in traffic if row.edge.place.kind is EdgeKind.MEMORY)
+    assert memory.inward.value is not None
+    assert memory.outward.value is not None
+    assert memory.peak.value == pytest.approx(12 * 48.0)
+    assert memory.share == pytest.approx((memory.inward.value + memory.outward.value) / (12 * 48.0))
+    table = traffic_table(watch.counters, traffic)
+    evidence = table.evidence(next(one for one in table.columns if one.id == "in"), memory)
+    assert "64 / dt" in "\n".join(evidence.arithmetic)
+
+
+def test_what_nobody_counts_says_why() -> None:
+    watch, traffic = watched("vera-2s")
+    link = next(row for row in traffic if row.edge.place.kind is EdgeKind.PACKAGE)
+    assert (link.inward.value, link.share) == (None, None)
+    reasons = "\n".join(traffic_table(watch.counters, traffic).reasons())
+    assert "NV-CLink counts no bytes" in reasons
+    assert "says the peak" in reasons
+
+
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (120, 36), (200, 60)])
+def test_the_picture_fits(width: int, height: int) -> None:
+    _watch, traffic = watched("turin-2s")
+    lines = picture(traffic, width, height)
+    assert len(lines) <= height
+    assert max(map(len, lines)) <= width
+    assert sum("package 0  │" in line for line in lines) == 1
+    assert any(line.startswith("[   memory 1") for line in lines)
+    assert any("I/O 7" in line for line in lines) == (height > 24), "else devices are added up"
+
+
+def test_a_small_picture_has_a_line_for_each_package() -> None:
+    _watch, traffic = watched("turin-2s")
+    lines = picture(traffic, 60, 4)
+    assert [line[:10].strip() for line in lines] == ["package 0", "package 1"]
+    assert "mem" in lines[0]
+    assert max(map(len, lines)) <= 60
+
+
+def test_a_sum_of_links_is_held_against_all_their_peaks() -> None:
+    _watch, traffic = watched("turin-2s")
+    links = [row for row in traffic if row.edge.place.kind is EdgeKind.PACKAGE and row.edge.package == 0]
+    most = max(sum(row.inward.value or 0.0 for row in links), sum(row.outward.value or 0.0 for row in links))
+    (line,) = [line for line in picture(traffic, 90, 16) if "package 1, 6 edges" in line]
+    assert f"  {100 * most / (6 * 64):.1f}% of 384  package 1" in line
+
+
+def test_a_machine_without_such_pmus_has_no_edges(tmp_path: Path) -> None:
+    found = machine(tmp_path, {"xyz_0": {**CORESIGHT, "cpumask": "0"}}, GRACE_INFO, ((0, 1), (2, 3)))
+    counters = UncoreCounters(found)
+    assert find_edges(found, counters.kinds) == ()
+    assert draw_map((), 80, 24) == []
+
+
+def link(tmp_path: Path, packages: tuple[tuple[int, ...], ...]) -> str:
+    """What a UPI link of package 0 leads to, by files as the kernel's ABI/testing/sysfs-devices-mapping has them."""
+    box = {"format/event": "config:0-7", "format/umask": "config:8-15,32-55", "cpumask": "0", "die0": "upi_1,die_3"}
+    found = machine(tmp_path, {"uncore_upi_0": box}, INTEL_INFO, packages)
+    (edge,) = find_edges(found, UncoreCounters(found).kinds)
+    return edge.end
+
+
+def test_a_link_leads_where_the_kernel_says(tmp_path: Path) -> None:
+    assert link(tmp_path, ((0, 1), (2, 3), (4, 5), (6, 7))) == "package 3 by UPI"
+
+
+def test_a_machine_of_one_package_has_its_memory_there() -> None:
+    _watch, traffic = watched("laptop")
+    (memory,) = traffic
+    assert (memory.edge.start, memory.edge.end, memory.peak.value) == ("package 0", "memory 0", None)
+    assert memory.inward.value is not None
+
+
+def test_the_verb_draws_it_and_tells_its_edges(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["uncore", "--machine", "turin-2s", "--map", "-i", "0.1", "-n", "1"]
+    assert main(words) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("# SIMULATED machine turin-2s")
+    assert "[   memory 0  ]" in out
+    assert main([*words, "--format", "json"]) == 0
+    (table,) = [json.loads(line) for line in capsys.readouterr().out.splitlines() if line.startswith("{")]
+    assert table["table"] == "traffic"
+    assert {(row["from"], row["to"]) for row in table["rows"]} >= {("package 0", "memory 0"), ("package 1", "I/O 7")}

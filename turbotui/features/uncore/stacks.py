@@ -1,0 +1,50 @@
+"""What is at the other end of Intel's uncore units: devices and speeds of PCI Express stacks, ends of UPI links."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from turbotui.events.uncore.discovery import UncoreUnit
+from turbotui.events.uncore.pci_names import names_of
+from turbotui.events.uncore.stacks import Stack, other_end, read_stack
+from turbotui.machine.host import Host
+
+STACKS: Final = "uncore_iio"
+LINKS: Final = "uncore_upi"
+
+
+class StackMap:
+    """The stacks and links of a machine. Each is looked up once, when it is asked for."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._stacks: dict[str, Stack] = {}
+        self._notes: dict[str, str] = {}
+
+    def _stack(self, unit: UncoreUnit) -> Stack:
+        bus = unit.peer if unit.kind == STACKS else ""
+        if bus not in self._stacks:
+            self._stacks[bus] = read_stack(self._host, bus)
+        return self._stacks[bus]
+
+    def link(self, unit: UncoreUnit) -> float | None:
+        """GB/s of a stack's links in one direction; None for what is no stack, and where it is not known."""
+        return self._stack(unit).gigabytes
+
+    def read(self, units: Iterable[UncoreUnit]) -> None:
+        """Look all of them up, so that a recording has their files."""
+        for unit in units:
+            if unit.kind == STACKS:
+                self.note(unit)
+
+    def note(self, unit: UncoreUnit) -> str:
+        """What is at the other end, on one line: devices as lspci names them, or a link of another die."""
+        if unit.kind == LINKS:
+            return other_end(unit.peer)
+        if unit.peer not in self._notes:
+            devices = self._stack(unit).devices
+            names = names_of(self._host, devices)
+            said = (names.get(one, one).removeprefix("0000:") for one in devices)
+            self._notes[unit.peer] = ", ".join(said)
+        return self._notes[unit.peer]

@@ -1,0 +1,283 @@
+"""Edges of the map of traffic: how much goes between packages, memory, links and devices, by derived values of PMUs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
+from typing import Any, Final
+
+from turbotui.dataclass import dataclass
+from turbotui.events.uncore.discovery import UNKNOWN, UncoreUnit
+from turbotui.features.uncore.counters import Reading, UncoreCounters
+from turbotui.features.uncore.explaining import evidence_of
+from turbotui.features.uncore.kinds import Row, UncoreUnits
+from turbotui.machine.machine import Machine
+from turbotui.quantities.columns import Column
+from turbotui.quantities.tables import Cell, CellEvidence, Identity, RowTable
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.quantities.uncore import EdgeKind, EdgeRow, Metric
+from turbotui.sampling.frame import Frame
+
+_UNIT: Final = "GB/s"
+_SAME_MEMORY: Final = {"uncore_imc_free_running": "uncore_imc"}
+"""Kinds that count the traffic of another kind once more, whoever asks."""
+_TOGETHER: Final = Unavailable(Reason.NO_HARDWARE, "this PMU counts both directions together: see total")
+NO_EDGES: Final = ("no uncore PMU here counts bytes between packages, memory and devices; "
+                   "turbotui uncore shows what they count")
+_NO_PEAK: Final = Unavailable(Reason.NO_HARDWARE, "no counter and no document says the peak of this edge here")
+_WAITING: Final = Reading(why=Unavailable(Reason.NOT_READ, "waiting for the first reading"))
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One edge, as the machine has it.
+
+    Attributes:
+        key: names it in every interval.
+        place: of the values: kind, label and the names of the values.
+        units: the kind of PMU.
+        row: the units that count it, added.
+        package: sysfs' id; -1 where the machine does not say.
+        end: what is at the other side, for people.
+    """
+
+    key: str
+    place: EdgeRow
+    units: UncoreUnits
+    row: Row
+    package: int
+    end: str
+
+    @property
+    def start(self) -> str:
+        """The package, for people."""
+        return "package ?" if self.package == UNKNOWN else f"package {self.package}"
+
+    @property
+    def source(self) -> str:
+        """The PMUs that count it."""
+        names = list(dict.fromkeys(unit.pmu.name for unit in self.row.units))
+        return names[0] if len(names) == 1 else f"{len(names)} x {self.units.kind.id}"
+
+    @property
+    def together(self) -> bool:
+        """Whether one value counts both directions."""
+        return bool(self.place.inward) and self.place.inward == self.place.outward
+
+    def metric(self, name: str) -> Metric | None:
+        """The value of a name that can be counted here; None where there is none."""
+        return next((one for one in self.units.metrics if one.what == name and one.unit == _UNIT), None)
+
+    def metrics(self) -> Iterator[Metric]:
+        """Everything that has to be counted for it."""
+        for name in dict.fromkeys((self.place.inward, self.place.outward, self.place.peak)):
+            found = self.metric(name) if name else None
+            if found is not None:
+                yield found
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """What an edge carried in an interval, each in GB/s with what it was made of.
+
+    Attributes:
+        inward: into the package.
+        outward: out of it.
+        total: both.
+        peak: the most it can take; in each direction, or of both where they share it.
+        share: of the peak, 0 to 1; None where it is not known.
+    """
+
+    edge: Edge
+    inward: Reading
+    outward: Reading
+    total: Reading
+    peak: Reading
+
+    @property
+    def share(self) -> float | None:
+        """See the attributes."""
+        peak = self.peak.value
+        values = ((self.total.value,) if self.edge.place.kind.shared or self.edge.together
+                  else (self.inward.value, self.outward.value))
+        known = [value for value in values if value is not None]
+        return max(known) / peak if known and peak else None
+
+
+def find_edges(machine: Machine, kinds: Sequence[UncoreUnits]) -> tuple[Edge, ...]:
+    """Every edge that a PMU of the machine counts or stands for, by package."""
+    dies = {(place.package, place.die) for place in machine.topology.places.values()}
+    packages = _Packages(tuple(sorted({package for package, _die in dies})), len(dies))
+    present = {units.kind.id for units in kinds if units.metrics and units.edges}
+    found = [edge for units in kinds if _SAME_MEMORY.get(units.kind.id) not in present
+             for place in units.edges for edge in _edges(packages, units, place)]
+    order = list(EdgeKind)
+    return tuple(sorted(found, key=lambda edge: (edge.package, order.index(edge.place.kind))))
+
+
+def metrics_by_kind(edges: Sequence[Edge]) -> Mapping[str, tuple[Metric, ...]]:
+    """What has to be counted for edges, by the id of the kind of PMU."""
+    found: dict[str, dict[Metric, None]] = {}
+    for edge in edges:
+        found.setdefault(edge.units.kind.id, {}).update(dict.fromkeys(edge.metrics()))
+    return {kind: tuple(metrics) for kind, metrics in found.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Packages:
+    """The packages of a machine, and how many dies it has: links are told by dies."""
+
+    ids: tuple[int, ...]
+    dies: int
+
+
+def _edges(packages: _Packages, units: UncoreUnits, place: EdgeRow) -> Iterator[Edge]:
+    if place.kind is EdgeKind.MEMORY:
+        for package in dict.fromkeys(unit.package for unit in units.units):
+            row = next(row for row in units.rows if (row.package, row.parent, row.is_machine) == (package, None, False))
+            known = _placed(packages, package)
+            yield Edge(f"{row.key}.memory", place, units, row, known,
+                       "memory" if known == UNKNOWN else f"memory {known}")
+        return
+    for row in units.rows:
+        if not row.is_sum:
+            unit = row.units[0]
+            key = f"{row.key}.{place.kind.value}.{place.label}"
+            end = _end(packages, units, place, unit)
+            yield Edge(key, place, units, row, _placed(packages, unit.package), end)
+
+
+def _placed(packages: _Packages, package: int) -> int:
+    """A package; what says none lies in the only one of a machine that has one."""
+    return packages.ids[0] if package == UNKNOWN and len(packages.ids) == 1 else package
+
+
+def _end(packages: _Packages, units: UncoreUnits, place: EdgeRow, unit: UncoreUnit) -> str:
+    """What is at the other side of an edge of a unit."""
+    several = len(units.find(unit.package)) > 1
+    number = unit.pmu.name.removeprefix(f"{units.kind.id}_") if several else ""
+    label = " ".join(filter(None, (place.label or units.kind.title, number)))
+    if place.kind is EdgeKind.PACKAGE:
+        others = [one for one in packages.ids if one != unit.package]
+        far = _far_end(unit) if len(packages.ids) == packages.dies else None
+        other = far if far is not None else others[0] if len(others) == 1 else None
+        return f"package {'?' if other is None else other} by {label}"
+    if place.kind is EdgeKind.DEVICE:
+        return f"{label} {unit.peer}".strip()
+    return label + (f" ({unit.peer})" if unit.peer else "")
+
+
+def _far_end(unit: UncoreUnit) -> int | None:
+    """The package at the other end of a link, as sysfs-devices-mapping has it: "upi_1,die_3"."""
+    number = unit.peer.rpartition("die_")[2]
+    return int(number) if "die_" in unit.peer and number.isdecimal() else None
+
+
+def traffic_of(counters: UncoreCounters, frame: Frame | None, edges: Sequence[Edge]) -> tuple[Traffic, ...]:
+    """What each edge carried in the interval of a frame."""
+    if frame is None:
+        return tuple(Traffic(edge, _WAITING, _WAITING, _WAITING, _WAITING) for edge in edges)
+    counters.follow(frame)
+    return tuple(_traffic(counters, frame, edge) for edge in edges)
+
+
+def _traffic(counters: UncoreCounters, frame: Frame, edge: Edge) -> Traffic:
+    def read(name: str, absent: Unavailable) -> Reading:
+        metric = edge.metric(name) if name else None
+        return Reading(why=absent) if metric is None else counters.reading(frame, edge.units, edge.row, metric)
+
+    title = edge.units.kind.title
+    peak = read(edge.place.peak, _NO_PEAK)
+    if edge.together:
+        both = read(edge.place.inward, _uncounted(title))
+        return Traffic(edge, Reading(why=_TOGETHER), Reading(why=_TOGETHER), both, peak)
+    inward, outward = (read(name, _uncounted(title)) for name in (edge.place.inward, edge.place.outward))
+    if inward.value is None or outward.value is None:
+        return Traffic(edge, inward, outward, Reading(why=inward.why or outward.why), peak)
+    total = Reading(inward.value + outward.value, None, inward.estimated or outward.estimated,
+                    inward.partial or outward.partial)
+    return Traffic(edge, inward, outward, total, peak)
+
+
+def _uncounted(title: str) -> Unavailable:
+    detail = f"{title} counts no bytes of this direction, or this kernel does not name them"
+    return Unavailable(Reason.NO_HARDWARE, detail)
+
+
+def _share(row: Traffic) -> float | None:
+    share = row.share
+    return None if share is None else 100.0 * share
+
+
+_FROM: Final[Column[Traffic]] = Column("from", "", -1, (), lambda row: row.edge.start, width=10, identity=True,
+                                       help="the package")
+_TO: Final[Column[Traffic]] = Column("to", "", -1, (), lambda row: row.edge.end, width=22, identity=True,
+                                     help="memory, another package, or what a link or port leads to")
+_NUMBERS: Final[tuple[Column[Traffic], ...]] = (
+    Column("in", _UNIT, 3, (), lambda row: row.inward.value, width=9, help="into the package: reads of its memory"),
+    Column("out", _UNIT, 3, (), lambda row: row.outward.value, width=9,
+           help="out of the package: writes to its memory"),
+    Column("total", _UNIT, 3, (), lambda row: row.total.value, width=9, help="both directions"),
+    Column("peak", _UNIT, 1, (), lambda row: row.peak.value, width=9,
+           help="the most that it can take: of both directions of memory, of each direction of a link"),
+    Column("of peak", "%", 1, (), _share, width=8,
+           help="of memory both directions together, of a link the counted direction that has more"),
+)
+_BY: Final[Column[Traffic]] = Column("by", "", -1, (), lambda row: row.edge.source, width=24,
+                                     help="the PMUs that count it")
+_READ: Final = {"in": "inward", "out": "outward", "total": "total", "peak": "peak"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrafficTable(RowTable[Traffic]):
+    """The edges over one interval, made by `traffic_table`.
+
+    Attributes:
+        counters: what is counted.
+    """
+
+    counters: UncoreCounters = field(compare=False)
+
+    @property
+    def identity(self) -> Sequence[str]:
+        """See `tables.Table.identity`."""
+        return ("from", "to")
+
+    def identify(self, row: Traffic) -> Identity:
+        """See `tables.Table.identify`."""
+        return Identity("edge", {"from": row.edge.start, "to": row.edge.end})
+
+    def cell(self, column: Column[Any], row: Traffic) -> Cell:
+        """See `tables.Table.cell`."""
+        if column.id == "of peak":
+            reading = row.peak if row.peak.value is None else row.total
+            return Cell(column.compute(row), None if row.share is not None else reading.why)
+        if column.id not in _READ:
+            return Cell(column.compute(row))
+        found: Reading = getattr(row, _READ[column.id])
+        return Cell(found.value, found.why, found.estimated, found.partial)
+
+    def evidence(self, column: Column[Any], row: Traffic) -> CellEvidence:
+        """See `tables.Table.evidence`."""
+        names = {"in": row.edge.place.inward, "out": row.edge.place.outward, "peak": row.edge.place.peak}
+        metric = row.edge.metric(names.get(column.id, ""))
+        if metric is None:
+            return CellEvidence()
+        reading: Reading = getattr(row, _READ[column.id])
+        return evidence_of(self.counters, row.edge.units, row.edge.row, metric, reading, ports=None)
+
+
+    def reasons(self) -> tuple[str, ...]:
+        """Why values are unknown, a sentence each, with the edges that it is said of."""
+        found: dict[str, list[str]] = {}
+        for row in self.rows:
+            for why in (self.cell(column, row).why for column in _NUMBERS[:4]):
+                if why is not None and why is not _TOGETHER:
+                    found.setdefault(why.sentence(), []).append(f"{row.edge.start}-{row.edge.end}")
+        return tuple(f"{', '.join(dict.fromkeys(edges[:3]))}{', ...' if len(edges) > 3 else ''}: {why}"
+                     for why, edges in found.items())
+
+
+def traffic_table(counters: UncoreCounters, traffic: Sequence[Traffic]) -> TrafficTable:
+    """The table of the map's edges."""
+    return TrafficTable("traffic", "edge", (_FROM, _TO, *_NUMBERS, _BY), tuple(traffic), counters=counters)

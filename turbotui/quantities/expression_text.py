@@ -1,0 +1,67 @@
+"""The steps of an expression as text again, in the grammar of `quantities.expressions`, with few parentheses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+from turbotui.quantities.expressions import WORDS
+from turbotui.quantities.grammar import Step
+
+_CHOICE, _OR, _AND, _NOT, _COMPARISON, _SUM, _PRODUCT, _SIGN, _ATOM = range(9)
+_STRENGTH: Mapping[str, int] = MappingProxyType({
+    "or": _OR, "and": _AND, "<": _COMPARISON, "<=": _COMPARISON, ">": _COMPARISON, ">=": _COMPARISON,
+    "==": _COMPARISON, "!=": _COMPARISON, "+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "%": _PRODUCT,
+})
+"""How strongly an operator binds, as in Python."""
+_PLAIN: Final = re.compile(r"[A-Za-z_][\w.]*\Z", re.ASCII)
+
+
+def text_of(steps: Sequence[Step]) -> str:
+    """The text of steps; `parse_expression` makes the same steps of it."""
+    stack: list[tuple[str, int]] = []
+    for step in steps:
+        if step.kind == "number":
+            stack.append((number_text(step.number), _ATOM))
+        elif step.kind == "name":
+            stack.append((name_text(step.name), _ATOM))
+        else:
+            operands = stack[-step.count :]
+            del stack[-step.count :]
+            stack.append(_joined(step.kind, operands))
+    return stack[0][0]
+
+
+def number_text(value: float) -> str:
+    """A number without a decimal point where it is whole: "100", "2.5", "1e-06"."""
+    return f"{value:.0f}" if value.is_integer() and abs(value) < 1e15 else repr(value)
+
+
+def name_text(name: str) -> str:
+    """A name, in quotes where it needs them."""
+    return name if _PLAIN.match(name) and name not in WORDS else f"'{name}'"
+
+
+def _joined(kind: str, operands: Sequence[tuple[str, int]]) -> tuple[str, int]:
+    if kind == "negative":
+        return f"-{_within(operands[0], _SIGN)}", _SIGN
+    if kind == "not":
+        return f"not {_within(operands[0], _NOT)}", _NOT
+    if kind == "if":
+        value, condition, otherwise = operands
+        text = f"{_within(value, _OR)} if {_within(condition, _OR)} else {_within(otherwise, _CHOICE)}"
+        return text, _CHOICE
+    mine = _STRENGTH.get(kind)
+    if mine is None:
+        return f"{kind}({', '.join(text for text, _strength in operands)})", _ATOM
+    if kind in {"and", "or"}:  # several are one step, and one in another keeps its parentheses
+        return f" {kind} ".join(_within(one, mine + 1) for one in operands), mine
+    left = _within(operands[0], mine + 1 if mine == _COMPARISON else mine)
+    return f"{left} {kind} {_within(operands[1], mine + 1)}", mine
+
+
+def _within(operand: tuple[str, int], least: int) -> str:
+    text, strength = operand
+    return text if strength >= least else f"({text})"
