@@ -12,7 +12,7 @@ from turbotui.machine.core_metrics import core_types_of, e_core_metric_definitio
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.machine import read_machine
 from turbotui.quantities import metric_table
-from turbotui.quantities.catalog.roofline import COLUMNS, measured_definitions, roofline_columns
+from turbotui.quantities.catalog.roofline import COLUMNS, LEVEL_COLUMNS, measured_definitions, roofline_columns
 from turbotui.quantities.metric_definitions import MetricDefinition
 from turbotui.quantities.roofline import NO_BYTES, NO_FLOPS, VECTOR_BITS, Counted, Sizing, WidthModel, counted
 from turbotui.quantities.scope import SYSTEM_ROW, Scope, cpu_row
@@ -131,7 +131,7 @@ def test_a_machine_without_counters_says_which_and_why() -> None:
 def test_kinds_of_core_have_metric_definitions_of_their_own() -> None:
     machine = read_machine(simulated_host("laptop-arrow", ManualClock(0), seed=1))
     found = {core_type.pmu.name: core_type.definition.slug for core_type in core_types_of(machine)}
-    assert found == {"cpu_core": "broadwell", "cpu_atom": "skymont", "cpu_lowpower": "client-e"}
+    assert found == {"cpu_core": "lion-cove", "cpu_atom": "skymont", "cpu_lowpower": "client-e"}
 
 
 def test_slugs_are_unique() -> None:
@@ -180,11 +180,12 @@ def test_every_definition_with_operations_makes_columns_of_its_own_signals() -> 
     for definition in METRIC_DEFINITIONS:
         columns = roofline_columns(_signals(definition))
         if not definition.flops:
-            assert columns == COLUMNS
+            assert columns == (*COLUMNS, *LEVEL_COLUMNS)
             continue
         own = {name for _, name in definition.signals} | {VECTOR_BITS, NO_BYTES, "energy.pkg"}
         for column in columns:
-            unknown = {NO_FLOPS} if column.id == "V512/s" else set()  # of cores without vectors of 512 bits
+            # of cores without vectors of 512 bits, and without events of the lines of a level
+            unknown = {NO_FLOPS} if column.id in {"V512/s", "L2GB/s", "L3GB/s"} else set()
             assert set(column.needs) | set(column.wants) <= own | unknown, (definition.name, column.id)
         assert measured_definitions(_signals(definition)) == (definition,)
 
@@ -193,8 +194,8 @@ def test_optional_events_may_be_missing_and_others_may_not() -> None:
     known = _signals(BROADWELL_ON)
     without = {name: signal for name, signal in known.items() if "avx512" not in name}
     assert roofline_columns(without)[0].needs == roofline_columns(known)[0].needs
-    less = {name: signal for name, signal in known.items() if name != "roofline.broadwell.avx_double"}
-    assert roofline_columns(less) == COLUMNS
+    less = {name: signal for name, signal in known.items() if not name.endswith(".avx_double")}
+    assert roofline_columns(less) == (*COLUMNS, *LEVEL_COLUMNS)
 
 
 def test_a_vector_longer_than_128_bits_counts_for_more() -> None:
@@ -233,12 +234,12 @@ _INTEL, _AMD = "GenuineIntel", "AuthenticAMD"
     (CpuModel(vendor=_INTEL, family=6, model=0x3A), "ivybridge"),
     (CpuModel(vendor=_INTEL, family=6, model=0x3F), "haswell"),
     (CpuModel(vendor=_INTEL, family=6, model=0x4F), "broadwell"),  # Broadwell server
-    (CpuModel(vendor=_INTEL, family=6, model=0x55), "broadwell"),  # Skylake server, Cascade Lake
-    (CpuModel(vendor=_INTEL, family=6, model=0x6A), "broadwell"),  # Ice Lake server
+    (CpuModel(vendor=_INTEL, family=6, model=0x55), "skylake"),  # Skylake server, Cascade Lake
+    (CpuModel(vendor=_INTEL, family=6, model=0x6A), "skylake"),  # Ice Lake server
     (CpuModel(vendor=_INTEL, family=6, model=0x8F), "sapphirerapids"),  # Sapphire Rapids
     (CpuModel(vendor=_INTEL, family=6, model=0xCF), "sapphirerapids"),  # Emerald Rapids
     (CpuModel(vendor=_INTEL, family=6, model=0xAD), "sapphirerapids"),  # Granite Rapids
-    (CpuModel(vendor=_INTEL, family=6, model=0x97), "broadwell"),  # Alder Lake's P cores
+    (CpuModel(vendor=_INTEL, family=6, model=0x97), "golden-cove"),  # Alder Lake's P cores
     (CpuModel(vendor=_INTEL, family=6, model=0xAF), "crestmont"),  # Sierra Forest
     (CpuModel(vendor=_INTEL, family=6, model=0xDD), "darkmont"),  # Clearwater Forest
     (CpuModel(vendor=_AMD, family=0x17, model=0x31), "zen2"),

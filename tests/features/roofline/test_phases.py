@@ -50,7 +50,7 @@ def _moment(bed: Bed, frame: Frame, seconds: float) -> Moment:
 
 
 @pytest.mark.parametrize("machine", ["laptop-old", "sapphire-2s", "turin-2s", "vera-2s"])
-@pytest.mark.parametrize("application", sorted(APPLICATIONS))
+@pytest.mark.parametrize("application", sorted(one.name for one in APPLICATIONS.values() if one.first != one.second))
 def test_the_two_behaviours_are_recovered_within_two_percent(machine: str, application: str) -> None:
     run = _run(f"{machine}+{application}", 0.25, 120)
     for seen, true in zip(run.seen, run.true, strict=True):
@@ -80,7 +80,7 @@ def test_calculix_differs_in_intensity_and_tonto_in_width() -> None:
 
 
 def test_an_unknown_application_is_named_with_those_there_are() -> None:
-    with pytest.raises(UsageError, match="cannot run 'calculus'; there are calculix, tonto"):
+    with pytest.raises(UsageError, match=r"cannot run .calculus.; there are calculix, .*tonto"):
         simulated_host("laptop-old+calculus", ManualClock(0))
 
 

@@ -232,8 +232,10 @@ def test_estimates_are_marked_only_where_they_are_used() -> None:
 
 
 @pytest.mark.parametrize(("machine", "definition"), [
-    ("sapphire-2s", SAPPHIRE_RAPIDS), ("turin-2s", ZEN5), ("laptop", BROADWELL_ON), ("forest-1s", INTEL_E),
-    ("grace-2s", NEOVERSE), ("vera-2s", OLYMPUS), ("icelake-2s", BROADWELL_ON), ("laptop-old", BROADWELL_ON),
+    ("sapphire-2s", SAPPHIRE_RAPIDS), ("turin-2s", ZEN5), ("laptop", metric_table.definition("golden-cove")),
+    ("forest-1s", INTEL_E),
+    ("grace-2s", NEOVERSE), ("vera-2s", OLYMPUS), ("icelake-2s", metric_table.definition("skylake")),
+    ("laptop-old", metric_table.definition("skylake")),
 ])
 def test_metric_definitions_of_simulated_machines(machine: str, definition: MetricDefinition) -> None:
     assert metric_definition_of(read_machine(simulated_host(machine)).model) is definition

@@ -21,6 +21,7 @@ from textual.pilot import Pilot
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.features.roofline.plot import build_plot, plot_within
 from turbotui.features.roofline.roof_plot import CURSOR, TRAIL, draw_roofs
+from turbotui.features.roofline.screen_text import side_lines
 from turbotui.features.roofline.screen_view import MOST, RoofView
 from turbotui.features.roofline.theory import chip_roofs
 from turbotui.features.roofline.verdict_text import verdict_text
@@ -229,9 +230,30 @@ async def test_every_cell_of_a_point_is_explained_by_what_was_counted() -> None:
         sentence = verdict_text(point, screen.view.roofs(point.row))
         assert all(sentence in " ".join(text.split()) for text in told.values())
         assert f"= {point.gflops:.3f} GFLOP/s" in told["GFLOP/s"]
-        assert "ΣΔroofline.broadwell.scalar_double = " in told["GFLOP/s"]
+        assert "ΣΔroofline.skylake.scalar_double = " in told["GFLOP/s"]
         assert "FP_ARITH_INST_RETIRED" in told["of roof"]
         assert len(told["AI"].split("AI = ")) == 2
+
+
+async def test_a_point_is_shown_at_each_memory_level_and_what_binds_is_said() -> None:
+    async with roofline(ReplayedSession("laptop-old+calculix")) as (_app, pilot, screen):
+        before = {column.id for column in screen.wanted}
+        await pilot.press("E")
+        assert {column.id for column in screen.wanted} - before == {"L2GB/s", "L3GB/s"}
+        screen.show_frame()
+        verdict = screen.view.by_level
+        point = screen.view.under_cursor
+        assert verdict is not None
+        assert point is not None
+        assert [one.level for one in verdict.points][:2] == ["L1", "L2"]
+        assert verdict.points[0].intensity == pytest.approx(point.intensity)
+        assert screen.readout().startswith(f"{point.name}: ")
+        assert verdict.sentence in screen.readout()
+        told = "\n".join("".join(text for text, _role in line) for line in side_lines(screen.view, (), [], (), 0))
+        assert "by memory level" in told
+        await pilot.press("E")
+        assert screen.view.by_level is None
+        assert {column.id for column in screen.wanted} == before
 
 
 async def test_the_width_of_an_access_can_be_given_and_the_past_is_sized_anew() -> None:

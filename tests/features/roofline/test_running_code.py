@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import signal
+import struct
 import threading
 from pathlib import Path
 from types import FrameType
@@ -13,8 +14,8 @@ from kernel_results import check
 
 from turbotui.errors import MachineError
 from turbotui.machine.code import x86
-from turbotui.machine.code.constants import arithmetic_data
-from turbotui.machine.code.isas import assembler_of, runnable_isas, why_not_runnable
+from turbotui.machine.code.constants import arithmetic_data, tile_data
+from turbotui.machine.code.isas import assembler_of, matrix_isas, runnable_isas, why_not_runnable
 from turbotui.machine.code.kernel_threads import KernelThreads
 from turbotui.machine.code.mapping import Buffer, CodePage
 from turbotui.machine.code.shapes import LoopShape, Mix, Operation, VectorIsa
@@ -50,20 +51,51 @@ def test_x86_arithmetic_computes(isa: VectorIsa, precision: Precision, operation
 
 @pytest.mark.real
 @_x86
+@pytest.mark.parametrize(("operation", "value"), [
+    (Operation.FMA, 1.0), (Operation.ADD, 1.0 + 40 * 2.0**-10), (Operation.MUL, 1.0)])
+def test_half_precision_computes(operation: Operation, value: float) -> None:
+    isa = x86.X86_ISAS[-1]
+    if isa.half is None or not isa.flags | isa.half <= _MODEL.flags:
+        pytest.skip("this machine has no avx512_fp16")
+    kernel = x86.arithmetic(isa, Precision.HALF, operation, LoopShape(8, 4), _MODEL.flags)
+    assert kernel.work == 8 * 4 * 32 * operation.flops
+    with Buffer(4096) as buffer, CodePage(kernel.code) as page:
+        buffer.write(arithmetic_data(operation, Precision.HALF, 64))
+        page.run(10, buffer.address, 0)
+        assert struct.unpack("<32e", buffer.read(64, 3 * 64)) == (value,) * 32
+
+
+@pytest.mark.real
+@_x86
+def test_matrix_tiles_compute() -> None:
+    isas, why_not = matrix_isas(_MODEL)
+    if not isas:
+        pytest.skip(why_not or "this machine has no AMX")
+    kernel = x86.arithmetic(isas[0], Precision.HALF, Operation.FMA, LoopShape(6, 4), _MODEL.flags)
+    assert kernel.work == 6 * 4 * 16 * 16 * 32 * 2
+    with Buffer(4096) as buffer, CodePage(kernel.code) as page:
+        buffer.write(tile_data())
+        page.run(10, buffer.address, 0)
+        # each step adds 32 products of 2^-7 and 1
+        assert struct.unpack("<256f", buffer.read(1024, 3 * 1024)) == (10 * 4 * 32 * 2.0**-7,) * 256
+
+
+@pytest.mark.real
+@_x86
 @pytest.mark.parametrize("mix", Mix)
 @pytest.mark.parametrize("isa", x86.X86_ISAS)
 def test_x86_memory_kernel_writes_its_working_set_and_nothing_else(isa: VectorIsa, mix: Mix) -> None:
     if not isa.flags <= _MODEL.flags:
         pytest.skip(f"this machine has no {isa.name}")
     kernel = x86.memory(isa, Precision.DOUBLE, mix, LoopShape(0, 4), _MODEL.flags)
-    size = isa.bytes(Precision.DOUBLE)
+    size = max(16, isa.bytes(Precision.DOUBLE)) if mix is Mix.STREAMING else isa.bytes(Precision.DOUBLE)
     passes = 3
     with Buffer(64 * 1024) as buffer, CodePage(kernel.code) as page:
         pattern = bytes(range(1, size + 1)) + b"\xee" * (buffer.size - size)
         buffer.write(pattern)
         page.run(2, buffer.address, kernel.work * passes)
         after = buffer.read(buffer.size)
-    loads, stores = mix.value
+    loads, stores = mix.accesses
     elements = kernel.work * passes // size
     for element in range(elements + 3):
         stored = element < elements and element % (loads + stores) >= loads

@@ -5,23 +5,27 @@ from __future__ import annotations
 import errno
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import MachineError
+from turbotui.features.roofline.function_points import Functions, SampledEvent, function_points, sampled_events
 from turbotui.features.roofline.live import RooflinePoint
+from turbotui.features.roofline.region_points import Regions, RegionWatch, point_of
 from turbotui.features.roofline.time_slices import joined_intervals
 from turbotui.machine.core_metrics import CountedCoreType, vector_bits
 from turbotui.machine.host import HostError, PerfAttr
+from turbotui.machine.ip_sampling import CPU_CLOCK, IpSampler
 from turbotui.machine.machine import Machine
 from turbotui.machine.observing import Observation, observe
 from turbotui.machine.perf_errors import circumstances, explain_perf
+from turbotui.machine.regions import RegionPipe
 from turbotui.machine.tasks.counting import CommandCount, CommandCounters, difference, estimate
 from turbotui.quantities.joined_sets import SetInterval
 from turbotui.quantities.metric_definitions import MetricEvent
 from turbotui.quantities.metric_sets import plan_sets
 from turbotui.quantities.roofline import Sizing, counted
-from turbotui.quantities.scope import SYSTEM_ROW
 from turbotui.quantities.speeds import Speed, sum_speeds
 
 _TASK_CLOCK: Final = PerfAttr(1, 1)  # PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK: ns on any CPU
@@ -44,6 +48,8 @@ class Followed:
         user_only: whether the kernel's part was left out.
         sets: how many sets of events were multiplexed at most; 1 for no multiplexing.
         interrupted: whether SIGINT came before its end.
+        regions: that it marked.
+        functions: that it was in.
     """
 
     status: int
@@ -52,6 +58,8 @@ class Followed:
     user_only: bool
     sets: int = 1
     interrupted: bool = False
+    regions: Regions = Regions()
+    functions: Functions = Functions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +77,7 @@ class _Plan:
     @property
     def most(self) -> int:
         """Sets of the kind of core that has most."""
-        return max(len(sets) for sets in self.sets)
+        return max((len(sets) for sets in self.sets), default=1)
 
     @property
     def firsts(self) -> tuple[int, ...]:
@@ -112,6 +120,7 @@ def follow(
     *,
     sizing: Sizing,
     ready: Callable[[], None] = lambda: None,
+    functions: bool = False,
 ) -> Followed:
     """Run a command with its counters open from its first instruction.
 
@@ -122,20 +131,41 @@ def follow(
         interval: seconds between two readings.
         sizing: how accesses become bytes.
         ready: called before the command's first instruction.
+        functions: whether its instruction pointers are sampled.
 
     Raises:
         MachineError: the events of the definition cannot be counted for this user; the command was not run.
         TurbotuiError: the command cannot be run.
     """
-    with observe(words) as seen:
+    with RegionPipe() as pipe, observe(words, prepare=pipe.announce) as seen:
         counters, plan = _open(machine, core_types, seen.commands[0].pid)
+        sampler: IpSampler | None = None
+        how = Sizing(sizing.model, sizing.given, vector_bits(machine.host))
+        events = sampled_events(core_types)
+        since = time.time()
         try:
+            if functions:
+                sampler = _sample(machine, seen.commands[0].pid, events)
             ready()
             watch = _watch_multiplexed if plan.most > 1 else _watch
-            how = Sizing(sizing.model, sizing.given, vector_bits(machine.host))
-            return watch(counters, plan, seen, words[0], interval=interval, sizing=how)
+            followed = watch(counters, plan, seen, words[0], interval=interval, sizing=how, pipe=pipe)
         finally:
             counters.close()
+            if sampler is not None:
+                sampler.stop()
+        if sampler is None:
+            return followed
+        return replace(followed, functions=function_points(sampler, events, how, since))
+
+
+def _sample(machine: Machine, pid: int, events: Sequence[SampledEvent]) -> IpSampler:
+    try:
+        sampler = IpSampler(machine.host, pid, machine.topology.cpus, [event.attr for event in events])
+    except HostError as error:
+        why = explain_perf(error, "samples of its instruction pointers", circumstances(machine), CPU_CLOCK.type)
+        raise MachineError(f"the command was not run: {why.sentence()}") from error
+    sampler.start()
+    return sampler
 
 
 def _open(machine: Machine, core_types: tuple[CountedCoreType, ...], pid: int) -> tuple[CommandCounters, _Plan]:
@@ -155,30 +185,40 @@ def _open(machine: Machine, core_types: tuple[CountedCoreType, ...], pid: int) -
             if error.errno not in (errno.ENOENT, errno.EINVAL, errno.EOPNOTSUPP):
                 break
     names = ", ".join(core_type.definition.name for core_type in core_types)
-    why = explain_perf(first or HostError(errno.EINVAL, "perf_event_open"), f"the floating-point events of {names}",
-                       circumstances(machine), core_types[0].pmu.type)
+    why = explain_perf(first or HostError(errno.EINVAL, "perf_event_open"),
+                       f"the floating-point events of {names}" if names else "the command's CPU time",
+                       circumstances(machine), core_types[0].pmu.type if core_types else _TASK_CLOCK.type)
     raise MachineError(f"the command was not run: {why.sentence()}")
 
 
 def _watch(counters: CommandCounters, plan: _Plan, seen: Observation, name: str, *, interval: float,
-           sizing: Sizing) -> Followed:
-    older = counters.read()
+           sizing: Sizing, pipe: RegionPipe) -> Followed:
+    older = last = counters.read()
     seen.run()
-    began = before = time.monotonic()
+    began = before = cut = time.monotonic()
+    regions = RegionWatch(pipe, began)
     points: list[RooflinePoint] = []
     over = False
     while not over:
-        over = seen.wait(began + (int((before - began) / interval + 1e-9) + 1) * interval)
+        deadline = began + (int((before - began) / interval + 1e-9) + 1) * interval
+        over = regions.wait(seen, deadline)
+        regions.hear()
         now, newer = time.monotonic(), counters.read()
+        shares = regions.until(now)
+        if shares:
+            speed, estimated = speed_of(plan.core_types, plan.sets, newer[1:], last[1:], now - cut, sizing=sizing)
+            regions.add(shares, speed, estimated=estimated)
+        last, cut = newer, now
+        if now < deadline and not over:
+            continue  # a mark
         speed, estimated = speed_of(plan.core_types, plan.sets, newer[1:], older[1:], now - before, sizing=sizing)
         if speed is not None and now > before:
-            points.append(RooflinePoint(SYSTEM_ROW, name, speed.flops / 1e9,
-                              None if speed.bytes is None else speed.bytes / 1e9, speed.intensity, speed.dominant,
-                              speed.width, now - began, now - before, estimated, single=speed.single, half=speed.half))
+            point = point_of(name, speed, now - before, estimated=estimated)
+            points.append(replace(point, seconds=now - began))
         older, before = newer, now
     busy = older[0][0].value / 1e9 / max(1e-9, before - began)
     return Followed(seen.commands[0].status or 0, tuple(points), busy, counters.user_only,
-                    interrupted=bool(seen.signals))
+                    interrupted=bool(seen.signals), regions=regions.found())
 
 
 class _MultiplexedSets:
@@ -203,8 +243,8 @@ class _MultiplexedSets:
         self._seen = [counters.read_set(first + at) for at in range(len(sets))]
         self.taken: list[tuple[int, SetInterval]] = []
 
-    def take(self, number: int, seconds: float) -> None:
-        """Note what the set that is on has counted, and let the next one count."""
+    def take(self, number: int, seconds: float, *, rotate: bool) -> None:
+        """Note what the set that is on has counted; with `rotate` let the next one count."""
         at = self._at
         newer = self._counters.read_set(self._first + at)
         changes = [difference(new, old) for new, old in zip(newer, self._seen[at], strict=True)]
@@ -214,31 +254,44 @@ class _MultiplexedSets:
         counts = {event.key: value for event, value in zip(self._sets[at], values[1:], strict=True)
                   if value is not None}
         self.taken.append((number, SetInterval(seconds, values[0] or 0.0, counts)))
-        if len(self._sets) > 1:
+        if rotate and len(self._sets) > 1:
             self._at = (at + 1) % len(self._sets)
             self._counters.rotate(self._first + at, self._first + self._at)
 
 
 def _watch_multiplexed(counters: CommandCounters, plan: _Plan, seen: Observation, name: str, *, interval: float,
-                 sizing: Sizing) -> Followed:
+                       sizing: Sizing, pipe: RegionPipe) -> Followed:
     """Watch with multiplexed event sets, which are joined by instructions at the end."""
     kinds = [_MultiplexedSets(counters, first, sets, scaled=len(plan.core_types) == 1)
              for first, sets in zip(plan.firsts, plan.sets, strict=True)]
     seen.run()
-    began = before = time.monotonic()
+    began = before = turned = time.monotonic()
+    regions = RegionWatch(pipe, began)
     number = 0  # of the interval; a time slice belongs to the one that it begins in
     slices = 0
     over = False
     while not over:
-        over = seen.wait(min(before + (_FIRST if slices < plan.most else TIME_SLICE), began + (number + 1) * interval))
+        deadline = min(turned + (_FIRST if slices < plan.most else TIME_SLICE), began + (number + 1) * interval)
+        over = regions.wait(seen, deadline)
+        regions.hear()
         now = time.monotonic()
+        # A mark cuts a slice, and the set stays on: sets that took turns with regions would each see one of them only.
+        rotate = now >= deadline
         for kind in kinds:
-            kind.take(number, now - before)
-        before, slices = now, slices + 1
+            kind.take(number, now - before, rotate=rotate)
+        regions.add_slice(regions.until(now))
+        before = now
+        if rotate:
+            turned, slices = now, slices + 1
         number = int((before - began) / interval + 1e-9)
     busy = counters.read_set(0)[0].value / 1e9 / max(1e-9, before - began)
-    points = _joined_points(plan.core_types, [kind.taken for kind in kinds], name, sizing=sizing)
-    return Followed(seen.commands[0].status or 0, points, busy, counters.user_only, plan.most, bool(seen.signals))
+    taken = [kind.taken for kind in kinds]
+    points = _joined_points(plan.core_types, taken, name, sizing=sizing)
+    places = {one: _joined_points(plan.core_types, [regions.slices(one, mine) for mine in taken], one, sizing=sizing)
+              for one in regions.names}
+    found = regions.found({one: mine[0] for one, mine in places.items() if mine})
+    return Followed(seen.commands[0].status or 0, points, busy, counters.user_only, plan.most, bool(seen.signals),
+                    found)
 
 
 def _joined_points(
@@ -261,22 +314,8 @@ def _joined_points(
             speeds.append(_speed(core_type, {key: count / seconds for key, count in one.counts.items()}, sizing))
         speed = sum_speeds(speeds)
         if speed is not None:
-            points.append(
-                RooflinePoint(
-                    SYSTEM_ROW,
-                    name,
-                    speed.flops / 1e9,
-                    None if speed.bytes is None else speed.bytes / 1e9,
-                    speed.intensity,
-                    speed.dominant,
-                    speed.width,
-                    ended,
-                    seconds,
-                    estimated=any(intervals[number].estimated for intervals in each),
-                    single=speed.single,
-                    half=speed.half,
-                )
-            )
+            estimated = any(intervals[number].estimated for intervals in each)
+            points.append(replace(point_of(name, speed, seconds, estimated=estimated), seconds=ended))
     return tuple(points)
 
 
@@ -329,4 +368,4 @@ def _speed(core_type: CountedCoreType, rates: Mapping[str, float], sizing: Sizin
     if found is None:
         return None
     sized = found.flops if found.bytes is not None else 0.0
-    return Speed(found.flops, found.bytes, sized, found.dominant, found.width, found.single, found.half)
+    return Speed(found.flops, found.bytes, sized, found.dominant, found.width, found.single, found.half, found.levels)

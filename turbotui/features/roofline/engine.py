@@ -30,6 +30,7 @@ from turbotui.quantities.catalog.roofline import measured_definitions
 from turbotui.quantities.metric_definitions import MetricDefinition
 from turbotui.quantities.roofline import NO_FLOPS, Sizing, WidthModel
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
+from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.energy import EnergyMeter, energy_signals
 from turbotui.sampling.frame import Frame
@@ -42,6 +43,7 @@ from turbotui.sources.roofline import why_uncounted
 BY_MIX: Final = Sizing()
 """Bytes of an access by the mix of widths of the floating-point instructions."""
 _INTERRUPTED = "interrupted: this is what was counted until then"
+_SHARES: Final = "--by function runs it all the same, for the shares of its functions and regions in its time"
 _SIGINT_STATUS = 128 + signal.SIGINT  # as shells have it, for a command that Ctrl-C ended
 _ONE_CPU = 1.2  # a command that keeps more CPUs busy on average is compared with the roofs of all cores
 
@@ -54,6 +56,8 @@ def count_command(
     core_types: tuple[CountedCoreType, ...] | None = None,
     sizing: Sizing = BY_MIX,
     theory: bool = False,
+    levels: bool = False,
+    functions: bool = False,
 ) -> Result:
     """Run a command and count it.
 
@@ -64,19 +68,26 @@ def count_command(
         core_types: kinds of core, each with a definition that counts operations; None for the machine's.
         sizing: how accesses become bytes.
         theory: whether measured roofs are passed over.
+        levels: whether the bytes of memory levels are counted too.
+        functions: whether its functions are sampled; then it is run even where operations cannot be counted.
 
     Raises:
         MachineError: the events cannot be counted here, or for this user; the command was not run.
         TurbotuiError: the command cannot be run.
     """
+    uncounted: Unavailable | None = None
     if core_types is None:
-        why = why_uncounted(machine)
-        if why is not None:
-            raise MachineError(f"the command was not run: {why.sentence()}")
-        core_types = tuple(core_type for core_type in core_types_of(machine) if core_type.definition.flops)
+        uncounted = why_uncounted(machine)
+        if uncounted is not None and not functions:
+            raise MachineError(f"the command was not run: {uncounted.sentence()}. {_SHARES}")
+        counting = () if uncounted is not None else core_types_of(machine)
+        core_types = tuple(core_type for core_type in counting if core_type.definition.flops)
+    if levels:
+        core_types = tuple(replace(one, definition=one.definition.with_levels) for one in core_types)
     beside = MachineReadings(machine, interval)
     try:
-        followed = follow(machine, core_types, words, interval, sizing=sizing, ready=beside.start)
+        followed = follow(machine, core_types, words, interval, sizing=sizing, ready=beside.start,
+                          functions=functions)
     finally:
         beside.stop()
     energy = beside.energy()
@@ -98,17 +109,24 @@ def count_command(
             f"~ more events than counters: {followed.sets} sets, multiplexed every {1e3 * TIME_SLICE:.0f} ms; what a "
             "set did not count is joined from its neighbouring time slices by instructions"
         )
-    if not followed.points:
+    if uncounted is not None:
+        notes.append(f"operations and bytes are not known: {uncounted.sentence()}")
+    elif not followed.points:
         notes.append("it ended before every set of events had a time slice" if followed.sets > 1 else
                      "it ended before anything was counted")
     seconds = followed.points[-1].seconds if followed.points else 0.0
     definitions = tuple(dict.fromkeys(core_type.definition for core_type in core_types))
     points = tuple(replace(point, working=working) for point in followed.points)
     notes += _notes(definitions, points, [choice], scaled=followed.sets == 1)
+    notes += [*followed.regions.notes, *followed.functions.notes, *_level_notes(points, wanted=levels)]
+    regions = replace(followed.regions, points=tuple(
+        replace(one, point=None if one.point is None else replace(one.point, working=working))
+        for one in followed.regions.points))
     return Result(machine.host.name, machine.host.kind, machine_title(machine), points,
                   {point.name: choice for point in points}, _counted(definitions, sizing, points), tuple(notes),
                   joules, energy.reason(joules), seconds,
-                  followed.status or (_SIGINT_STATUS if followed.interrupted else 0), energy.span)
+                  followed.status or (_SIGINT_STATUS if followed.interrupted else 0), energy.span, regions, choice,
+                  levels, followed.functions)
 
 
 def _working(machine: Machine, busy: float, traffic: float | None) -> Working:
@@ -120,7 +138,7 @@ def _working(machine: Machine, busy: float, traffic: float | None) -> Working:
 
 def count_machine(machine: Machine, interval: float = 1.0, intervals: int = 10, *,
                   cpus: frozenset[int] | None = None, by: Scope | None = None, sizing: Sizing = BY_MIX,
-                  theory: bool = False) -> Result:
+                  theory: bool = False, levels: bool = False) -> Result:
     """Count whatever runs on a machine; SIGINT and SIGTERM end that early.
 
     Args:
@@ -131,6 +149,7 @@ def count_machine(machine: Machine, interval: float = 1.0, intervals: int = 10, 
         by: a level of the topology that has a row for each of its instances beside the machine's.
         sizing: how accesses become bytes.
         theory: whether measured roofs are passed over.
+        levels: whether the bytes of memory levels are counted too.
 
     Raises:
         MachineError: nothing that is needed for a point can be counted here.
@@ -139,8 +158,10 @@ def count_machine(machine: Machine, interval: float = 1.0, intervals: int = 10, 
     definitions = measured_definitions(session.capabilities.signals)
     if not definitions:
         raise MachineError(f"nothing to place on the roofline: {session.capabilities.why_missing(NO_FLOPS).sentence()}")
+    groups = {"roofline", "levels"} if levels else {"roofline"}
     columns = [column.id for column in session.catalog.columns
-               if "roofline" in column.groups and why_absent(column, session.capabilities, machine.topology) is None]
+               if groups.intersection(column.groups)
+               and why_absent(column, session.capabilities, machine.topology) is None]
     session.want(columns, energy_signals(session.capabilities))
     traffic = MemoryTraffic(machine)
     session.read_also(traffic.sources(), traffic.signals())
@@ -148,6 +169,7 @@ def count_machine(machine: Machine, interval: float = 1.0, intervals: int = 10, 
     frames = _frames(session, intervals, interrupts)
     found = _placed(machine, frames, session.capabilities, session.catalog, traffic=traffic, by=by, sizing=sizing,
                     theory=theory)
+    found = replace(found, levels=levels, notes=(*found.notes, *_level_notes(found.points, wanted=levels)))
     return replace(found, notes=(_INTERRUPTED, *found.notes), status=_SIGINT_STATUS) if interrupts else found
 
 
@@ -257,13 +279,24 @@ def _counted(definitions: Sequence[MetricDefinition], sizing: Sizing, points: Se
     models = {point.width for point in points if point.width is not None} or {sizing.model}
     words = " and ".join(sorted(f"{model.value}{f' ({sizing.given:g})' if model is WidthModel.GIVEN else ''}"
                                 for model in models))
+    if not definitions:
+        return "operations and bytes are not counted"
     return f"counted as on {', '.join(definition.name for definition in definitions)}; bytes: {words}"
+
+
+def _level_notes(points: Sequence[RooflinePoint], *, wanted: bool) -> list[str]:
+    if not wanted or not points or any(point.levels for point in points):
+        return []
+    return ["bytes of L2 and L3 are not known: not every kind of core here has events that count the lines of a level"]
 
 
 def _notes(definitions: Sequence[MetricDefinition], points: Sequence[RooflinePoint], choices: Sequence[LevelRoofs], *,
            scaled: bool = True) -> list[str]:
     found = [f"{definition.name}: {definition.note}" for definition in definitions]
     found += [f"{definition.name}: {definition.unverified}" for definition in definitions if definition.unverified]
+    if any(point.levels for point in points):
+        found += [f"bytes of levels, {definition.name}: {definition.levels_note}" for definition in definitions
+                  if definition.levels_note]
     if scaled and any(point.estimated for point in points):
         found.append("~ more events than counters: the kernel multiplexed them, and each count is scaled by the "
                      "time in which it was on")

@@ -8,7 +8,7 @@ from turbotui.dataclass import dataclass
 from turbotui.features.roofline.phases import Moment
 from turbotui.features.roofline.sharing import AtWork, Working, mean_working
 from turbotui.quantities.metric_definitions import MetricDefinition
-from turbotui.quantities.roofline import Sizing, WidthModel, half_together, single_together
+from turbotui.quantities.roofline import Sizing, WidthModel, half_together, levels_together, single_together
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.speeds import Speed, cpu_speed, sum_speeds
 from turbotui.sampling.frame import Frame
@@ -36,6 +36,7 @@ class RooflinePoint:
         working: what works for the row, which decides its share of the roofs; None where that is not known.
         not_scheduled: of a thread, whether it did not run while a set was on that its place needs: it did work, but
             where it stands is not known.
+        levels: GB/s between two levels of the memory, by the outer one's name ("L2": between L1 and L2), where counted.
     """
 
     row: RowId
@@ -53,6 +54,7 @@ class RooflinePoint:
     not_scheduled: bool = False
     working: Working | None = None
     half: float = 0.0
+    levels: tuple[tuple[str, float], ...] = ()
 
     @property
     def identity(self) -> RowId | str:
@@ -115,7 +117,7 @@ def read_points(
         found.append(RooflinePoint(
             row, name, speed.flops / 1e9, None if speed.bytes is None else speed.bytes / 1e9, speed.intensity,
             speed.dominant, speed.width, seconds, frame.seconds or 0.0, estimated, single=speed.single,
-            working=at_work.of(row), half=speed.half,
+            working=at_work.of(row), half=speed.half, levels=giga(speed.levels),
         ))
     return IntervalPoints(tuple(found), unknown, at_work)
 
@@ -145,7 +147,14 @@ def total_of(points: Sequence[RooflinePoint]) -> RooflinePoint | None:
         single=single_together((point.single, point.gflops * point.length) for point in points),
         half=half_together((point.half, point.gflops * point.length) for point in points),
         working=mean_working((point.working, point.length) for point in points),
+        levels=tuple((level, amount / length) for level, amount in levels_together(
+            tuple((level, rate * point.length) for level, rate in point.levels) for point in points)) if length else (),
     )
+
+
+def giga(levels: tuple[tuple[str, float], ...]) -> tuple[tuple[str, float], ...]:
+    """Bytes per second by level as GB/s."""
+    return tuple((level, rate / 1e9) for level, rate in levels)
 
 
 def moments_of(points: Sequence[RooflinePoint]) -> tuple[Moment, ...]:

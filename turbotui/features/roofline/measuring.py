@@ -15,10 +15,17 @@ from turbotui.features.roofline.roofs import Bandwidth, Origin, Peak, RoofEviden
 from turbotui.features.roofline.sweep import find_third_level
 from turbotui.features.roofline.working_sets import WorkingSet, working_sets
 from turbotui.machine.caches import read_caches
-from turbotui.machine.code.constants import arithmetic_data
-from turbotui.machine.code.isas import KernelAssembler, assembler_of, operations, runnable_isas
+from turbotui.machine.code.constants import arithmetic_data, tile_data
+from turbotui.machine.code.isas import (
+    MATRIX_SHAPES,
+    KernelAssembler,
+    assembler_of,
+    matrix_isas,
+    operations,
+    runnable_isas,
+)
 from turbotui.machine.code.kernel_threads import KernelThreads, Rounds
-from turbotui.machine.code.shapes import Kernel, LoopShape, Mix, Operation, VectorIsa
+from turbotui.machine.code.shapes import Encoding, Kernel, LoopShape, Mix, Operation, VectorIsa
 from turbotui.machine.host import HostError, HostKind
 from turbotui.machine.machine import Machine
 from turbotui.machine.small_files import text_of
@@ -116,21 +123,35 @@ class Measuring:
         self._shared |= {"DRAM"} if len(running) > 1 else set()
         self._siblings = len(cores) < len(running)
         self._notes: list[str] = []
+        self._why_not: tuple[str, ...] = ()
         self._widest = isas[-1]
         self._arithmetic = list(self._arithmetic_targets(isas[-1:] if quick else isas, quick=quick))
         self._mixes = (Mix.LOADS,) if quick else tuple(Mix)
 
     def _arithmetic_targets(self, isas: Sequence[VectorIsa], *, quick: bool) -> Iterator[_Arithmetic]:
         for isa in isas:
-            for precision in (Precision.DOUBLE,) if quick else (Precision.DOUBLE, Precision.SINGLE):
+            for precision in (Precision.DOUBLE,) if quick else self._precisions(isa):
                 for operation in operations(isa, self._machine.model.flags)[: 1 if quick else None]:
                     yield _Arithmetic(isa, precision, operation)
+
+        if not quick:
+            matrices, why_not = matrix_isas(self._machine.model)
+            self._why_not = (why_not,) if why_not else ()
+            yield from (_Arithmetic(isa, Precision.HALF, Operation.FMA) for isa in matrices)
+
+    def _precisions(self, isa: VectorIsa) -> tuple[Precision, ...]:
+        half = isa.half is not None and isa.half <= self._machine.model.flags
+        return (Precision.DOUBLE, Precision.SINGLE, *((Precision.HALF,) if half else ()))
 
     @property
     def steps(self) -> int:
         """The number of roofs that are measured."""
-        levels = len(working_sets(self._caches, self._cpus, None))
-        return len(self._arithmetic) + levels * len(self._mixes)
+        return len(self._arithmetic) + sum(len(self._mixes_of(one.level))
+                                           for one in working_sets(self._caches, self._cpus, None))
+
+    def _mixes_of(self, level: str) -> tuple[Mix, ...]:
+        """Of a level; streaming stores pass the caches by, and so are memory's alone."""
+        return tuple(mix for mix in self._mixes if mix is not Mix.STREAMING or level == "DRAM")
 
     def run(self, progress: ShowProgress, done: int = 0, total: int | None = None) -> RoofSet:
         """Measure everything.
@@ -173,13 +194,13 @@ class Measuring:
             hertz=statistics.median(one.hertz for one in evidence),
             peaks=tuple(peaks),
             bandwidths=tuple(bandwidths),
-            notes=(*self._notes, *alike_levels(bandwidths), *load, *_disturbances(evidence)),
+            notes=(*self._notes, *self._why_not, *alike_levels(bandwidths), *load, *_disturbances(evidence)),
             when=when,
         )
 
     def _accesses(self, clock: Kernel) -> list[_Access]:
         """The memory accesses to measure for each level, once the size of the last cache is known."""
-        available = _available(self._machine)
+        available = available_memory(self._machine)
         loads = self._assembler.memory[Mix.LOADS][0]
         kernel = self._assembler.write_memory(self._widest, Precision.DOUBLE, Mix.LOADS, loads,
                                               self._machine.model.flags)
@@ -188,7 +209,7 @@ class Measuring:
                                      virtual=bool(self._machine.model.hypervisor))
         sets = working_sets(third.caches, self._cpus, available, memory=third.memory)
         self._notes = [note for note in (third.note, *(one.note for one in sets)) if note]
-        return [_Access(self._widest, one, mix) for one in sets for mix in self._mixes]
+        return [_Access(self._widest, one, mix) for one in sets for mix in self._mixes_of(one.level)]
 
     def _rates(self, threads: KernelThreads, kernel: Kernel) -> Callable[[int], float]:
         effort = self._effort
@@ -204,9 +225,10 @@ class Measuring:
         flags = self._machine.model.flags
         kernels = [
             self._assembler.write_arithmetic(isa, precision, operation, shape, flags)
-            for shape in self._assembler.arithmetic
+            for shape in (MATRIX_SHAPES if isa.encoding is Encoding.TILES else self._assembler.arithmetic)
         ]
-        data = arithmetic_data(operation, precision, isa.bytes(precision))
+        data = (tile_data() if isa.encoding is Encoding.TILES else
+                arithmetic_data(operation, precision, isa.bytes(precision)))
 
         def measure(kernel: Kernel, seconds: float, count: int) -> Rounds:
             self._check()
@@ -291,7 +313,7 @@ def _load(machine: Machine) -> tuple[str, ...]:
         return ()
 
 
-def _available(machine: Machine) -> int | None:
+def available_memory(machine: Machine) -> int | None:
     """MemAvailable of /proc/meminfo in bytes (kernel filesystems/proc.rst)."""
     for line in text_of(machine.host, "/proc/meminfo").splitlines():
         if line.startswith("MemAvailable:"):

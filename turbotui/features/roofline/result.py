@@ -7,9 +7,11 @@ from functools import cached_property
 from typing import Final
 
 from turbotui.dataclass import dataclass
+from turbotui.features.roofline.function_points import Functions
 from turbotui.features.roofline.live import RooflinePoint, moments_of, total_of
 from turbotui.features.roofline.phases import Phase, find_phases, kinds_of
 from turbotui.features.roofline.point_table import why_unplaced
+from turbotui.features.roofline.region_points import RegionPoint, Regions
 from turbotui.features.roofline.roofs import RoofSet, RoofVerdict, verdict
 from turbotui.features.roofline.verdicts import NO_HALF, LevelRoofs, flat_roof, lacks_roof
 from turbotui.machine.host import HostKind
@@ -75,6 +77,19 @@ class PhaseOfRow:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgedRegion:
+    """A region of a command below the command's roofs.
+
+    Attributes:
+        region: with its times, and its point where there is one.
+        judged: that point; None where there is none.
+    """
+
+    region: RegionPoint
+    judged: JudgedPoint | None
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """The points of one run, with roofs, notes and energy.
 
@@ -90,6 +105,10 @@ class Result:
         seconds: length of the run.
         status: exit status of the command.
         energy_seconds: over which the joules were; counters are read a little before and after what is counted.
+        regions: that a command marked.
+        region_roofs: the roofs of a command's regions.
+        levels: whether bytes of memory levels were asked for.
+        functions: that a command was in.
     """
 
     host: str
@@ -104,6 +123,10 @@ class Result:
     seconds: float
     status: int = 0
     energy_seconds: float = 0.0
+    regions: Regions = Regions()
+    region_roofs: LevelRoofs | None = None
+    levels: bool = False
+    functions: Functions = Functions()
 
     @property
     def rows(self) -> dict[str, list[RooflinePoint]]:
@@ -146,6 +169,12 @@ class Result:
         """Each row over the whole run."""
         found = ((total_of(points), self.roofs[name]) for name, points in self.rows.items())
         return [JudgedPoint(total, choice) for total, choice in found if total is not None]
+
+    def judged_regions(self) -> list[JudgedRegion]:
+        """Each region that a command marked, longest first."""
+        roofs = self.region_roofs
+        return [JudgedRegion(one, None if one.point is None or roofs is None else JudgedPoint(one.point, roofs))
+                for one in self.regions.points]
 
     def phases(self, name: str) -> list[PhaseOfRow]:
         """The phases of a row, each with the number of the behaviour that it is one of."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeVar
 
+from turbotui.features.roofline.function_points import FunctionPoint
+from turbotui.features.roofline.level_points import LevelPoint, level_verdict
 from turbotui.features.roofline.point_table import NO_BYTES, NO_WIDTHS, judge_point, point_table
-from turbotui.features.roofline.result import JudgedPoint, PhaseOfRow, Result
+from turbotui.features.roofline.result import JudgedPoint, JudgedRegion, PhaseOfRow, Result
 from turbotui.features.roofline.roof_tables import TABLES as ROOF_TABLES
 from turbotui.features.roofline.roof_tables import roof_tables
 from turbotui.features.roofline.roofs import RoofVerdict
@@ -14,18 +16,23 @@ from turbotui.quantities.columns import Column, Value
 from turbotui.quantities.tables import AnyTable, Cell, RowTable
 from turbotui.quantities.unavailable import Reason, Unavailable
 
-TABLES: Final = ("roofline", "totals", "working", "sources", "behaviours", "phases", "energy", *ROOF_TABLES)
+TABLES: Final = ("roofline", "totals", "working", "sources", "behaviours", "phases", "levels", "regions", "functions",
+                 "energy", *ROOF_TABLES)
 """The names of `result_tables`."""
 
 _ABOVE: Final = "above every roof: the roofs are too low or the counts too high"
 _NOT_BELOW: Final = Unavailable(Reason.OUT_OF_RANGE, _ABOVE)
+_TOO_MUCH: Final = 1.05  # of a level's roof
+_ABOVE_LEVEL: Final = "more than the level can give: its roof is too low or its events count more than moves"
+_NO_LINES: Final = Unavailable(Reason.OUT_OF_RANGE, "no bytes of this level passed, so they have no intensity")
+_NO_LEVEL_ROOF: Final = Unavailable(Reason.UNKNOWN_MODEL, "no roof of this level is known: turbotui roofs measures it")
 _NOT_SAID: Final = Unavailable(Reason.NOT_READ, "how much of the machine worked for it is not known")
 _NO_CONTROLLERS: Final = Unavailable(Reason.NOT_READ, "the traffic of the memory is not counted here")
 _CHANGE: Final = Unavailable(Reason.NOT_READ, "a change from one behaviour to the next belongs to none")
 _NO_TIME: Final = Unavailable(Reason.NOT_READ, "nothing was counted")
 _VERDICT: Final = frozenset({"bound", "by", "attainable", "of roof", "below"})
 
-J = TypeVar("J", JudgedPoint, PhaseOfRow)
+J = TypeVar("J", JudgedPoint, PhaseOfRow, JudgedRegion)
 
 
 def _verdict_columns(of: Callable[[J], RoofVerdict | None]) -> tuple[Column[J], ...]:
@@ -104,6 +111,50 @@ _PHASES: Final[tuple[Column[PhaseOfRow], ...]] = (
     Column("behaviour", "", 0, (), lambda row: row.number, help="the one that it is of"),
     *_PLACE,
 )
+
+
+def _of_region(row: JudgedRegion) -> RoofVerdict | None:
+    return None if row.judged is None else row.judged.verdict
+
+
+_REGIONS: Final[tuple[Column[JudgedRegion], ...]] = (
+    Column("region", "", -1, (), lambda row: row.region.name, help="as the command marks it", identity=True),
+    Column("entries", "", 0, (), lambda row: row.region.entries, help="how often a thread entered it"),
+    Column("time", "s", 3, (), lambda row: row.region.seconds, help="in which it was open in at least one thread"),
+    Column("AI", "flop/byte", 4, (), lambda row: None if row.judged is None else row.judged.point.intensity,
+           help="arithmetic intensity"),
+    Column("GFLOP/s", "GFLOP/s", 3, (), lambda row: None if row.judged is None else row.judged.point.gflops,
+           help="floating-point operations"),
+    Column("GB/s", "GB/s", 3, (), lambda row: None if row.judged is None else row.judged.point.gbytes,
+           help="bytes that its cores load and store"),
+    Column("width", "", -1, (), lambda row: None if row.judged is None else row.judged.point.dominant or None,
+           help="of most floating-point instructions"),
+    *_verdict_columns(_of_region),
+    Column("by time", "%", 1, (), lambda row: 100.0 * row.region.apportioned,
+           help="share of its time whose counts are shared out by time: marks came faster than counters are read"),
+)
+_LEVELS: Final[tuple[Column[LevelPoint], ...]] = (
+    Column("name", "", -1, (), lambda row: row.point.name, help="of the row, or of a region", identity=True),
+    Column("level", "", -1, (), lambda row: row.level, help="of the memory", identity=True),
+    Column("AI", "flop/byte", 4, (), lambda row: row.intensity, help="operations by the bytes of this level"),
+    Column("GFLOP/s", "GFLOP/s", 3, (), lambda row: row.point.gflops, help="floating-point operations"),
+    Column("GB/s", "GB/s", 3, (), lambda row: row.gbytes, help="of this level: L1 what the cores load and store, L2 "
+           "and L3 lines that pass between it and the level before, DRAM what its controllers move"),
+    Column("roof", "GB/s", 1, (), lambda row: row.roof, help="that the level can give to what works"),
+    Column("used", "%", 1, (), lambda row: None if row.share is None else 100.0 * row.share, help="of that roof"),
+    Column("binds", "", -1, (), lambda row: "yes" if row.binds else "no",
+           help="whether this level is used most of all that are known"),
+)
+_FUNCTIONS: Final[tuple[Column[FunctionPoint], ...]] = (
+    Column("function", "", -1, (), lambda row: row.name, help="by the symbol table of its file", identity=True),
+    Column("file", "", -1, (), lambda row: row.file, help="that it is in", identity=True),
+    Column("share", "%", 1, (), lambda row: 100.0 * row.share, help="of the samples by time"),
+    Column("±", "%", 1, (), lambda row: 100.0 * row.error, help="standard deviation of the share of so many samples"),
+    Column("samples", "", 0, (), lambda row: row.samples, help="by time"),
+    Column("AI", "flop/byte", 4, (), lambda row: row.intensity, help="arithmetic intensity, by samples of its events"),
+    Column("GFLOP", "GFLOP", 3, (), lambda row: None if row.flops is None else row.flops / 1e9, help="operations"),
+    Column("GB", "GB", 3, (), lambda row: None if row.bytes is None else row.bytes / 1e9, help="loaded and stored"),
+)
 _ENERGY: Final[tuple[Column[Result], ...]] = (
     Column("energy", "J", 1, (), lambda row: row.joules, help="of all packages, with everything else that ran"),
     Column("power", "W", 1, (), lambda row: row.watts, help="of all packages"),
@@ -141,6 +192,28 @@ def _judge_stretch(column: Column[PhaseOfRow], row: PhaseOfRow, value: Value) ->
     return Cell(None, {"width": NO_WIDTHS, "behaviour": _CHANGE}.get(column.id, NO_BYTES))
 
 
+def _judge_level(column: Column[LevelPoint], row: LevelPoint, value: Value) -> Cell:
+    if value is None:
+        return Cell(None, _NO_LEVEL_ROOF if column.id == "roof" else row.why or _NO_LINES)
+    made = column.id in {"AI", "GB/s", "used", "GFLOP/s"}
+    return Cell(value, estimated=made and row.point.estimated,
+                disputed=(_ABOVE_LEVEL,) if column.id == "used" and (row.share or 0.0) > _TOO_MUCH else ())
+
+
+def _judge_function(column: Column[FunctionPoint], row: FunctionPoint, value: Value) -> Cell:
+    return Cell(value, row.why) if value is None else Cell(value, estimated=column.id in {"AI", "GFLOP", "GB"})
+
+
+def _judge_region(column: Column[JudgedRegion], row: JudgedRegion, value: Value) -> Cell:
+    if column.id in {"region", "entries", "time", "by time"}:
+        return Cell(value)
+    if row.judged is None:
+        return Cell(None, row.region.why)
+    if column.id in _VERDICT:
+        return _judge_verdict(column, row.judged.verdict, row.judged.why, value)
+    return judge_point(column, row.judged.point, value)
+
+
 def _judge_verdict(column: Column[J], verdict: RoofVerdict | None, why: Unavailable | None, value: Value) -> Cell:
     above = verdict is not None and verdict.above
     if value is None:
@@ -168,6 +241,24 @@ def behaviour_table(result: Result, names: list[str]) -> AnyTable:
     return RowTable("behaviours", "behaviour", _BEHAVIOURS, rows, _judge_stretch)
 
 
+def level_table(result: Result) -> AnyTable:
+    """Each row over the whole run, and each region, by the bytes of each memory level."""
+    judged = [*result.totals(), *(one.judged for one in result.judged_regions() if one.judged is not None)]
+    wanted = [one for one in judged if result.levels or one.point.levels]
+    rows = [level for one in wanted for level in level_verdict(one.point, one.choice).points]
+    return RowTable("levels", "level", _LEVELS, rows, _judge_level)
+
+
+def function_table(result: Result) -> AnyTable:
+    """The functions of a command, the busiest first."""
+    return RowTable("functions", "function", _FUNCTIONS, result.functions.points, _judge_function)
+
+
+def region_table(result: Result) -> AnyTable:
+    """The regions that a command marks, each as a point of its own."""
+    return RowTable("regions", "region", _REGIONS, result.judged_regions(), _judge_region)
+
+
 def result_tables(result: Result) -> tuple[AnyTable, ...]:
     """Every table of one run."""
     names = list(result.rows)
@@ -176,6 +267,7 @@ def result_tables(result: Result) -> tuple[AnyTable, ...]:
         point_table(result.points), total_table(result), working_table(result),
         RowTable("sources", "total", _SOURCES, result.totals(), _judge_total),
         behaviour_table(result, names), RowTable("phases", "phase", _PHASES, phases, _judge_stretch),
+        level_table(result), region_table(result), function_table(result),
         RowTable("energy", "packages", _ENERGY, [result], _judge_energy),
         *roof_tables(result.sets),
     )

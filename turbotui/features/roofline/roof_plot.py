@@ -52,12 +52,14 @@ class Picture:
         dots: points of now.
         cursor: which of `dots`; None for none.
         trail: (intensity, gflops) of the past, oldest first, positive.
+        levels: (flop/byte, GFLOP/s, letter) of the point under the cursor by the bytes of each memory level.
     """
 
     plot: Plot
     dots: tuple[Dot, ...] = ()
     cursor: int | None = None
     trail: tuple[tuple[float, float], ...] = ()
+    levels: tuple[tuple[float, float, str], ...] = ()
 
 
 class RoofPlot(Widget):
@@ -163,6 +165,10 @@ class RoofPlot(Widget):
         canvas = self._drawn_ground(plot, width - margin, rows).copy()
         self._draw_trail(canvas, picture)
         self._draw_dots(canvas, picture)
+        for intensity, gflops, letter in picture.levels:
+            place = canvas.cell(picture.plot.x.place(intensity), picture.plot.y.place(gflops))
+            if place is not None:
+                canvas.mark(*place, letter, StyleRole.AMBER)
         labels: dict[int, str] = {}
         for tick in plot.y.ticks():
             place = canvas.cell(0.0, plot.y.place(tick.value))

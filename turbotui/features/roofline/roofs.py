@@ -181,10 +181,13 @@ class RoofSet:
         return None
 
     def best_bandwidths(self, mix: Mix | None = None) -> tuple[Bandwidth, ...]:
-        """The steepest roof of each level, of all mixes or of one, from the core outwards."""
+        """The steepest roof of each level, of all mixes or of one, from the core outwards.
+
+        Streaming stores count where they are asked for only: what loads, or stores through the caches, gets less.
+        """
         best: dict[str, Bandwidth] = {}
         for bandwidth in self.bandwidths:
-            if mix is not None and bandwidth.mix is not mix:
+            if bandwidth.mix is not mix and (mix is not None or bandwidth.mix is Mix.STREAMING):
                 continue
             held = best.get(bandwidth.level)
             if held is None or bandwidth.rate > held.rate:

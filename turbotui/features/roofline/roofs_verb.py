@@ -18,6 +18,8 @@ from turbotui.commands.arguments import add_machine_arguments
 from turbotui.commands.formats import add_format_arguments, print_tables
 from turbotui.commands.watching import open_host
 from turbotui.errors import StoppedError, UsageError
+from turbotui.features.roofline.curve_measuring import measure_curves
+from turbotui.features.roofline.curve_tables import CURVE_TABLES, curve_lines, curve_tables
 from turbotui.features.roofline.engine import find_roofs
 from turbotui.features.roofline.measuring import ShowProgress, threads_of
 from turbotui.features.roofline.roof_tables import TABLES, roof_notes, roof_tables
@@ -50,12 +52,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quick", action="store_true",
                         help="a few seconds: only the widest double-precision arithmetic and loads; not stored")
     parser.add_argument("--fresh", action="store_true", help="measure again instead of using the stored roofs")
-    add_format_arguments(parser, TABLES)
+    parser.add_argument("--sweep", action="store_true",
+                        help="instead of roofs the bandwidth over the size of the working set, with its plateaus: "
+                             "loads, streaming stores, and loads from other NUMA nodes where there are some")
+    add_format_arguments(parser, (*TABLES, *CURVE_TABLES))
     parser.add_argument("--no-plot", action="store_true", help="only the tables")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure, compute or load the roofs, and print them."""
+    if arguments.sweep:
+        return _sweep(arguments)
     if arguments.theory not in (None, _HERE):
         words = _WORDS if arguments.threads is None else (arguments.threads,)
         if any(word not in _WORDS for word in words):
@@ -78,6 +85,19 @@ def run(arguments: argparse.Namespace) -> int:
             yield "\n" + plot_text(sets[-1], width=_columns(), coloured=sys.stdout.isatty())
 
     print_tables(arguments, envelope, roof_tables(sets), text)
+    return 0
+
+
+def _sweep(arguments: argparse.Namespace) -> int:
+    """Measure bandwidth over size, and print it."""
+    if arguments.theory is not None or arguments.quick or arguments.fresh:
+        raise UsageError("--sweep measures, and stores nothing: leave --theory, --quick and --fresh out")
+    machine = read_machine(open_host(arguments))
+    with _stoppable() as check, _bar() as show:
+        curves = measure_curves(machine, _choices(machine, arguments.threads), check=check, progress=show)
+    envelope = replace(envelope_now(machine.host), said="measured",
+                       notes=tuple(dict.fromkeys(note for curve in curves for note in curve.notes)))
+    print_tables(arguments, envelope, curve_tables(curves), lambda: curve_lines(envelope, curves, _columns()))
     return 0
 
 

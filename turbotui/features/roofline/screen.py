@@ -106,7 +106,8 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
     @property
     def _columns(self) -> list[CounterColumn]:
         catalog, watch = self.watch_state.session.catalog, self.watch_state
-        found = [column for column in catalog.columns if "roofline" in column.groups]
+        groups = {"roofline", "levels"} if self._view.bytes_by_level else {"roofline"}
+        found = [column for column in catalog.columns if groups.intersection(column.groups)]
         return [column for column in found if watch.why_absent(column) is None]
 
     @property
@@ -220,6 +221,9 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         lines += [[("  " + line, StyleRole.DIM)] for line in textwrap.wrap(roofs, width)]
         lines += [
             [("", StyleRole.PLAIN)],
+            [("  A command's functions and regions have shares of its time here, too:", StyleRole.PLAIN)],
+            [("    turbotui roofline --by function -- COMMAND", StyleRole.KEY)],
+            [("", StyleRole.PLAIN)],
             [("  A simulated machine has the counters:", StyleRole.PLAIN)],
             [("    turbotui --machine laptop-old+calculix", StyleRole.KEY), ("   two behaviours", StyleRole.DIM)],
             [("    turbotui --machine sapphire-2s+tonto", StyleRole.KEY), ("     two widths, 224 CPUs", StyleRole.DIM)],
@@ -249,6 +253,9 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
             return self._view.why or (past if self.watch_state.in_past else "waiting for the first interval")
         if point is None or self._table.is_column_chosen:
             return super().readout()
+        by_level = self._view.by_level
+        if by_level is not None:
+            return f"{point.name}: {by_level.sentence}"
         return verdict_text(point, self._view.roofs(point.row))
 
     def _notes(self) -> tuple[Note, ...]:
@@ -283,6 +290,13 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
     def action_width(self) -> None:
         """Change how accesses become bytes."""
         self._shown(f"Bytes of an access: {self._view.next_sizing()}; the past is counted anew", points=True)
+
+    def action_levels(self) -> None:
+        """Count the bytes of each memory level, and show the point under the cursor at each; or no more."""
+        on = self._view.swap_levels()
+        self.watch_state.want(self.wanted)
+        self._shown("Bytes of each memory level, from the next interval on; more events take turns" if on else
+                    "Bytes of memory levels are not counted any more", points=False)
 
     def action_roofs(self) -> None:
         """Swap measured roofs for theory, or back."""

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Final
 
+from turbotui.features.roofline.level_points import LETTERS
 from turbotui.features.roofline.live import RooflinePoint
 from turbotui.features.roofline.roof_plot import MARKS
 from turbotui.features.roofline.screen_view import TRAILS, RoofView
@@ -87,6 +88,7 @@ def side_lines(view: RoofView, notes: Sequence[Note], power: Lines, ridges: Sequ
     # how soon each is left out, and what it is
     blocks: list[tuple[int, Lines]] = [
         (0, point),
+        (1, _level_lines(view)),
         (3, [*blank, [(" whole machine over time", StyleRole.TITLE)], *power]),
         (1, [*blank, [(" roofs", StyleRole.TITLE)], *_wrapped(view.choice.source)]),
         (6, _wrapped("ridges at " + ", ".join(ridges) + " flop/B") if ridges else []),
@@ -138,6 +140,22 @@ def _point_lines(view: RoofView, point: RooflinePoint | None) -> Lines:
     if point.estimated:
         lines += _wrapped("~ counters were multiplexed")
     return lines
+
+
+def _level_lines(view: RoofView) -> Lines:
+    """The point by the bytes of each memory level, and which of them binds; nothing where nobody wants that."""
+    verdict = view.by_level
+    if verdict is None:
+        return []
+    lines: Lines = [[("", StyleRole.PLAIN)], [(" by memory level", StyleRole.TITLE)],
+                    [("         flop/B      GB/s  of its roof", StyleRole.DIM)]]
+    for one in verdict.points:
+        share = "—" if one.share is None else f"{100 * one.share:.0f} %"
+        values = ["—" if value is None else f"{value:.3g}" for value in (one.intensity, one.gbytes)]
+        role = StyleRole.AMBER if one.binds else StyleRole.SUMMARY
+        lines.append([(f" {LETTERS[one.level]} {one.level:<4}", StyleRole.DIM),
+                      (f"{values[0]:>8}{values[1]:>10}{share:>9}", role)])
+    return [*lines, *_wrapped(verdict.sentence, StyleRole.AMBER)]
 
 
 def _wrapped(text: str, role: StyleRole = StyleRole.DIM) -> Lines:

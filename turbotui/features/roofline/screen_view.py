@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Final
 
+from turbotui.features.roofline.level_points import LETTERS, LevelPoint, LevelVerdict, level_verdict
 from turbotui.features.roofline.live import IntervalPoints, RooflinePoint, read_points
 from turbotui.features.roofline.plot import Plot, plot_within
 from turbotui.features.roofline.roof_plot import Dot, Picture
@@ -55,6 +56,7 @@ class RoofView:
         sizing: position in `SIZINGS`.
         trail: position in `TRAILS`.
         theory: whether measured roofs are passed over.
+        bytes_by_level: whether the point under the cursor is shown at each memory level.
         cursor: the row, or thread, that is read out.
         points: of the level, now.
         unknown: how many rows of the level are not counted.
@@ -80,6 +82,7 @@ class RoofView:
         self.sizing = 0
         self.trail = 0
         self.theory = False
+        self.bytes_by_level = False
         self.cursor: RowId | str | None = None
         self.points: tuple[RooflinePoint, ...] = ()
         self.passing: frozenset[Hashable] | None = None
@@ -269,6 +272,18 @@ class RoofView:
         said = said or ("" if "DRAM" in roofs.levels else "no DRAM roof was measured")
         return "; ".join(part for part in (said, roofs.working) if part)
 
+    @property
+    def by_level(self) -> LevelVerdict | None:
+        """The point under the cursor by the bytes of each memory level; None where nobody wants these."""
+        point = self.under_cursor
+        return level_verdict(point, self.roofs(point.row)) if self.bytes_by_level and point is not None else None
+
+    @property
+    def level_points(self) -> tuple[LevelPoint, ...]:
+        """The point under the cursor at each memory level beyond the first, whose place is its own."""
+        verdict = self.by_level
+        return () if verdict is None else tuple(one for one in verdict.points if one.level != "L1")
+
     def picture(self) -> Picture | None:
         """The picture of now; None while there is nothing to make axes of."""
         plot = self.plot()
@@ -281,6 +296,8 @@ class RoofView:
             tuple(Dot(point.intensity or 0.0, point.gflops, point.dominant) for point in placed),
             cursor,
             self._trail(),
+            tuple((one.intensity, one.point.gflops, LETTERS[one.level]) for one in self.level_points
+                  if one.intensity and one.point.gflops > 0),
         )
 
     def plot(self) -> Plot | None:
@@ -334,13 +351,21 @@ class RoofView:
         self._refit()
         return self.choice.source
 
+    def swap_levels(self) -> bool:
+        """The bytes of each memory level, or no more; whether they are shown now."""
+        self.bytes_by_level = not self.bytes_by_level
+        self._refit()
+        return self.bytes_by_level
+
     def _refit(self) -> None:
         self.axes.forget()
         self.fit()
 
     def fit(self) -> None:
         """Have axes that hold roofs and points, unless a person chose others."""
-        self.axes.fit(self.drawn, [(point.intensity or 0.0, point.gflops) for point in self.placed])
+        levels = [(one.intensity, one.point.gflops) for one in self.level_points
+                  if one.intensity and one.point.gflops > 0]
+        self.axes.fit(self.drawn, [*((point.intensity or 0.0, point.gflops) for point in self.placed), *levels])
 
     def _again(self) -> None:
         if self.frame is not None:

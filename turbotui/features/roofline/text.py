@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from string import ascii_uppercase
 from typing import Final
 
 from turbotui.commands.formats import text_lines
+from turbotui.features.roofline.level_points import level_verdict
 from turbotui.features.roofline.live import RooflinePoint
 from turbotui.features.roofline.plot import Plot, PlotMark, build_plot
+from turbotui.features.roofline.region_points import RegionPoint
 from turbotui.features.roofline.result import Result
-from turbotui.features.roofline.result_tables import behaviour_table, total_table, working_table
+from turbotui.features.roofline.result_tables import (
+    behaviour_table,
+    function_table,
+    level_table,
+    region_table,
+    total_table,
+    working_table,
+)
 from turbotui.features.roofline.roofs import BINDING, NOTHING_BINDS, Bound, RoofSet
 from turbotui.features.roofline.roofs_text import draw_plot
 from turbotui.tables.envelope import Envelope
@@ -36,27 +46,54 @@ def report_lines(envelope: Envelope, result: Result, *, plot: bool, width: int, 
         yield from text_lines(envelope, working_table(result))
         yield ""
         yield from course_lines(envelope, result)
+    yield from _levels(envelope, result)
+    if result.regions.points:
+        yield "regions that the command marks"
+        yield from text_lines(envelope, region_table(result))
+        yield ""
+    if result.functions.points:
+        yield "functions"
+        yield from text_lines(envelope, function_table(result))
+        yield ""
     yield _energy(result)
     yield from (f"note: {note}" for note in result.notes)
     roofs = result.drawn(main) if main else None
     if plot and roofs is not None:
-        drawn = plot_of(roofs, main)
-        yield from ("", drawn.title, draw_plot(drawn, width, coloured), *_legend(drawn))
+        drawn = plot_of(roofs, main, result.regions.points)
+        yield from ("", drawn.title, draw_plot(drawn, width, coloured), *_legend(drawn, result.regions.points))
 
 
-def plot_of(roofs: RoofSet, points: Sequence[RooflinePoint]) -> Plot:
-    """The roofs with every interval as a point."""
+def _levels(envelope: Envelope, result: Result) -> Iterator[str]:
+    """The points by memory level and what binds; nothing where no level was counted."""
+    judged = [one for one in result.totals() if result.levels or one.point.levels]
+    if judged:
+        yield "points by memory level"
+        yield from text_lines(envelope, level_table(result))
+        yield from (f"{one.point.name}: {level_verdict(one.point, one.choice).sentence}" for one in judged)
+        yield ""
+
+
+def plot_of(roofs: RoofSet, points: Sequence[RooflinePoint], regions: Sequence[RegionPoint] = ()) -> Plot:
+    """The roofs with every interval as a point, and each region by a capital letter."""
     marks = [PlotMark(point.intensity or 0.0, point.gflops, _MARKS.get(point.dominant, "*")) for point in points]
+    marks += [PlotMark(point.intensity or 0.0, point.gflops, letter) for letter, point in _lettered(regions)]
     return build_plot(roofs, marks)
 
 
-def _legend(plot: Plot) -> list[str]:
+def _lettered(regions: Sequence[RegionPoint]) -> list[tuple[str, RooflinePoint]]:
+    placed = [one.point for one in regions if one.point is not None and one.point.has_place]
+    return list(zip(ascii_uppercase, placed, strict=False))
+
+
+def _legend(plot: Plot, regions: Sequence[RegionPoint]) -> list[str]:
     used = {mark.label for mark in plot.points}
     words = [f"{mark} {'/'.join(name for name in _MARKS if _MARKS[name] == mark)}"
              for mark in dict.fromkeys(_MARKS.values()) if mark in used]
     lines = [f"  {number}  {line.name}" for number, line in enumerate(plot.lines, start=1)]
     meetings = "ridge points (o) [flop/byte]: " + ", ".join(mark.label for mark in plot.ridges)
-    return [*lines, meetings, *(["intervals by dominating width: " + ", ".join(words)] if words else [])]
+    letters = ", ".join(f"{letter} {point.name}" for letter, point in _lettered(regions))
+    return [*lines, meetings, *(["intervals by dominating width: " + ", ".join(words)] if words else []),
+            *([f"regions: {letters}"] if letters else [])]
 
 
 def course_lines(envelope: Envelope, result: Result) -> Iterator[str]:

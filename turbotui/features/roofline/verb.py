@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # few read a recording
     from turbotui.recording import Journal
 
 _INTERVALS = 10
+_FUNCTION = "function"
 _BY = {"machine": None, "package": Scope.PACKAGE, "core": Scope.CORE, "cpu": Scope.CPU}
 
 
@@ -51,11 +52,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-n", "--intervals", metavar="N", type=int,
                         help=f"end after so many; without a command {_INTERVALS}, with one when it ends")
     parser.add_argument("-c", "--cpu", metavar="SET", help="without a command: only these CPUs")
-    parser.add_argument("--by", choices=list(_BY), default="machine",
-                        help="without a command: rows beside the whole machine (default none)")
+    parser.add_argument("--by", choices=[*_BY, _FUNCTION], default="machine",
+                        help="without a command: rows beside the whole machine (default none); with one: function, the "
+                             "command's functions by samples, their shares of time and, where counted, their intensity")
     parser.add_argument("--width", metavar="mix|precision|BYTES", default="mix",
                         help="bytes of a load or store where the core does not count them: the mean width of the "
                              "floating-point instructions, 4 or 8 by precision, or a number")
+    parser.add_argument("--levels", action="store_true",
+                        help="count the bytes of each memory level too (L2, L3 by events of the cores, DRAM by the "
+                             "memory's controllers): a point for each, and which level binds; more events take turns")
     parser.add_argument("--theory", action="store_true", help="roofs of the spec sheet even where some were measured")
     add_span_arguments(parser)
     add_format_arguments(parser, TABLES)
@@ -88,14 +93,16 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.command and host.kind is HostKind.RECORDED:
         raise UsageError("a command runs on this machine, not on a recorded one: leave one of them out")
     if arguments.command and here:
-        if arguments.cpu is not None or arguments.by != "machine" or arguments.intervals is not None:
+        if arguments.cpu is not None or arguments.by not in ("machine", _FUNCTION) or arguments.intervals is not None:
             raise UsageError("--cpu, --by and -n are for whole machines: a command is counted wherever it runs, "
                              "until it ends")
-        result = count_command(read_machine(host), arguments.command, interval, sizing=sizing, theory=arguments.theory)
+        result = count_command(read_machine(host), arguments.command, interval, sizing=sizing, theory=arguments.theory,
+                               levels=arguments.levels, functions=arguments.by == _FUNCTION)
     else:
+        _refuse_functions(arguments)
         cpus = None if arguments.cpu is None else parse_cpu_set(arguments.cpu)
         result = count_machine(read_machine(host, cpus), interval, arguments.intervals or _INTERVALS, cpus=cpus,
-                               by=_BY[arguments.by], sizing=sizing, theory=arguments.theory)
+                               by=_BY[arguments.by], sizing=sizing, theory=arguments.theory, levels=arguments.levels)
     return _show(arguments, result, time.time_ns())
 
 
@@ -106,6 +113,7 @@ def _replayed(arguments: argparse.Namespace, journal: Journal, sizing: Sizing) -
         UsageError: an option that only a machine can follow.
         MachineError: nothing that is needed for a point was recorded.
     """
+    _refuse_functions(arguments)
     if arguments.command or arguments.cpu is not None:
         raise UsageError("--replay places what was recorded: leave --cpu and the command out")
     frames = itertools.islice(replayed_frames(arguments, journal), arguments.intervals)
@@ -113,6 +121,11 @@ def _replayed(arguments: argparse.Namespace, journal: Journal, sizing: Sizing) -
     return place_recorded(machine, frames, journal.capabilities, journal.catalog, by=_BY[arguments.by],
                           traffic=MemoryTraffic(machine, journal.definitions()), sizing=sizing,
                           theory=arguments.theory)
+
+
+def _refuse_functions(arguments: argparse.Namespace) -> None:
+    if arguments.by == _FUNCTION:
+        raise UsageError("--by function samples a command that runs on this machine: give one after --")
 
 
 def _show(arguments: argparse.Namespace, result: Result, wall_ns: int) -> int:

@@ -170,7 +170,8 @@ def flat_roof(roofs: RoofSet, flops: float, dominant: str, single: float | None)
     if mine is None or flops <= mine.flops:
         return mine
     # where no event tells the precision, all of it may be single
-    possible = [peak for peak in roofs.peaks if peak.precision is Precision.DOUBLE or single != 0]
+    possible = [peak for peak in roofs.peaks
+                if peak.precision is Precision.DOUBLE or (peak.precision is Precision.SINGLE and single != 0)]
     higher = [peak for peak in possible if peak.flops >= flops]
     return min(higher, key=_height) if higher else max(possible, key=_height, default=mine)
 
@@ -182,8 +183,14 @@ def _height(peak: Peak) -> float:
 NO_HALF = "half precision and matrix operations have no roof here"
 
 
+def _top_half(roofs: RoofSet) -> Peak | None:
+    return roofs.top_peak(Precision.HALF)
+
+
 def lacks_roof(point: RooflinePoint, roofs: RoofSet) -> bool:
     """Whether no roof is known that a point can stand under: what it does in half precision may be faster than all."""
+    if _top_half(roofs) is not None:
+        return False
     top = max((peak.flops for peak in roofs.peaks), default=0.0)
     return point.half > _MOSTLY or (point.half > 0 and point.gflops * 1e9 > top)
 
@@ -199,7 +206,12 @@ def judge(point: RooflinePoint, roofs: RoofSet, used: float | None = None) -> Ro
     if point.intensity is None or not point.has_place or lacks_roof(point, roofs):
         return None
     flops = point.gflops * 1e9
-    return verdict(roofs, point.intensity, flops, flat_roof(roofs, flops, point.dominant, point.single), used=used)
+    flat = flat_roof(roofs, flops, point.dominant, point.single)
+    if point.half > _MOSTLY or (point.half > 0 and flat is not None and flops > flat.flops):
+        # vector or matrix: no event tells which of them worked, but a point below a lower roof is held by that
+        halves = [peak for peak in roofs.peaks if peak.precision is Precision.HALF and peak.flops >= flops]
+        flat = min(halves, key=_height) if halves else _top_half(roofs) or flat
+    return verdict(roofs, point.intensity, flops, flat, used=used)
 
 
 def sentence(point: RooflinePoint, roofs: RoofSet | None, used: float | None = None) -> str:

@@ -1,0 +1,125 @@
+"""Points by memory level: bytes against the truth of simulated machines, and the level that binds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from jsontables import tables
+from roofline_bed import Bed
+
+from turbotui.features.roofline.engine import count_machine
+from turbotui.features.roofline.level_points import level_verdict
+from turbotui.features.roofline.live import RooflinePoint, total_of
+from turbotui.features.roofline.result_tables import level_table
+from turbotui.features.roofline.roofs import Bandwidth, Origin, Peak, RoofSet
+from turbotui.features.roofline.sharing import Working
+from turbotui.features.roofline.text import report_lines
+from turbotui.features.roofline.verdicts import LevelRoofs
+from turbotui.machine.code.shapes import Mix, Operation
+from turbotui.machine.machine import read_machine
+from turbotui.quantities import metric_table
+from turbotui.quantities.precision import Precision
+from turbotui.quantities.roofline import Sizing, counted, levels_together
+from turbotui.quantities.scope import SYSTEM_ROW, cpu_row
+from turbotui.simulated import simulated_host
+from turbotui.simulated.truth import CpuTruth
+from turbotui.tables.envelope import Envelope
+from turbotui.tables.json_lines import JsonLines
+
+
+@pytest.mark.parametrize("name", ["sapphire-2s", "turin-2s", "laptop-old", "grace-2s", "vera-2s"])
+def test_bytes_of_levels_are_the_lines_of_the_model(name: str) -> None:
+    bed = Bed(name)
+    bed.columns = tuple(column for column in bed.catalog.columns if "levels" in column.groups)
+    marks: list[dict[int, CpuTruth]] = []
+    frame = bed.frames(1.0, 1, lambda _number: marks.append(
+        {cpu: bed.host.model.truth(cpu) for cpu in bed.machine.topology.cpus}))[0]
+    before, after = marks
+    for column, count in (("L2GB/s", "l1_misses"), ("L3GB/s", "l2_misses")):
+        total = 0.0
+        for cpu in bed.machine.topology.cpus:
+            lines = getattr(after[cpu], count) - getattr(before[cpu], count)
+            total += lines
+            assert bed.cell(frame, column, cpu_row(cpu)) == pytest.approx(64 * lines / 1e9, rel=1e-5, abs=1e-6)
+        assert bed.cell(frame, column, SYSTEM_ROW) == pytest.approx(64 * total / 1e9, rel=1e-5)
+
+
+def test_every_definition_of_levels_counts_each_line_once() -> None:
+    for slug in metric_table.METRIC_DEFINITIONS.names():
+        definition = metric_table.definition(slug)
+        counts = {event.key: 1.0 for event in definition.every_event}
+        found = counted(definition, counts, Sizing())
+        if found is not None:
+            assert dict(found.levels) == {level: 64.0 * len(keys) for level, keys in definition.terms_of_levels}
+        assert bool(definition.levels) == bool(definition.levels_note), slug
+        assert {event.key for event in definition.with_levels.events} == set(counts)
+        assert definition.with_levels.signals == definition.signals
+
+
+def test_levels_of_several_cores_are_those_that_all_know() -> None:
+    assert levels_together([(("L2", 1.0), ("L3", 2.0)), (("L2", 4.0),)]) == (("L2", 5.0),)
+    assert levels_together([]) == ()
+
+
+def _roofs() -> LevelRoofs:
+    rates = (("L1", 1000.0), ("L2", 400.0), ("L3", 200.0), ("DRAM", 100.0))
+    return LevelRoofs(RoofSet(
+        "made", Origin.THEORY, "all", (0, 1), 1e9,
+        (Peak("AVX", 256, Precision.DOUBLE, Operation.FMA, 100e9),),
+        tuple(Bandwidth(level, Mix.LOADS, "AVX", rate * 1e9) for level, rate in rates)), "made")
+
+
+def _point(gflops: float, l1: float, l2: float, l3: float, dram: float | None) -> RooflinePoint:
+    return RooflinePoint(SYSTEM_ROW, "made", gflops, l1, gflops / l1, "AVX", None, 1.0, 1.0, estimated=False,
+                         levels=(("L2", l2), ("L3", l3)),
+                         working=None if dram is None else Working(2.0, 1.0, 1.0, 1.0, 2.0, dram * 1e9))
+
+
+@pytest.mark.parametrize(("point", "binds", "words"), [
+    (_point(5.0, 100.0, 300.0, 20.0, 10.0), "L2", "L2 binds: 75 % of its bandwidth; compute 5 %"),
+    (_point(5.0, 100.0, 100.0, 90.0, 80.0), "DRAM", "DRAM binds: 80 %"),
+    (_point(90.0, 100.0, 100.0, 20.0, 10.0), "", "compute binds: 90 %; of the levels L2 is used most, 25 %"),
+    (_point(1.0, 10.0, 4.0, 2.0, 1.0), "", "no level binds: L1 is used most, 1 % of its bandwidth; compute 1 %"),
+    (_point(5.0, 100.0, 10.0, 90.0, None), "L3", "L3 binds: 45 % of its bandwidth (of L1, L2, L3: DRAM not known)"),
+])
+def test_the_level_that_is_used_most_binds(point: RooflinePoint, binds: str, words: str) -> None:
+    found = level_verdict(point, _roofs())
+    assert [one.level for one in found.points] == ["L1", "L2", "L3", "DRAM"]
+    assert [one.level for one in found.points if one.binds] == ([binds] if binds else [])
+    assert words in found.sentence
+    assert found.points[1].intensity == pytest.approx(point.gflops / dict(point.levels)["L2"])
+
+
+def test_a_core_does_not_have_the_traffic_of_its_package() -> None:
+    point = replace(_point(5.0, 100.0, 10.0, 90.0, 80.0), row=cpu_row(0))
+    dram = level_verdict(point, _roofs()).points[-1]
+    assert (dram.gbytes, dram.share) == (None, None)
+    assert dram.why is not None
+    assert "all cores of a package" in dram.why.detail
+
+
+def test_intervals_together_have_the_mean_rate_of_a_level() -> None:
+    one = _point(5.0, 100.0, 10.0, 90.0, None)
+    total = total_of([one, replace(one, length=3.0, levels=(("L2", 30.0),))])
+    assert total is not None
+    assert total.levels == (("L2", 25.0),)
+
+
+def test_levels_are_told_with_what_their_events_leave_out() -> None:
+    result = count_machine(read_machine(simulated_host("turin-2s", seed=3)), 0.05, 2, levels=True)
+    envelope = Envelope(result.host, result.kind, 0, result.seconds)
+    text = "\n".join(report_lines(envelope, result, plot=False, width=100, coloured=False))
+    assert "points by memory level" in text
+    assert "bytes of levels, AMD Zen 5: lines that are written back are not counted" in text
+    (table,) = tables("\n".join(JsonLines().lines(envelope, level_table(result))))
+    assert [row["level"] for row in table["rows"]] == ["L1", "L2", "L3", "DRAM"]
+    assert all(row["values"]["GB/s"] > 0 for row in table["rows"])
+
+
+def test_cores_without_such_events_are_said() -> None:
+    result = count_machine(read_machine(simulated_host("forest-1s", seed=3)), 0.05, 2, levels=True)
+    assert any("bytes of L2 and L3 are not known" in note for note in result.notes)
+    values = {one.level: one for total in result.totals() for one in level_verdict(total.point, total.choice).points}
+    assert values["L2"].gbytes is None
+    assert values["L2"].why is not None

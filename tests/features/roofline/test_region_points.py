@@ -1,0 +1,151 @@
+"""Points of a command's regions, by events that every kernel counts: page faults stand in for operations."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+from jsontables import tables
+
+from turbotui.features.roofline.engine import count_command
+from turbotui.features.roofline.region_points import RegionWatch
+from turbotui.features.roofline.result import Result
+from turbotui.features.roofline.result_tables import region_table
+from turbotui.features.roofline.text import report_lines
+from turbotui.machine.core_metrics import CountedCoreType
+from turbotui.machine.linux import LinuxHost
+from turbotui.machine.machine import read_machine
+from turbotui.machine.pmus import Pmu
+from turbotui.machine.regions import RegionPipe
+from turbotui.quantities.joined_sets import SetInterval
+from turbotui.quantities.metric_definitions import MetricDefinition, MetricEvent, Term, Width
+from turbotui.quantities.roofline import Sizing, WidthModel
+from turbotui.quantities.speeds import Speed
+from turbotui.tables.envelope import Envelope
+from turbotui.tables.json_lines import JsonLines
+
+_PAGES = 24_000
+_PROGRAM = f"""
+import mmap, time, turbotui
+
+def touch(pages):
+    for _ in range(pages // 500):
+        area = mmap.mmap(-1, 500 * mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        area.madvise(mmap.MADV_NOHUGEPAGE)
+        for place in range(0, 500 * mmap.PAGESIZE, mmap.PAGESIZE):
+            area[place] = 1
+        area.close()
+
+with turbotui.region("all of it"):
+    for _ in range(3):
+        with turbotui.region("much"):
+            touch({3 * _PAGES})
+        with turbotui.region("little"):
+            touch({_PAGES})
+with turbotui.region("red \x1b[31m"):
+    end = time.monotonic() + 0.05
+    while time.monotonic() < end:
+        pass
+"""
+
+
+def _stand_in(counters: int) -> CountedCoreType:
+    definition = MetricDefinition(
+        slug="software", name="software", pmu=("software",),
+        events=(MetricEvent("operations", 2, "page-faults"), MetricEvent("loads", 2, "page-faults"),
+                MetricEvent("wide", 2, "page-faults", config1=0)),
+        flops=(Term("operations", 1),), accesses=(Term("loads", 1),), widths=(Width("wide", 16, "SSE"),),
+        counters=counters, note="a stand-in", source="perf_event_open(2)", instructions=1,
+    )
+    return CountedCoreType(definition, Pmu("software", 1), None)  # PERF_TYPE_SOFTWARE
+
+
+def _result(counters: int) -> Result:
+    return count_command(read_machine(LinuxHost()), [sys.executable, "-c", _PROGRAM], 0.5,
+                         core_types=(_stand_in(counters),), sizing=Sizing(WidthModel.GIVEN, 8.0), theory=True)
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("counters", [8, 1])
+def test_each_region_has_its_own_operations(counters: int) -> None:
+    """One counter: sets take turns, and a region is joined of the time slices in which it was open."""
+    result = _result(counters)
+    found = {one.name: one for one in result.regions.points}
+    assert {name: one.entries for name, one in found.items()} == {
+        "all of it": 1, "much": 3, "little": 3, "red ?[31m": 1}
+    faults = {name: one.point.gflops * one.point.length * 1e9 for name, one in found.items() if one.point is not None}
+    # A busy machine reads the counters late after a mark, and regions that follow each other then mix.
+    assert 1.5 < faults["much"] / faults["little"] < 6
+    assert faults["all of it"] == pytest.approx(12 * _PAGES, rel=0.3)
+    assert faults.get("red ?[31m", 0.0) < faults["much"]  # too brief for three sets in turn
+    assert found["red ?[31m"].seconds >= 0.04
+    assert found["much"].seconds + found["little"].seconds == pytest.approx(found["all of it"].seconds, rel=0.2)
+    for one in found.values():
+        assert one.apportioned <= 1.0
+
+
+def _speed(flops: float) -> Speed:
+    return Speed(flops, flops * 2, flops, "AVX", WidthModel.GIVEN)
+
+
+def _write(pipe: RegionPipe, *marks: str) -> None:
+    descriptor = os.open(pipe.path, os.O_WRONLY)
+    os.write(descriptor, "".join(f"{mark}\n" for mark in marks).encode())
+    os.close(descriptor)
+
+
+def test_a_region_gets_its_share_of_what_is_read_together_and_all_of_its_own() -> None:
+    with RegionPipe() as pipe:
+        watch = RegionWatch(pipe, 10.0)
+        _write(pipe, "B 11000000000 7 7 0 solve", "what is this")
+        watch.hear()
+        watch.add(watch.until(12.0), _speed(4e9), estimated=False)  # half of these two seconds
+        watch.add(watch.until(15.0), _speed(8e9), estimated=False)  # all of these three
+        _write(pipe, "E 15000000000 7 7 2 solve", "E 15000000001 7 7 0 never")
+        watch.hear()
+        assert watch.until(16.0) == ()
+    found = watch.found()
+    (one,) = found.points
+    assert one.point is not None
+    assert (one.name, one.entries) == ("solve", 1)
+    assert one.seconds == pytest.approx(4.0)
+    assert one.point.gflops * one.point.length == pytest.approx(4 * 1 + 8 * 3)
+    assert one.point.intensity == pytest.approx(0.5)
+    assert one.apportioned == pytest.approx(0.25)
+    assert one.point.estimated
+    words = " ".join(found.notes)
+    assert "2 marks of regions were lost" in words
+    assert "1 ends of regions that had not begun" in words
+    assert "1 lines in TURBOTUI_REGIONS were no marks" in words
+
+
+def test_a_regions_slices_are_its_shares_of_each() -> None:
+    with RegionPipe() as pipe:
+        watch = RegionWatch(pipe, 0.0)
+        _write(pipe, "B 0 7 7 0 solve", "E 1500000000 7 7 0 solve")
+        watch.hear()
+        for now in (1.0, 2.0, 3.0):
+            watch.add_slice(watch.until(now))
+    taken = [(0, SetInterval(1.0, 100.0, {"one": 10.0})), (0, SetInterval(1.0, 200.0, {"two": 4.0})),
+             (0, SetInterval(1.0, 300.0, {"one": 7.0}))]
+    assert watch.slices("solve", taken) == [
+        (0, SetInterval(1.0, 100.0, {"one": 10.0})), (0, SetInterval(0.5, 100.0, {"two": 2.0}))]
+    (one,) = watch.found({}).points
+    assert one.point is None
+    assert one.why is not None
+    assert "too briefly" in one.why.detail
+
+
+@pytest.mark.real
+def test_regions_are_told_in_words_and_tables() -> None:
+    result = _result(8)
+    envelope = Envelope(result.host, result.kind, 0, result.seconds)
+    text = "\n".join(report_lines(envelope, result, plot=False, width=100, coloured=False))
+    assert "regions that the command marks" in text
+    assert "\x1b" not in text
+    assert "a region's counts are those of the whole command" in text
+    (table,) = tables("\n".join(JsonLines().lines(envelope, region_table(result))))
+    rows = {row["region"]: row for row in table["rows"]}
+    assert rows["much"]["values"]["GFLOP/s"] is not None
+    assert rows["much"]["values"]["entries"] == 3

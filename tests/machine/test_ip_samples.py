@@ -1,0 +1,101 @@
+"""Records of sampled instruction pointers, the code that was mapped then, and names by symbol tables."""
+
+from __future__ import annotations
+
+import struct
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turbotui.machine.elf_symbols import FunctionTable, read_functions
+from turbotui.machine.ip_records import (
+    KERNEL,
+    UNMAPPED,
+    AddressSpaces,
+    Began,
+    CodeFile,
+    IpSample,
+    Mapped,
+    Missed,
+    parse_ip_records,
+)
+from turbotui.machine.perf_records import RecordError
+
+_TRAILER = struct.pack("=IIQQ", 7, 7, 50, 3)
+
+
+def _record(kind: int, misc: int, body: bytes) -> bytes:
+    return struct.pack("=IHH", kind, misc, 8 + len(body)) + body
+
+
+def test_records_are_read_by_their_layout() -> None:
+    mapped = struct.pack("=IIQQQIIQQII", 7, 7, 0x1000, 0x2000, 0x400, 8, 1, 99, 0, 5, 2)
+    data = (_record(9, 2, struct.pack("=QQIIQQ", 3, 0x1234, 7, 8, 60, 1000))
+            + _record(10, 2, mapped + b"/bin/\x1btrue\0\0\0" + _TRAILER)
+            + _record(7, 0, struct.pack("=IIIIQ", 9, 7, 9, 7, 50) + _TRAILER)
+            + _record(3, 1 << 13, struct.pack("=II", 7, 7) + b"true\0\0\0\0" + _TRAILER)
+            + _record(2, 0, struct.pack("=QQ", 3, 12) + _TRAILER)
+            + _record(4, 0, b"\0" * 40))
+    assert list(parse_ip_records(data)) == [
+        IpSample(60, 3, 7, 0x1234, False, 1000), Mapped(50, 7, 0x1000, 0x2000, 0x400, 99, "/bin/␛true"),
+        Began(50, 9, 7), Began(50, 7, 7), Missed(50, 12)]
+
+
+@given(st.binary(max_size=200), st.integers(0, 20))
+def test_any_bytes_are_records_or_an_error(body: bytes, kind: int) -> None:
+    for data in (body, _record(kind, 2, body)):
+        try:
+            found = list(parse_ip_records(data))
+        except RecordError:
+            continue
+        assert len(found) <= len(data)
+
+
+def test_a_sample_lies_in_what_was_mapped_then() -> None:
+    spaces = AddressSpaces()
+    spaces.take(Mapped(1, 7, 0x1000, 0x1000, 0x400, 99, "/bin/one"))
+    sample = IpSample(2, 3, 7, 0x1010, False, 5)
+    assert spaces.place(sample) == (CodeFile("/bin/one", 99), 0x410)
+    assert spaces.place(sample._replace(ip=0x2000)) == (UNMAPPED, 0)
+    assert spaces.place(sample._replace(pid=8)) == (UNMAPPED, 0)
+    assert spaces.place(sample._replace(kernel=True)) == (KERNEL, 0)
+    spaces.take(Began(3, 8, 7))  # fork(2) copies
+    spaces.take(Began(4, 7, 7))  # exec(2) begins anew
+    assert spaces.place(sample._replace(pid=8))[0].path == "/bin/one"
+    assert spaces.place(sample) == (UNMAPPED, 0)
+    spaces.take(Mapped(5, 8, 0x0800, 0x1000, 0, 1, "/bin/two"))  # over a part of it
+    assert spaces.place(sample._replace(pid=8))[0].path == "/bin/two"
+    spaces.take(sample._replace(pid=8))
+    spaces.take(sample._replace(pid=8))
+    spaces.take(Missed(6, 4))
+    assert spaces.weights == {(3, CodeFile("/bin/two", 1), 0x810): (2, 10)}
+    assert spaces.lost == 4
+
+
+def test_an_offset_is_named_by_the_function_that_covers_it() -> None:
+    table = FunctionTable((0x100, 0x200, 0x300), (0x10, 0, 0x80), ("one", "two", "three"), ((0x1000, 0x400, 0x0),))
+    assert [table.name(0x1000 + at) for at in (0x0, 0x100, 0x10F, 0x110, 0x250, 0x300, 0x3FF)] == [
+        "", "one", "one", "", "two", "three", ""]
+    assert table.name(0x100) == ""
+
+
+def test_what_has_no_names_says_why(tmp_path: Path) -> None:
+    pytest.importorskip("elftools", reason="pyelftools names functions")
+    text = tmp_path / "text"
+    text.write_text("no program")
+    assert "no ELF file" in read_functions(str(text)).why
+    assert "cannot be read" in read_functions(str(tmp_path / "gone")).why
+    assert read_functions(str(tmp_path)).why == "it is no regular file"
+    assert "another one now" in read_functions(sys.executable, inode=1).why
+
+
+@given(data=st.binary(max_size=400))
+def test_a_damaged_file_ends_nothing(data: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
+    pytest.importorskip("elftools", reason="pyelftools names functions")
+    path = tmp_path_factory.getbasetemp() / "damaged"
+    path.write_bytes(b"\x7fELF\x02\x01\x01" + data)
+    found = read_functions(str(path))
+    assert found.names == () or found.segments is not None

@@ -1,0 +1,201 @@
+"""Marks of regions: what a program writes, how it is read, and what of the time between two readings is whose."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import turbotui
+from turbotui.machine.observing import observe
+from turbotui.machine.regions import RegionMark, RegionPipe, RegionTimes, parse_mark
+from turbotui.region_marks import VARIABLE
+
+_SHARE = Path(turbotui.__file__).parent.parent / "share" / "turbotui"
+_THREAD = (7, 7)
+
+
+def _run(words: Sequence[str | Path], environment: Mapping[str, str] | None = None) -> None:
+    subprocess.run(words, env=environment, check=True)  # noqa: S603 - this interpreter, and the compilers of PATH
+
+
+def _mark(kind: str, ns: int, name: str = "solve", thread: tuple[int, int] = _THREAD, lost: int = 0) -> RegionMark:
+    return RegionMark(kind == "B", ns, thread, lost, name)
+
+
+@pytest.mark.parametrize("line", [
+    b"", b"B", b"B 1 2 3 0", b"B 1 2 3 0 ", b"X 1 2 3 0 name", b"B -1 2 3 0 name", b"B 1 2 3 x name",
+    b"B 1 2 3 0 " + b"n" * 300, b"B 99999999999999999999 2 3 0 name", b"B 1 2 3 0 \t", b" B 1 2 3 0 name",
+])
+def test_what_is_no_mark_is_none(line: bytes) -> None:
+    assert parse_mark(line) is None
+
+
+def test_a_mark_is_read_and_its_name_made_visible() -> None:
+    mark = parse_mark(b"E 12 34 56 7 a \x1b[31mred")
+    assert mark is not None
+    assert (mark.begins, mark.ns, mark.thread, mark.lost) == (False, 12, (34, 56), 7)
+    assert mark.name == "a ␛[31mred"
+
+
+@given(st.binary(max_size=300))
+def test_any_line_is_a_mark_of_visible_text_or_none(line: bytes) -> None:
+    for data in (line, b"B 1 2 3 0 " + line):
+        mark = parse_mark(data)
+        assert mark is None or (mark.name and not any(ord(letter) < 32 or ord(letter) == 127 for letter in mark.name))
+
+
+def test_time_is_shared_out_by_marks() -> None:
+    times = RegionTimes(0)
+    times.take(_mark("B", 250_000_000))
+    times.take(_mark("E", 750_000_000))
+    (one,) = times.until(1_000_000_000)
+    assert (one.name, one.seconds, one.share) == ("solve", 0.5, 0.5)
+    assert times.until(2_000_000_000) == ()
+    assert (times.entries["solve"], times.still_open) == (1, 0)
+
+
+def test_regions_in_each_other_and_of_several_threads_overlap() -> None:
+    times = RegionTimes(0)
+    for mark in (_mark("B", 0, "run"), _mark("B", 200, "solve"), _mark("B", 400, "solve", (7, 8)),
+                 _mark("E", 600, "solve"), _mark("E", 800, "solve", (7, 8)), _mark("B", 900, "solve"),
+                 _mark("B", 950, "solve")):
+        times.take(mark)
+    found = {one.name: one.share for one in times.until(1000)}
+    assert found == {"run": 1.0, "solve": pytest.approx(0.7)}
+    times.take(_mark("E", 1100, "solve"))
+    assert [one.name for one in times.until(1200)] == ["run", "solve"]  # entered twice, left once
+    assert times.entries == {"run": 1, "solve": 4}
+
+
+def test_marks_that_come_late_count_from_the_last_reading() -> None:
+    times = RegionTimes(0)
+    assert times.until(1000) == ()
+    times.take(_mark("B", 500))
+    times.take(_mark("E", 3000))
+    assert [(one.share, one.name) for one in times.until(2000)] == [(1.0, "solve")]
+    assert [one.share for one in times.until(4000)] == [0.5]
+
+
+def test_ends_without_a_beginning_lost_marks_and_a_thousand_names_are_told() -> None:
+    times = RegionTimes(0)
+    times.take(_mark("E", 1))
+    times.take(_mark("B", 2, lost=3))
+    for number in range(1000):
+        times.take(_mark("B", 3 + number, f"r{number}"))
+    found = times.until(10_000)
+    assert (times.unmatched, times.lost) == (1, 3)
+    assert len(found) <= 201
+    assert "(other regions)" in {one.name for one in found}
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 2000), st.sampled_from("ab"), st.integers(1, 3))))
+def test_no_region_is_open_for_longer_than_the_time(marks: list[tuple[bool, int, str, int]]) -> None:
+    times, total = RegionTimes(0), 0.0
+    for begins, ns, name, tid in marks:
+        times.take(RegionMark(begins, ns, (1, tid), 0, name))
+    for now in (500, 1000, 1500):
+        for one in times.until(now):
+            assert 0 < one.share <= 1
+            total += one.seconds if one.name == "a" else 0.0
+    assert total <= 1500e-9 * (1 + 1e-9)
+
+
+_PROGRAM = """
+import threading, turbotui
+def work():
+    with turbotui.region("thread\\n2"):
+        pass
+with turbotui.region("outer"):
+    one = threading.Thread(target=work)
+    one.start()
+    one.join()
+"""
+
+
+@pytest.mark.real
+def test_a_python_program_marks_its_regions() -> None:
+    with RegionPipe() as pipe, observe([sys.executable, "-c", _PROGRAM], prepare=pipe.announce) as seen:
+        before = time.monotonic_ns()
+        seen.run()
+        seen.wait()
+        marks = pipe.take()
+    assert [(mark.begins, mark.name) for mark in marks] == [
+        (True, "outer"), (True, "thread?2"), (False, "thread?2"), (False, "outer")]
+    assert marks[0].thread[0] == seen.commands[0].pid
+    assert marks[0].thread != marks[1].thread
+    assert before < marks[0].ns <= marks[1].ns <= marks[-1].ns < time.monotonic_ns()
+    assert pipe.unread == 0
+
+
+@pytest.mark.real
+def test_what_the_fifo_has_no_room_for_is_counted_and_nothing_waits() -> None:
+    """40,000 marks of 150 bytes are more than a FIFO holds."""
+    code = ("import turbotui\nr = turbotui.region('n' * 120)\nfor _ in range(20_000):\n  with r: pass\n"
+            "print('full', flush=True)\ninput()\nwith r: pass")
+    with RegionPipe() as pipe, subprocess.Popen(  # noqa: S603 - this interpreter
+            [sys.executable, "-c", code], env=os.environ | {VARIABLE: pipe.path}, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE) as program:
+        assert program.stdout is not None
+        assert program.stdout.readline() == b"full\n"
+        marks = [*pipe.take()]
+        while more := pipe.take():
+            marks += more
+        program.communicate(b"\n")
+        marks += pipe.take()
+    assert marks[-1].lost == 0 < marks[-2].lost
+    assert sum(mark.lost for mark in marks) + len(marks) == 40_002
+
+
+@pytest.mark.real
+def test_without_anybody_who_counts_a_region_is_nothing() -> None:
+    code = ("import turbotui, sys, time; r = turbotui.region('x')\nwith r: pass\n"
+            "assert r is turbotui.region('y')\n"
+            "assert not [m for m in sys.modules if m.startswith('turbotui.') and m != 'turbotui.region_marks']")
+    environment = {key: value for key, value in os.environ.items() if key != VARIABLE}
+    _run([sys.executable, "-c", code], environment)
+    gone = environment | {VARIABLE: "/nonexistent/marks"}
+    _run([sys.executable, "-c", "import turbotui\nwith turbotui.region('x'): pass"], gone)
+
+
+@pytest.mark.real
+def test_a_c_program_marks_its_regions(tmp_path: Path) -> None:
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler (package gcc)")
+    source = tmp_path / "marked.c"
+    source.write_text('#include "turbotui_region.h"\nint main(void) { turbotui_region_begin("in\\ta"); '
+                      'turbotui_region_end("in\\ta"); return 0; }\n')
+    _run([compiler, "-std=gnu99", "-Wall", "-Wextra", "-Werror", f"-I{_SHARE}", "-o", tmp_path / "marked", source])
+    with RegionPipe() as pipe, observe([str(tmp_path / "marked")], prepare=pipe.announce) as seen:
+        seen.run()
+        seen.wait()
+        marks = pipe.take()
+    assert seen.commands[0].status == 0
+    assert [(mark.begins, mark.name, mark.lost) for mark in marks] == [(True, "in?a", 0), (False, "in?a", 0)]
+    assert {mark.thread for mark in marks} == {(seen.commands[0].pid,) * 2}
+
+
+@pytest.mark.real
+def test_the_fortran_module_marks_regions(tmp_path: Path) -> None:
+    fortran, compiler = shutil.which("gfortran"), shutil.which("cc")
+    if fortran is None or compiler is None:
+        pytest.skip("no Fortran compiler (package gfortran)")
+    source = tmp_path / "marked.f90"
+    source.write_text("program marked\nuse turbotui_region\ncall region_begin('solve')\n"
+                      "call region_end('solve')\nend\n")
+    _run([compiler, "-c", "-o", tmp_path / "c.o", _SHARE / "turbotui_region.c"])
+    _run([fortran, "-J", tmp_path, "-o", tmp_path / "marked", _SHARE / "turbotui_region.f90", source,
+          tmp_path / "c.o"])
+    with RegionPipe() as pipe, observe([str(tmp_path / "marked")], prepare=pipe.announce) as seen:
+        seen.run()
+        seen.wait()
+        assert [(mark.begins, mark.name) for mark in pipe.take()] == [(True, "solve"), (False, "solve")]

@@ -1,0 +1,91 @@
+"""Bandwidth over size as tables and text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from turbotui.commands.formats import text_lines
+from turbotui.dataclass import dataclass
+from turbotui.features.roofline.curve import BandwidthCurve, CurvePoint, Plateau
+from turbotui.quantities.columns import Column, Value
+from turbotui.quantities.tables import AnyTable, Cell, RowTable
+from turbotui.tables.envelope import Envelope
+
+CURVE_TABLES: Final = ("curve", "plateaus")
+"""The names of `curve_tables`."""
+_DISTURBED: Final = "other work ran on a CPU meanwhile"
+
+
+@dataclass(frozen=True, slots=True)
+class _Point:
+    curve: BandwidthCurve
+    one: CurvePoint
+
+
+@dataclass(frozen=True, slots=True)
+class _Flat:
+    curve: BandwidthCurve
+    number: int
+    one: Plateau
+
+
+_POINTS: Final[tuple[Column[_Point], ...]] = (
+    Column("threads", "", -1, (), lambda row: row.curve.threads, help="one, all, or the CPUs", identity=True),
+    Column("kernel", "", -1, (), lambda row: row.curve.kernel, help="what the threads do", identity=True),
+    Column("size", "KiB", 0, (), lambda row: row.one.bytes / 1024, help="working set of each thread", identity=True),
+    Column("GB/s", "GB/s", 2, (), lambda row: row.one.rate / 1e9, help="of all threads together"),
+)
+_PLATEAUS: Final[tuple[Column[_Flat], ...]] = (
+    Column("threads", "", -1, (), lambda row: row.curve.threads, help="one, all, or the CPUs", identity=True),
+    Column("kernel", "", -1, (), lambda row: row.curve.kernel, help="what the threads do", identity=True),
+    Column("plateau", "", 0, (), lambda row: row.number, help="its number, from the smallest set on", identity=True),
+    Column("from", "KiB", 0, (), lambda row: row.one.first / 1024, help="smallest working set of a thread"),
+    Column("to", "KiB", 0, (), lambda row: row.one.last / 1024, help="largest"),
+    Column("GB/s", "GB/s", 2, (), lambda row: row.one.rate / 1e9, help="median, of all threads together"),
+    Column("fits", "", -1, (), lambda row: row.one.level, help="the cache, as described, that holds the largest set"),
+)
+
+
+def _judge_point(column: Column[_Point], row: _Point, value: Value) -> Cell:
+    return Cell(value, disputed=(_DISTURBED,) if row.one.disturbed and column.id == "GB/s" else ())
+
+
+def _judge_flat(_column: Column[_Flat], _row: _Flat, value: Value) -> Cell:
+    return Cell(value)
+
+
+def curve_tables(curves: Sequence[BandwidthCurve]) -> tuple[AnyTable, ...]:
+    """Every point, and the plateaus."""
+    points = [_Point(curve, one) for curve in curves for one in curve.points]
+    return (RowTable("curve", "size", _POINTS, points, _judge_point), plateau_table(curves))
+
+
+def plateau_table(curves: Sequence[BandwidthCurve]) -> AnyTable:
+    """The plateaus of each curve."""
+    rows = [_Flat(curve, number, one) for curve in curves for number, one in enumerate(curve.plateaus, 1)]
+    return RowTable("plateaus", "plateau", _PLATEAUS, rows, _judge_flat)
+
+
+def curve_lines(envelope: Envelope, curves: Sequence[BandwidthCurve], width: int) -> Iterator[str]:
+    """Each curve as bars over sizes, then the plateaus."""
+    if envelope.label:
+        yield f"# {envelope.label}"
+    for curve in curves:
+        top = max((one.rate for one in curve.points), default=1.0)
+        room = max(10, width - 40)
+        yield f"{curve.kernel}, {curve.threads} thread{'' if curve.threads == 'one' else 's'} [GB/s by working set]"
+        for one in curve.points:
+            ends = [number for number, flat in enumerate(curve.plateaus, 1) if flat.first <= one.bytes <= flat.last]
+            mark = f" {ends[0]}" if ends else ""
+            doubt = "?" if one.disturbed else " "
+            bar = "█" * max(1, round(room * one.rate / top))
+            yield f"{_size(one.bytes):>10} {one.rate / 1e9:10.2f}{doubt} {bar}{mark}"
+        yield ""
+    yield "plateaus"
+    yield from text_lines(envelope, plateau_table(curves))
+    yield from (f"note: {note}" for note in dict.fromkeys(note for curve in curves for note in curve.notes))
+
+
+def _size(size: int) -> str:
+    return f"{size / 1024:,.0f} KiB" if size < 10 << 20 else f"{size / (1 << 20):,.0f} MiB"

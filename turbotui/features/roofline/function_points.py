@@ -1,0 +1,207 @@
+"""Functions of a command: their shares of its time by samples, and their operations and bytes by samples of events.
+
+A sample by time stands for a millisecond of a CPU. A sample by an event stands for as many of it as the counter was set
+to; a function's counts make its intensity as a core's do (`quantities.roofline.counted`). Overflows are taken some
+instructions late, so that counts of short functions next to each other mix.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.machine.core_metrics import CountedCoreType
+from turbotui.machine.elf_symbols import FunctionTable, read_functions
+from turbotui.machine.host import PerfAttr
+from turbotui.machine.ip_records import KERNEL, OTHER_MODE, UNMAPPED, CodeFile
+from turbotui.machine.ip_sampling import IpSampler
+from turbotui.quantities.metric_definitions import MetricEvent
+from turbotui.quantities.roofline import Counted, Sizing, counted
+from turbotui.quantities.unavailable import Reason, Unavailable
+
+_SHOWN: Final = 40
+_PERIOD: Final = 2_000_003
+"""Events of a sample: of two a cycle at 4 GHz 4,000 samples a second, of a millionth of the work none."""
+_SOFTWARE: Final = 1  # PERF_TYPE_SOFTWARE, whose events are thousands a second
+_RARE_PERIOD: Final = 97
+_OTHERS: Final = "(others)"
+_NO_EVENTS: Final = Unavailable(
+    Reason.NOT_READ, "operations and bytes are not counted here, so that only time is sampled",
+    "run it on a machine whose core counters this user may read: their floating-point events are then sampled too")
+_FEW: Final = Unavailable(Reason.NOT_READ, "no samples of loads and stores fell into it")
+_NO_WORK: Final = Unavailable(Reason.NOT_READ, "not every event of operations could be sampled")
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionPoint:
+    """A function of a command, or all of a file that has no name for it.
+
+    Attributes:
+        name: of the function; in () where there is none.
+        file: that it is in, its last part; "" where nothing is known.
+        samples: by time.
+        share: of all samples by time.
+        error: standard deviation of that share, of so many samples.
+        flops: operations by samples of their events; None where they are not sampled.
+        bytes: loaded and stored, likewise.
+        why: why operations or bytes are not known; None where they are.
+    """
+
+    name: str
+    file: str
+    samples: int
+    share: float
+    error: float
+    flops: float | None
+    bytes: float | None
+    why: Unavailable | None = None
+
+    @property
+    def intensity(self) -> float | None:
+        """Flop/byte; None without bytes."""
+        return self.flops / self.bytes if self.flops is not None and self.bytes else None
+
+
+@dataclass(frozen=True, slots=True)
+class Functions:
+    """All functions of a command.
+
+    Attributes:
+        points: the busiest first, then the rest together.
+        samples: by time, of all.
+        notes: what must be known beside the numbers.
+    """
+
+    points: tuple[FunctionPoint, ...] = ()
+    samples: int = 0
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SampledEvent:
+    """An event that is sampled at its overflows, of one kind of core."""
+
+    core_type: CountedCoreType
+    event: MetricEvent
+
+    @property
+    def attr(self) -> PerfAttr:
+        """The event with the number of it that a sample stands for."""
+        rare = self.core_type.pmu.type == _SOFTWARE
+        return replace(self.core_type.attr(self.event), sample_period=_RARE_PERIOD if rare else _PERIOD)
+
+
+def sampled_events(core_types: Sequence[CountedCoreType]) -> tuple[SampledEvent, ...]:
+    """The events of operations, accesses and widths of each kind of core."""
+    return tuple(SampledEvent(core_type, event) for core_type in core_types for event in core_type.definition.events)
+
+
+def function_points(sampler: IpSampler, events: Sequence[SampledEvent], sizing: Sizing, since: float) -> Functions:
+    """The functions of what was sampled.
+
+    Args:
+        sampler: that has stopped.
+        events: in the order in which the sampler was given them.
+        sizing: how accesses become bytes.
+        since: when the command began, in seconds since 1970.
+    """
+    tables: dict[CodeFile, FunctionTable] = {}
+    times: Counter[tuple[str, str]] = Counter()
+    counts: dict[tuple[str, str], dict[int, float]] = {}
+    unnamed: Counter[tuple[str, str]] = Counter()
+    for (identifier, file, offset), (number, weight) in sampler.spaces.weights.items():
+        key, why = _named(file, offset, tables, since)
+        at = sampler.keys.get(identifier)
+        if at == -1:
+            times[key] += number
+            if why:
+                unnamed[key[1], why] += number
+        elif at is not None:
+            mine = counts.setdefault(key, {})
+            mine[at] = mine.get(at, 0.0) + weight
+    total = times.total()
+    asked = [at for at in range(len(events)) if at not in sampler.refused]
+    rows = [_point(key, (times[key], total), _counted(counts.get(key, {}), events, asked, sizing), sampled=bool(asked))
+            for key in dict.fromkeys([key for key, _number in times.most_common()] + list(counts))]
+    rows.sort(key=lambda row: -row.share)
+    return Functions(_with_rest(rows, total), total, tuple(_notes(sampler, events, unnamed, total)))
+
+
+def _named(file: CodeFile, offset: int, tables: dict[CodeFile, FunctionTable],
+           since: float) -> tuple[tuple[str, str], str]:
+    """(function, file), and why there is no name."""
+    if file == KERNEL:
+        return ("(kernel)", ""), ""
+    if file == OTHER_MODE:
+        return ("(hypervisor or guest)", ""), ""
+    if file == UNMAPPED:
+        return ("(code that nothing was mapped for)", ""), ""
+    if not file.path.startswith("/") or file.path.startswith(("//anon", "/memfd:", "/dev/zero")):
+        word = "(vDSO)" if file.path == "[vdso]" else "(made at run time)"
+        return (word, "" if word == "(vDSO)" else file.path), ""
+    if file not in tables:
+        tables[file] = read_functions(file.path, file.inode, since)
+    name = tables[file].name(offset)
+    short = os.path.basename(file.path)
+    return (name or "(no symbol)", short), "" if name else tables[file].why
+
+
+def _point(key: tuple[str, str], number: tuple[int, int], found: Counted | None, *, sampled: bool) -> FunctionPoint:
+    samples, total = number
+    share = samples / total if total else 0.0
+    error = math.sqrt(share * (1.0 - share) / total) if total else 0.0
+    why = _NO_EVENTS if not sampled else _NO_WORK if found is None else None if found.bytes else _FEW
+    return FunctionPoint(*key, samples, share, error, None if found is None else found.flops,
+                         None if found is None else found.bytes, why)
+
+
+def _counted(counts: Mapping[int, float], events: Sequence[SampledEvent], asked: Sequence[int],
+             sizing: Sizing) -> Counted | None:
+    """Operations and bytes of a function, over all kinds of core; an event without a sample is not in it."""
+    flops, size, known = 0.0, 0.0, False
+    for core_type in {id(event.core_type): event.core_type for event in events}.values():
+        mine = {events[at].event.key: counts.get(at, 0.0) for at in asked if events[at].core_type is core_type}
+        one = counted(core_type.definition, mine, sizing) if mine else None
+        if one is None:
+            return None
+        flops, size, known = flops + one.flops, size + (one.bytes or 0.0), known or one.bytes is not None
+        last = one
+    if not asked:
+        return None
+    return Counted(flops, size if known else None, None, last.width, "", last.used)
+
+
+def _with_rest(rows: Sequence[FunctionPoint], total: int) -> tuple[FunctionPoint, ...]:
+    if len(rows) <= _SHOWN:
+        return tuple(rows)
+    rest = rows[_SHOWN:]
+    samples = sum(row.samples for row in rest)
+    share = samples / total if total else 0.0
+    flops = None if any(row.flops is None for row in rest) else sum(row.flops or 0.0 for row in rest)
+    size = None if any(row.bytes is None for row in rest) else sum(row.bytes or 0.0 for row in rest)
+    return (*rows[:_SHOWN], FunctionPoint(_OTHERS, f"{len(rest)} functions", samples, share,
+                                          math.sqrt(share * (1 - share) / total) if total else 0.0, flops, size,
+                                          rest[0].why))
+
+
+def _notes(sampler: IpSampler, events: Sequence[SampledEvent], unnamed: Counter[tuple[str, str]],
+           total: int) -> list[str]:
+    found = [f"functions: {total:,} samples, one for each millisecond of a CPU (perf cpu-clock)"]
+    if sampler.user_only:
+        found.append("functions: without the kernel's part, which kernel.perf_event_paranoid hides from this user")
+    if events and len(sampler.refused) < len(events):
+        found.append("functions: operations and bytes by samples at overflows, which are taken some instructions late")
+    for at, error in list(sampler.refused.items())[:1]:
+        found.append(f"functions: {events[at].event.name} cannot be sampled: {error}")
+    for (file, why), number in unnamed.most_common(3):
+        found.append(f"functions: no names for {100 * number / max(1, total):.0f} % of the samples, in {file}: {why}")
+    if sampler.spaces.lost or sampler.spaces.left_out:
+        found.append(f"functions: {sampler.spaces.lost + sampler.spaces.left_out:,} samples were lost")
+    if sampler.damaged:
+        found.append(f"functions: {sampler.damaged} readings of a ring could not be understood")
+    return found

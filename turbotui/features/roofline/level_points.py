@@ -1,0 +1,124 @@
+"""Points by memory level: the same operations over the bytes of each level, each under the roof of that level.
+
+Bytes of L1 are those that the core loads and stores; of L2 and L3 the cache lines that come in and, where an event
+counts them, go out; of DRAM what the memory's controllers move. The level that binds is the one that is used most: of
+whose bandwidth the bytes counted there are the largest share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.features.roofline.live import RooflinePoint
+from turbotui.features.roofline.roofs import BINDING
+from turbotui.features.roofline.verdicts import LevelRoofs, flat_roof
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.unavailable import Reason, Unavailable
+
+_LEVELS: Final = ("L1", "L2", "L3", "DRAM")
+LETTERS: Final = {"L1": "1", "L2": "2", "L3": "3", "DRAM": "M"}
+"""What stands for a level in a picture."""
+_NO_EVENTS: Final = Unavailable(Reason.NOT_READ, "no event of this level was counted for all of these cores",
+                                "run turbotui roofline --levels, which counts those that there are")
+_NO_WIDTH: Final = Unavailable(Reason.NOT_READ, "the bytes that cores load and store are not known here",
+                               "give the width of an access: --width BYTES")
+_SHARED: Final = Unavailable(Reason.NOT_READ, "the memory's controllers count all cores of a package together")
+_NO_TRAFFIC: Final = Unavailable(Reason.NOT_READ, "the traffic of the memory is not counted here")
+_NO_ROOF: Final = Unavailable(Reason.UNKNOWN_MODEL, "no roof of this level is known: turbotui roofs measures it")
+
+
+@dataclass(frozen=True, slots=True)
+class LevelPoint:
+    """A point by the bytes of one memory level.
+
+    Attributes:
+        point: with its operations.
+        level: "L1", "L2", "L3", "DRAM".
+        gbytes: GB/s of that level; None where they are not counted.
+        roof: GB/s that the level can give; None where no roof is known.
+        share: of that bandwidth which is used; None where one of them is not known.
+        binds: whether the level is used most of all that are known, and at least `BINDING` of it.
+        why: why bytes or share are not known.
+    """
+
+    point: RooflinePoint
+    level: str
+    gbytes: float | None
+    roof: float | None
+    share: float | None
+    binds: bool = False
+    why: Unavailable | None = None
+
+    @property
+    def intensity(self) -> float | None:
+        """Flop/byte of this level; None without bytes."""
+        return self.point.gflops / self.gbytes if self.gbytes else None
+
+
+@dataclass(frozen=True, slots=True)
+class LevelVerdict:
+    """What binds a point by the bytes of all levels.
+
+    Attributes:
+        points: of each level, from the core outwards.
+        compute: share of the flat roof that is reached; None where no roof is known.
+    """
+
+    points: tuple[LevelPoint, ...]
+    compute: float | None
+
+    @property
+    def sentence(self) -> str:
+        """The verdict for people: "L2 binds: 71 % of its bandwidth; compute 12 %"."""
+        used = [one for one in self.points if one.share is not None]
+        if not used:
+            return "which level binds is not known: no level has both bytes and a roof"
+        most = max(used, key=lambda one: one.share or 0.0)
+        share, compute = most.share or 0.0, self.compute or 0.0
+        if max(share, compute) < BINDING:
+            return (f"no level binds: {most.level} is used most, {100 * share:.0f} % of its bandwidth; compute "
+                    f"{100 * compute:.0f} %")
+        if compute >= share:
+            return f"compute binds: {100 * compute:.0f} %; of the levels {most.level} is used most, {100 * share:.0f} %"
+        missing = [one.level for one in self.points if one.share is None]
+        known = f" (of {', '.join(one.level for one in used)}: {', '.join(missing)} not known)" if missing else ""
+        return f"{most.level} binds: {100 * share:.0f} % of its bandwidth{known}; compute {100 * compute:.0f} %"
+
+
+def level_verdict(point: RooflinePoint, choice: LevelRoofs) -> LevelVerdict:
+    """A point by the bytes of each level that is counted or has a roof."""
+    roofs = choice.under(point.working)
+    rates = {} if roofs is None else {one.level: one.rate / 1e9 for one in roofs.best_bandwidths()}
+    peak = None if roofs is None else flat_roof(roofs, point.gflops * 1e9, point.dominant, point.single)
+    found = list(_points(point, rates, choice.used(point.working)))
+    used = max((one.share for one in found if one.share is not None), default=0.0)
+    compute = None if peak is None or not peak.flops else point.gflops * 1e9 / peak.flops
+    if used >= BINDING and used > (compute or 0.0):
+        found = [one if one.share != used else LevelPoint(one.point, one.level, one.gbytes, one.roof, one.share,
+                                                          binds=True) for one in found]
+    return LevelVerdict(tuple(found), compute)
+
+
+def _points(point: RooflinePoint, rates: dict[str, float], used: float | None) -> Iterator[LevelPoint]:
+    counted = {"L1": point.gbytes, **dict(point.levels)}
+    if point.row.scope.rank >= Scope.PACKAGE.rank and point.working is not None and point.working.traffic is not None:
+        counted["DRAM"] = point.working.traffic / 1e9
+    for level in _LEVELS:
+        gbytes, roof = counted.get(level), rates.get(level)
+        if gbytes is None and roof is None:
+            continue  # an L3 that there is not
+        share = None if gbytes is None or not roof else gbytes / roof
+        if level == "DRAM" and gbytes is not None:
+            share = used
+        why = None if share is not None else _NO_ROOF if gbytes is not None else _reason(level, point)
+        yield LevelPoint(point, level, gbytes, roof, share, why=why)
+
+
+def _reason(level: str, point: RooflinePoint) -> Unavailable:
+    if level == "L1":
+        return _NO_WIDTH
+    if level == "DRAM":
+        return _SHARED if point.row.scope.rank < Scope.PACKAGE.rank else _NO_TRAFFIC
+    return _NO_EVENTS

@@ -1,0 +1,112 @@
+"""Functions of ELF files by their symbol tables (System V ABI, chapter 4, symbol table), with pyelftools.
+
+pyelftools is asked where a table of functions is wanted, and only there: 60 ms.
+"""
+
+from __future__ import annotations
+
+import bisect
+import os
+import stat
+from typing import TYPE_CHECKING, Any, Final
+
+from turbotui.dataclass import dataclass
+from turbotui.untrusted import decoded, one_line, original
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+INSTALL: Final = "functions are named by pyelftools: pip install 'turbotui[functions]'"
+_LARGEST: Final = 2 << 30  # bytes of a file that is read: a debug build of a browser
+_MOST_SYMBOLS: Final = 2_000_000
+_CODE: Final = ("STT_FUNC", "STT_GNU_IFUNC", "STT_LOOS")
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionTable:
+    """The functions of one file.
+
+    Attributes:
+        starts: of each, ascending, as addresses of the file.
+        sizes: of each; 0 where the table does not tell.
+        names: of each, made visible.
+        segments: (offset in the file, length, address) of what is mapped.
+        why: why there are no names; "" where there are.
+    """
+
+    starts: tuple[int, ...] = ()
+    sizes: tuple[int, ...] = ()
+    names: tuple[str, ...] = ()
+    segments: tuple[tuple[int, int, int], ...] = ()
+    why: str = ""
+
+    def name(self, offset: int) -> str:
+        """The function at an offset of the file; "" where no symbol covers it."""
+        for start, length, address in self.segments:
+            if start <= offset < start + length:
+                return self._at(offset - start + address)
+        return ""
+
+    def _at(self, address: int) -> str:
+        at = bisect.bisect_right(self.starts, address) - 1
+        if at < 0:
+            return ""
+        size = self.sizes[at]
+        return self.names[at] if not size or address < self.starts[at] + size else ""
+
+
+def read_functions(path: str, inode: int = 0, since: float = 0.0) -> FunctionTable:
+    """The functions of a file by its symbol table, else by its dynamic one.
+
+    Args:
+        path: as mapped, made visible.
+        inode: that the file had when it was mapped; 0: whichever it has. Overlays show others than the kernel's
+            records, so that another one counts only of a file that was changed.
+        since: when the program began, in seconds since 1970.
+    """
+    try:
+        from elftools.common.exceptions import ELFError  # noqa: PLC0415 - an extra
+        from elftools.elf.elffile import ELFFile  # noqa: PLC0415 - as above
+    except ImportError:
+        return FunctionTable(why=INSTALL)
+    try:
+        if not stat.S_ISREG(os.stat(original(path)).st_mode):
+            return FunctionTable(why="it is no regular file")
+        with open(os.open(original(path), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
+            facts = os.fstat(file.fileno())
+            if inode and facts.st_ino != inode and facts.st_ctime > since:
+                return FunctionTable(why="the file is another one now than the one that ran")
+            if facts.st_size > _LARGEST:
+                return FunctionTable(why=f"the file has more than {_LARGEST >> 30} GiB")
+            return _read(ELFFile(file))
+    except OSError as error:
+        return FunctionTable(why=f"the file cannot be read: {error.strerror}")
+    except (ELFError, ValueError, KeyError, IndexError, AssertionError, OverflowError, UnicodeError,
+            AttributeError, TypeError) as error:  # what a damaged file makes of pyelftools
+        return FunctionTable(why=f"the file is no ELF file that can be read: {one_line(str(error))[:80]}")
+
+
+def _read(elf: Any) -> FunctionTable:
+    segments = tuple((one["p_offset"], one["p_filesz"], one["p_vaddr"]) for one in elf.iter_segments("PT_LOAD"))
+    for section in (".symtab", ".dynsym"):
+        table = elf.get_section_by_name(section)
+        found = {} if table is None else dict(_functions(table))
+        if found:
+            starts = sorted(found)
+            return FunctionTable(tuple(starts), tuple(found[one][0] for one in starts),
+                                 tuple(found[one][1] for one in starts), segments)
+    return FunctionTable(segments=segments, why="the file has no symbols: it was stripped")
+
+
+def _functions(table: Any) -> Iterator[tuple[int, tuple[int, str]]]:
+    """Each function's address, size and name; of several names at one address the last, as longer sizes win."""
+    best: dict[int, int] = {}
+    for number, symbol in enumerate(table.iter_symbols()):
+        if number >= _MOST_SYMBOLS:
+            return
+        if symbol["st_info"]["type"] not in _CODE or symbol["st_shndx"] == "SHN_UNDEF" or not symbol.name:
+            continue
+        start, size = symbol["st_value"], symbol["st_size"]
+        if size >= best.get(start, -1):
+            best[start] = size
+            yield start, (size, one_line(decoded(symbol.name.encode("utf-8", "surrogateescape"))))

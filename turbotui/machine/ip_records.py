@@ -1,0 +1,194 @@
+"""Records of sampled instruction pointers, and which file was mapped where when one was taken.
+
+Layouts are those of uapi linux/perf_event.h (Linux 6.18), enum perf_event_type. Everything here is pure.
+"""
+
+from __future__ import annotations
+
+import bisect
+import struct
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from turbotui.dataclass import dataclass
+from turbotui.machine.perf_records import HEADER, RecordError
+from turbotui.untrusted import decoded, one_line
+
+SAMPLE_TYPE: Final = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 8 | 1 << 16  # IP, TID, TIME, PERIOD, IDENTIFIER
+_LOST, _COMM, _FORK, _SAMPLE, _MMAP2, _LOST_SAMPLES = 2, 3, 7, 9, 10, 13
+_CPU_MODE: Final = 7  # PERF_RECORD_MISC_CPUMODE_MASK
+_KERNEL, _USER = 1, 2
+_EXEC: Final = 1 << 13  # PERF_RECORD_MISC_COMM_EXEC
+_BODY: Final = struct.Struct("=QQIIQQ")  # identifier, ip, pid, tid, time, period
+_TRAILER: Final = struct.Struct("=IIQQ")  # pid, tid, time, identifier
+_MAPPED: Final = struct.Struct("=IIQQQIIQQII")  # pid, tid, addr, len, pgoff, maj, min, ino, generation, prot, flags
+_MOST_PLACES: Final = 1_000_000
+
+
+class IpSample(NamedTuple):
+    """One sampled instruction; time in ns of the perf clock.
+
+    Attributes:
+        event: identifier of the event that overflowed.
+        kernel: whether it was the kernel's; None for a hypervisor's or a guest's.
+        period: events that it stands for.
+    """
+
+    time: int
+    event: int
+    pid: int
+    ip: int
+    kernel: bool | None
+    period: int
+
+
+class Mapped(NamedTuple):
+    """A file, or what has no file, was mapped to be executed."""
+
+    time: int
+    pid: int
+    start: int
+    length: int
+    offset: int
+    inode: int
+    path: str
+
+
+class Began(NamedTuple):
+    """A process came into being as a copy of another, or (`parent` is itself) became another program."""
+
+    time: int
+    pid: int
+    parent: int
+
+
+class Missed(NamedTuple):
+    """Records that found no room in the ring."""
+
+    time: int
+    number: int
+
+
+IpRecord = IpSample | Mapped | Began | Missed
+
+
+def parse_ip_records(data: bytes) -> Iterator[IpRecord]:
+    """The records of a ring, whole ones; those that nobody needs are left out.
+
+    Raises:
+        RecordError: bytes that are no records of this layout.
+    """
+    at = 0
+    while at + HEADER.size <= len(data):
+        kind, misc, size = HEADER.unpack_from(data, at)
+        if size < HEADER.size or at + size > len(data):
+            raise RecordError(f"a record of {size} bytes in {len(data) - at}")
+        try:
+            found = _record(kind, misc, data[at + HEADER.size : at + size])
+        except struct.error as error:
+            raise RecordError(str(error)) from error
+        if found is not None:
+            yield found
+        at += size
+    if at != len(data):
+        raise RecordError(f"{len(data) - at} bytes are left over")
+
+
+def _record(kind: int, misc: int, body: bytes) -> IpRecord | None:
+    if kind == _SAMPLE:
+        event, ip, pid, _tid, time, period = _BODY.unpack_from(body)
+        mode = misc & _CPU_MODE
+        return IpSample(time, event, pid, ip, True if mode == _KERNEL else False if mode == _USER else None, period)
+    if kind not in (_LOST, _COMM, _FORK, _MMAP2, _LOST_SAMPLES):
+        return None
+    _pid, _tid, time, _event = _TRAILER.unpack_from(body, len(body) - _TRAILER.size)
+    if kind == _MMAP2:
+        pid, _tid, start, length, offset, _major, _minor, inode, _generation, _prot, _flags = _MAPPED.unpack_from(body)
+        raw = body[_MAPPED.size : len(body) - _TRAILER.size].partition(b"\0")[0]
+        return Mapped(time, pid, start, length, offset, inode, one_line(decoded(raw)))
+    if kind == _FORK:
+        pid, parent = struct.unpack_from("=II", body)
+        return Began(time, pid, parent) if pid != parent else None
+    if kind == _COMM:
+        pid = struct.unpack_from("=I", body)[0]
+        return Began(time, pid, pid) if misc & _EXEC else None
+    count = struct.unpack_from("=Q", body, 0 if kind == _LOST_SAMPLES else 8)[0]
+    return Missed(time, count)
+
+
+@dataclass(frozen=True, slots=True)
+class CodeFile:
+    """What holds code: a file, or a name for what has none.
+
+    Attributes:
+        path: of a file, made visible; "[vdso]", "//anon", "[kernel]" or "" where nothing is known.
+        inode: of the file when it was mapped; 0 for what has none.
+    """
+
+    path: str
+    inode: int = 0
+
+
+KERNEL: Final = CodeFile("[kernel]")
+OTHER_MODE: Final = CodeFile("[hypervisor]")
+UNMAPPED: Final = CodeFile("")
+
+
+class AddressSpaces:
+    """The code that processes have mapped, by the records in order of time, and the samples that lie in it.
+
+    Attributes:
+        weights: of each event, file and offset in it, the number of samples and the events that they stand for.
+        lost: records that found no room.
+        left_out: samples of code places beyond a million.
+    """
+
+    def __init__(self) -> None:
+        self._starts: dict[int, list[int]] = {}
+        self._maps: dict[int, dict[int, Mapped]] = {}
+        self.weights: dict[tuple[int, CodeFile, int], tuple[int, int]] = {}
+        self.lost = 0
+        self.left_out = 0
+
+    def take(self, record: IpRecord) -> None:
+        """Note a record."""
+        match record:
+            case IpSample():
+                self._sample(record)
+            case Mapped():
+                self._map(record)
+            case Began():
+                copied = self._maps.get(record.parent, {}) if record.parent != record.pid else {}
+                self._maps[record.pid] = dict(copied)
+                self._starts[record.pid] = sorted(copied)
+            case Missed():
+                self.lost += record.number
+
+    def _map(self, record: Mapped) -> None:
+        maps = self._maps.setdefault(record.pid, {})
+        end = record.start + record.length
+        for start, old in list(maps.items()):
+            if start < end and old.start + old.length > record.start:
+                del maps[start]  # what lies where another is mapped now is gone
+        maps[record.start] = record
+        self._starts[record.pid] = sorted(maps)
+
+    def _sample(self, sample: IpSample) -> None:
+        file, offset = self.place(sample)
+        key = (sample.event, file, offset)
+        if key not in self.weights and len(self.weights) >= _MOST_PLACES:
+            self.left_out += 1
+            return
+        number, events = self.weights.get(key, (0, 0))
+        self.weights[key] = number + 1, events + sample.period
+
+    def place(self, sample: IpSample) -> tuple[CodeFile, int]:
+        """The file that a sample lies in, and where in it; the address itself where there is no file."""
+        if sample.kernel is not False:
+            return (KERNEL if sample.kernel else OTHER_MODE), 0
+        starts = self._starts.get(sample.pid, [])
+        at = bisect.bisect_right(starts, sample.ip) - 1
+        found = self._maps[sample.pid][starts[at]] if at >= 0 else None
+        if found is None or sample.ip >= found.start + found.length:
+            return UNMAPPED, 0
+        return CodeFile(found.path, found.inode), sample.ip - found.start + found.offset
