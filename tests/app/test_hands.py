@@ -143,7 +143,8 @@ async def test_the_cell_under_the_cursor_is_copied_with_its_row_unit_and_machine
         await pilot.pause()
         if not app.clipboard:
             assert "Nothing is under the cursor to copy" in text_of(app, "status")
-            assert spec.id in {"uncore", "roofline", "tasks", "groups"}  # the scripted machine has none of these
+            # the scripted machine has none of these
+            assert spec.id in {"uncore", "roofline", "topdown", "tasks", "groups"}
             return
         assert app.clipboard.endswith(f"(SIMULATED machine {app.session.machine.host.name})")
         column, row, value = app.clipboard.rpartition(" (SIMULATED")[0].split(" · ")[:3]

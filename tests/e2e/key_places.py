@@ -122,33 +122,41 @@ def _unit(name: str, number: int = 0) -> str:
     return rf"(?m)^ .* · nvidia_{name}_pmu_{number} ·"
 
 
+def _total(title: str) -> str:
+    return rf"(?m)^ .* · 2 x {title} · machine Σ ·"
+
+
 UNCORE = Place("5", Where.UNCORE, ("grace-2s", "--cpu", "0-3,72-75"), (160, 40), (
-    "(?m)^ cmem wr bandwidth GB/s · nvidia_scf_pmu_0 · pkg 0 · "), {
+    "(?m)^ cmem wr bandwidth GB/s · 2 x SCF · machine Σ · "), {
     **_MENU, **_GRAPH,
-    **moves(_unit("scf", 1), _unit("cnvlink", 1)),
-    **pages(_unit("cnvlink", 1), _unit("pcie"), _unit("nvlink_c2c1"), keys=("uncore_previous", "uncore_next")),
+    **moves(_unit("scf"), _unit("cnvlink", 1)),
+    **pages(_unit("cnvlink", 1), _total("PCIE"), _total("NVLink-C2C1"), keys=("uncore_previous", "uncore_next")),
     **there_and_back("uncore_left", "uncore_right", "(?m)^ gmem wr bandwidth GB/s · "),
     **there_and_back("column_left", "column_right", "(?m)^ gmem wr bandwidth GB/s · "),
     "columns": Promise("columns of SCF", undo=ESC),
     "arrange": Promise("← → move", undo=ESC),
-    "explain": Promise(r"cmem wr bandwidth GB/s · nvidia_scf_pmu_0 · pkg 0 · [\d.]+ GB/s ─", undo=ESC),
-    "search": Promise(_unit("pcie"), typed=("pcie",), undo=ESC),
-    "search_next": Promise(_unit("pcie", 1), first=("/", "pcie", "Enter"), now=_unit("pcie")),
+    "explain": Promise(r"cmem wr bandwidth GB/s · 2 x SCF · machine Σ · [\d.]+ GB/s ─", undo=ESC),
+    "search": Promise(_total("PCIE"), typed=("pcie",), undo=ESC),
+    "search_next": Promise(_unit("pcie"), first=("/", "pcie", "Enter"), now=_total("PCIE")),
     "filter": Promise(r"filter pmu_1: 1 rows", typed=("pmu_1",), undo=ESC),
-    "tag_row": Promise(r"(?m)^•  pkg 0", undo=("V",)),
-    "untag": Promise(gone=r"(?m)^•  pkg 0", first=("x",), now=r"(?m)^•  pkg 0"),
+    "tag_row": Promise(r"(?m)^•  machine Σ", undo=("V",)),
+    "untag": Promise(gone=r"(?m)^•  machine Σ", first=("x",), now=r"(?m)^•  machine Σ"),
     "mark": Promise("cells are DIFFERENCES", undo=("b",)),
     "copy_rows": Promise("Copied.*: 1 row as CSV", undo=("Home",)),
-    "filters": Promise("filters of nvidia_", first=("PPage", "NPage"), now="pcie", undo=ESC),
+    "filters": Promise("filters of ", first=("PPage", "NPage"), now="pcie", undo=ESC),
+    "traffic": Promise(r"\[ +memory 0 +\]", undo=("t",)),
     "sort_next": Promise("place▲", undo=("<",)),
     "sort_previous": Promise(gone="place▲", first=(">",), now="place▲"),
     "reverse": Promise(compared=swapped, undo=("I",)),
-}, ready=r"pkg 0 · [\d.]+ GB/s")
+}, ready=r"machine Σ · [\d.]+ GB/s")
 """A machine of more than one kind of uncore PMU, one of which can be filtered; its tables have no sums to fold."""
 
-FOLDED = Place("5", Where.UNCORE, _SAPPHIRE, (160, 40), r"(?m)^ rd bandwidth GB/s · 8 x IMC · pkg 0 Σ · ", {
-    "fold_all": Promise("▸ pkg 0 Σ", undo=("*",)),
-    "uncore_left": Promise("▸ pkg 0 Σ", undo=("Left",)),
+_CHANNELS = r"▸ pkg 0 Σ .* 65\.0 +2\.400"
+"""The folded sum of memory channels: by its rows hit and its clock, for other kinds are folded at first."""
+
+FOLDED = Place("5", Where.UNCORE, _SAPPHIRE, (160, 40), r"(?m)^ rd bandwidth GB/s · 16 x IMC · machine Σ · ", {
+    "fold_all": Promise(_CHANNELS, undo=("*",)),
+    "uncore_left": Promise(_CHANNELS, first=("Down",), undo=("Left", "Home")),
 }, everywhere=False)
 
 # Roofline
@@ -274,6 +282,7 @@ ROOFLINE = Place("6", Where.ROOFLINE, ("sapphire-2s",), (160, 36), r"(?m)^ Past:
     "roof_pan_down": Promise(compared=higher, undo=("A",)),
     "roof_svg": Promise(r"(?m)^ Saved \S+\.svg"),
     "roof_csv": Promise(r"(?m)^ Saved \S+\.csv"),
+    "roof_levels": Promise("Bytes of each memory level", undo=("E",)),
 }, calm=("v", "v", "v"), ready=r"DRAM [\d.]+ [\s\S]* AI +~?0\.[12][\s\S]*◉[\s\S]* outside the axes")
 """A machine on which something of every kind is going on at any time, so that points are far apart."""
 
@@ -362,6 +371,36 @@ GROUPS = Place("u", Where.GROUPS, _SAPPHIRE, (160, 24), _group("/") + r" [\d.,]+
 }, exact=False)
 """The groups screen. Not exact: `t` ends the interval where it comes to groups of resctrl that were not read yet."""
 
+# Top-down
+
+
+def _place(name: str, column: str = r"\S+") -> str:
+    return rf"(?m)^ {column} · {name} ·"
+
+
+TOPDOWN = Place("d", Where.TOPDOWN, _SAPPHIRE, (160, 36), _place("machine", "Retire%"), {
+    **_MENU, **_GRAPH,
+    "columns": Promise("type to search", undo=ESC),
+    "arrange": Promise("← → move", undo=ESC),
+    "search": Promise(_place(r"core 1\.2"), typed=("1.2",), undo=ESC),
+    "search_next": Promise(_place(r"core 1\.1"), first=("/", "core 1", "Enter"), now=_place(r"core 1\.0")),
+    "filter": Promise(r"filter core 0: \d+ rows", typed=("core 0",), undo=ESC),
+    "sort_next": Promise(r"[▲▼]", undo=("<",)),
+    "sort_previous": Promise(r"[▲▼]", undo=(">", *"HHHHHHHH")),
+    **there_and_back("left", "right", _place("machine", "BadSpec%") + "|machine › "),
+    **there_and_back("column_left", "column_right", _place("machine", "BadSpec%"), "S-Right", "S-Left"),
+    "reverse": Promise(_place(r"core 1\.7"), undo=("I", "Home")),
+    "tag_row": Promise(r"(?m)^•", undo=("V",)),
+    "untag": Promise(gone=r"(?m)^•", first=("x",), now=r"(?m)^•"),
+    "mark": Promise("cells are DIFFERENCES", undo=("b",)),
+    "copy_rows": Promise("Copied.*: 1 row as CSV", undo=("Home",)),
+    "topdown_rows": Promise("A row for each cpu", undo=("t", "t", "t")),
+    "explain": Promise(r"Retire% · machine · .*─", undo=ESC),
+    **moves(_place(r"core 0\.0"), _place(r"core 1\.7")),
+    **pages(_place(r"core 1\.7"), _place(r"core 1\.7"), _place("machine")),
+}, exact=False)
+"""The top-down screen. Not exact: what is opened ends the interval."""
+
 # Overview
 
 _BUSY_0 = _cell("cpu 0")
@@ -423,4 +462,4 @@ DOCTOR = Place("9", Where.DOCTOR, _SAPPHIRE, (160, 18), (
     **there_and_back("page_up", "page_down", r"─\n virtual machine +no\n", "NPage", "PPage"),
 }, calm=("PPage", "Home"))
 
-PLACES = (OVERVIEW, CPUS, TOPOLOGY, MAP, POWER, UNCORE, FOLDED, ROOFLINE, TASKS, INFO, DOCTOR, GROUPS)
+PLACES = (OVERVIEW, CPUS, TOPOLOGY, MAP, POWER, UNCORE, FOLDED, ROOFLINE, TASKS, INFO, DOCTOR, GROUPS, TOPDOWN)

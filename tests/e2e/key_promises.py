@@ -87,7 +87,7 @@ MARKS = {"0": "┌ Load ", "1": r"(?m)^ Package  CPU │|^ +CPU │",
          "4": r"┌ package 0|nothing holds", "5": r"\d x (uncore|nvidia)|No uncore PMU",
          "6": r"arithmetic intensity|No point can be placed", "7": "watching everything",
          "8": r"(?m)^ program +│ turbotui version",
-         "9": r"(?m)^ source +│ state", "u": r"(?m)^ Group +│"}
+         "9": r"(?m)^ source +│ state", "d": r"(?m)^ Place +Bar|No top-down analysis", "u": r"(?m)^ Group +│"}
 """What stands on each screen and on no other."""
 
 ESC = ("Escape",)

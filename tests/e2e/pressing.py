@@ -5,6 +5,7 @@ Intervals are a minute long, so that a picture that changes has been changed by 
 
 from __future__ import annotations
 
+import operator
 import os
 import re
 import shlex
@@ -26,7 +27,7 @@ from turbotui.app.actions import ACTIONS, Action, Where
 NEEDS_TMUX = pytest.mark.skipif(shutil.which("tmux") is None, reason="the package tmux is not installed")
 
 _POLL = 0.02
-_SOON = 3.0  # seconds, in which the keys before the one that is looked at may change the screen
+_SOON = 3.0  # seconds, in which a key before the one that is looked at may change the screen
 _BACK = 0.4  # seconds, until a screen that is not as it was is looked at anew
 _NAMES = {"exclamation_mark": "!",
           "question_mark": "?", "slash": "/", "backslash": "\\", "greater_than_sign": ">", "less_than_sign": "<",
@@ -181,10 +182,10 @@ class Pressing:
     def _shows(self, key: str, promise: Promise) -> bool:
         """Press one key; whether it shows what it promises, and did not before."""
         terminal, home = self.terminal, self.place.home
-        was = terminal.picture
-        terminal.press(*promise.first)
-        if promise.first:  # what they show is what the key is compared with
-            terminal.until(lambda text: text != was, _SOON)
+        for one in promise.first:  # what the last one shows is what the key is compared with, not what one of them does
+            was = terminal.picture
+            terminal.press(one)
+            terminal.until(partial(operator.ne, was), _SOON)
         before = terminal.until(lambda text: re.search(promise.now or home, text)
                                 and not promise.kept(text, text, home)
                                 and text == terminal.picture)  # parts of a screen are not written at one instant

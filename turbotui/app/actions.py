@@ -23,6 +23,7 @@ class Where(Enum):
     INFO = "Info"
     DOCTOR = "Doctor"
     ROOFLINE = "Roofline"
+    TOPDOWN = "Top-down"
     TASKS = "Tasks"
     GROUPS = "Groups"
     FLEET = "Fleet"
@@ -57,11 +58,11 @@ class Action:
 
 _OVERVIEW = (Where.OVERVIEW,)
 _TABLE = (Where.TABLE,)
-_MEASURED = (Where.TABLE, Where.TASKS, Where.GROUPS, Where.UNCORE, Where.ROOFLINE, Where.FLEET)
+_MEASURED = (Where.TABLE, Where.TASKS, Where.GROUPS, Where.UNCORE, Where.ROOFLINE, Where.TOPDOWN, Where.FLEET)
 """Screens with a table of numbers that change."""
 _ROW_TABLES = (*_MEASURED, Where.INFO, Where.DOCTOR)
 """Screens whose table has the keys of `TableKeys`."""
-_ARROWS = (Where.TABLE, Where.TASKS, Where.GROUPS, Where.INFO, Where.DOCTOR, Where.FLEET)
+_ARROWS = (Where.TABLE, Where.TASKS, Where.GROUPS, Where.INFO, Where.DOCTOR, Where.TOPDOWN, Where.FLEET)
 """Those of them where arrows move the table's cursor; on the roofline they go from point to point of the picture."""
 _TASKS = (Where.TASKS,)
 _MAP = (Where.MAP,)
@@ -166,13 +167,16 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action("filters", "filters", ("f",), "f", "Filter what the PMU counts: sources, destinations, devices, addresses.",
            "filters", _UNCORE, rank=0),
+    Action("traffic", "traffic", ("t",), "t", "Map of traffic between packages, memory, links, devices; again: tables.",
+           "map", _UNCORE, rank=1),
     Action("graph", "graph", ("g",), "g", "Graph of the cell, with those of the tagged rows, over all the past.",
            "graph", _GRAPHED, rank=2),
     Action(
         "tag", "tag", ("v",), "v", "Tag the row: pinned on top, with a sum of the tagged ones.", "tag", _TABLE, rank=4
     ),
     Action("tag_row", "tag", ("x",), "x", "Tag the row: pinned on top.", "",
-           (Where.TASKS, Where.GROUPS, Where.UNCORE, Where.INFO, Where.DOCTOR, Where.ROOFLINE, Where.FLEET)),
+           (Where.TASKS, Where.GROUPS, Where.UNCORE, Where.INFO, Where.DOCTOR, Where.ROOFLINE, Where.TOPDOWN,
+            Where.FLEET)),
     Action("untag", "untag", ("V",), "V", "Clear all tags.", "", _ROW_TABLES),
     Action("mark", "mark", ("b",), "b", "Compare with this moment: cells show differences; again: values.", "",
            _MEASURED),
@@ -194,6 +198,8 @@ ACTIONS: tuple[Action, ...] = (
            "copied, never run.", "act", (Where.TASKS, Where.GROUPS), rank=2),
     Action("group_rows", "rows", ("t", "f5"), "t F5",
            "Control groups in their tree, one below the other, or groups of resctrl.", "rows", (Where.GROUPS,), rank=1),
+    Action("topdown_rows", "rows", ("t", "f5"), "t F5", "A row for each core, CPU, package or kind of core.", "rows",
+           (Where.TOPDOWN,), rank=1),
     Action("fleet_rows", "rows", ("t", "f5"), "t F5",
            "Nodes one below the other, by model, or by a label that they have.", "by label", (Where.FLEET,), rank=1),
     Action("point", "point", ("i",), "i",
@@ -232,7 +238,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("remember", "remember", ("ctrl+s",), "ctrl+s",
            "Remember theme, interval, screen and columns: every start begins with them (docs/settings.md)."),
     Action("end_interval", "end_interval", ("enter", "ctrl+j"), "Enter",
-           "End the interval now; on the overview open what the cursor is on.", "now", rank=4),
+           "End the interval now; on the overview and top-down open what the cursor is on.", "now", rank=4),
     Action("longer", "step_interval(1)", ("plus", "equals_sign"), "+", "Longer interval."),
     Action("shorter", "step_interval(-1)", ("minus", "underscore"), "-", "Shorter interval."),
     Action("reset", "reset", ("z",), "z", "Start least, greatest and mean anew."),
@@ -318,6 +324,9 @@ ACTIONS: tuple[Action, ...] = (
            rank=4),
     Action("roof_csv", "save_csv", ("X",), "X", "Save the points and their past as CSV in the current folder.", "data",
            _ROOFLINE, rank=5),
+    Action("roof_levels", "levels", ("E",), "E",
+           "The point under the cursor by the bytes of each memory level, and which level binds; or no more.", "levels",
+           _ROOFLINE, rank=3),
 )
 
 

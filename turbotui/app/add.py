@@ -121,7 +121,7 @@ class AddCounter(FieldWindow):
     def parts(self) -> Iterable[Widget]:
         """Field, sentence, completions and added counters."""
         more = ", msr0x, perf/, /sys/, pmt," if self._additions.takes_places else ""
-        field = Input(placeholder=f"event, NAME=formula, set:{more}", select_on_focus=False)
+        field = Input(placeholder=f"event, NAME=formula, set:, metric:{more}", select_on_focus=False)
         return field, Static(self._additions.introduction, id="said", markup=False), Listing()
 
     def fill(self) -> None:

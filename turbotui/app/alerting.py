@@ -35,7 +35,7 @@ _ROLES: Final[Mapping[str, StyleRole]] = dict(zip(LEVELS, (StyleRole.AMBER, Styl
 
 def make_alerts(settings: PersonalSettings, session: WatchedSession,
                 why_absent: Callable[[CounterColumn], Unavailable | None]) -> tuple[Alerting | None, tuple[str, ...]]:
-    """What a person wants to be told of on this machine; None where that is nothing.
+    """The alerts of a person's settings on this machine; None without any.
 
     Args:
         settings: the wishes.
@@ -103,7 +103,7 @@ class Alerting:
 
     @property
     def columns(self) -> Sequence[CounterColumn]:
-        """What has to be read of CPUs."""
+        """Columns of CPUs that the alerts need."""
         return _counters(self.watch.columns)
 
     @property
@@ -200,7 +200,7 @@ class Alerting:
         return _cells([alert for table in self.tables if table.table == name for alert in table.watch.active])
 
     def told(self) -> list[str]:
-        """What the window lists: what goes on, what was, what is watched for, what cannot be."""
+        """Lines of the window: alerts in force, past ones, conditions watched, and those that cannot be."""
         lines: list[str] = []
         frame = self._frame
         if frame is not None:

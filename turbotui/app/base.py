@@ -1,10 +1,10 @@
-"""What every full screen has: the banner, the summary, its own body, the status line, the keys."""
+"""The base of full screens: banner, summary, the screen's own body, status line, keys."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Sequence
-from typing import ClassVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import ClassVar, Final
 
 from textual import events
 from textual.app import ComposeResult
@@ -31,6 +31,17 @@ from turbotui.widgets.summary import Place, gauge_line, place_line, short_model
 
 SMALLEST = (40, 10)
 """Characters and lines below which one sentence is shown instead."""
+
+_Tab = tuple[TextSegment, str]
+"""A screen in the footer with the action of a click on it."""
+_TAB_FORMS: Final[Sequence[Callable[[str], bool]]] = (bool, str.isdigit, lambda key: not key)
+"""Which screens have their words, by their keys: all, those of digits, none; the first that leaves `_KEYS_ROOM`."""
+_KEYS_ROOM: Final = 22
+"""Columns of the footer that keys have at least, so that the ways to help and out are seen."""
+
+
+def _tabs_width(tabs: Sequence[_Tab]) -> int:
+    return sum(len(segment[0]) for segment, _ in tabs) + 1
 
 
 class WatchScreen(DirectScreen, inherit_bindings=False):
@@ -239,12 +250,9 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
             return
         app_screens: Sequence[tuple[str, str, str]] = getattr(self.app, "screen_table", ())
         width = self.size.width
-        tabs: list[tuple[TextSegment, str]] = []
-        for name, number, word in app_screens:
-            text = f" {number} {word}" if width >= 110 else f" {number}"
-            role = StyleRole.SORTED if number == self.number else StyleRole.DIM
-            tabs.append(((text, role), f"app.show_screen('{name}')"))
-        right = sum(len(segment[0]) for segment, _ in tabs) + 1
+        forms = [self._tabs(app_screens, named) for named in _TAB_FORMS]
+        tabs = next((one for one in forms if width - _tabs_width(one) >= _KEYS_ROOM), forms[-1])
+        right = _tabs_width(tabs)
         here = {Where.APP, self.where}
         usable = [action for action in actions_of(self.app) if action.label and not here.isdisjoint(action.where)]
         kept: list[str] = []
@@ -273,6 +281,14 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
             segments.append(segment)
             at += len(segment[0])
         self.query_one("#keys", SegmentLines).show([segments], hot)
+
+    def _tabs(self, screens: Sequence[tuple[str, str, str]], named: Callable[[str], bool]) -> Sequence[_Tab]:
+        """The screens at the right of the footer, with a word for those that `named` says by their keys."""
+        found: list[_Tab] = []
+        for name, key, word in screens:
+            role = StyleRole.SORTED if key == self.number else StyleRole.DIM
+            found.append(((f" {key} {word}" if named(key) else f" {key}", role), f"app.show_screen('{name}')"))
+        return found
 
     @staticmethod
     def _key(shown: str) -> str:
@@ -307,7 +323,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         return ""
 
     def copied(self) -> str:
-        """What `y` copies: the cell under the cursor with its column, row and unit; "" for nothing."""
+        """Text that `y` copies: the cell under the cursor with its column, row and unit; "" for none."""
         return ""
 
     def flags(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""What the dashboard needs of a command that runs beside it (`turbotui -- COMMAND`)."""
+"""The dashboard's view of a command that runs beside it (`turbotui -- COMMAND`)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class BesideCommand(Protocol):
         """Send a signal to all that it started."""
 
     def pause(self, stopped: bool) -> None:
-        """Stop it, as the dashboard stops for Ctrl+Z, or have it go on."""
+        """Stop the command, as Ctrl+Z stops the dashboard, or let the command continue."""
 
 
 def beside_line(command: BesideCommand, width: int, key: str) -> list[TextSegment]:

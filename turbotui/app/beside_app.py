@@ -1,4 +1,4 @@
-"""What of the application has to do with a command that runs beside it: its end, its output, and the ways to leave."""
+"""The application's part for a command that runs beside it: its end, its output, ways to leave."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Failure:
 
     @property
     def sentence(self) -> str:
-        """What failed, why, and where the report is."""
+        """The failure as a sentence: what failed, why, and where the report is."""
         told = f"the report is {self.report}" if self.report else "no report could be written"
         return f"{self.where} failed: {_said(self.error)}; {told}, please send it"
 

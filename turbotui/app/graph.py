@@ -179,7 +179,7 @@ class Graph(Window[None]):
             self.run_worker(self._read_missing, group="past", exclusive=True)  # type: ignore[arg-type] # inferred as Never
 
     async def _read_missing(self) -> None:
-        """Read it, the newest first, without keeping keys waiting; draw it as it comes."""
+        """Read missing values of the past, newest first and between keys, and draw each as it comes."""
         cells, cursor = self._cells, self._cursor
         if cells is None or cursor is None:
             return

@@ -1,4 +1,4 @@
-"""What a graph draws: cells of one or more rows and columns, and their values over time."""
+"""Cells that a graph draws, of one or more rows and columns, and their values over time."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ class GraphCells:
 
     @property
     def curves(self) -> list[CellCurve]:
-        """All of them."""
+        """Every curve of the graph."""
         return [curve for panel in self._panels for curve in panel]
 
     @property
@@ -182,7 +182,7 @@ class GraphCells:
                 curve.read(time_ns, frame)
 
     def panels(self) -> list[CurvePanel]:
-        """What is to be drawn."""
+        """The cells to draw."""
         found: list[CurvePanel] = []
         for panel in self._panels:
             several = len(self.rows) > 1

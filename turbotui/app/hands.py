@@ -55,7 +55,7 @@ class HandsApp(ScreensApp):
         return f"Saved {os.path.basename(path)}.svg and .txt in {guarded(folder)}"
 
     def pictures(self, title: str) -> tuple[str, str]:
-        """What the terminal shows, windows and all, as a drawing (SVG) and as text.
+        """The terminal's present picture, windows included, as a drawing (SVG) and as text.
 
         Args:
             title: of the drawing.

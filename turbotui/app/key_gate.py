@@ -15,7 +15,9 @@ from textual.app import App
 from textual.dom import DOMNode
 from textual.timer import Timer
 
-_PATIENCE = 0.5  # seconds, until keys go on although nobody said that the one before is done: its widget has gone
+_PATIENCE = 0.5
+_LONGEST = 20
+"""Times that it may still be there: on a busy machine a key can take seconds, but none holds others back for ever."""
 
 
 class KeyGate:
@@ -24,14 +26,19 @@ class KeyGate:
     Args:
         app: whose keys.
         pass_on: what happens to a key when its turn has come.
+        patience: seconds, after which it is asked whether the widget that a key is at has gone: it says nothing then.
     """
 
-    def __init__(self, app: App[int], pass_on: Callable[[events.Key], Awaitable[None]]) -> None:
+    def __init__(self, app: App[int], pass_on: Callable[[events.Key], Awaitable[None]],
+                 patience: float = _PATIENCE) -> None:
         self._app = app
         self._pass_on = pass_on
+        self._patience = patience
         self._waiting: deque[events.Key] = deque()
         self._turn = 0
         self._busy = False
+        self._at: DOMNode | None = None  # whose queue the key is in; None: the app's
+        self._asked = 0
         self._watchdog: Timer | None = None
 
     async def take(self, key: events.Key) -> None:
@@ -40,7 +47,7 @@ class KeyGate:
         if not self._busy:
             await self._next()
         elif self._watchdog is None:
-            self._watchdog = self._app.set_timer(_PATIENCE, partial(self._done, self._turn))
+            self._watch()
 
     async def _next(self) -> None:
         app = self._app
@@ -48,6 +55,7 @@ class KeyGate:
             return
         self._turn += 1
         self._busy = True
+        self._at, self._asked = None, 0
         target = app.focused or app.screen
         await self._pass_on(self._waiting.popleft())
         self._follow(target, self._turn, self._acted)
@@ -56,20 +64,36 @@ class KeyGate:
         """Go behind the key through every queue on its way up to the app, where its action is run."""
         while node is not None and node is not self._app:
             if node.call_later(self._follow, node.parent, turn, then):
+                self._at = node
                 return
             node = node.parent  # this one is closing, and takes nothing any more
+        self._at = None
         self._app.call_later(then, turn)
 
     async def _acted(self, turn: int) -> None:
-        """What the action has posted takes the same way: Enter in a field tells its window, and that closes then."""
+        """Wait for messages that the action posted: Enter in a field tells its window, which then closes."""
         if self._app.screen_stack:  # else the key was to leave
             self._follow(self._app.focused or self._app.screen, turn, self._answered)
 
     async def _answered(self, turn: int) -> None:
-        """What the key brought up has to stand, and to have its focus, before the next key."""
+        """Wait until the window that a key opened stands and has the focus."""
         if not self._app.screen_stack:
             return
-        if not self._app.screen.call_later(self._app.call_later, self._done, turn):
+        self._at = self._app.screen
+        if not self._at.call_later(self._app.call_later, self._done, turn):
+            await self._done(turn)
+
+    def _watch(self) -> None:
+        self._watchdog = self._app.set_timer(self._patience, partial(self._overdue, self._turn))
+
+    async def _overdue(self, turn: int) -> None:
+        """Let keys go on whose forerunner is in the queue of a widget that has gone; wait on for one that is slow."""
+        self._watchdog = None
+        self._asked += 1
+        gone = self._at is not None and not self._at.call_later(_nothing)
+        if turn == self._turn and self._busy and not gone and self._asked < _LONGEST:
+            self._watch()
+        else:
             await self._done(turn)
 
     async def _done(self, turn: int) -> None:
@@ -80,5 +104,9 @@ class KeyGate:
             self._watchdog.stop()
             self._watchdog = None
         await self._next()
-        if self._busy and self._waiting:
-            self._watchdog = self._app.set_timer(_PATIENCE, partial(self._done, self._turn))
+        if self._busy and self._waiting and self._watchdog is None:
+            self._watch()
+
+
+def _nothing() -> None:
+    """What a widget that is there is asked to do."""

@@ -44,7 +44,7 @@ class LeaveWindow(MenuWindow[str]):
         self.show_frame()
 
     def show_frame(self) -> None:
-        """Say how long it has run."""
+        """Update how long the command has run."""
         title = f"{self._command.title} · {self._command.state}"
         self.query_one(".window", Vertical).border_title = title.replace("[", "\\[")
 

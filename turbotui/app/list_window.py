@@ -40,7 +40,7 @@ class ListingWindow(Window[Result]):
             yield from self.parts()
 
     def parts(self) -> Iterable[Widget]:
-        """What stands in the frame, from the top down."""
+        """Widgets of the frame, from the top down."""
         return (Listing(),)
 
     def action_move(self, by: int) -> None:

@@ -50,7 +50,7 @@ class LivePast:
 
 
 def past_events(found: Iterable[Event | Gap]) -> Sequence[PastEvent]:
-    """What happened, in words that may reach a terminal, oldest first."""
+    """Events of the past as lines safe for a terminal, oldest first."""
     from turbotui.recording.stream_writer import Event  # noqa: PLC0415 - as above
 
     events = [PastEvent(one.wall_ns, one_line(one.text if isinstance(one, Event) else _said(one))) for one in found]

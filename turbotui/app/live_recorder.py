@@ -79,7 +79,7 @@ class LiveRecorder:
 
     @property
     def flag(self) -> str:
-        """What the status line must not let anybody overlook."""
+        """Words on the recording for the status line: a failure, or its size; "" without a recording."""
         recorder = self._recorder
         if self.failure:
             return "NOT RECORDING"

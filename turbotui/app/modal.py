@@ -43,7 +43,7 @@ class Window(ModalScreen[Result]):
         return ()
 
     def copied(self) -> str:
-        """What `y` copies: text, its first line a title where it has more; "" for nothing."""
+        """Text that `y` copies, the first of several lines a title; "" for none."""
         return ""
 
     def show_frame(self) -> None:

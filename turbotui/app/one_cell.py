@@ -86,12 +86,12 @@ class OneCell(ABC):
 
     @property
     def live_ring(self) -> HistoryRing | None:
-        """What the cell was up to now, also while a moment of the past is shown."""
+        """The cell's history up to now, also while a moment of the past is shown."""
         return self.ring
 
     @property
     def home(self) -> object:
-        """What rows have in common that show the same value."""
+        """A key that rows with the same value share."""
         return self.row
 
     @property
@@ -100,7 +100,7 @@ class OneCell(ABC):
         return "" if self.content is None else self.content.name(self.column, self.row)
 
     def read(self, frame: Frame) -> float | None:
-        """What it was in a frame of the past; None for unknown."""
+        """The cell's value in a frame of the past; None for unknown."""
         raise NotImplementedError(f"no frame has {self.column.id}")
 
     @property
@@ -109,7 +109,7 @@ class OneCell(ABC):
         return (self.column,)
 
     def why_absent(self, column: Column[Any]) -> Unavailable | None:
-        """Why it has no cell of one of them; None where it has."""
+        """Why the row has no cell of a column; None where the row has one."""
         del column
         return None
 

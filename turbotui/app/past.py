@@ -37,7 +37,7 @@ class PastFrames(Protocol):
 
     @property
     def events(self) -> Sequence[PastEvent]:
-        """What happened, oldest first."""
+        """Events, oldest first."""
 
     def look_again(self) -> None:
         """Find moments that came since; those of a recording that still grows."""
@@ -77,7 +77,7 @@ class TimeCursor:
 
     @property
     def events(self) -> Sequence[PastEvent]:
-        """What happened, and what was marked, oldest first."""
+        """Events and a person's marks, oldest first."""
         found = self.timeline.events
         return sorted((*found, *self.marks), key=lambda event: event.time_ns) if self.marks else found
 

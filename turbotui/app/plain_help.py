@@ -15,7 +15,7 @@ _WORDS: Final[Mapping[str, str]] = {"\u2191": "Up", "\u2193": "Down", "\u2190": 
 
 
 def plain_help() -> list[Line]:
-    """What every key does, once the screens are there; screens stand below the keys of every screen."""
+    """Help on every key for when the screens are there: keys of all screens, then each screen's."""
     lines: list[Line] = [((" The screens come as soon as it is known what this machine offers. Then:", DIM),), ()]
     screens = sorted((screen for feature in FEATURES for screen in feature.screens), key=lambda screen: screen.number)
     for where in Where:

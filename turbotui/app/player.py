@@ -35,7 +35,7 @@ class Player:
 
     @property
     def state(self) -> str:
-        """What the time bar says: "▶ 2x", "❚❚"."""
+        """Words of the time bar: "▶ 2x", "❚❚"."""
         return f"▶ {self.speed:g}x" if self.playing else "❚❚ RECORDED"
 
     def step_speed(self, by: int) -> float:

@@ -1,4 +1,4 @@
-"""What one screen points out on another: a CPU whose tasks are wanted, or the CPUs that a task ran on."""
+"""What one screen points out on another: a CPU whose tasks are wanted, or CPUs that a task ran on."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from turbotui.dataclass import dataclass
 
 @dataclass(slots=True)
 class Pointing:
-    """What was pointed at last.
+    """The newest thing pointed at.
 
     Attributes:
         cpu: the tasks screen shows what ran there; None: everything.

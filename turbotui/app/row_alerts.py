@@ -120,7 +120,7 @@ class RowAlerts:
 
 
 def row_alerts(settings: PersonalSettings, session: WatchedSession) -> tuple[list[RowAlerts], list[str], list[str]]:
-    """What a person wants to be told of other tables than that of CPUs.
+    """Alerts of a person's settings on tables other than that of CPUs.
 
     Args:
         settings: the wishes.

@@ -68,12 +68,12 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
         """Close what is open only while the screen is shown."""
 
     def on_screen_suspend(self) -> None:
-        """Close it when another screen is shown; a window over this one changes nothing."""
+        """Close the reader when another screen is shown; a window over this screen changes nothing."""
         if self not in self.app.screen_stack:
             self.close()
 
     def on_unmount(self) -> None:
-        """Close it at the end."""
+        """Close the reader at the end."""
         self.close()
 
     def show_content(self, content: RowContent[R]) -> None:
@@ -110,7 +110,7 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
             self.notice(f"[thresholds.{name}] of your settings: no column here is called {', '.join(unknown)}")
 
     def past(self, content: RowContent[R]) -> RowHistory:
-        """What the cells of the table of that name were."""
+        """Past cells of the table of a name."""
         return self._pasts.setdefault(content.whole.name, RowHistory())
 
     @property

@@ -18,7 +18,7 @@ from turbotui.machine.signal_guard import guarded_signals
 
 def run_app(app: TurbotuiApp, stop: Callable[[], None], failure: Callable[[], BaseException | None],
             left: Callable[[], bool] = lambda: False) -> int:
-    """Run it; the terminal is as before when it ends.
+    """Run an application, and restore the terminal when it ends.
 
     Args:
         app: not started yet.
@@ -63,7 +63,7 @@ def _tell(failures: Failures, ending: Failure | None) -> None:
 
 
 def settle() -> None:
-    """What is there now lives for ever (modules, catalog, topology, widgets): no collection need walk it again.
+    """Freeze what lives for ever (modules, catalog, topology, widgets): no collection need walk it again.
 
     At the start only: cycles are never freed of what is frozen. At every change of screens it kept 0.6 MB. A frame has
     no cycles: from now on collections come seldom, for they come in the middle of a key press.

@@ -69,7 +69,7 @@ def view_of(profile: Profile, watch: Watch, view: CounterView, *, grouped: bool)
 
 
 def absent_of(profile: Profile, watch: Watch) -> tuple[str, ...]:
-    """What a profile asks for and this machine does not have: columns, and a filter over such columns."""
+    """Columns that a profile asks for and this machine lacks, and a filter over such columns."""
     names = dict.fromkeys((*profile.columns, *([profile.sort] if profile.sort else [])))
     absent = [name for name in names if watch.find(name) is None]
     try:

@@ -32,13 +32,13 @@ class CountsMemory(Protocol):
         """Whether there is something to count."""
 
     def sources(self) -> Sequence[Source]:
-        """What is read beside the columns."""
+        """Sources read beside the columns."""
 
     def signals(self) -> frozenset[SignalId]:
         """The signals of these sources."""
 
     def share(self, frame: Frame) -> MemoryShare | NoFinding:
-        """What the memory of the fullest package moved in an interval."""
+        """Memory traffic of the fullest package in an interval."""
 
 
 def where_keys_of(spec: ScreenSpec) -> Where:
@@ -60,7 +60,7 @@ def screen_named(name: str, screens: Sequence[ScreenSpec] = SCREENS) -> str:
 
 
 def watch_memory(machine: Machine) -> CountsMemory | None:
-    """What says how much memory moves of what it can; None where no feature does. It reads files: on a thread."""
+    """The reader of memory traffic and its peak; None where no feature has one. It reads files: call on a thread."""
     module = next((feature.memory for feature in FEATURES if feature.memory), "")
     if not module:
         return None

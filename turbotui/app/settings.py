@@ -43,7 +43,7 @@ MOST_ALERTS: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class PersonalSettings:
-    """What a person chose once and wants at every start; what is empty is as without settings.
+    """A person's choices for every start; empty fields leave the defaults.
 
     Attributes:
         theme: its name.
@@ -349,7 +349,7 @@ def remember(environment: Mapping[str, str], tables: Mapping[str, ColumnArrangem
 
 
 def _others(data: Mapping[str, object], values: Collection[str], tables: Collection[str]) -> dict[str, object]:
-    """What a file says beside these values and the columns of these tables."""
+    """Keys of a file beside these values and the columns of these tables."""
     found = {name: value for name, value in data.items() if name not in values and name != _TABLES}
     of_tables = data.get(_TABLES)
     if isinstance(of_tables, Mapping):

@@ -1,4 +1,4 @@
-"""What the keys of every screen with a table do: each changes the view, or opens a window on it."""
+"""Keys of every screen with a table: each changes the view, or opens a window on it."""
 
 from __future__ import annotations
 

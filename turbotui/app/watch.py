@@ -1,4 +1,4 @@
-"""What every screen shares: the machine being watched, what is visible, and what has been seen so far."""
+"""State that all screens share: the machine being watched, the visible columns, the past."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ class Watch:
 
     @property
     def play_state(self) -> str:
-        """What the time bar says of a recording that plays, or does not; "" for a machine that is watched."""
+        """Words of the time bar for a recording; "" for a machine that is watched."""
         return "" if self.player is None else self.player.state
 
     @property

@@ -1,4 +1,4 @@
-"""What the dashboard needs of a session that watches a machine."""
+"""The protocol of a session as the dashboard needs it."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class FarSession(Protocol):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What has to be known of readings that come."""
+        """Notes on readings: what was lost, or began anew."""
 
 
 @runtime_checkable
@@ -103,7 +103,7 @@ class PlayedSession(Protocol):
 
     @property
     def definitions(self) -> Sequence[Definition]:
-        """What was counted beside the catalog at any time of the recording."""
+        """Definitions of all that was counted beside the catalog in the recording."""
 
     def rows(self, stream: int, start_ns: int, end_ns: int) -> Sequence[RecordedRows]:
         """The rows of a table beside the CPUs; see `Journal.rows`."""
@@ -118,7 +118,7 @@ class SpiedSession(Protocol):
 
     @property
     def spies(self) -> SpyPlan:
-        """What spies count, or will from the next interval on."""
+        """The spies' plan, in force or from the next interval on."""
 
     @property
     def spy_notes(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""W: why it is slow, now or at the moment of the past that is shown; Enter on a finding leads to its screen."""
+"""W: why the machine is slow, now or at the moment shown; Enter on a finding leads to its screen."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class WhyWindow(MenuWindow[str]):
 
     @property
     def text(self) -> str:
-        """What the window shows, for tests."""
+        """The window's text, for tests."""
         return self.query_one(Listing).text
 
     def copied(self) -> str:

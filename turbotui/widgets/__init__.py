@@ -1,1 +1,1 @@
-"""Widgets: they know frames and columns, not sources; every colour is a component class."""
+"""Widgets: drawn from frames and columns, never from sources; every colour is a component class."""

@@ -69,7 +69,7 @@ def of_unit(text: str, unit: Callable[[T], GroupName | None]) -> Callable[[T], s
 
 
 def unit_acts(unit: Callable[[T], GroupName | None], share: str, look: str) -> tuple[Act[T], ...]:
-    """What can be done with every unit of systemd.
+    """Command lines for every unit of systemd.
 
     Args:
         unit: the unit of a target; None for none.

@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ColumnArrangement:
-    """What a person changed of the columns of one table.
+    """A person's order and widths of the columns of one table.
 
     Attributes:
         order: names from left to right; columns that are not named stand behind those before them in the usual order.

@@ -6,7 +6,7 @@ from turbotui.machine.host import HostKind
 
 
 def far_banner(kind: HostKind, machine: str, way: str, trouble: str, width: int) -> str:
-    """Which machine it is, and whether its readings still come, as words of this width.
+    """Words of this width that name the machine, and say whether its readings still come.
 
     Args:
         kind: of the machine; a real one is no reason for a word.

@@ -135,7 +135,7 @@ def cut(text: str, width: int) -> str:
 
 
 def narrowed(text: str, value: float, column: Column[Any], width: int) -> str:
-    """What stands for a number in a column that a person made narrower than it is: never another number.
+    """The sign for a number too wide for its column: never another number.
 
     Decimals may go, and thousands be said by a letter; what is still too wide, or would read as zero and is not, is
     hatched.

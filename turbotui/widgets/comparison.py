@@ -1,4 +1,4 @@
-"""Cells beside what they were in a marked frame: differences, always with their sign. Nothing here knows Textual."""
+"""Differences of cells to those of a marked frame, always with their sign. Nothing here knows Textual."""
 
 from __future__ import annotations
 

@@ -62,11 +62,11 @@ class Content(ABC, Generic[C, K]):
 
     @abstractmethod
     def evidence(self, column: C, row: K) -> CellEvidence:
-        """What a cell rests on; nothing for a row that is not there."""
+        """The evidence of a cell; empty for a row that is not there."""
 
     @abstractmethod
     def words(self, row: K) -> str:
-        """What search and filter look into, in lower case."""
+        """Text that search and filter look into, in lower case."""
 
     @abstractmethod
     def name(self, column: C, row: K) -> str:

@@ -49,7 +49,7 @@ class TimedValue(NamedTuple):
 
 
 class Bucket(NamedTuple):
-    """What a curve does in one place.
+    """A curve's values in one place.
 
     Attributes:
         low: the least value.
@@ -64,7 +64,7 @@ class Bucket(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """What some values are.
+    """Statistics of some values.
 
     Attributes:
         low, mean, high: the mean is over time; a long interval weighs more.

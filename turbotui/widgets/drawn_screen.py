@@ -74,7 +74,7 @@ def _line(y: int, line: Iterable[Segment], theme: TerminalTheme, ground: str) ->
 
 
 def _pieces(line: Iterable[Segment]) -> Iterator[_Piece]:
-    """What is drawn alike: plain letters together, and of other characters those that are the same."""
+    """Key of characters drawn alike: plain letters together, others by themselves."""
     at = 0
     for segment in line:
         if segment.control:

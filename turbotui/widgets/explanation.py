@@ -72,7 +72,7 @@ def _marks(cell: Cell) -> list[str]:
 
 
 def past_lines(column: Column[Any], ring: HistoryRing | None, top: float | None, seq: int) -> list[str]:
-    """What a cell was since counting of least, greatest and mean began.
+    """Least, greatest and mean of a cell since their counting began.
 
     Args:
         column: of the cell.

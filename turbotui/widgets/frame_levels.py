@@ -1,4 +1,4 @@
-"""What the numbers of frames are shares of: the ends of their columns' scales. Nothing here knows Textual."""
+"""Levels of the numbers of frames: shares of their columns' scales. Nothing here knows Textual."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import field
 from typing import TypeAlias
 
@@ -198,6 +198,7 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
         segments: list[TextSegment] = []
         levels = self.levels.roles(frame, column, rows, values)
         alarming = column.thresholds is not None
+        ruled = self._outstanding(frame, column, rows)
         for row, standing, text, value, level in zip(rows, standings, texts, values, levels, strict=True):
             if standing is None:
                 segments.append(blank)
@@ -205,9 +206,18 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
                 segments.append(self._cell(frame, row, slot, standing))
             elif alarming and (role := alarm(column, value)) is not None:
                 segments.append(alarmed(text[1:], role, standing))
+            elif row in ruled:
+                segments.append(alarmed(text[1:], StyleRole.AMBER, standing))
             else:
                 segments.append((text, level if standing is StyleRole.PLAIN else standing))
         return segments
+
+    def _outstanding(self, frame: Frame, column: CounterColumn, rows: Sequence[RowId]) -> Collection[RowId]:
+        """The rows whose value stands out by the rule of a metric's vendor."""
+        if column.rule is None:
+            return ()
+        plain = [row for row in rows if row != TAGS_ROW]
+        return {row for row, found in zip(plain, frame.cells(column.rule, plain), strict=True) if found}
 
     def _standings_of(self, frame: Frame, column: CounterColumn, rows: Sequence[RowId]) -> Sequence[StyleRole | None]:
         """`_standing` of many rows."""
@@ -229,7 +239,7 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
             text = difference_text(column, difference(column, value, then), slot.width)
         if row != TAGS_ROW and frame.old(column, row):
             return marked(MARK_OLD, text), StyleRole.DIM
-        role = alarm(column, value)
+        role = alarm(column, value) or (StyleRole.AMBER if row in self._outstanding(frame, column, (row,)) else None)
         if role is not None:
             return alarmed(text, role, standing)
         mark = " "

@@ -15,7 +15,7 @@ _RECENT = 60
 
 
 class _Fit(Enum):
-    """What decides how long a span is."""
+    """The rule that decides how long a span is."""
 
     RECENT = "as many of the last intervals as can be told from each other"
     WHOLE = "all there is"

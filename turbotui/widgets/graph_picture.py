@@ -68,7 +68,7 @@ class Happening:
 
 @dataclass(frozen=True, slots=True)
 class GraphPicture:
-    """What a graph shows.
+    """The contents of a graph's picture.
 
     Attributes:
         panels: from top to bottom.
@@ -127,7 +127,7 @@ class GraphPainter:
         return found
 
     def _extents(self, at: int, panel: CurvePanel, span: TimeSpan) -> list[Extent | None]:
-        """What the curves of a panel are in all that is visible."""
+        """Statistics of a panel's curves over all that is visible."""
         return [self._once(("extent", at, number), lambda timed, span: extent(visible(timed, span)), curve.timed, span)
                 for number, curve in enumerate(panel.curves)]
 
@@ -140,7 +140,7 @@ class GraphPainter:
         return self._once(("plot", at), raster, drawn, *scale, *size)
 
     def _once(self, name: tuple[object, ...], make: Callable[..., T], *of: object) -> T:
-        """What was made of this before, or what is made of it now."""
+        """The kept drawing of an input, or a new one."""
         known = self._before.get(name)
         if known is None or known[0] != of:  # what is the same object is not looked into
             known = self._before[name] = of, make(*of)

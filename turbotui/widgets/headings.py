@@ -42,7 +42,7 @@ def border_at(headings: Sequence[Heading], x: int) -> Heading | None:
 
 @dataclass()
 class Drag:
-    """What the mouse took hold of on the titles.
+    """The part of the titles that the mouse holds.
 
     Attributes:
         heading: whose title or border.

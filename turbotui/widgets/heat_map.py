@@ -229,7 +229,7 @@ class HeatMap(Widget):
 
 
 def drawing(plan: MapPlan) -> dict[int, list[tuple[int, str, StyleRole]]]:
-    """What stands on the map beside its marks, by line: frames with names, captions, and rules between blocks."""
+    """Parts of the map beside its marks, by line: frames with names, captions, and rules between blocks."""
     found: dict[int, list[tuple[int, str, StyleRole]]] = {}
 
     def put(x: int, y: int, text: str, role: StyleRole) -> None:

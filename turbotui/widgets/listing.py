@@ -25,7 +25,7 @@ class Item:
 
 
 class Shown(Protocol):
-    """What the list needs of a line."""
+    """The protocol of a line of the list."""
 
     @property
     def segments(self) -> tuple[TextSegment, ...]:

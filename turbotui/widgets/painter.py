@@ -149,7 +149,7 @@ class Painter(ABC, Generic[F, C, K]):
 
     @abstractmethod
     def ids(self, content: F, line: Line[K]) -> list[TextSegment]:
-        """What stands left of the rule: which row it is."""
+        """Segments left of the rule, which name the row."""
 
     @abstractmethod
     def column(self, content: F, rows: Sequence[K], slot: Slot) -> list[TextSegment]:

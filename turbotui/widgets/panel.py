@@ -44,7 +44,7 @@ class Panel:
 
     @property
     def targets(self) -> tuple[Target, ...]:
-        """What can be chosen in it, from the top left on, each once."""
+        """Targets that can be chosen in the panel, from the top left on, each once."""
         found = (span.target for line in self.lines for span in line if span.target is not None)
         return tuple(dict.fromkeys(found))
 

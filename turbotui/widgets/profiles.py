@@ -156,7 +156,7 @@ class Profiles:
         return parse_profile(text, path)
 
     def taken(self, name: str) -> str:
-        """What saving under a name would do to a file that is there: a sentence, "" where there is none.
+        """A sentence on the file that saving under a name would replace; "" where there is none.
 
         Raises:
             ProfileError: it cannot be a name, or the file there was not written by turbotui.

@@ -83,7 +83,7 @@ class StyledStrip(Strip):
         self._render_cache: str | None = None
 
     def __getattr__(self, name: str) -> object:
-        """What Textual keeps in a strip: made when one of it is asked for."""
+        """Caches of a Textual strip, made on first use."""
         if name not in Strip.__slots__:
             raise AttributeError(name)
         rendered = self._render_cache

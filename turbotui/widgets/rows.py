@@ -122,7 +122,7 @@ def _has_kept(topology: Topology, row: RowId, keep: frozenset[RowId]) -> bool:
 
 
 def row_words(topology: Topology, row: RowId) -> str:
-    """What search and filter look into: every id around a CPU and its type, in lower case."""
+    """Text that search and filter look into: every id around a CPU and its type, in lower case."""
     instance = topology.instance(row)
     if instance is None or not instance.cpus:
         return ""

@@ -54,15 +54,17 @@ class SegmentLines(Widget):
         self._hot = hot
         fresh = [list(line) for line in lines]
         before, self._segments = self._segments, fresh
-        if not self._strips or not self.size.width:
+        width = self.size.width  # once: Textual works it out anew each time it is asked
+        if not self._strips or not width:
             self._strips = []
             self.refresh()
         elif fresh != before:
             drawn, self._strips = self._strips, [
-                self._strips[y] if y < len(before) and before[y] == line else self._strip(line)
+                self._strips[y] if y < len(before) and before[y] == line
+                else self._palette.strip(line, width, self._base)
                 for y, line in enumerate(fresh)
             ]
-            last = [self._strip(())] * (len(drawn) - len(fresh))
+            last = [self._palette.strip((), width, self._base)] * (len(drawn) - len(fresh))
             draw_lines(self, {y: strip for y, strip in enumerate([*self._strips, *last])
                               if y >= len(drawn) or strip is not drawn[y]})
 

@@ -1,4 +1,4 @@
-"""What scrolling widgets made of lines share: roles, one scroll bar, and the cursor kept in sight."""
+"""The base of scrolling widgets made of lines: roles, one scroll bar, and the cursor kept in sight."""
 
 from __future__ import annotations
 

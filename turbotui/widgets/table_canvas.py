@@ -22,7 +22,7 @@ from turbotui.widgets.table_view import TableView
 
 @dataclass(slots=True)
 class _Drawn:
-    """A row as it was last drawn."""
+    """The last drawing of a row."""
 
     generation: int
     base: StyleRole

@@ -1,4 +1,4 @@
-"""What a person has chosen to see in a table: columns, order, grouping, filter, tags, folds."""
+"""A person's choices for a table: columns, order, grouping, filter, tags, folds."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
 
     @property
     def columns_in_order(self) -> list[C]:
-        """The columns as they stand from left to right, those without room included."""
+        """Columns from left to right, those without room included."""
         return self._canvas.painter.columns
 
     @property

@@ -17,7 +17,7 @@ _LEAST = 16
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """What a time bar shows.
+    """The contents of a time bar.
 
     Attributes:
         times: of the moments that can be shown, in ns since 1970, oldest first.

@@ -1,4 +1,4 @@
-"""What the mouse does on the titles of a table: sorts, moves columns, changes their widths."""
+"""Mouse on the titles of a table: sorts, moves columns, changes their widths."""
 
 from __future__ import annotations
 

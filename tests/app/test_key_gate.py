@@ -1,0 +1,79 @@
+"""Keys one at a time: a slow one holds back those behind it, one whose widget has gone does not."""
+
+from __future__ import annotations
+
+import asyncio
+
+from textual import events
+from textual.app import App, ComposeResult
+from textual.widgets import Button
+
+from turbotui.app.key_gate import KeyGate
+
+
+class _Slow(Button):
+    """A widget that needs as long for a key as somebody says."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.done = asyncio.Event()
+
+    async def on_key(self) -> None:
+        """Wait."""
+        await self.done.wait()
+
+
+class _Gated(App[int]):
+    """An application whose gate asks a millisecond after a key whether its widget has gone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.passed: list[str] = []
+        self.both = asyncio.Event()
+        self.leaves: _Slow | None = None
+        self.gate = KeyGate(self, self._passed_on, patience=0.001)
+
+    def compose(self) -> ComposeResult:
+        """The one widget."""
+        yield _Slow()
+
+    async def _passed_on(self, key: events.Key) -> None:
+        self.passed.append(key.key)
+        if len(self.passed) > 1:
+            self.both.set()
+        leaves, self.leaves = self.leaves, None
+        if leaves is not None:
+            await leaves.remove()
+        elif self.focused is not None:
+            self.focused.post_message(key)
+
+
+async def test_a_key_waits_for_a_slow_one_however_often_it_is_asked_for() -> None:
+    app = _Gated()
+    async with app.run_test() as pilot:
+        slow = app.query_one(_Slow)
+        slow.focus()
+        await pilot.pause()
+        await app.gate.take(events.Key("a", "a"))
+        await app.gate.take(events.Key("b", "b"))
+        for _ in range(3):
+            await asyncio.sleep(0.002)  # longer than its patience
+        assert app.passed == ["a"]
+        slow.done.set()
+        await app.both.wait()
+        assert app.passed == ["a", "b"]
+
+
+async def test_a_key_does_not_wait_for_one_whose_widget_has_gone() -> None:
+    app = _Gated()
+    async with app.run_test() as pilot:
+        slow = app.query_one(_Slow)
+        slow.done.set()
+        slow.focus()
+        await pilot.pause()
+        app.leaves = slow
+        await app.gate.take(events.Key("a", "a"))
+        await app.gate.take(events.Key("b", "b"))
+        await app.both.wait()
+        assert app.passed == ["a", "b"]
+        assert not app.query(_Slow)
