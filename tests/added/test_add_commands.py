@@ -44,9 +44,9 @@ def test_stat_adds_events_groups_formulas_and_sets(capsys: pytest.CaptureFixture
 def test_stat_leaves_out_what_the_machine_lacks_and_ends_where_the_text_is_wrong(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    status, text, said = stat(capsys, "--add", "uncore_cha/clockticks/", "--add", "cycles")
+    status, text, said = stat(capsys, "--add", "uncore_gone/clockticks/", "--add", "cycles")
     assert status == 0
-    assert "clockticks is not added: no hardware: This machine has no PMU 'uncore_cha'" in said
+    assert "clockticks is not added: no hardware: This machine has no PMU 'uncore_gone'" in said
     assert text.splitlines()[1] == "CPU\tcycles"
     for words, part in ((("--add", "instrctions"), "did you mean instructions"),
                         (("--add", "X=1+"), "is wrong at position"), (("--add", "set:ipx"), "did you mean ipc"),

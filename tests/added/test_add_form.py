@@ -39,7 +39,7 @@ async def test_an_event_a_group_and_a_formula_are_added_and_removed() -> None:
         await pilot.press("enter")
         await pilot.pause()
         assert "did you mean instructions" in str(said.render())
-        window.query_one(Input).value = "uncore_cha/clockticks/"
+        window.query_one(Input).value = "uncore_gone/clockticks/"
         await pilot.press("enter")
         await pilot.pause()
         assert "clockticks is not added: no hardware" in str(said.render())
@@ -57,7 +57,7 @@ async def test_tab_completes_a_pmus_event() -> None:
         await pilot.press("a")
         await pilot.pause()
         field = pilot.app.screen.query_one(Input)
-        field.value = "unc"
+        field.value = "uncore_im"
         await pilot.pause()
         await pilot.press("tab")
         assert field.value == "uncore_imc/"

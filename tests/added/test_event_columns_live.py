@@ -184,7 +184,7 @@ def test_what_is_wrong_on_every_machine_is_refused_with_one_sentence(text: str, 
 
 def test_what_this_machine_lacks_is_a_column_with_a_reason() -> None:
     with adding("sapphire-2s", frozenset({0, 112})) as here:
-        assert "no PMU 'uncore_cha'" in refused(here, "uncore_cha/clockticks/").sentence()
+        assert "no PMU 'uncore_gone'" in refused(here, "uncore_gone/clockticks/").sentence()
         assert "did you mean" in refused(here, "uncore_imc/cas_count_rad/").sentence()
         assert "config=0x9999" in refused(here, "cpu/config=0x9999/").sentence()
         assert refused(here, "skl::INST_RETIRED:ANY").detail

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from turbotui.events.set_files import shipped_sets
@@ -20,7 +22,7 @@ def texts(machine: str, typed: str) -> list[str]:
 
 @pytest.mark.parametrize(("machine", "typed", "expected"), [
     ("intel", "set:m", ["set:memory"]),
-    ("intel", "uncore", ["uncore_imc/"]),
+    ("intel", "uncore_im", ["uncore_imc/"]),
     ("intel", "uncore_imc_7", ["uncore_imc_7/"]),
     ("intel", "uncore_imc/cas", ["uncore_imc/cas_count_read/", "uncore_imc/cas_count_write/"]),
     ("intel", "{instructions,cpu-c", ["{instructions,cpu-cycles", "{instructions,cpu-clock"]),
@@ -35,6 +37,17 @@ def texts(machine: str, typed: str) -> list[str]:
 ])
 def test_completions(machine: str, typed: str, expected: list[str]) -> None:
     assert texts(machine, typed) == expected
+
+
+def test_metrics_and_their_groups_follow_in_any_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert texts("intel", "met") == ["metric:"]
+    assert texts("intel", "metric:Made") == []  # no tables
+    monkeypatch.setenv("TURBOTUI_EVENT_TABLES", str(Path(__file__).parents[1] / "tables" / "event_tables"))
+    host = simulated_host("sapphire-2s", ManualClock())
+    found = complete_events(host, "metric:work,Made", shipped_sets())
+    assert [one.text.removeprefix("metric:work,") for one in found] == [
+        "MadeL1", "made_absent", "made_ipc", "made_misses", "made_rate"]
+    assert found[0].note == "2 metrics"
 
 
 def test_an_empty_field_offers_sets_and_the_machines_pmus() -> None:

@@ -105,11 +105,18 @@ def test_what_a_machine_lacks_is_told_with_every_way_that_was_tried() -> None:
         assert "uncore_imc" in why.detail
         assert "amd_umc" in why.detail
         assert "events sets memory" in why.remedy
-    with adding("turin-2s", frozenset({0})) as here:
+    with adding("forest-1s", frozenset({0})) as here:
         topdown = here.add("set:topdown")[0]
         why = here.why(topdown)
         assert why is not None
-        assert "event=0xc1" in why.detail
+        assert "slots" in why.detail
+
+
+@pytest.mark.parametrize("name", ["sapphire-2s", "icelake-2s"])
+def test_the_slots_of_a_simulated_core_add_up(name: str) -> None:
+    with adding(name, frozenset({0})) as here:
+        found, _before, _after = values(here, "topdown")
+        assert sum(found.values()) == pytest.approx(100.0, abs=0.01)
 
 
 def test_a_raw_event_of_another_processor_is_never_opened() -> None:

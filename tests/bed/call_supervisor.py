@@ -131,7 +131,10 @@ class Supervisor:
                 raise
 
     def _open(self, identity: int, pid: int, words: list[int]) -> bool:
-        """Answer perf_event_open; False for a counter of a task, which the real kernel has."""
+        """Answer perf_event_open; False for a counter of a task, which the real kernel has.
+
+        A counter that is opened disabled counts all the same: programs turn it on by an ioctl that changes nothing.
+        """
         address, task, cpu, group, flags = words[0], *map(_signed, words[1:4]), words[4]
         if self._refuse:
             raise HostError(self._refuse, "perf_event_open")
@@ -144,7 +147,7 @@ class Supervisor:
         raw = PerfEventAttr.from_buffer_copy(_peek(pid, address, size).ljust(whole, b"\0"))
         attr = PerfAttr(
             type=raw.type, config=raw.config, config1=raw.config1, config2=raw.config2, config3=raw.config3,
-            flags=raw.flags, read_format=raw.read_format, config4=raw.config4,
+            flags=raw.flags & ~1, read_format=raw.read_format, config4=raw.config4,
         )
         leader = -1 if group == -1 else self._leader(pid, group)
         counter = self._host.perf_event_open(attr, task, cpu, leader)

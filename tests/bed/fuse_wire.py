@@ -15,9 +15,11 @@ _OUT: Final = struct.Struct("<IiQ")  # len error unique
 _ATTR: Final = struct.Struct("<6Q10I")
 _ENTRY: Final = struct.Struct("<4Q2I")
 _READ_IN: Final = struct.Struct("<QQI")
+_IOCTL_IN: Final = struct.Struct("<QIIQII")  # fuse_ioctl_in
 _OPEN_OUT: Final = struct.Struct("<QIi")
 
 LOOKUP, FORGET, GETATTR, OPEN, READ, STATFS, RELEASE = 1, 2, 3, 14, 15, 17, 18
+IOCTL = 39
 INIT, OPENDIR, READDIR, RELEASEDIR, INTERRUPT, DESTROY, BATCH_FORGET = 26, 27, 28, 29, 36, 38, 42
 _SILENT: Final = frozenset({FORGET, INTERRUPT, BATCH_FORGET})
 
@@ -58,6 +60,8 @@ class Tree(Protocol):
 
     def release(self, handle: int) -> None: ...
 
+    def control(self, handle: int, command: int) -> int: ...
+
 
 class FuseServer:
     """Answers the requests of one mount until it is gone. One thread calls `serve`."""
@@ -72,7 +76,7 @@ class FuseServer:
             INIT: self._init, LOOKUP: self._lookup, GETATTR: self._getattr, OPEN: self._open, READ: self._read,
             RELEASE: self._release, OPENDIR: lambda _node, _body: _OPEN_OUT.pack(0, 0, 0), READDIR: self._readdir,
             RELEASEDIR: lambda _node, _body: b"", STATFS: lambda _node, _body: bytes(80),
-            DESTROY: lambda _node, _body: b"",
+            IOCTL: self._ioctl, DESTROY: lambda _node, _body: b"",
         }
 
     def serve(self) -> None:
@@ -134,6 +138,11 @@ class FuseServer:
     def _read(self, _node: int, body: bytes) -> bytes:
         handle, offset, size = _READ_IN.unpack_from(body)
         return self._tree.read(handle, size, offset)
+
+    def _ioctl(self, _node: int, body: bytes) -> bytes:
+        handle, _flags, command, _argument, _in, out = _IOCTL_IN.unpack_from(body)
+        value = self._tree.control(handle, command)
+        return struct.pack("<iIII", 0, 0, 0, 0) + (value.to_bytes(out, "little") if out else b"")
 
     def _release(self, _node: int, body: bytes) -> bytes:
         self._tree.release(int.from_bytes(body[:8], "little"))

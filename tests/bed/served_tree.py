@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import re
 import threading
@@ -13,6 +14,7 @@ from fuse_wire import Answer, Node
 
 from turbotui.machine.host import HostError
 from turbotui.simulated import SimulatedHost
+from turbotui.simulated.perf import OpenEvent
 from turbotui.simulated.tree import Device, File, Folder, find
 
 _MACHINE: Final = "/machine"
@@ -21,6 +23,7 @@ _REGISTERS: Final = re.compile(r"/dev/cpu/([0-9]+)/msr\Z")
 _OF_CPU: Final = re.compile(r"/dev/cpu/([0-9]+)/msr\Z|/sys/devices/system/cpu/cpu([0-9]+)/cpuidle/")
 _CHANGING: Final = re.compile(r"/dev/cpu/[0-9]|/sys/devices/system/cpu/cpu[0-9]")
 _WHOLE: Final = 1 << 30
+_ENABLE, _DISABLE, _RESET, _ID = 0x2400, 0x2401, 0x2403, 0x8008_2407  # PERF_EVENT_IOC_* (uapi linux/perf_event.h)
 
 
 @dataclass(slots=True)
@@ -136,6 +139,17 @@ class ServedTree:
             if self._blank and held.addressed:
                 return bytes(size)
             raise Answer(error.errno or 5) from error
+
+    def control(self, handle: int, command: int) -> int:
+        """Answer an ioctl of a counter: its id; they count from the beginning, so that turning them on does nothing."""
+        held = self._handles[handle]
+        if not held.counter or command not in (_ENABLE, _DISABLE, _RESET, _ID):
+            raise Answer(errno.ENOTTY)
+        if command != _ID:
+            return 0
+        counter = self._host._open[held.descriptor]
+        assert isinstance(counter, OpenEvent)
+        return counter.identity
 
     def release(self, handle: int) -> None:
         held = self._handles.pop(handle)

@@ -160,7 +160,7 @@ def test_too_many_descriptors_have_a_reason(host: LinuxHost) -> None:
 
 
 def test_every_listed_name_encodes_and_says_whether_it_opens(host: LinuxHost) -> None:
-    engine = OwnEngine(host)
+    engine = OwnEngine(EventEncoder(host))
     machine = read_machine(host)
     facts, cpus = circumstances(machine), tuple(machine.topology.cpus)
     states = {event.name: opens(host, engine, event, facts, cpus) for event in own_listing(engine)}

@@ -186,6 +186,16 @@ def test_an_uncore_model_that_is_not_here_gives_words_and_no_attribute() -> None
     assert "the kernel has no PMU for skx_unc_imc0 here; --os none gives the words" in err
 
 
+def test_the_list_has_the_events_of_a_forced_uncore_model() -> None:
+    status, out, err = run("list", "CAS_COUNT", "--force-pmu", "skx_unc_imc0", "--no-open", "--json")
+    if "has no PMU model" in err or "cannot be loaded" in err:
+        pytest.skip(err.strip())
+    names = [row["name"] for row in table(out, "events")["rows"]]
+    assert status == 0
+    assert "skx_unc_imc0::UNC_M_CAS_COUNT:RD" in names
+    assert all(name.startswith("skx_unc_imc0::") for name in names)
+
+
 def test_lists_are_split_and_rings_are_the_callers() -> None:
     known("skx")
     status, out, _ = run("encode", "INST_RETIRED:ANY_P, UOPS_ISSUED:ANY", "--plm", "u", "--force-pmu", "skx",

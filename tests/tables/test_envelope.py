@@ -18,6 +18,7 @@ from turbotui.features.why.verb import FOUND
 from turbotui.tables.formats import FORMATS, NAMES
 
 MACHINE = ("--machine", "laptop")
+TABLES = str(Path(__file__).with_name("event_tables"))
 VERBS: dict[str, tuple[str, ...]] = {
     "cpus": ("stat", "-q", "-i", "0.1", "-n", "1", *MACHINE),
     "machines": ("machines",),
@@ -25,6 +26,7 @@ VERBS: dict[str, tuple[str, ...]] = {
     "sources": ("doctor", *MACHINE),
     "configuration": ("info", *MACHINE),
     "roofline": ("roofline", *MACHINE, "-i", "0.1", "-n", "2", "--no-plot"),
+    "topdown": ("topdown", *MACHINE, "-i", "0.1", "-n", "1", "--per", "cpu", "--level", "2"),
     "tasks": ("tasks", "--machine", "laptop-old", "--all", "-n", "1", "-i", "0.1"),
     "peaks": ("roofs", *MACHINE, "--no-plot"),
     "score": ("score", "run", *MACHINE, "-i", "0.1"),
@@ -32,6 +34,7 @@ VERBS: dict[str, tuple[str, ...]] = {
     "codes": ("events", "encode", "cpu/event=0xc0/u", "--os", "none", "--engine", "own", "--machine", "sapphire-2s"),
     "events": ("events", "list", "cycles", *MACHINE),
     "sets": ("events", "sets", *MACHINE),
+    "metrics": ("events", "metrics", "work", "--event-tables", TABLES, *MACHINE),
     "spied_intervals": ("spy", "-i", "0.05", "-n", "1", "--joined", "--machine", "laptop-old"),
     "gathered": ("gather", "--list", "--seconds", "1", *MACHINE),
     "groups": ("groups", "-i", "0.1", "-n", "1", *MACHINE),

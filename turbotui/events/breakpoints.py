@@ -8,7 +8,7 @@ from turbotui.dataclass import dataclass
 from turbotui.events.errors import BreakpointError
 from turbotui.events.modifiers import LETTERS
 from turbotui.events.names import BREAKPOINT
-from turbotui.events.terms import read_number
+from turbotui.events.options import read_number
 from turbotui.machine.host import PerfAttr
 
 _ACCESS = {"r": 1, "w": 2, "x": 4}  # HW_BREAKPOINT_R, _W, _X (uapi linux/hw_breakpoint.h)

@@ -49,7 +49,9 @@ class EncodedEvent:
         pmu: name in sysfs of the PMU that counts it; "" where the kernel chooses the core PMU.
         attr: for perf_event_open. The own engine sets no exclude bit that was not asked for: guests and hosts are both
             counted; libpfm leaves guests out unless the string says mg.
-        engine: "own" or "libpfm".
+        engine: "own", "tables" (of the vendor) or "libpfm".
+        table: where the vendor's tables are from, for an event of theirs: "perf 7.2.13 list -j".
+        description: what the table says of the event.
         name: what `name=` gave, else `string`.
         unit: the PMU's .unit file, "Joules"; "" for a plain count.
         scale: factor from counts to `unit`.
@@ -76,6 +78,8 @@ class EncodedEvent:
     pmu: str
     attr: PerfAttr
     engine: str = "own"
+    table: str = ""
+    description: str = ""
     name: str = ""
     unit: str = ""
     scale: float = 1.0

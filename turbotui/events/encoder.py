@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from turbotui.events.breakpoints import breakpoint_of
+from turbotui.events.counter_reload import reloaded
 from turbotui.events.devices import Devices
 from turbotui.events.encoded import EncodedEvent
 from turbotui.events.errors import (
     ModifierError,
-    NoCounterError,
     UnknownEventError,
     UnknownPmuError,
     UnknownTermError,
@@ -28,21 +29,23 @@ from turbotui.events.names import (
     RAW,
     SOFTWARE,
     SOFTWARE_NAMES,
-    TOOL_NAMES,
     TRACEPOINT,
     cache_names,
     generic_event,
     in_any_case,
 )
-from turbotui.events.patterns import alike
+from turbotui.events.options import Settings, read_number, set_option
+from turbotui.events.patterns import alike, is_pattern
+from turbotui.events.perfs_own import check_counted
 from turbotui.events.syntax import EventTerm, Written, WrittenGroup, is_modifiers, parse
-from turbotui.events.terms import Settings, check_config, check_once, read_number, set_option, settings_of
+from turbotui.events.terms import check_config, check_once, settings_of
 from turbotui.events.tracepoints import Tracepoints
 from turbotui.events.uncore.filters import check_together
 from turbotui.machine.host import Host, PerfAttr
 from turbotui.machine.pmus import EventError, Pmu
 
 _RAW = re.compile(r"r([0-9a-fA-F]{1,16})", re.ASCII)
+_Item = TypeVar("_Item")
 _TYPE_SHIFT = 32  # PERF_PMU_TYPE_SHIFT: a generic event carries a core PMU's type (uapi linux/perf_event.h)
 _TYPE_BITS = 32
 
@@ -54,10 +57,11 @@ class EventEncoder:
         host: the machine.
         rings: letters of "ukh" that are counted where a string says nothing; None for all. They touch only events of
             cores and of the kernel: an uncore PMU knows no rings and refuses the bits.
+        devices: the machine's PMUs, where more is known of their events than sysfs says.
     """
 
-    def __init__(self, host: Host, rings: str | None = None) -> None:
-        self.devices = Devices.of(host)
+    def __init__(self, host: Host, rings: str | None = None, devices: Devices | None = None) -> None:
+        self.devices = Devices.of(host) if devices is None else devices
         self.tracepoints = Tracepoints(host)
         self._rings = None if rings is None else frozenset(rings)
 
@@ -73,12 +77,13 @@ class EventEncoder:
             if isinstance(item, WrittenGroup):
                 alone = [one for member in item.members for one in self._alike(member)]
                 members = [self._event(member, item.modifiers) for member in alone]
-                grouped = regroup(item, members, groups)
+                grouped = reloaded(item.text, regroup(item, members, groups), self.devices)
                 self._check_filters(grouped)
                 groups += len({event.group for event in grouped})
                 found += grouped
             else:
-                found += [event for one in self._alike(item) for event in self._event(one, "")]
+                found += reloaded(item.text, self._each(self._alike(item), lambda one: self._event(one, ""),
+                                                        some=is_pattern(item.head)), self.devices)
         return tuple(found)
 
     def _alike(self, written: Written) -> list[Written]:
@@ -100,16 +105,15 @@ class EventEncoder:
         raw = _RAW.fullmatch(written.head)
         generic = generic_event(written.head)
         if raw is not None or generic is not None:
+            if raw is None and self._is_pmus(written):
+                return self._of_pmus(written, group)
             modifiers = self._modifiers(written, group)
             settings = self._options(written)
             if raw is not None:
                 return self._raw(written, int(raw[1], 16), settings, modifiers)
             assert generic is not None  # noqa: S101 - the condition above says so; mypy cannot see it
             return self._generic(written, *generic, settings, modifiers)
-        if written.head in TOOL_NAMES:
-            instead = "; in a formula dt is the interval in seconds" if written.head == "duration_time" else ""
-            raise NoCounterError(
-                f"{written.head} is measured by perf itself: the kernel has no counter for it{instead}.")
+        check_counted(written, self.devices)
         if written.terms is not None:
             return self._of_pmus(written, group)
         return self._named(written, group)
@@ -156,16 +160,25 @@ class EventEncoder:
             near = nearest(written.head, self.devices.names)
             raise UnknownPmuError(f"This machine has no PMU {written.head!r}{near}.")
         modifiers = parse_modifiers(written.modifiers, group)
-        return self._each(pmus, lambda pmu: self._of_pmu(written, pmu, terms, modifiers))
+        return self._each(pmus, lambda pmu: [self._of_pmu(written, pmu, terms, modifiers)])
 
-    def _each(self, pmus: Sequence[Pmu], encode: Callable[[Pmu], EncodedEvent]) -> list[EncodedEvent]:
-        """The PMUs that can count it; the first refusal when none can."""
+    def _is_pmus(self, written: Written) -> bool:
+        """Whether the terms of a generic name are its PMU's, which has an event of that name (cpu-cycles/cmask=1/)."""
+        names = {term.name for term in written.terms or ()}
+        return any(not names.isdisjoint(pmu.formats) for pmu in self.devices.holding(written.head)) if names else False
+
+    def _each(
+        self, items: Sequence[_Item], encode: Callable[[_Item], list[EncodedEvent]], *, some: bool = True
+    ) -> list[EncodedEvent]:
+        """The PMUs, or kinds of PMU, that can count it; the first refusal when none can, or not `some` are enough."""
         found: list[EncodedEvent] = []
         refused: EventError | None = None
-        for pmu in pmus:
+        for item in items:
             try:
-                found.append(encode(pmu))
+                found += encode(item)
             except EventError as error:
+                if not some:
+                    raise
                 refused = refused or error
         if not found and refused is not None:
             raise refused
@@ -202,12 +215,15 @@ class EventEncoder:
             fstr=_with_letters(shown, written, slashes=shown.endswith("/")),
             pmu="" if pmu is None else pmu.name,
             attr=attr,
+            engine="tables" if settings.table else "own",
+            table=settings.table,
+            description=settings.description,
             name=settings.name or written.text,
             unit=settings.unit,
             scale=settings.scale,
             snapshot=settings.snapshot,
             per_package=settings.per_package,
-            cpus=cpus if settings.cpu is None else (settings.cpu,),
+            cpus=self._chosen_cpus(settings) or cpus,
             covers=self.devices.covered(pmu) if pmu is not None and pmu.cpumask else (),
             uncore=pmu is not None and bool(pmu.cpumask),
             weak=modifiers.weak,
@@ -217,6 +233,20 @@ class EventEncoder:
             options=tuple(settings.options),
             needs_leader=required_leader(pmu, attr),
         )
+
+    def _chosen_cpus(self, settings: Settings) -> tuple[int, ...]:
+        """The CPUs that the term `cpu=` names; empty where it is not there.
+
+        Raises:
+            UnknownPmuError: it names a PMU that is not there.
+        """
+        if not settings.cpus_of:
+            return settings.cpus
+        pmu = self.devices.exactly(settings.cpus_of)
+        if pmu is None:
+            near = nearest(settings.cpus_of, self.devices.names)
+            raise UnknownPmuError(f"This machine has no PMU {settings.cpus_of!r}, whose CPUs cpu= asks for{near}.")
+        return pmu.cpumask or pmu.cpus
 
     def _generic(
         self, written: Written, kind: int, config: int, settings: Settings, modifiers: Modifiers
@@ -249,8 +279,9 @@ class EventEncoder:
 
     def _numeric(self, written: Written, group: str) -> list[EncodedEvent]:
         kind = read_number(written.head, "the type", _TYPE_BITS)
-        settings = Settings(kind=kind)
-        settings.words[0] = read_number(written.tail or "", "the config")
+        settings = self._options(replace(written, head=f"{written.head}:{written.tail}"))
+        settings.kind = kind
+        settings.words[0] |= read_number(written.tail or "", "the config")
         pmu = self.devices.of_type(kind)
         if pmu is None and kind == SOFTWARE:
             pmu = Pmu("software", SOFTWARE)
@@ -287,11 +318,14 @@ class EventEncoder:
         if pmus:
             modifiers = self._modifiers(written, group)
             terms = (EventTerm(written.head, None, written.position),)
-            return self._each(pmus, lambda pmu: self._of_pmu(written, pmu, terms, modifiers))
+            return self._each(pmus, lambda pmu: [self._of_pmu(written, pmu, terms, modifiers)])
         if tail is None or is_modifiers(tail):
             known = (*HARDWARE_NAMES, *SOFTWARE_NAMES, *cache_names(), *self.devices.event_names())
             near = nearest(written.head, known)
-            if written.head in self.devices.names:
+            if "=" in written.head:
+                core = next((pmu.name for pmu in self.devices.core()), "cpu")
+                near = f"; terms stand between the slashes of their PMU, as {core}/{written.head}/"
+            elif written.head in self.devices.names:
                 near = f"; it is a PMU, whose events are written {written.head}/EVENT/"
             raise UnknownEventError(f"This machine has no event {written.head!r}{near}.")
         modifiers = parse_modifiers(written.modifiers, group)

@@ -1,4 +1,4 @@
-"""One interface over both engines: our own, over sysfs, and libpfm4's tables."""
+"""One interface over the engines: our own, over sysfs, then the vendor's tables, then libpfm4's."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from turbotui.errors import UsageError
 from turbotui.events.devices import Devices
 from turbotui.events.encoded import FLAGS, BareCodes, EncodedEvent
 from turbotui.events.encoder import EventEncoder
-from turbotui.events.errors import NoCodesError
+from turbotui.events.errors import NoCodesError, UnknownEventError
 from turbotui.events.libpfm.errors import (
     LibpfmAbsentError,
     PfmError,
@@ -22,7 +22,9 @@ from turbotui.events.libpfm.errors import (
 from turbotui.events.libpfm.library import Libpfm, PmuKind, split_list
 from turbotui.events.libpfm.structures import PLM
 from turbotui.events.names import RAW
-from turbotui.events.terms import place, read_number
+from turbotui.events.options import read_number
+from turbotui.events.perf_encoder import PerfEncoder, table_encoder
+from turbotui.events.terms import place
 from turbotui.machine.host import Host, HostKind, PerfAttr
 from turbotui.machine.pmus import EventError, Pmu
 
@@ -57,15 +59,10 @@ class Engine(Protocol):
 
 
 class OwnEngine:
-    """perf's grammar over the PMUs that sysfs describes.
+    """perf's grammar over the PMUs that sysfs describes, or over the vendor's tables too (`table_encoder`)."""
 
-    Args:
-        host: the machine.
-        rings: letters of "ukh" for where a string says nothing; None counts all.
-    """
-
-    def __init__(self, host: Host, rings: str | None = None) -> None:
-        self.encoder = EventEncoder(host, rings)
+    def __init__(self, encoder: EventEncoder) -> None:
+        self.encoder = encoder
 
     def encode(self, text: str) -> tuple[EncodedEvent, ...]:
         """Encode as `EventEncoder.encode` does."""
@@ -123,6 +120,10 @@ class LibpfmEngine:
         """
         try:
             return tuple(self._encode(part) for part in self._named(text))
+        except PfmNotFoundError as error:
+            if self.library.outdated:
+                raise PfmNotFoundError(text, f"{error.text}; {self.library.outdated.rstrip('.')}") from error
+            raise
         except PfmNotSupportedError as error:
             if not self._only:
                 raise
@@ -195,17 +196,17 @@ def _words(pmu: Pmu, text: str) -> list[int] | None:
 
 
 class AutoEngine:
-    """Our own engine first; libpfm where sysfs does not know the name.
+    """Our own engine first; the vendor's tables where sysfs does not know the name; then libpfm.
 
     Strings with "::" are libpfm's, and so are bare codes wherever it is there.
 
     Args:
-        own: our engine.
-        libpfm: the other, or why it is not there.
+        perf: encodes by perf's grammar, over sysfs and the vendor's tables.
+        libpfm: the last one, or why it is not there.
     """
 
-    def __init__(self, own: OwnEngine, libpfm: LibpfmEngine | UsageError) -> None:
-        self._own = own
+    def __init__(self, perf: PerfEncoder, libpfm: LibpfmEngine | UsageError) -> None:
+        self._perf = perf
         self._libpfm = libpfm
 
     def encode(self, text: str) -> tuple[EncodedEvent, ...]:
@@ -213,6 +214,7 @@ class AutoEngine:
 
         Raises:
             EventError, PfmError: of the engine that came nearest.
+            UsageError: tables that somebody named cannot be used.
             LibpfmAbsentError: the string is in libpfm's grammar, and the library is not there.
         """
         libpfm = self._libpfm
@@ -221,13 +223,15 @@ class AutoEngine:
                 raise libpfm
             return libpfm.encode(text)
         try:
-            return self._own.encode(text)
+            return self._perf.encode(text)
         except EventError as error:
             if isinstance(libpfm, UsageError):
                 raise
             try:
                 return libpfm.encode(text)
             except (PfmNotFoundError, PfmInvalidError, PfmNotSupportedError):
+                if libpfm.library.outdated and isinstance(error, UnknownEventError):
+                    raise UnknownEventError(f"{error} {libpfm.library.outdated}") from None
                 raise error from None
 
     def codes(self, text: str) -> tuple[BareCodes, ...]:
@@ -237,12 +241,12 @@ class AutoEngine:
             EventError, PfmError: of libpfm where it is there.
         """
         if isinstance(self._libpfm, UsageError):
-            return self._own.codes(text)
+            return OwnEngine(self._perf.own).codes(text)
         try:
             return self._libpfm.codes(text)
         except PfmError as error:
             try:
-                return self._own.codes(text)
+                return OwnEngine(self._perf.own).codes(text)
             except EventError as other:
                 raise (other if "/" in text else error) from None
 
@@ -258,25 +262,26 @@ def open_engine(
 
     Args:
         host: the machine.
-        kind: "own", "libpfm" or "auto".
+        kind: "own", "tables", "libpfm" or "auto".
         rings: letters of "ukh" for where a string says nothing.
         os_kind: PERF hides perf's own modifiers from libpfm.
         force: the PMU model that libpfm shall take for this machine's, for the whole process.
 
     Raises:
         LibpfmAbsentError: libpfm was asked for and is not there, or the machine is not this one and no model is forced.
+        UsageError: the vendor's tables were asked for, and there are none.
     """
-    own = OwnEngine(host, rings)
-    if kind == "own":
-        return own
+    if kind in ("own", "tables"):
+        return OwnEngine(EventEncoder(host, rings) if kind == "own" else table_encoder(host, rings))
+    perf = PerfEncoder(host, rings)
     try:
         library = open_library(host, force)
     except (LibpfmAbsentError, PfmError) as error:
         if kind == "libpfm" or force is not None:
             raise
-        return AutoEngine(own, error)
+        return AutoEngine(perf, error)
     libpfm = LibpfmEngine(host, library, rings or "uk", extended=os_kind is not OsKind.PERF)
-    return libpfm if kind == "libpfm" else AutoEngine(own, libpfm)
+    return libpfm if kind == "libpfm" else AutoEngine(perf, libpfm)
 
 
 def open_library(host: Host, force: str | None = None) -> Libpfm:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from turbotui.errors import UsageError
 from turbotui.machine.pmus import EventError
 
 _NEAREST = 5
@@ -74,6 +75,10 @@ class DescriptionError(EventError):
 
 class NoCounterError(EventError):
     """A name that perf works out by itself: the kernel has no counter for it."""
+
+
+class NoTablesError(UsageError):
+    """Nobody named tables of a vendor, and perf has none of this CPU, or is not there."""
 
 
 class NoCodesError(EventError):

@@ -1,4 +1,4 @@
-"""What a machine can count, by name, from both engines, and whether a counter opens now."""
+"""What a machine can count, by name, from every engine, and whether a counter opens now."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from turbotui.events.errors import TracepointError
 from turbotui.events.leaders import led
 from turbotui.events.libpfm.errors import PfmError
 from turbotui.events.names import HARDWARE_NAMES, SOFTWARE_NAMES, cache_listing
+from turbotui.events.vendor.devices import VendorDevices
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.perf_errors import Circumstances, explain_perf
 from turbotui.machine.perf_groups import close_all, open_group
@@ -51,8 +52,8 @@ class ListedEvent:
     """One name that can be given to `encode`.
 
     Attributes:
-        engine: "own" or "libpfm".
-        kind: "hardware", "software", "cache", "pmu", "tracepoint" or "model" (libpfm's).
+        engine: "own", "tables" or "libpfm".
+        kind: "hardware", "software", "cache", "pmu", "tracepoint", "vendor" (of the tables) or "model" (libpfm's).
     """
 
     name: str
@@ -101,9 +102,22 @@ def tracepoint_listing(engine: OwnEngine, pattern: str) -> Iterator[ListedEvent]
         yield ListedEvent(f"{folder}:{each}", "tracepoint", f"tracepoint {number}", "", "own", "tracepoint")
 
 
+def vendor_listing(devices: VendorDevices) -> Iterator[ListedEvent]:
+    """Every event of the vendor's tables that a PMU of this machine has, by its name alone."""
+    for row in devices.tables.events():
+        names = devices.matched(row)
+        if names:
+            pmu = names[0] if len(names) == 1 else f"{row.pmu} ({len(names)})"
+            text = (row.brief or row.description) + (" (deprecated)" if row.deprecated else "")
+            yield ListedEvent(row.name, pmu, text, row.unit, "tables", "vendor")
+
+
 def model_listing(engine: LibpfmEngine) -> Iterator[ListedEvent]:
-    """Everything that libpfm knows of the PMUs it found, with a line for each unit mask."""
-    for pmu in engine.library.pmus():
+    """Everything that libpfm knows of the PMUs it found, or of the model it was told, a line for each unit mask."""
+    only = engine.library.only
+    for pmu in engine.library.pmus(present=only is None):
+        if only not in (None, pmu.name):
+            continue
         for event in engine.library.events(pmu):
             masks = [attribute for attribute in event.attributes if attribute.unit_mask]
             name = f"{pmu.name}::{event.name}"
@@ -122,6 +136,14 @@ def fits(event: ListedEvent, pattern: str) -> bool:
     if any(character in wanted for character in "*?["):
         return fnmatch.fnmatchcase(name, wanted) or fnmatch.fnmatchcase(name, f"*/{wanted}/")
     return wanted in name or wanted in event.pmu.lower()
+
+
+def describes(event: ListedEvent, pattern: str) -> bool:
+    """Whether the description has every word of the pattern, though the name does not fit it."""
+    if not pattern or fits(event, pattern):
+        return False
+    text = f"{event.name} {event.description}".lower()
+    return all(word in text for word in pattern.lower().split())
 
 
 def try_open(host: Host, event: EncodedEvent, facts: Circumstances, cpus: tuple[int, ...]) -> Unavailable | None:

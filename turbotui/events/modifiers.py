@@ -10,9 +10,9 @@ from turbotui.dataclass import dataclass
 from turbotui.events.encoded import FLAGS, PRECISE_SHIFT
 from turbotui.events.errors import ModifierError
 
-LETTERS = "ukhpPGHSDIWebR"
+LETTERS = "ukhpPGHSDIWebRX"
 _MOST_PRECISE = 3  # precise_ip has two bits
-_MOST_LETTERS = 16  # perf's grammar
+_MOST_LETTERS = 17  # perf's grammar
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,4 +107,5 @@ _SWITCHES: Mapping[str, Callable[[Modifiers], Modifiers]] = {
     "W": lambda found: replace(found, weak=True),
     "b": lambda found: replace(found, bpf=True),
     "R": lambda found: replace(found, retire_latency=True),
+    "X": lambda found: found,  # perf shall not regroup by PMU, which is never done here
 }

@@ -25,8 +25,6 @@ SOFTWARE_NAMES: Final[Mapping[str, int]] = {
 }  # fmt: skip
 NANOSECOND_CLOCKS: Final = (0, 1)
 """Software events that count ns (kernel/events/core.c, cpu_clock_event_update); perf shows them in ms."""
-TOOL_NAMES: Final = ("duration_time", "user_time", "system_time")
-"""perf measures these itself (perf-stat(1))."""
 
 _TYPES: Final = (
     # (spellings, number, operations that exist: perf-list(1); kernel arch/x86/events/core.c rejects the others)

@@ -11,7 +11,7 @@ from turbotui.events.modifiers import LETTERS
 _TERM_NAME = re.compile(r"[A-Za-z_*][A-Za-z0-9_.*?\-:]*|@[^,/=]+|[0-9][A-Za-z0-9_.\-]*")
 _BARE_VALUE = re.compile(r"[^,/'{}\s]+")
 _WORD = re.compile(r"[^,/{}:\s]+")
-_NUMERIC = re.compile(r"(0[xX][0-9a-fA-F]+|\d+):(0[xX][0-9a-fA-F]+|\d+)(?=[:,}]|\s|$)", re.ASCII)
+_NUMERIC = re.compile(r"(0[xX][0-9a-fA-F]+|\d+):(0[xX][0-9a-fA-F]+|\d+)(?=[:,/}]|\s|$)", re.ASCII)
 _MEMORY = re.compile(r"mem:")
 _BEFORE_TERMS = re.compile(r"mem:([^/:,}\s]+(?:/(?:0[xX][0-9a-fA-F]+|\d+))?(?::[rwx]+)?)(?=/[A-Za-z][^/]*/)", re.ASCII)
 _GROUP = re.compile(r"([A-Za-z_][\w.\-]*)?\s*\{")
@@ -148,10 +148,11 @@ class _Parser:
         numeric = _NUMERIC.match(self._text, start)
         if numeric is not None:
             self._at = numeric.end()
-            modifiers = self._after_colon()
+            terms = self._terms() if self._next() == "/" else None
+            modifiers = self._after_colon() if terms is None or self._next() == ":" else self._letters()
             return Written(
-                self._text[start : self._at], start, numeric.group(1), tail=numeric.group(2), modifiers=modifiers,
-                kind="numeric",
+                self._text[start : self._at], start, numeric.group(1), terms, tail=numeric.group(2),
+                modifiers=modifiers, kind="numeric",
             )  # fmt: skip
         word = _WORD.match(self._text, start)
         if word is None:

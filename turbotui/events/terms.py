@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from collections.abc import Mapping, Sequence
 
-from turbotui.dataclass import dataclass
 from turbotui.events.devices import find_event
-from turbotui.events.encoded import FLAGS
 from turbotui.events.errors import (
     ConflictError,
     DescriptionError,
@@ -19,72 +16,20 @@ from turbotui.events.errors import (
     UnknownTermError,
     nearest,
 )
-from turbotui.events.names import HARDWARE, HW_CACHE, generic_event
+from turbotui.events.names import HARDWARE, HW_CACHE, generic_event, in_any_case
+from turbotui.events.options import NUMBER, OPTIONS, WORD_BITS, WORDS, Settings, needed, read_number, set_option
 from turbotui.events.syntax import EventTerm
 from turbotui.events.uncore.filters import check
 from turbotui.machine.pmus import Pmu, PmuEvent, TermFormat
 
-WORDS = ("config", "config1", "config2", "config3", "config4")
-_NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|\d+", re.ASCII)
-_RAW = re.compile(r"r([0-9a-fA-F]{1,16})", re.ASCII)
-_WORD_BITS = 64
-_EVERY_BIT = (1 << _WORD_BITS) - 1
-_LONGEST_PERIOD = 63  # bits: the kernel refuses bit 63 (perf_event_open(2))
+_RAW = re.compile(r"r(?:0[xX])?([0-9a-fA-F]{1,16})", re.ASCII)
+_LEGACY = {"legacy-hardware-config": HARDWARE, "legacy-cache-config": HW_CACHE}
+"""Terms by which newer perf writes the kernel's own events within a core PMU (tools/perf/util/parse-events.l)."""
+_EVERY_BIT = (1 << WORD_BITS) - 1
 _OPPOSITES = {"no-inherit": "inherit", "no-overwrite": "overwrite", "freq": "period"}
 """Terms that say something about the same thing as another one."""
-_BRANCHES = (
-    # bit number = place: uapi linux/perf_event.h, enum perf_branch_sample_type_shift; names: perf-record(1) -j
-    "u", "k", "hv", "any", "any_call", "any_ret", "ind_call", "abort_tx", "in_tx", "no_tx", "cond", "stack", "ind_jmp",
-    "call", "no_flags", "no_cycles", "save_type", "hw_index", "priv", "counter",
-)  # fmt: skip
-
-
-@dataclass(slots=True)
-class Settings:
-    """Settings that terms ask for, collected before the attribute is made.
-
-    Attributes:
-        kind: perf_event_attr.type, None for the PMU's own.
-        words: config to config4.
-        flags: bits of the flag word to set.
-        fields: other members of the attribute.
-        shown: the terms in full, for the canonical string.
-        cpu: the one CPU that `cpu=` asks for.
-        event: the one event that is named, by the PMU's name or the kernel's.
-        whole_config: whether `config=` says which event it is.
-    """
-
-    kind: int | None = None
-    words: list[int] = field(default_factory=lambda: [0] * len(WORDS))
-    flags: int = 0
-    fields: dict[str, int] = field(default_factory=dict)
-    name: str = ""
-    options: list[tuple[str, str]] = field(default_factory=list)
-    shown: list[str] = field(default_factory=list)
-    unit: str = ""
-    scale: float = 1.0
-    snapshot: bool = False
-    per_package: bool = False
-    cpu: int | None = None
-    event: str = ""
-    whole_config: bool = False
-
-
-def read_number(text: str, what: str, bits: int = _WORD_BITS) -> int:
-    """A decimal or 0x hexadecimal number of at most so many bits.
-
-    Raises:
-        TermValueError: it is neither.
-        TermRangeError: it is longer.
-    """
-    if _NUMBER.fullmatch(text) is None:
-        raise TermValueError(f"The value {text!r} of {what} is neither decimal nor 0x hexadecimal.")
-    digits = text[2:].lstrip("0") if text[:2] in ("0x", "0X") else text.lstrip("0")
-    # int() of thousands of digits is slow, and refused; no value of 64 bits has more than 20.
-    number = int(digits or "0", 16 if text[:2] in ("0x", "0X") else 10) if len(digits) <= _WORD_BITS else 1 << bits
-    if number >> bits:
-        raise TermRangeError(f"The value {text[:80]} does not fit {what}, which has {bits} bits.")
-    return number
+_TABLE_OPTIONS = {"period": "sample_period"}
+"""Terms of vendors' tables that are no field of a PMU, and the member of the attribute that they set."""
 
 
 def place(pmu: str, where: TermFormat, number: int) -> int:
@@ -215,7 +160,7 @@ def _alias(pmu: Pmu, term: EventTerm) -> PmuEvent | None:
     """The event that a term names, by itself or as `event=NAME`."""
     if term.value is None:
         return find_event(pmu, term.name)
-    if term.name == "event" and _NUMBER.fullmatch(term.value) is None:
+    if term.name == "event" and NUMBER.fullmatch(term.value) is None:
         return find_event(pmu, term.value)
     return None
 
@@ -242,6 +187,7 @@ def _under(pmu: Pmu, alias: PmuEvent, written: dict[str, int], settings: Setting
         raise DescriptionError(f"The scale of the event {alias.name} of the PMU {pmu.name} cannot be read.")
     settings.unit, settings.scale, settings.snapshot = alias.unit, alias.scale, alias.snapshot
     settings.per_package = alias.per_package
+    settings.table, settings.description = alias.table, alias.description
     return _alias_terms(pmu, alias, written, settings) | written
 
 
@@ -259,15 +205,19 @@ def _alias_terms(pmu: Pmu, alias: PmuEvent, written: dict[str, int], settings: S
         try:
             number = read_number(value, f"{name!r} in the event {alias.name}") if equals else 1
         except (TermValueError, TermRangeError) as error:
-            raise DescriptionError(f"The description of the PMU {pmu.name} is wrong: {error}") from error
+            whose = f"{alias.table} of {alias.name}" if alias.table else f"PMU {pmu.name}"
+            raise DescriptionError(f"The description of the {whose} is wrong: {error}") from error
         if name in pmu.formats:
             found[name] = number
         elif name in WORDS:
             settings.words[WORDS.index(name)] |= number
             settings.shown.append(f"{name}={number:#x}")
+        elif alias.table and name in _TABLE_OPTIONS:
+            settings.fields.setdefault(_TABLE_OPTIONS[name], number)  # what was written out is kept
         elif name:
             raise DescriptionError(
-                f"The event {alias.name} of the PMU {pmu.name} uses the term {name!r}, which the PMU does not have."
+                f"The event {alias.name} of the PMU {pmu.name} uses the term {name!r}, which the PMU does not have"
+                f"{f': {alias.table} has it for a newer kernel' if alias.table else ''}."
             )
     return found
 
@@ -285,14 +235,16 @@ def _generic(pmu: Pmu, term: EventTerm, settings: Settings, *, core: bool, exten
             settings.words[0] |= int(raw[1], 16)
             settings.shown.append(f"config={int(raw[1], 16):#x}")
             return
-        generic = generic_event(term.name) if core else None
+        name = in_any_case(term.name)
+        generic = generic_event(name) if core and name else None
         if generic is not None and generic[0] in (HARDWARE, HW_CACHE):
-            _take_event(settings, term.name)
-            settings.kind = generic[0]
-            settings.words[0] |= generic[1] | (pmu.type << 32 if extended else 0)
-            settings.shown.append(term.name)
+            _take_kernels(settings, name, *generic, pmu.type if extended else 0)
             return
-    known = (*pmu.events, *pmu.formats, *_OPTIONS)
+    elif core and term.name in _LEGACY:
+        shown = f"{term.name}={term.value}"
+        _take_kernels(settings, shown, _LEGACY[term.name], needed(term, 32), pmu.type if extended else 0)
+        return
+    known = (*pmu.events, *pmu.formats, *OPTIONS)
     near = nearest(term.name, known)
     names = ", ".join(sorted(pmu.formats)) or "no terms"
     raise UnknownTermError(
@@ -301,100 +253,9 @@ def _generic(pmu: Pmu, term: EventTerm, settings: Settings, *, core: bool, exten
     )
 
 
-def set_option(settings: Settings, term: EventTerm) -> bool:
-    """Take a term that every PMU and every event knows; False if it is none.
-
-    Raises:
-        TermValueError, TermRangeError: its value.
-    """
-    if term.name.startswith("@"):
-        settings.options.append((term.name, term.value or ""))
-        return True
-    take = _OPTIONS.get(term.name)
-    if take is None:
-        return False
-    take(settings, term)
-    return True
-
-
-OptionTaker = Callable[[Settings, EventTerm], None]
-
-
-def _needed(term: EventTerm, bits: int = _WORD_BITS) -> int:
-    if not term.value:
-        raise TermValueError(f"A value is missing for the term {term.name!r}: write {term.name}=NUMBER.")
-    return read_number(term.value, f"the term {term.name!r}", bits)
-
-
-def _word(settings: Settings, term: EventTerm) -> None:
-    number = _needed(term)
-    settings.words[WORDS.index(term.name)] |= number
-    settings.whole_config |= term.name == WORDS[0]
-    settings.shown.append(f"{term.name}={number:#x}")
-
-
-def _name(settings: Settings, term: EventTerm) -> None:
-    if not term.value:
-        raise TermValueError("A value is missing for the term 'name': write name=WORD.")
-    settings.name = term.value
-
-
-def _period(settings: Settings, term: EventTerm) -> None:
-    number = _needed(term, _LONGEST_PERIOD)
-    settings.fields["sample_period"] = number
-    if term.name == "freq":
-        settings.flags |= 1 << FLAGS["freq"]
-    settings.shown.append(f"{term.name}={number}")
-
-
-def _branches(settings: Settings, term: EventTerm) -> None:
-    word = 0
-    for part in re.split(r"[|;,]", term.value or ""):
-        if part not in _BRANCHES:
-            raise TermValueError(f"{part!r} is no kind of branch; there are {', '.join(_BRANCHES)}.")
-        word |= 1 << _BRANCHES.index(part)
-    settings.fields["branch_sample_type"] = word
-    settings.options.append((term.name, term.value or ""))
-
-
-def _switch(flag: str, on: bool) -> OptionTaker:
-    def take(settings: Settings, term: EventTerm) -> None:
-        given = True if term.value is None else bool(_needed(term, 1))
-        bit = 1 << FLAGS[flag]
-        settings.flags = settings.flags | bit if given == on else settings.flags & ~bit
-
-    return take
-
-
-def _field(name: str, bits: int) -> OptionTaker:
-    def take(settings: Settings, term: EventTerm) -> None:
-        settings.fields[name] = _needed(term, bits)
-
-    return take
-
-
-def _cpu(settings: Settings, term: EventTerm) -> None:
-    settings.cpu = _needed(term, 31)
-
-
-def _keep(settings: Settings, term: EventTerm) -> None:
-    settings.options.append((term.name, term.value or ""))
-
-
-_OPTIONS: dict[str, OptionTaker] = {
-    # perf-record(1) "-e"; what only sampling or perf's own output uses is kept as written
-    **dict.fromkeys(WORDS, _word),
-    "name": _name,
-    "period": _period,
-    "freq": _period,
-    "branch_type": _branches,
-    "inherit": _switch("inherit", True),
-    "no-inherit": _switch("inherit", False),
-    "overwrite": _switch("write_backward", True),
-    "no-overwrite": _switch("write_backward", False),
-    "aux-output": _switch("aux_output", True),
-    "max-stack": _field("sample_max_stack", 16),
-    "aux-sample-size": _field("aux_sample_size", 32),
-    "cpu": _cpu,
-    **dict.fromkeys(("time", "call-graph", "stack-size", "nr", "percore", "aux-action", "metric-id"), _keep),
-}
+def _take_kernels(settings: Settings, name: str, kind: int, config: int, pmu_type: int) -> None:
+    """Take one of the kernel's own events, which carries the PMU's type where there are several core PMUs."""
+    _take_event(settings, name)
+    settings.kind = kind
+    settings.words[0] |= config | pmu_type << 32
+    settings.shown.append(name)

@@ -29,11 +29,11 @@ class AlertMoment(Protocol):
 
     @property
     def begin_ns(self) -> int:
-        """When it began, in ns since 1970."""
+        """When the alert began, in ns since 1970."""
 
     @property
     def end_ns(self) -> int:
-        """When it ended, in ns since 1970."""
+        """When the alert ended, in ns since 1970."""
 
     def rows(self, rule: AlertRule) -> Sequence[Hashable]:
         """The rows that a rule looks at."""
@@ -42,7 +42,7 @@ class AlertMoment(Protocol):
         """A column of many rows."""
 
     def words(self, row: Any) -> str:
-        """What conditions without a comparison look into."""
+        """Columns of conditions without a comparison."""
 
     def name(self, row: Any) -> str:
         """A row, for people."""
@@ -145,7 +145,7 @@ class AlertWatch:
 
     @property
     def columns(self) -> Sequence[Column[Any]]:
-        """What has to be read."""
+        """Columns that the alerts read."""
         return [column for one in self._watched for column in one.rule.filter.columns]
 
     @property

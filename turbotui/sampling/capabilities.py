@@ -16,7 +16,7 @@ from turbotui.sources.source import Probe, Source
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What every source found, and the source chosen for each signal (the first usable one in source order).
+    """Findings of every source, and the source chosen for each signal (the first usable one in source order).
 
     Attributes:
         sources: in order of preference.

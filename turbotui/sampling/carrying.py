@@ -1,4 +1,4 @@
-"""What a reader that was late had last: the base of its next difference, and what is shown, as old, until then.
+"""Last values of late readers: the base of the next difference, shown as old until then.
 
 Counters are cumulative. A CPU that did not answer in one interval has what it counted then in its next, longer one.
 """

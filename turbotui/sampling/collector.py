@@ -66,7 +66,7 @@ def run_on_loop(coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 class _Resting(threading.local):
-    """What a thread does when it rests next."""
+    """Work that a thread does when it rests next."""
 
     def __init__(self) -> None:
         self.calls: list[Callable[[], object]] = []
@@ -97,7 +97,7 @@ def when_resting(call: Callable[[], object]) -> None:
 
 
 class WakeUp:
-    """What a coroutine sleeps on until a time or a request from any thread; for one coroutine in one thread."""
+    """A sleep of one coroutine until a time, or a request from any thread."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None

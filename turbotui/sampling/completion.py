@@ -1,4 +1,4 @@
-"""What may follow in an --add text that is being typed: PMUs, events, registers, files, the grammar's words."""
+"""Completion of an --add text: PMUs, events, registers, files, the grammar's words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What counters did between two snapshots, as it was read: differences, whether or not anybody believes them."""
+"""Differences of counters between two snapshots, before any rule of plausibility."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Differences(ABC):
         """Increase of a counter per instance of its scope; None where unknown, or not believed."""
 
     def measured(self, name: SignalId) -> Numbers:
-        """`deltas` as they were read, whether or not they are believed."""
+        """`deltas` before plausibility rules: all that was read, believed or not."""
         found = self._measured.get(name)
         if found is None:
             signal, rose = self.capabilities.signals[name], self.rose(name)

@@ -1,15 +1,16 @@
-"""What may follow in an --add text of events that is being typed: sets, PMUs, their events and terms, generic names."""
+"""Completion of an --add text of events: sets, PMUs, their events and terms, generic names."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
 from turbotui.dataclass import dataclass
+from turbotui.errors import UsageError
 from turbotui.events.devices import Devices, names_instance
 from turbotui.events.names import HARDWARE_NAMES, SOFTWARE_NAMES, cache_listing
 from turbotui.events.set_files import EventSet
 from turbotui.machine.host import Host
-from turbotui.quantities.event_columns import SET
+from turbotui.quantities.event_columns import METRIC, SET
 
 _DELIMITERS = " ,{(+*='"
 _OPTIONS = (("name=", "title of the column"), ("rate", "per second"))
@@ -35,6 +36,8 @@ def complete_events(
     host: Host, text: str, sets: Mapping[str, EventSet], limit: int = 60
 ) -> tuple[Completion, ...]:
     """Whole texts that begin with what was typed, its last word completed; at most `limit` of them."""
+    if text.startswith(METRIC):
+        return tuple(_metrics(host, text))[:limit]
     if text.startswith(SET) or (text and SET.startswith(text)):
         names = [Completion(f"{SET}{name}", sets[name].title) for name in sorted(sets)]
         return tuple(one for one in names if one.text.startswith(text) and one.text != text)[:limit]
@@ -42,6 +45,24 @@ def complete_events(
     before, word, pmu = _last_word(text, devices)
     found = _terms(devices, pmu, word) if pmu else _words(devices, word, after_event=before.endswith(","))
     return tuple(Completion(before + one.text, one.note) for one in found if before + one.text != text)[:limit]
+
+
+def _metrics(host: Host, text: str) -> Iterator[Completion]:
+    """Groups of metrics and metrics that begin with the last word, in any case; none where there are no tables."""
+    from turbotui.events.vendor.opening import open_vendor_tables  # noqa: PLC0415 - thousands of rows, seldom asked for
+
+    try:
+        tables = open_vendor_tables(host)
+    except UsageError:
+        return
+    last = max(text.rfind(","), text.find(":")) + 1
+    before, word = text[:last], text[last:].strip().lower()
+    for group in tables.group_names():
+        if group.lower().startswith(word):
+            count = len(tables.group(group))
+            yield Completion(before + group, f"{count} metrics" if count > 1 else "a group of one metric")
+    names = {metric.name: metric.brief for metric in tables.metrics() if metric.name.lower().startswith(word)}
+    yield from (Completion(before + name, brief) for name, brief in names.items() if before + name != text)
 
 
 def _last_word(text: str, devices: Devices) -> tuple[str, str, str]:
@@ -91,6 +112,8 @@ def _words(devices: Devices, word: str, *, after_event: bool) -> Iterator[Comple
         return
     if not word:
         yield Completion(SET, "a set of columns: ipc, memory, topdown ...")
+    if METRIC.startswith(word) and not after_event:
+        yield Completion(METRIC, "a metric of the vendor's tables, or a group of them: TopdownL1 ...")
     kinds = dict.fromkeys(_kind(name) for name in devices.names if name not in _WITHOUT_EVENTS)
     yield from (Completion(f"{name}/", note) for name, note in _pmus(devices, kinds, word))
     if word:

@@ -1,4 +1,4 @@
-"""What a session says that is asked to count more than it can: of a recording, or of other machines."""
+"""Refusals of sessions with fixed columns, those of a recording or of other machines."""
 
 from __future__ import annotations
 

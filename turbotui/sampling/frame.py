@@ -168,12 +168,15 @@ class Frame(Interval):
         A ratio of a row is of the CPUs for which both counters are known: one whose counter went back in this interval
         takes its part out of both, and does not spoil the row.
         """
-        names = (*column.needs, *column.wants)
+        names = column.needs + column.wants
         if len(names) < 2:
             return frozenset()
-        signals = self.capabilities.signals
-        gaps = tuple(name for name in names if name in signals and self.has_gaps(name))
-        return self._cpus_without(gaps) if gaps else frozenset()
+        found = self._without.get(names)  # ten columns of the kernel's times are of the same counters
+        if found is None:
+            signals = self.capabilities.signals
+            gaps = tuple(name for name in names if name in signals and self.has_gaps(name))
+            found = self._without[names] = self._cpus_without(gaps) if gaps else frozenset()
+        return found
 
     def _cpus_without(self, names: tuple[SignalId, ...]) -> frozenset[int]:
         """The CPUs of all instances for which one of these signals is unknown, that is known for others."""
@@ -279,5 +282,8 @@ class Frame(Interval):
     def can(self, column: CounterColumn) -> bool:
         """Whether the machine has every signal that a column needs."""
         signals = self.capabilities.signals
-        return all(name in signals for name in column.needs)
+        for name in column.needs:  # noqa: SIM110 - asked for each cell: a generator costs more than all of this
+            if name not in signals:
+                return False
+        return True
 

@@ -15,7 +15,7 @@ from turbotui.quantities.catalog import Catalog, catalog_for
 from turbotui.quantities.catalog.added import with_added, with_events
 from turbotui.quantities.catalog.spies import with_spies
 from turbotui.quantities.columns import ColumnId, CounterColumn
-from turbotui.quantities.event_columns import SET, parse_requests
+from turbotui.quantities.event_columns import METRIC, SET, parse_requests
 from turbotui.quantities.spies import SpyPlan
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sources.source import Source
@@ -23,6 +23,7 @@ from turbotui.sources.spies import Spies
 
 if TYPE_CHECKING:  # the grammar of events: most starts add nothing
     from turbotui.events.set_files import EventSet
+    from turbotui.events.vendor.model import VendorTables
     from turbotui.sampling.adding import AddedEvents
 
 
@@ -36,6 +37,7 @@ class GrowingCatalog(ABC):
         added: counters that were added by hand in turbostat's grammar, in that order.
         events: events and formulas that were added, in that order.
         find_sets: gives the event sets that `add` knows by name, when one is first asked for.
+        find_tables: gives the vendor's tables of events and metrics, when one is first asked for.
         spied: columns of the events that spies count.
     """
 
@@ -47,6 +49,7 @@ class GrowingCatalog(ABC):
         self.added: tuple[AddedCounter, ...] = ()
         self.events: tuple[AddedEvents, ...] = ()
         self.find_sets: Callable[[], Mapping[str, EventSet]] = functools.cache(_shipped_sets)
+        self.find_tables: Callable[[], VendorTables] = functools.cache(self._open_tables)
         self.spied: tuple[CounterColumn, ...] = ()
         self._typed: dict[ColumnId, tuple[str, ...]] = {}
         self._changing = threading.Lock()  # a form changes columns on one thread, the spies' file on the sampler's
@@ -97,6 +100,8 @@ class GrowingCatalog(ABC):
         before = self.capabilities, self.events, self.catalog
         if text.startswith(SET):
             return self._add_set(text.removeprefix(SET).strip())
+        if text.startswith(METRIC):
+            return self._add_metrics(text)
         sources = []
         columns: list[CounterColumn] = []
         try:
@@ -129,6 +134,28 @@ class GrowingCatalog(ABC):
         shown = {column.id for one in known for column in one.columns}
         return tuple(self.catalog.by_id[column.name] for column in wanted.columns
                      if column.name in shown or not column.alternatives)
+
+    def _add_metrics(self, text: str) -> tuple[CounterColumn, ...]:
+        from turbotui.sampling.adding_metrics import constants_of, metric_requests, open_metrics  # noqa: PLC0415 - as above
+
+        known = [column for one in self.events if one.request.raw for column in one.columns]
+        titles = {column.id for column in known}
+        others = self.catalog.by_id.keys() - titles
+        tables, constants = self.find_tables(), constants_of(self.machine)
+        every = metric_requests(self.machine, tables, text, taken=others, constants=constants)
+        wanted = {column.name for one in every for column in one.request.columns}
+        planned = metric_requests(self.machine, tables, text, taken=others, without=titles, constants=constants)
+        added, self.capabilities = open_metrics(self.machine, self.capabilities, planned, others, self.events)
+        self._keep(self.added, (*self.events, *added))
+        for one in added:
+            self._read_from(one.source)
+        there = [column for column in known if column.id in wanted]
+        return (*there, *(column for one in added for column in one.columns))
+
+    def _open_tables(self) -> VendorTables:
+        from turbotui.events.vendor.opening import open_vendor_tables  # noqa: PLC0415 - as above
+
+        return open_vendor_tables(self.machine.host)
 
     def _add_counter(self, counter: AddedCounter) -> CounterColumn:
         previous = next((one for one in self.added if one.name == counter.name), None)

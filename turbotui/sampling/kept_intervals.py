@@ -10,7 +10,7 @@ _MOST_ROWS: Final = 20_000
 
 
 class KeptInterval(Protocol):
-    """What was in the rows of an interval."""
+    """Values of the rows of an interval."""
 
     @property
     def time_ns(self) -> int:

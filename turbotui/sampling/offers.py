@@ -1,4 +1,4 @@
-"""What a machine offers and should not be believed, before anything is sampled: rules over the findings of all sources.
+"""Offers of a machine not to be believed: rules over the findings of all sources, before any sample.
 
 A source sees its own files and registers only. Here they are seen together: a table of rules takes back what one source
 offers and the others contradict, with the reason that doctor, the picker and JSON then show.

@@ -1,4 +1,4 @@
-"""What watching costs: CPU time, wake-ups, memory and system calls of this process, by frames."""
+"""The cost of watching: CPU time, wake-ups, memory and system calls of this process, by frames."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class _Mark:
 
 
 def _cost_between(before: _Mark | None, mark: _Mark, frame: Frame, resident: int | None) -> OwnCost:
-    """What each of the frames cost of which this one is the first: all of it was used since those before came."""
+    """The cost of each frame of a group that begins here: all of it was used since the group before."""
     newer = frame.newer
     frames = newer.behind + 1
     known = OwnCost(None, resident, newer.span_ns / 1e6, newer.late_total, newer.overruns)

@@ -1,4 +1,4 @@
-"""What can still be read once root was given up: the counters that are open, and what anybody may open."""
+"""Reading after root was given up: counters that are open, and what anybody may open."""
 
 from __future__ import annotations
 

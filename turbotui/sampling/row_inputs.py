@@ -1,4 +1,4 @@
-"""What a formula may ask about one row of one frame: the signals inside the row, reduced."""
+"""Inputs of a formula for one row of one frame: the signals inside the row, reduced."""
 
 from __future__ import annotations
 

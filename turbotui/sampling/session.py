@@ -209,7 +209,7 @@ class Session(GrowingCatalog):
             thread.join(wait_seconds)  # without a number a signal came before it was started
 
     def own_cost(self) -> OwnCost:
-        """What this process used over the last interval."""
+        """CPU time and memory of this process over the last interval."""
         return self._meter.cost
 
     def _run(self, intervals: int | None, first: float | None, on_loop: bool) -> None:

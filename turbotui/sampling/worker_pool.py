@@ -25,7 +25,7 @@ _APART_SHARE = 0.25  # of the time between two ticks, in which all have read
 
 
 class WorkerPool:
-    """Workers, started when they first have something to read: one for each CPU, one for files that hold all CPUs.
+    """One worker a CPU and one for files that hold all CPUs, each started at its first reading.
 
     A simulated machine has no CPUs to be pinned to: one worker reads them all.
 
@@ -62,7 +62,7 @@ class WorkerPool:
 
     @property
     def keeps_time(self) -> bool:
-        """Whether they can read several ticks by their own clocks."""
+        """Whether workers can read several ticks by their own clocks."""
         return self._machine.host.pins and len(self._plan.tasks) + bool(self._plan.shared) <= _TOGETHER
 
     async def ask(self, now: Callable[[], float], seconds: float, *, wrap_check: bool = False,
@@ -118,7 +118,7 @@ class WorkerPool:
         return answers if wrap_check else self._unheard.with_answers(answers, ticks=bool(ticks)), frozenset(late)
 
     def end(self) -> None:
-        """Have all of them close what they have open, and wait for those that can be waited for."""
+        """Have every worker close its files, and wait for those that can be waited for."""
         for worker in self.by_cpu.values():
             worker.end()
         until = time.monotonic() + _CLOSE_SECONDS

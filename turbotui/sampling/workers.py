@@ -354,7 +354,7 @@ def _take(readers: Sequence[_Held], now: Callable[[], int]) -> list[_Taken]:
 
 
 def _undisturbed(take: Callable[[], object], quickest: int, now: Callable[[], int]) -> tuple[int, object, int]:
-    """Take; again if it was interrupted, up to twice: a time stamp is only as good as its read is short.
+    """Read, again up to twice after an interruption: a time stamp is only as good as its read is short.
 
     Args:
         take: what to do.

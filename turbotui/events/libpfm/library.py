@@ -11,7 +11,7 @@ import ctypes
 import os
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import Final
 
@@ -44,6 +44,8 @@ SONAME: Final = "libpfm.so.4"
 FORCE: Final = "LIBPFM_FORCE_PMU"
 INACTIVE: Final = "LIBPFM_ENCODE_INACTIVE"
 """Events of models that are not here are encoded too, by their full name (pfm_initialize(3))."""
+_ARCHITECTURAL: Final = frozenset({"ix86arch"})
+"""Models of what every processor has (Intel SDM vol. 3, 20.2), which libpfm takes where it knows no better."""
 _INVALID: Final = -2
 _UNIT_MASK: Final = 1  # PFM_ATTR_UMASK
 _SHOWN: Final = 80  # characters of a refused string
@@ -164,6 +166,14 @@ class Libpfm:
         self._limit = AttributeLimit(self._equivalents)
         with self._lock:
             self._check(library.pfm_initialize(), "pfm_initialize")
+
+    @property
+    def outdated(self) -> str:
+        """A sentence where the library has no model of the CPU that it runs on; "" where it has, or one was forced."""
+        if self.forced or self.only or knows_cpu(self.pmus()):
+            return ""
+        return (f"libpfm {self.release} is older than this CPU: it has no model of it, at most the architectural "
+                "events; a newer libpfm4, or --force-pmu with a model that is near, has more.")
 
     @property
     def release(self) -> str:
@@ -349,6 +359,11 @@ class Libpfm:
         if pmu is None or code != 0:
             raise PfmNotSupportedError(f"event {index:#x}", self.error_text(code))
         return pmu
+
+
+def knows_cpu(present: Iterable[PfmPmu]) -> bool:
+    """Whether one of the models that the library found is of the CPU's own kind, and not what all of them have."""
+    return any(pmu.kind is PmuKind.CORE and pmu.name not in _ARCHITECTURAL for pmu in present)
 
 
 def split_list(text: str) -> tuple[str, ...]:

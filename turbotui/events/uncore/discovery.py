@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from turbotui.dataclass import dataclass
 from turbotui.events.devices import Devices
+from turbotui.events.uncore.stacks import MAPPED, mapping_of
 from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import Host
 from turbotui.machine.machine import Machine
@@ -21,8 +22,15 @@ from turbotui.quantities.uncore.names import GRACE_PCIE, UNNAMED_FABRIC
 
 _NVIDIA = re.compile(r"(nvidia_\w+?_pmu)_(\d+)(?:_rc_(\d+))?", re.ASCII)
 _UNNAMED = "nvidia_uncore_pmu"
-_HISILICON = re.compile(r"(hisi)_sccl\d+_([a-z]\w*?)(\d+)(?:_(\d+))?", re.ASCII)  # kernel hisi-pmu.rst
+_HISILICON = re.compile(r"(hisi)_s[ci]cl\d+_([a-z]\w*?)(\d+)(?:_(\d+))?", re.ASCII)  # kernel hisi-pmu.rst
 _NUMBERED = re.compile(r"(\w+?)_(\d+|[0-9a-f]{3,})", re.ASCII)  # amd_l3 keeps its digit, smmuv3_pmcg_2b400 does not
+BY_ADDRESS = ("smmuv3_pmcg", "arm_dmc620", "ali_drw", "mrvl_ddr_pmu", "mrvl_pcie_rc_pmu", "dwc_rootport")
+"""Kinds that the kernel numbers by an address, in hexadecimal digits, though they may look decimal (drivers/perf)."""
+_ADDRESSED = re.compile(rf"({'|'.join(BY_ADDRESS)})_([0-9a-f]+)", re.ASCII)
+_CLOCK_DOMAIN = re.compile(r"(arm_ni)_(\d+)_cd_(\d+)", re.ASCII)  # drivers/perf/arm-ni.c
+_ANYWHERE = ("smmuv3_pmcg", "arm_dmc620", "ali_drw", "mrvl_ddr_pmu", "mrvl_tad_pmu", "mrvl_pcie_rc_pmu")
+"""Kinds whose cpumask says only which CPU probed the driver (arm_smmuv3_pmu.c, arm_dmc620_pmu.c and the others:
+raw_smp_processor_id), not where they are."""
 _ENDING = re.compile(r"([\w.]*[a-z]{2})(\d+)(?:\.(\d+))?", re.ASCII)  # dmar0, imx8_ddr0, cxl_pmu_mem0.1; neither amd_l3
 _NOT_UNCORE = ("power", "power_core", "msr")  # energy and time: other sources read them, with columns of their own
 _IDLE = "cstate_"
@@ -45,7 +53,8 @@ class UncoreUnit:
         near: the CPUs whose share of the machine it counts (associated_cpus); empty where it is not said.
         package, die: where it is, in sysfs' ids; -1 where the machine does not say.
         identifier: content of that file, "" without one.
-        peer: what is at the other end of a link, as NVIDIA's PMUs say: "nr_gpu=2"; "" for the others.
+        peer: what is at the other end: "nr_gpu=2" of a link of NVIDIA's, "upi_1,die_1" of a link of Intel's, "0000:40",
+            the root bus, of a PCI Express stack of Intel's; "" for the others.
     """
 
     pmu: Pmu
@@ -91,11 +100,13 @@ def _units(machine: Machine, devices: Devices, name: str) -> Iterator[UncoreUnit
     olympus = (machine.model.implementer, machine.model.part) == _OLYMPUS
     kind, numbers = kind_of(name, identifier, olympus=olympus)
     peer = line_of(host, f"{DEVICES}/{name}/peer")
-    for cpu in pmu.cpumask:
-        package, die = place_of(machine, cpu)
+    mapped = name.startswith(MAPPED)
+    for number, cpu in enumerate(pmu.cpumask):  # the kernel numbers dies as it meets their first CPUs
+        package, die = (UNKNOWN, UNKNOWN) if kind in _ANYWHERE else place_of(machine, cpu)
         if package == UNKNOWN and numbers and _NVIDIA.fullmatch(name) and not name.startswith(_UNNAMED):
             package = numbers[0]  # the socket: the name's first number
-        yield UncoreUnit(pmu, kind, numbers, cpu, devices.covered(pmu), package, die, identifier, peer)
+        end = mapping_of(host, f"{DEVICES}/{name}", number) if mapped else peer
+        yield UncoreUnit(pmu, kind, numbers, cpu, devices.covered(pmu), package, die, identifier, end)
 
 
 def kind_of(name: str, identifier: str, *, olympus: bool) -> tuple[str, tuple[int, ...]]:
@@ -115,6 +126,12 @@ def kind_of(name: str, identifier: str, *, olympus: bool) -> tuple[str, tuple[in
     match = _HISILICON.fullmatch(name)
     if match is not None:
         return f"{match[1]}_{match[2]}", tuple(int(part) for part in match.groups()[2:] if part is not None)
+    match = _ADDRESSED.fullmatch(name)
+    if match is not None:
+        return match[1], (int(match[2], 16),)
+    match = _CLOCK_DOMAIN.fullmatch(name)
+    if match is not None:
+        return match[1], (int(match[2]), int(match[3]))
     match = _NUMBERED.fullmatch(name)
     if match is not None:
         digits = match[2]
@@ -156,7 +173,9 @@ def reader_of(machine: Machine, unit: UncoreUnit, mask: tuple[int, ...]) -> int 
     measured = machine.topology.places
     if unit.cpu in mask and unit.cpu in measured:
         return unit.cpu
-    moved = [cpu for cpu in mask if cpu != unit.cpu and place_of(machine, cpu) == (unit.package, unit.die)]
+    place = (unit.package, unit.die)
+    moved = [cpu for cpu in mask
+             if cpu != unit.cpu and (unit.kind in _ANYWHERE or place_of(machine, cpu) == place)]
     if unit.cpu not in mask and len(moved) == 1 and moved[0] in measured:
         return moved[0]
     return next((cpu for cpu in unit.near if cpu in measured), None)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from turbotui.dataclass import dataclass
-from turbotui.events.terms import place, read_number
+from turbotui.events.options import read_number
+from turbotui.events.terms import place
 from turbotui.events.uncore.filters import bdf_value
 from turbotui.machine.pmus import EventError, Pmu, TermFormat
 

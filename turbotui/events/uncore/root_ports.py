@@ -74,7 +74,7 @@ def parse_place(space: bytes) -> PortAddress | None:
 
 def read_root_ports(host: Host) -> tuple[RootPort, ...]:
     """Every bridge of NVIDIA at the top of the PCI tree with what is below it, by address."""
-    found = {name: _below(host, f"{DEVICES}/{name}") for name in names_in(host, DEVICES) if _is_bridge(host, name)}
+    found = {name: below(host, f"{DEVICES}/{name}") for name in names_in(host, DEVICES) if _is_bridge(host, name)}
     inner = {device for devices in found.values() for device in devices}
     return tuple(
         RootPort(name, _place(host, name), devices) for name, devices in sorted(found.items()) if name not in inner
@@ -96,10 +96,10 @@ def _place(host: Host, name: str) -> PortAddress | None:
         return None
 
 
-def _below(host: Host, path: str) -> tuple[str, ...]:
+def below(host: Host, path: str) -> tuple[str, ...]:
     """Addresses of the devices below one, which sysfs keeps in its directory."""
     found: list[str] = []
     for name in names_in(host, path):
         if _ADDRESS.fullmatch(name):
-            found += [name, *_below(host, f"{path}/{name}")]
+            found += [name, *below(host, f"{path}/{name}")]
     return tuple(found)

@@ -78,7 +78,7 @@ _FIRST: Final[tuple[Column[EncodingRow], ...]] = (
     Column("fstr", "", -1, (), lambda one: one.event.fstr, help="the same in full"),
     Column("idx", "", 0, (), lambda one: one.event.index, help="libpfm's number of the event"),
     Column("pmu", "", -1, (), lambda one: one.event.pmu, help="in sysfs; empty where the kernel chooses the core PMU"),
-    Column("engine", "", -1, (), lambda one: one.event.engine, help="who encoded it: own or libpfm"),
+    Column("engine", "", -1, (), lambda one: one.event.engine, help="who encoded it: own, tables or libpfm"),
     Column("name", "", -1, (), lambda one: one.event.name, help="what name= gave, else the string"),
 )
 _ENCODING: Final = tuple(map(_member, _ALWAYS))
@@ -91,6 +91,8 @@ _MEANING: Final[tuple[Column[EncodingRow], ...]] = (
     Column("leader", "", -1, (), lambda one: _word(one.event.leader), help="whether it leads its group"),
 )
 _SELDOM: Final[tuple[Column[EncodingRow], ...]] = (
+    Column("table", "", -1, (), lambda one: one.event.table, help="the vendor's tables that the event is of"),
+    Column("description", "", -1, (), lambda one: one.event.description, help="what the vendor's table says of it"),
     Column("cpu", "", 0, (), lambda one: None if one.event.cpu < 0 else one.event.cpu, help="what libpfm's cpu= gave"),
     Column("snapshot", "", -1, (), lambda one: _word(one.event.snapshot), help="a level, not a running count"),
     Column("per_package", "", -1, (), lambda one: _word(one.event.per_package), help="counted once a package"),
@@ -142,9 +144,9 @@ LISTING_COLUMNS: Final[tuple[Column[OfferedEvent], ...]] = (
     Column("name", "", -1, (), lambda one: one.event.name, help="as an event string has it", identity=True),
     Column("pmu", "", -1, (), lambda one: one.event.pmu, help="who counts it"),
     Column("kind", "", -1, (), lambda one: one.event.kind,
-           help="hardware, software, cache, pmu (of sysfs), tracepoint or model (libpfm's)"),
+           help="hardware, software, cache, pmu (of sysfs), tracepoint, vendor (of its tables) or model (libpfm's)"),
     Column("unit", "", -1, (), lambda one: one.event.unit, help="of its counts; empty for a plain count"),
-    Column("engine", "", -1, (), lambda one: one.event.engine, help="who encodes it: own or libpfm"),
+    Column("engine", "", -1, (), lambda one: one.event.engine, help="who encodes it: own, tables or libpfm"),
     Column("opens", "", -1, (), lambda one: _word(one.refused is None) if one.tried else None,
            help="whether a counter opened now"),
     Column("description", "", -1, (), lambda one: one.event.description, help="what it counts"),

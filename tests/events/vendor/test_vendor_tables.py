@@ -1,0 +1,263 @@
+"""Tables from directories, from perf, and from the file where they are kept; the engine over them."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from turbotui.events.encoder import EventEncoder
+from turbotui.events.engines import open_engine
+from turbotui.events.errors import DescriptionError, NoTablesError, UnknownEventError
+from turbotui.events.perf_encoder import PerfEncoder, table_encoder
+from turbotui.events.vendor.cached import cached
+from turbotui.events.vendor.devices import is_instance
+from turbotui.events.vendor.errors import VendorTablesError
+from turbotui.events.vendor.opening import name_event_tables, open_vendor_tables
+from turbotui.events.vendor.perf_list import parse_list
+from turbotui.events.vendor.pmu_events import DirectoryTables
+from turbotui.machine.linux import LinuxHost
+
+CPUINFO = """processor\t: 0
+vendor_id\t: GenuineIntel
+cpu family\t: 6
+model\t\t: 143
+stepping\t: 8
+flags\t\t: fpu
+"""
+PMUS = {
+    "cpu": {"type": "4", "format/event": "config:0-7", "format/umask": "config:8-15", "format/cmask": "config:24-31",
+            "format/offcore_rsp": "config1:0-63", "events/instructions": "event=0xc0"},
+    "uncore_imc_0": {"type": "20", "cpumask": "0", "format/event": "config:0-7", "format/umask": "config:8-15",
+                     "events/cas_count_read": "event=0x05,umask=0xcf"},
+    "uncore_imc_1": {"type": "21", "cpumask": "0", "format/event": "config:0-7", "format/umask": "config:8-15"},
+    "uncore_imc_free_running_0": {"type": "22", "cpumask": "0", "format/event": "config:0-7"},
+    "imx8_ddr0": {"type": "30", "cpumask": "0", "identifier": "rev2", "format/event": "config:0-7"},
+}
+CORE = [
+    {"EventName": "MEM_INST_RETIRED.ALL_LOADS", "EventCode": "0xd0", "UMask": "0x81", "SampleAfterValue": "1000003",
+     "BriefDescription": "Loads that retired"},
+    {"EventName": "OCR.READS", "EventCode": "0x2A,0x2B", "UMask": "0x1", "MSRIndex": "0x1a6,0x1a7",
+     "MSRValue": "0x10001"},
+    {"EventName": "FRONTEND.NEW", "EventCode": "0xc6", "MSRIndex": "0x3F7", "MSRValue": "0x11"},
+    {"CountersNumGeneric": "8", "Unit": "core"},
+]
+UNCORE = [{"EventName": "UNC_M_CAS_COUNT.RD", "EventCode": "0x05", "UMask": "0xcf", "Unit": "iMC", "PerPkg": "1",
+           "ScaleUnit": "64Bytes"}]
+METRICS = [{"MetricName": "ipc", "MetricExpr": "INST / CLK", "MetricGroup": "Ret;Summary", "BriefDescription": "x."}]
+SYSTEM = [{"EventName": "reads", "EventCode": "0x23", "Unit": "imx8_ddr", "Compat": "rev[12]"},
+          {"EventName": "writes", "EventCode": "0x24", "Unit": "imx8_ddr", "Compat": "rev1"}]
+
+
+@pytest.fixture
+def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LinuxHost:
+    """A Sapphire Rapids of files; what is kept is kept in the test's own folder."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("TURBOTUI_EVENT_TABLES")
+    root = tmp_path / "machine"
+    files = {"proc/cpuinfo": CPUINFO, "sys/devices/system/cpu/online": "0\n"}
+    files |= {f"sys/bus/event_source/devices/{pmu}/{file}": f"{text}\n"
+              for pmu, content in PMUS.items() for file, text in content.items()}
+    for path, text in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+    return LinuxHost(str(root))
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> Path:
+    """A folder as the kernel's source has it."""
+    arch = tmp_path / "pmu-events/arch/x86"
+    for path, rows in (("model/cache.json", CORE), ("model/uncore-memory.json", UNCORE),
+                       ("model/model-metrics.json", METRICS), ("model/metricgroups.json", {"Ret": "what retired"}),
+                       ("vendor/board/sys/ddr.json", SYSTEM), ("standard.json", [])):
+        (arch / path).parent.mkdir(parents=True, exist_ok=True)
+        (arch / path).write_text(json.dumps(rows))
+    (arch / "mapfile.csv").write_text("Family-model,Version,Filename,EventType\nGenuineIntel-6-8F,v1,model,core\n")
+    return tmp_path / "pmu-events"
+
+
+def _attrs(encoder: EventEncoder | PerfEncoder, text: str) -> list[tuple[str, int, int]]:
+    return [(one.pmu, one.attr.config, one.attr.config1) for one in encoder.encode(text)]
+
+
+def test_a_directory_from_any_level_has_the_same_tables(host: LinuxHost, tables: Path) -> None:
+    for folder in (tables, tables / "arch/x86"):
+        found = DirectoryTables(host, str(folder)).read()
+        assert found.source == f"{tables}/arch/x86/model (mapfile.csv GenuineIntel-6-8F)"
+        assert found.events().names() == ["frontend.new", "mem_inst_retired.all_loads", "ocr.reads", "reads",
+                                          "unc_m_cas_count.rd", "writes"]
+    named = DirectoryTables(host, str(tables / "arch/x86/model")).read()
+    assert named.source.endswith("(named, whatever the CPU)")
+    assert len(named.events()) == 6
+
+
+def test_metrics_and_their_groups(host: LinuxHost, tables: Path) -> None:
+    found = DirectoryTables(host, str(tables)).read()
+    (metric,) = found.metric("IPC")
+    assert (metric.expression, metric.brief) == ("INST / CLK", "x")
+    assert found.group("summary") == (metric,)
+    assert (found.group_names(), found.group_words) == (("Ret", "Summary"), {"Ret": "what retired"})
+
+
+def test_names_in_any_case_with_modifiers_terms_groups_and_pmus(host: LinuxHost, tables: Path) -> None:
+    name_event_tables(host, str(tables))
+    encoder = PerfEncoder(host)
+    assert _attrs(encoder, "MEM_INST_RETIRED.ALL_LOADS") == [("cpu", 0x81D0, 0)]
+    assert _attrs(encoder, "mem_inst_retired.all_loads:u") == [("cpu", 0x81D0, 0)]
+    assert _attrs(encoder, "cpu/mem_inst_retired.all_loads,cmask=1/") == [("cpu", 0x10081D0, 0)]
+    assert _attrs(encoder, "ocr.reads") == [("cpu", 0x12A, 0x10001)]
+    assert _attrs(encoder, "{instructions,mem_inst_retired.all_loads}")[1] == ("cpu", 0x81D0, 0)
+    assert _attrs(encoder, "unc_m_cas_count.rd") == [("uncore_imc_0", 0xCF05, 0), ("uncore_imc_1", 0xCF05, 0)]
+    assert _attrs(encoder, "uncore_imc_1/unc_m_cas_count.rd/") == [("uncore_imc_1", 0xCF05, 0)]
+    (load,) = encoder.encode("mem_inst_retired.all_loads")
+    assert (load.engine, load.attr.sample_period, load.description) == ("tables", 1000003, "Loads that retired")
+    assert load.table == f"{tables}/arch/x86/model (mapfile.csv GenuineIntel-6-8F)"
+    assert encoder.encode("cpu/mem_inst_retired.all_loads,period=7/")[0].attr.sample_period == 7
+    read = encoder.encode("unc_m_cas_count.rd")[0]
+    assert (read.unit, read.scale, read.per_package, read.uncore) == ("Bytes", 64.0, False, True)
+
+
+def test_sysfs_comes_first(host: LinuxHost, tables: Path) -> None:
+    (tables / "arch/x86/model/own.json").write_text(json.dumps([
+        {"EventName": "cas_count_read", "EventCode": "0x77", "Unit": "iMC"}]))
+    name_event_tables(host, str(tables))
+    for encoder in (PerfEncoder(host), table_encoder(host)):
+        found = encoder.encode("uncore_imc_0/cas_count_read/")
+        assert [(one.attr.config, one.engine) for one in found] == [(0xCF05, "own")]
+
+
+def test_what_the_kernel_lacks_is_named(host: LinuxHost, tables: Path) -> None:
+    name_event_tables(host, str(tables))
+    with pytest.raises(DescriptionError, match=r"frontend\.new of the PMU cpu uses the term 'frontend'.*newer kernel"):
+        PerfEncoder(host).encode("frontend.new")
+    with pytest.raises(UnknownEventError, match=r"did you mean mem_inst_retired\.all_loads"):
+        PerfEncoder(host).encode("mem_inst_retired.all_load")
+
+
+def test_events_of_systems_go_by_the_identifier(host: LinuxHost, tables: Path) -> None:
+    name_event_tables(host, str(tables))
+    assert _attrs(PerfEncoder(host), "reads") == [("imx8_ddr0", 0x23, 0)]
+    with pytest.raises(UnknownEventError):
+        PerfEncoder(host).encode("writes")
+
+
+def test_instances() -> None:
+    found = {(word, name) for word in ("uncore_imc", "hisi_sccl,l3c", "amd_l3")
+             for name in ("uncore_imc_0", "uncore_imc_free_running_0", "imc", "hisi_sccl3_l3c7", "hisi_sccl3_hha1",
+                          "amd_l3", "amd_l3_1") if is_instance(word, name)}
+    assert found == {("uncore_imc", "uncore_imc_0"), ("uncore_imc", "imc"), ("hisi_sccl,l3c", "hisi_sccl3_l3c7"),
+                     ("amd_l3", "amd_l3"), ("amd_l3", "amd_l3_1")}
+
+
+FAULTS = (
+    ({"mapfile.csv": "h\nGenuineIntel-6-AA,v1,model,core\n"}, "has no row for the CPU GenuineIntel-6-8F-8"),
+    ({"mapfile.csv": "h\nGenuineIntel-6-8F,v1,gone,core\n"}, "names the folder .*gone, which is not there"),
+    ({"model/cache.json": "{"}, "cache.json cannot be read: it is not JSON"),
+    ({"model/cache.json": "{}"}, "holds no list of events"),
+    ({"model/cache.json": '[{"EventName": []}]'}, "something else than objects with texts"),
+    ({"model/cache.json": '[{"ArchStdEvent": "X"}]'}, "the standard event 'x', which the folder does not have"),
+)
+
+
+@pytest.mark.parametrize(("files", "said"), FAULTS)
+def test_faults_of_directories_are_told(host: LinuxHost, tables: Path, files: dict[str, str], said: str) -> None:
+    for path, text in files.items():
+        (tables / "arch/x86" / path).write_text(text)
+    with pytest.raises(VendorTablesError, match=said):
+        name_event_tables(host, str(tables))
+
+
+def test_a_row_with_a_wrong_number_is_told_when_it_is_asked_for(host: LinuxHost, tables: Path) -> None:
+    (tables / "arch/x86/model/cache.json").write_text('[{"EventName": "A.B", "EventCode": "zz"}]')
+    found = DirectoryTables(host, str(tables)).read()
+    with pytest.raises(VendorTablesError, match=r"The event A\.B in .* cannot be used"):
+        found.event("a.b")
+
+
+def test_a_folder_without_tables_is_told(host: LinuxHost, tmp_path: Path) -> None:
+    with pytest.raises(VendorTablesError, match=r"neither a mapfile\.csv nor JSON"):
+        name_event_tables(host, str(tmp_path))
+    with pytest.raises(VendorTablesError, match="are not there"):
+        name_event_tables(host, str(tmp_path / "gone"))
+
+
+def test_kept_tables_are_the_same_and_follow_the_files(host: LinuxHost, tables: Path, tmp_path: Path) -> None:
+    first = cached(DirectoryTables(host, str(tables)))
+    (kept,) = (tmp_path / "cache/turbotui").iterdir()
+    second = cached(DirectoryTables(host, str(tables)))
+    assert (list(second.events()), list(second.metrics())) == (list(first.events()), list(first.metrics()))
+    assert (second.source, second.group_words) == (first.source, first.group_words)
+    kept.write_text("damaged\n")
+    assert len(cached(DirectoryTables(host, str(tables))).events()) == 6
+    (tables / "arch/x86/model/more.json").write_text('[{"EventName": "MORE.X", "EventCode": "0x9"}]')
+    assert cached(DirectoryTables(host, str(tables))).event("more.x")[0].terms == "event=9"
+
+
+LISTED = [
+    {"Unit": "cpu", "Topic": "cache", "EventName": "mem.loads", "Encoding": "cpu/event=0xd0,umask=0x81/",
+     "BriefDescription": "loads", "ScaleUnit": "64Bytes"},
+    {"Unit": "amd_df", "Topic": "data fabric", "EventName": "amd_df/beats/", "Encoding": "amd_df/event=0x55f/"},
+    {"Unit": "cpu", "EventName": "instructions OR cpu/instructions/", "Encoding": "cpu/event=0xc0/"},
+    {"Unit": "tool", "Topic": "tool", "EventName": "duration_time", "Encoding": "tool/config=1/"},
+    {"MetricName": "ipc", "MetricExpr": "a / b", "MetricGroup": "Ret", "Unit": "default_core"},
+    {"MetricName": "ipc", "MetricExpr": "a / b", "MetricGroup": "Summary", "Unit": "default_core"},
+]
+
+
+def test_what_perf_lists() -> None:
+    found = parse_list(json.dumps(LISTED).encode(), "perf 7.2 list -j")
+    assert [(one.name, one.pmu, one.terms, one.scale, one.unit) for one in found.events()] == [
+        ("beats", "amd_df", "event=0x55f", 1.0, ""), ("mem.loads", "cpu", "event=0xd0,umask=0x81", 64.0, "Bytes")]
+    assert [(one.name, one.groups, one.constraint) for one in found.metrics()] == [("ipc", ("Ret", "Summary"), None)]
+    with pytest.raises(NoTablesError, match="cannot be read: it is not JSON"):
+        parse_list(b"[,", "perf")
+
+
+def _perf(folder: Path, script: str) -> str:
+    folder.mkdir(exist_ok=True)
+    (folder / "perf").write_text(f"#!/bin/sh\n{script}\n")
+    (folder / "perf").chmod(0o755)
+    return f"{folder}:{os.environ['PATH']}"
+
+
+ANSWERING = """if [ "$1" = version ]; then echo perf version 9.9; exit; fi
+[ "$PERF_CPUID" = GenuineIntel-6-8F-8 ] && [ -e "$SYSFS_PATH/bus/event_source/devices/cpu/type" ] && echo '%s'
+echo run >> %s"""
+
+
+def test_perf_is_run_once(host: LinuxHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = tmp_path / "log"
+    answer = json.dumps([{**LISTED[0], "Encoding": "cpu/event=0xd1/"}])
+    monkeypatch.setenv("PATH", _perf(tmp_path / "bin", ANSWERING % (answer, log)))
+    (found,) = open_engine(host).encode("MEM.LOADS")
+    assert (found.attr.config, found.engine, found.table) == (0xD1, "tables", "perf 9.9 list -j")
+    again = LinuxHost(str(tmp_path / "machine"))
+    assert open_engine(again).encode("mem.loads")[0].attr.config == 0xD1
+    assert log.read_text() == "run\n"
+
+
+FAILING = (
+    ("echo '  Error: unknown switch `j'\"'\" >&2; exit 129", r"fails: unknown switch `j' \(JSON since perf 6\.2\)"),
+    ("echo 'WARNING: perf not found for kernel 9.9' >&2; exit 2", "fails: WARNING: perf not found for kernel 9.9"),
+    ("echo '[]'", r"perf \[\] lists none for the CPU GenuineIntel-6-8F-8"),
+    ("printf '\\033[31mno' >&2; exit 1", "fails: ␛"),
+)
+
+
+@pytest.mark.parametrize(("script", "said"), FAILING)
+def test_what_perf_says_when_it_fails_is_told(host: LinuxHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                              script: str, said: str) -> None:
+    monkeypatch.setenv("PATH", _perf(tmp_path / "bin", script))
+    with pytest.raises(UnknownEventError, match=said):
+        open_engine(host).encode("mem.loads")
+    with pytest.raises(UnknownEventError, match=r"^This machine has no event 'mem_loads'[^:]*$"):
+        open_engine(host).encode("mem_loads")
+
+
+def test_without_perf(host: LinuxHost, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(NoTablesError, match=r"perf is not installed \(package linux-perf\)"):
+        open_vendor_tables(host)

@@ -1,0 +1,141 @@
+"""A metric with all that it refers to: other metrics by their names, and the events that are left.
+
+As perf does it (kernel tools/perf/util/metricgroup.c): the events of a metric are those of its threshold, which names
+the metric itself, and a name that is a metric's is no event.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import field
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.events.metrics.errors import MetricError
+from turbotui.events.metrics.folding import Folded, MetricConstants, fold
+from turbotui.events.metrics.syntax import parse_metric
+from turbotui.events.vendor.model import DEFAULT_CORE, VendorMetric, VendorTables
+
+_CORE: Final = re.compile(r"\b(cpu_\w+)@")
+CORES: Final = "cpu_"
+"""How PMUs of kinds of core begin on x86."""
+_DEEPEST: Final = 60
+"""Metrics that one refers to through one another: TMA has seven levels."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpandedMetric:
+    """A metric on one machine.
+
+    Attributes:
+        metric: as the table has it.
+        own: its expression.
+        parts: the metrics that it refers to, each after those that it refers to itself.
+        rule: its threshold; None where it has none.
+        rule_parts: what the threshold refers to beside `parts`: the metric itself, before it is scaled, and others.
+        events: of the expression and what it refers to, as the table names them.
+        rule_events: those that only the threshold needs.
+        runtime: what stands for `?`.
+    """
+
+    metric: VendorMetric
+    own: Folded
+    parts: tuple[tuple[str, Folded], ...]
+    rule: Folded | None
+    events: tuple[str, ...]
+    rule_events: tuple[str, ...] = ()
+    rule_parts: tuple[tuple[str, Folded], ...] = ()
+    runtime: int = 0
+
+    @property
+    def all_events(self) -> tuple[str, ...]:
+        """Every event that is counted for it."""
+        return (*self.events, *self.rule_events)
+
+    @property
+    def literals(self) -> tuple[str, ...]:
+        """Facts of the machine in its expression and in what it refers to."""
+        return tuple(dict.fromkeys(one for part in (self.own, *(part for _name, part in self.parts))
+                                   for one in part.literals))
+
+
+def expand(metric: VendorMetric, tables: VendorTables, machine: MetricConstants, runtime: int = 0) -> ExpandedMetric:
+    """Find everything that a metric needs on a machine.
+
+    Args:
+        metric: of the tables.
+        tables: where others are looked up.
+        machine: whose constants are put in.
+        runtime: the number that `?` stands for.
+
+    Raises:
+        MetricError: an expression is wrong, a constant is unknown, or a metric refers to itself.
+    """
+    walk = _Walk(tables, machine, runtime, core_of(metric))
+    own = walk.folded(metric, metric.expression)
+    walk.follow(own, (metric.name,))
+    events, parts = tuple(walk.events), tuple(walk.parts.items())
+    rule: Folded | None = None
+    if metric.threshold:
+        try:
+            rule = walk.folded(metric, metric.threshold)
+            walk.parts.setdefault(metric.name, own)
+            walk.follow(rule, ())
+        except MetricError:  # the value is as good without it
+            return ExpandedMetric(metric, own, parts, None, events, runtime=runtime)
+    return ExpandedMetric(metric, own, parts, rule, events, tuple(one for one in walk.events if one not in events),
+                          tuple(walk.parts.items())[len(parts) :], runtime)
+
+
+@dataclass(slots=True)
+class _Walk:
+    """Follows references, depth first."""
+
+    tables: VendorTables
+    machine: MetricConstants
+    runtime: int
+    pmu: str
+    parts: dict[str, Folded] = field(default_factory=dict)
+    events: dict[str, None] = field(default_factory=dict)
+
+    def folded(self, metric: VendorMetric, text: str) -> Folded:
+        try:
+            return fold(parse_metric(text, self.runtime), self.machine)
+        except MetricError as error:
+            raise MetricError(f"The metric {metric.name} cannot be had: {error}") from error
+
+    def follow(self, folded: Folded, above: tuple[str, ...]) -> None:
+        if len(above) > _DEEPEST:
+            raise MetricError(f"The metric {above[0]} refers to more than {_DEEPEST} others in one line.")
+        for name in folded.names:
+            if name in self.parts:
+                continue
+            # as it is written: "instructions" is an event where a metric is called Instructions
+            named = tuple(one for one in self.tables.metric(name) if one.name == name)
+            found = chosen(named, self.pmu)
+            if named and found is None:
+                raise MetricError(f"{name} is a metric of {core_of(named[0])} only, and not of {self.pmu}.")
+            if found is None:
+                self.events[name] = None
+                continue
+            if name in above or found.name in above:
+                raise MetricError(f"The metric {above[0]} refers to itself, by {' -> '.join((*above, name))}.")
+            part = self.folded(found, found.expression)
+            self.follow(part, (*above, found.name))
+            self.parts[name] = part
+
+
+def chosen(metrics: tuple[VendorMetric, ...], pmu: str) -> VendorMetric | None:
+    """Of metrics that have one name, that of a PMU, else one that is of no other kind of core; None for none."""
+    own = next((one for one in metrics if core_of(one) == pmu), None)
+    if own is not None or not pmu.startswith(CORES):
+        return own or (metrics[0] if metrics else None)
+    return next((one for one in metrics if not core_of(one).startswith(CORES)), None)
+
+
+def core_of(metric: VendorMetric) -> str:
+    """The PMU whose cores a metric is of: where the table does not say, the one that all its events name."""
+    if metric.pmu != DEFAULT_CORE:
+        return metric.pmu
+    named = set(_CORE.findall(metric.expression))
+    return named.pop() if len(named) == 1 else DEFAULT_CORE

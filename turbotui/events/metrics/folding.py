@@ -1,0 +1,187 @@
+"""Metric expressions with all that is known of the machine put in, so that only what is needed is counted.
+
+The rules are perf's (kernel tools/perf/util/expr.y, which runs every expression once to find its events): a condition
+that is constant chooses its branch, whose events alone are counted; 0 & x and 1 | x need no x; min() and max() are
+never taken for constants. What divides by a constant zero is unknown for ever.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from types import MappingProxyType
+from typing import Final, Protocol
+
+from turbotui.dataclass import dataclass
+from turbotui.events.metrics.errors import MetricError
+from turbotui.events.metrics.syntax import LEAVES, LITERAL, MetricExpression
+from turbotui.quantities.expressions import result_of
+from turbotui.quantities.grammar import RATIO, Step
+
+
+class MetricConstants(Protocol):
+    """What expressions ask of a machine beside its counters."""
+
+    def literal(self, name: str) -> float:
+        """The value of "#num_cores" and the like.
+
+        Raises:
+            MetricError: it is unknown, here or to anyone.
+        """
+
+    def has_event(self, event: str) -> bool:
+        """Whether the machine knows an event."""
+
+    def is_cpu(self, pattern: str) -> bool:
+        """Whether the CPU is one of those that an identifier means.
+
+        Raises:
+            MetricError: the CPU does not say what it is.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """An expression on one machine.
+
+    Attributes:
+        steps: in the kinds of `quantities.expressions`, beside "source_count" and "aggr_nr" of a name. Names are as
+            the table has them, without escapes.
+        names: every name whose value or count is needed, each once.
+        literals: facts of the machine that were put in, "#num_packages".
+    """
+
+    steps: tuple[Step, ...]
+    names: tuple[str, ...]
+    literals: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Operand:
+    """What is known of an operand: its steps, its value if it is constant, and what it needs."""
+
+    steps: list[Step]
+    value: float | None = None
+    names: dict[str, None] = field(default_factory=dict)
+
+
+_UNKNOWN: Final = (Step("number", number=0.0), Step("number", number=0.0), Step("/"))
+_LOGIC: Mapping[str, str] = MappingProxyType({"&": "and", "|": "or"})
+_NEVER_CONSTANT: Final = frozenset({"min", "max"})
+
+
+def fold(expression: MetricExpression, machine: MetricConstants) -> Folded:
+    """Put the machine's constants into an expression.
+
+    Raises:
+        MetricError: a constant is unknown, or the expression divides by it where no remainder can be.
+    """
+    stack: list[_Operand] = []
+    literals: dict[str, None] = {}
+    for step in expression.steps:
+        if step.kind not in LEAVES:
+            operands = stack[-step.count :]
+            del stack[-step.count :]
+            stack.append(_joined(expression, step.kind, operands))
+            continue
+        if step.kind == LITERAL:
+            literals[step.name.lower()] = None
+        stack.append(_leaf(step, machine))
+    found = stack[0]
+    return Folded(tuple(found.steps), tuple(found.names), tuple(literals))
+
+
+def _leaf(step: Step, machine: MetricConstants) -> _Operand:
+    match step.kind:
+        case "number":
+            return _constant(step.number)
+        case "unknown":
+            return _Operand(list(_UNKNOWN))
+        case "literal":
+            return _constant(machine.literal(step.name))
+        case "has_event":
+            return _constant(float(machine.has_event(step.name)))
+        case "strcmp_cpuid_str":
+            return _constant(float(machine.is_cpu(step.name)))
+        case _:
+            return _Operand([step], None, {step.name: None})
+
+
+def _constant(value: float) -> _Operand:
+    if not math.isfinite(value):
+        return _Operand(list(_UNKNOWN))
+    number = [Step("number", number=abs(value))]
+    return _Operand([*number, Step("negative", count=1)] if value < 0 else number, value)
+
+
+def _joined(expression: MetricExpression, kind: str, operands: Sequence[_Operand]) -> _Operand:
+    if kind == "if":
+        return _chosen(*operands)
+    decided = _DECIDED.get(kind, _undecided)(operands)
+    if decided is not None:
+        return decided
+    values = [one.value for one in operands]
+    if kind == "%" and values[1] == 0.0:
+        raise MetricError(f"The metric expression {expression.text!r} divides by zero for a remainder.")
+    if kind not in _NEVER_CONSTANT and None not in values:
+        value = _value(kind, values)
+        return _Operand(list(_UNKNOWN)) if value is None else _constant(value)
+    return _union(kind, operands)
+
+
+def _value(kind: str, values: Sequence[float | None]) -> float | None:
+    if kind == "^":
+        return float((values[0] == 0.0) is not (values[1] == 0.0))
+    return result_of(_LOGIC.get(kind, kind), values)
+
+
+def _union(kind: str, operands: Sequence[_Operand]) -> _Operand:
+    """An operation on what is only known when it was counted."""
+    steps = operands[0].steps
+    names = operands[0].names
+    if kind == "^":
+        steps += [Step("number"), Step("!=")]
+    for operand in operands[1:]:
+        steps += operand.steps
+        names |= operand.names
+    if kind == "^":
+        steps += [Step("number"), Step("!="), Step("!=")]
+    else:
+        steps.append(Step(_LOGIC.get(kind, kind), count=len(operands)))
+    return _Operand(steps, None, names)
+
+
+def _chosen(value: _Operand, condition: _Operand, otherwise: _Operand) -> _Operand:
+    if condition.value is not None:
+        return otherwise if condition.value == 0.0 else value
+    if value.value is not None and value.value == otherwise.value:
+        return value
+    return _union("if", (value, condition, otherwise))
+
+
+def _undecided(operands: Sequence[_Operand]) -> _Operand | None:
+    del operands
+    return None
+
+
+def _decided_and(operands: Sequence[_Operand]) -> _Operand | None:
+    return _constant(0.0) if any(one.value == 0.0 for one in operands) else None
+
+
+def _decided_or(operands: Sequence[_Operand]) -> _Operand | None:
+    return _constant(1.0) if any(one.value is not None and one.value != 0.0 for one in operands) else None
+
+
+def _decided_quotient(operands: Sequence[_Operand]) -> _Operand | None:
+    return _Operand(list(_UNKNOWN)) if operands[1].value == 0.0 else None
+
+
+def _decided_ratio(operands: Sequence[_Operand]) -> _Operand | None:
+    return _constant(0.0) if operands[1].value == 0.0 else None
+
+
+_DECIDED: Mapping[str, Callable[[Sequence[_Operand]], _Operand | None]] = MappingProxyType({
+    "&": _decided_and, "|": _decided_or, "/": _decided_quotient, RATIO: _decided_ratio,
+})
+"""What one operand decides alone, whatever the others will be."""

@@ -1,0 +1,211 @@
+"""The constants of one machine that metric expressions ask for, each read when it is first asked for.
+
+Their meaning: kernel tools/perf/util/tool_pmu.c, smt.c, cputopo.c; arch/x86/util/tsc.c; arch/powerpc/util/header.c.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from types import MappingProxyType
+from typing import Final
+
+from turbotui.errors import UsageError
+from turbotui.events.encoded import EncodedEvent
+from turbotui.events.engines import Engine
+from turbotui.events.metrics.errors import MetricError
+from turbotui.events.metrics.expansion import CORES, core_of
+from turbotui.events.metrics.names import event_text
+from turbotui.events.vendor.cpuid import cpuid_of, matches
+from turbotui.events.vendor.model import VendorMetric
+from turbotui.machine.calibration import tsc_hz
+from turbotui.machine.cpulist import parse_cpulist
+from turbotui.machine.machine import Machine
+from turbotui.machine.perf_errors import circumstances
+from turbotui.machine.pmus import DEVICES, list_pmus
+from turbotui.machine.small_files import line_of
+from turbotui.machine.topology import Topology, read_topology
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.unavailable import Unavailable
+
+_CPUS: Final = "/sys/devices/system/cpu"
+_NON_VOLATILE: Final = "/sys/firmware/acpi/tables/NFIT"  # ACPI's NVDIMM Firmware Interface Table
+_WATCHDOG: Final = "/proc/sys/kernel/nmi_watchdog"
+_CHIPS: Final = "/sys/devices/hv_24x7/interface/"
+_CLOCK: Final = re.compile(r" @ (\d+(?:\.\d+)?)GHz")
+COUNTED_PARTS: Final = frozenset({"#num_packages", "#num_dies", "#num_cores", "#num_cpus", "#num_cpus_online"})
+"""Literals by which a sum over the whole machine is divided: what has them means nothing for a part of it."""
+
+
+class MachineConstants:
+    """See `folding.MetricConstants`.
+
+    Args:
+        machine: that is watched.
+        engine: that encodes events for it.
+        whole: whether CPUs are counted, and not single tasks (perf stat -a).
+    """
+
+    def __init__(self, machine: Machine, engine: Engine, *, whole: bool = True) -> None:
+        self._machine = machine
+        self._engine = engine
+        self._whole = whole
+        self._known: dict[str, float] = {}
+        self._encoded: dict[str, tuple[EncodedEvent, ...] | UsageError] = {}
+
+    def literal(self, name: str) -> float:
+        """See `folding.MetricConstants.literal`; capitals do not matter."""
+        key = name.lower()
+        if key not in self._known:
+            read = _LITERALS.get(key)
+            if read is None:
+                raise MetricError(f"it asks for {name}, and that is nothing known")
+            self._known[key] = read(self)
+        return self._known[key]
+
+    def has_event(self, event: str) -> bool:
+        """See `folding.MetricConstants.has_event`."""
+        return not isinstance(self.encoded(event_text(event)), UsageError)
+
+    def is_cpu(self, pattern: str) -> bool:
+        """See `folding.MetricConstants.is_cpu`."""
+        found = cpuid_of(self._machine.host)
+        if not found:
+            raise MetricError("it asks which CPU this is, and the CPU does not say")
+        return matches(pattern, found)
+
+    def encoded(self, event: str) -> tuple[EncodedEvent, ...] | UsageError:
+        """The counters of an event of the machine, or why there are none."""
+        found = self._encoded.get(event)
+        if found is None:
+            try:
+                found = self._engine.encode(event)
+            except UsageError as error:
+                found = error
+            self._encoded[event] = found
+        return found
+
+    def sources(self, event: str) -> int:
+        """How many PMUs count an event: source_count() of perf's expressions."""
+        found = self.encoded(event)
+        return 1 if isinstance(found, UsageError) else len({one.pmu for one in found})
+
+    def counters(self, event: str) -> int:
+        """How many counters of the whole machine an event has: aggr_nr() of perf's expressions."""
+        found = self.encoded(event)
+        if isinstance(found, UsageError):
+            return 1
+        return sum(len(one.cpus) or int(self._online()) for one in found)
+
+    @property
+    def watchdog(self) -> bool:
+        """Whether the NMI watchdog takes one of a core's counters."""
+        return line_of(self._machine.host, _WATCHDOG) == "1"
+
+    @property
+    def smt(self) -> bool:
+        """Whether a core runs several threads at a time."""
+        return self.literal("#smt_on") != 0.0
+
+    def parameters(self, *, per_chip: bool) -> int:
+        """How many numbers `?` in an event stands for: of sockets, or of cores of a socket."""
+        text = line_of(self._machine.host, _CHIPS + ("sockets" if per_chip else "coresperchip"))
+        return int(text) if text.isdecimal() else 1
+
+    @cached_property
+    def pmus(self) -> tuple[str, ...]:
+        """Names of the PMUs in sysfs."""
+        return list_pmus(self._machine.host)
+
+    def is_here(self, metric: VendorMetric) -> bool:
+        """Whether a metric is of this machine's kinds of core, and of a system that a PMU says it is part of."""
+        core = core_of(metric)
+        if core.startswith(CORES) and core not in self.pmus:
+            return False
+        try:
+            return not metric.compat or any(re.fullmatch(metric.compat, one) for one in self._identifiers)
+        except re.error:
+            return False
+
+    @cached_property
+    def _identifiers(self) -> tuple[str, ...]:
+        texts = (line_of(self._machine.host, f"{DEVICES}/{name}/identifier") for name in self.pmus)
+        return tuple(filter(None, texts))
+
+    @cached_property
+    def _all(self) -> Topology:
+        """All CPUs that are online, whichever are watched."""
+        return read_topology(self._machine.host, None, self._machine.model)
+
+    def _instances(self, scope: Scope) -> float:
+        return float(len(self._all.instances(scope)))
+
+    def _online(self) -> float:
+        return float(len(self._listed("online")) or len(self._all.cpus))
+
+    def _listed(self, name: str) -> frozenset[int]:
+        try:
+            return parse_cpulist(line_of(self._machine.host, f"{_CPUS}/{name}"))
+        except ValueError:
+            return frozenset()
+
+    def _cpus(self) -> float:
+        return float(max(self._listed("present"), default=max(self._all.cpus)) + 1)
+
+    def _smt_on(self) -> float:
+        active = line_of(self._machine.host, f"{_CPUS}/smt/active")
+        if active in {"0", "1"}:
+            return float(active)
+        return float(any(len(core.cpus) > 1 for core in self._all.instances(Scope.CORE)))
+
+    def _core_wide(self) -> float:
+        """Whether all threads of each core that is counted are."""
+        if not self._whole or not self.smt:
+            return float(self._whole)
+        watched = self._machine.topology.places.keys()
+        cores = (frozenset(core.cpus) for core in self._all.instances(Scope.CORE))
+        return float(all(core <= watched or core.isdisjoint(watched) for core in cores))
+
+    def _target_cpu(self) -> float:
+        return float(self._whole)
+
+    def _tsc(self) -> float:
+        machine = self._machine
+        if machine.model.vendor != "GenuineIntel":
+            raise MetricError("it asks for #SYSTEM_TSC_FREQ, which only Intel's CPUs tell")
+        told = tsc_hz(machine, circumstances(machine))
+        if not isinstance(told, Unavailable):
+            return told.value
+        named = _CLOCK.search(machine.model.name)
+        if named is None:
+            raise MetricError(f"it asks for #SYSTEM_TSC_FREQ, and neither CPUID nor the CPU's name tells it "
+                              f"({told.sentence().rstrip('.')})")
+        return float(named[1]) * 1e9
+
+    def _slots(self) -> float:
+        """The slots of a cycle by the core PMU of an Arm processor (caps/slots: PMMIR_EL1.SLOTS)."""
+        for name in self.pmus:
+            text = line_of(self._machine.host, f"{DEVICES}/{name}/caps/slots")
+            value = int(text, 0) if re.fullmatch(r"0x[0-9a-fA-F]+|\d+", text) else 0
+            if value:
+                return float(value)
+        raise MetricError("it asks for #slots, and no core PMU has caps/slots (Arm from v8.4 on, Linux 5.12)")
+
+    def _has_pmem(self) -> float:
+        return float(self._machine.host.exists(_NON_VOLATILE))
+
+
+_LITERALS: Mapping[str, Callable[[MachineConstants], float]] = MappingProxyType({
+    "#num_packages": lambda of: of._instances(Scope.PACKAGE),  # noqa: SLF001 - the table of this class
+    "#num_dies": lambda of: of._instances(Scope.DIE),  # noqa: SLF001
+    "#num_cores": lambda of: of._instances(Scope.CORE),  # noqa: SLF001
+    "#num_cpus": MachineConstants._cpus,  # noqa: SLF001
+    "#num_cpus_online": MachineConstants._online,  # noqa: SLF001
+    "#smt_on": MachineConstants._smt_on,  # noqa: SLF001
+    "#core_wide": MachineConstants._core_wide,  # noqa: SLF001
+    "#target_cpu": MachineConstants._target_cpu,  # noqa: SLF001
+    "#system_tsc_freq": MachineConstants._tsc,  # noqa: SLF001
+    "#slots": MachineConstants._slots,  # noqa: SLF001
+    "#has_pmem": MachineConstants._has_pmem,  # noqa: SLF001
+})

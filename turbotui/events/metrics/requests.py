@@ -1,0 +1,201 @@
+"""Metrics as requests for events: which counters are one group, which metrics share them, and the formula of each.
+
+Grouping follows perf (kernel tools/perf/util/metricgroup.c): the events of a metric are one group where they fit,
+unless its table says otherwise; a metric whose events another one counts anyway takes those; what is not grouped is
+counted once for all metrics. Top-down events stay below their leader in any case: the kernel takes them nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import field
+from types import MappingProxyType
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.errors import UsageError
+from turbotui.events.metrics.errors import MetricError
+from turbotui.events.metrics.expansion import ExpandedMetric
+from turbotui.events.metrics.folding import Folded
+from turbotui.events.metrics.machine_constants import COUNTED_PARTS, MachineConstants
+from turbotui.events.metrics.names import TIME, event_text, scale_and_unit
+from turbotui.quantities.event_columns import ELAPSED, METRIC, EventColumn, EventRequest, Parts
+from turbotui.quantities.expression_text import text_of
+from turbotui.quantities.expressions import Expression
+from turbotui.quantities.grammar import Step
+
+_PERCENT: Final = "%"
+_NEVER_GROUPED: Final = "NO_GROUP_EVENTS"
+_UNGROUPED: Mapping[str, Callable[[MachineConstants], bool]] = MappingProxyType({
+    _NEVER_GROUPED: lambda _machine: True,
+    "NO_GROUP_EVENTS_NMI": lambda machine: machine.watchdog,
+    "NO_GROUP_EVENTS_SMT": lambda machine: machine.smt,
+    "NO_THRESHOLD_AND_NMI": lambda machine: machine.watchdog,
+})
+"""What a table says of a metric whose events are no group, and on which machine that holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class TitledMetric:
+    """A metric with the title of its column.
+
+    Attributes:
+        asked: the group by which it was asked for, in lower case; "" where it was asked for by name.
+        modifiers: of its events, "u".
+        source: where the table is from.
+    """
+
+    expanded: ExpandedMetric
+    title: str
+    asked: str = ""
+    modifiers: str = ""
+    source: str = ""
+
+
+@dataclass(slots=True)
+class _Counted:
+    """Events that are counted together, or one by one, and the columns made of them."""
+
+    together: bool
+    events: dict[str, None] = field(default_factory=dict)
+    columns: list[EventColumn] = field(default_factory=list)
+
+
+def requests(wanted: Sequence[TitledMetric], machine: MachineConstants, text: str) -> tuple[EventRequest, ...]:
+    """The requests that count some metrics, those with most events first.
+
+    Args:
+        wanted: expanded on the machine.
+        machine: that counts.
+        text: that asked for them, which names the requests.
+
+    Raises:
+        MetricError: nothing is counted for one of them.
+    """
+    found: list[_Counted] = []
+    alone: dict[str, _Counted] = {}
+    for one in sorted(wanted, key=lambda one: -len(one.expanded.all_events)):
+        events = _events(one, machine)
+        if not events:
+            raise MetricError(f"The metric {one.expanded.metric.name} is {text_of(one.expanded.own.steps)} on this "
+                              "machine, whatever happens: nothing is counted for it.")
+        if _grouped(one, machine):
+            counted = next((each for each in found if each.together and events.keys() <= each.events.keys()), None)
+        else:
+            counted = alone.setdefault(one.modifiers, _Counted(together=False))
+        if counted is None or counted not in found:
+            counted = counted or _Counted(together=True)
+            found.append(counted)
+        counted.events |= dict.fromkeys(events)
+        counted.columns.append(column_of(one, machine))
+    several = len(found) > 1
+    return tuple(_request(one, machine, f"{text} {number}" if several else text) for number, one in enumerate(found, 1))
+
+
+def _request(counted: _Counted, machine: MachineConstants, text: str) -> EventRequest:
+    events = tuple(counted.events)
+    items = events if counted.together else tuple(_items(events, machine))
+    return EventRequest(text, items, events, tuple(counted.columns), together=counted.together, raw=True)
+
+
+def _items(events: Sequence[str], machine: MachineConstants) -> Iterable[str]:
+    """Events one by one, but for those that need the same leader."""
+    leaders: dict[tuple[int, int], list[str]] = {}
+    for event in events:
+        encoded = machine.encoded(event)
+        if not isinstance(encoded, UsageError) and encoded and encoded[0].needs_leader is not None:
+            leader = encoded[0].needs_leader
+            leaders.setdefault((leader.type, leader.config), []).append(event)
+    for event in events:
+        encoded = machine.encoded(event)
+        if not isinstance(encoded, UsageError) and encoded:
+            key = (encoded[0].attr.type, encoded[0].attr.config)
+            if key in leaders:  # the leader itself
+                leaders[key].insert(0, event)
+    led = {event for members in leaders.values() for event in members}
+    for members in leaders.values():
+        yield f"{{{','.join(members)}}}:W" if len(members) > 1 else members[0]
+    yield from (event for event in events if event not in led)
+
+
+def _events(one: TitledMetric, machine: MachineConstants) -> dict[str, None]:
+    """The event strings of a metric; those of its threshold as far as the machine knows them."""
+    names = [*one.expanded.events, *(one.expanded.rule_events if _has_rule(one, machine) else ())]
+    return dict.fromkeys(event_text(name, one.modifiers) for name in names if name != TIME)
+
+
+def _has_rule(one: TitledMetric, machine: MachineConstants) -> bool:
+    return one.expanded.rule is not None and all(
+        name == TIME or machine.has_event(name) for name in one.expanded.rule_events)
+
+
+def _grouped(one: TitledMetric, machine: MachineConstants) -> bool:
+    metric = one.expanded.metric
+    if one.asked and one.asked in {group.lower() for group in metric.no_group}:
+        return False
+    ungrouped = _UNGROUPED.get(metric.constraint or "")
+    return ungrouped is None or not ungrouped(machine)
+
+
+def column_of(one: TitledMetric, machine: MachineConstants) -> EventColumn:
+    """The column of a metric."""
+    expanded, metric = one.expanded, one.expanded.metric
+    writer = _Writer(expanded, one.modifiers, machine)
+    scale, unit = scale_and_unit(metric.scale_unit)
+    ruled = _has_rule(one, machine)
+    words = metric.brief or metric.description
+    if ruled:
+        words = f"{words.rstrip('.')}. It stands out where {metric.threshold}."
+    elif metric.threshold:
+        words = f"{words.rstrip('.')}. Its threshold cannot be told here: {metric.threshold}."
+    whole = any(machine.literal(name) > 1 for name in expanded.literals if name in COUNTED_PARTS)
+    return EventColumn(
+        name=one.title, formula=writer.expression(expanded.own, scale), unit=unit,
+        decimals=1 if unit.startswith(_PERCENT) else None, help=words.strip(),
+        document=f"{one.source}: metric {metric.name}" if one.source else f"metric {metric.name}",
+        parts=writer.parts(expanded.parts), whole=whole,
+        rule=writer.expression(expanded.rule) if ruled and expanded.rule is not None else None,
+        rule_parts=writer.parts(expanded.rule_parts) if ruled else (),
+    )  # fmt: skip
+
+
+class _Writer:
+    """Makes formulas of expressions: names become event strings, counts of PMUs become numbers."""
+
+    def __init__(self, expanded: ExpandedMetric, modifiers: str, machine: MachineConstants) -> None:
+        self._parts = {name for name, _part in (*expanded.parts, *expanded.rule_parts)}
+        self._modifiers = modifiers
+        self._machine = machine
+
+    def parts(self, parts: Iterable[tuple[str, Folded]]) -> Parts:
+        return tuple((name, self.expression(part)) for name, part in parts)
+
+    def expression(self, folded: Folded, scale: float = 1.0) -> Expression:
+        steps = [self._step(step) for step in folded.steps]
+        if scale != 1.0:
+            steps += [Step("number", number=scale), Step("*")]
+        names = tuple(dict.fromkeys(step.name for step in steps if step.kind == "name"))
+        return Expression(text_of(steps), names, tuple(steps))
+
+    def _step(self, step: Step) -> Step:
+        if step.kind in {"source_count", "aggr_nr"}:
+            count = self._machine.sources if step.kind == "source_count" else self._machine.counters
+            return Step("number", number=float(count(event_text(step.name, self._modifiers))))
+        if step.kind != "name":
+            return step
+        if step.name == TIME:
+            return Step("name", name=ELAPSED)
+        return step if step.name in self._parts else Step("name", name=event_text(step.name, self._modifiers))
+
+
+def metric_names(text: str) -> tuple[tuple[str, str], ...]:
+    """The names, with modifiers, of "metric:NAME[:MODIFIERS],...".
+
+    Raises:
+        MetricError: it names nothing.
+    """
+    pieces = [piece.strip().partition(":") for piece in text.removeprefix(METRIC).split(",")]
+    found = tuple((name.strip(), modifiers) for name, _, modifiers in pieces if name.strip())
+    if not found:
+        raise MetricError(f'--add "{text}" names no metric: turbotui events metrics lists them')
+    return found

@@ -1,0 +1,115 @@
+"""Tables that were read once, in a file whose rows are parsed when they are asked for.
+
+The file: a line of JSON that says what the tables are and depend on; then a line for each row, its name in lower case,
+a TAB, and its values in the order of the fields as a JSON list; an empty line between events and metrics. It is written
+whole or not at all, and one that does not say the same key is as good as none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, Protocol
+
+from turbotui.events.vendor.model import VendorEvent, VendorMetric, VendorRows, VendorTables
+from turbotui.machine.given_files import GivenFileError, read_given
+from turbotui.machine.own_files import cache_folder, replace_file
+from turbotui.quantities.documents import DocumentError, parse_json
+from turbotui.untrusted import json_text
+
+_FORMAT: Final = 1  # of the file: another number is another key
+_LARGEST: Final = 64 << 20
+_EVENT: Final = ("name", "pmu", "terms", "brief", "description", "unit", "scale", "per_package", "aggregation", "topic",
+                 "deprecated", "compat")
+_METRIC: Final = ("name", "expression", "groups", "brief", "description", "scale_unit", "threshold", "constraint",
+                  "no_group", "default_group", "pmu", "aggregation", "compat", "topic")
+
+
+class TableSource(Protocol):
+    """Where tables are read from."""
+
+    def key(self) -> str:
+        """All that the tables depend on.
+
+        Raises:
+            VendorTablesError, NoTablesError: they are not there.
+            OSError: something that they depend on cannot be looked at.
+        """
+
+    def read(self) -> VendorTables:
+        """Read them.
+
+        Raises:
+            VendorTablesError, NoTablesError: they cannot be used.
+        """
+
+
+def cached(source: TableSource) -> VendorTables:
+    """The tables of a source, from the file where they are kept if they are, else read and kept.
+
+    Raises:
+        VendorTablesError, NoTablesError: of the source.
+    """
+    try:
+        key = hashlib.sha256(f"{_FORMAT}\n{source.key()}".encode("utf-8", "surrogateescape")).hexdigest()
+    except OSError:
+        return source.read()
+    path = os.path.join(cache_folder(os.environ), f"event-tables-{key[:16]}")
+    found = _read(path, key)
+    if found is None:
+        found = source.read()
+        with contextlib.suppress(OSError):  # a cache that cannot be written costs time only
+            replace_file(path, "\n".join(_lines(found, key)))
+    return found
+
+
+def _lines(tables: VendorTables, key: str) -> Iterable[str]:
+    yield json_text([key, tables.source, tables.group_words], compact=True)
+    yield from (_line(row, _EVENT) for row in tables.events())
+    yield ""
+    yield from (_line(row, _METRIC) for row in tables.metrics())
+    yield ""
+
+
+def _line(row: VendorEvent | VendorMetric, fields: Sequence[str]) -> str:
+    return f"{row.name.lower()}\t{json_text([getattr(row, field) for field in fields], compact=True)}"
+
+
+def _read(path: str, key: str) -> VendorTables | None:
+    try:
+        text = read_given(path, _LARGEST).text()
+        head, _, rest = text.partition("\n")
+        header: Any = parse_json(head)
+        if not isinstance(header, list) or header[:1] != [key]:
+            return None
+        events, gap, metrics = rest.partition("\n\n")
+        if rest.startswith("\n"):  # no events
+            events, gap, metrics = "", "\n", rest[1:]
+        if not gap:
+            return None
+        rows = VendorRows(_by_name(events), _event), VendorRows(_by_name(metrics), _metric)
+        return VendorTables(str(header[1]), *rows, dict(header[2]))
+    except (GivenFileError, DocumentError, LookupError, TypeError, ValueError):
+        return None
+
+
+def _by_name(text: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for line in text.split("\n"):
+        name, tab, row = line.partition("\t")
+        if tab:
+            found.setdefault(name, []).append(row)
+    return found
+
+
+def _event(row: str) -> VendorEvent:
+    values: Any = parse_json(row)
+    return VendorEvent(*values)
+
+
+def _metric(row: str) -> VendorMetric:
+    values: Any = parse_json(row)
+    named = dict(zip(_METRIC, values, strict=True))
+    return VendorMetric(**{**named, "groups": tuple(named["groups"]), "no_group": tuple(named["no_group"])})

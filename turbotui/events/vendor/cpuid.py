@@ -1,0 +1,66 @@
+"""How perf names a CPU, and which row of a mapfile.csv is meant by it.
+
+Shapes: kernel tools/perf/arch/{x86,arm64}/util/header.c; rows: tools/perf/pmu-events/README, "Mapfile format".
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+
+from turbotui.machine.cpumodel import read_cpu_model
+from turbotui.machine.host import Host
+from turbotui.machine.small_files import line_of
+
+_MIDR = "/sys/devices/system/cpu/cpu{}/regs/identification/midr_el1"
+_VERSION = 0xF0000F  # MIDR_EL1: Variant [23:20], Revision [3:0] (Arm ARM D24.2.122)
+_ARCHITECTURE_BY_CPUID = 0xF << 16  # MIDR_EL1.Architecture: "individual features in the ID registers"
+_CLASSES = (("[[:xdigit:]]", "[0-9a-fA-F]"), ("[:xdigit:]", "0-9a-fA-F"))
+"""The one named class of POSIX expressions that mapfiles use, as Python's `re` writes it."""
+_PARTS = 4  # vendor-family-model-stepping
+ARCHITECTURES = {"x86_64": "x86", "i386": "x86", "aarch64": "arm64"}
+"""Folders of pmu-events by the machine's architecture."""
+
+
+def cpuid_of(host: Host) -> str:
+    """The CPU as perf names it, "GenuineIntel-6-8F-8" or "0x00000000410fd4f0"; "" where that is not known."""
+    model = read_cpu_model(host)
+    if model.x86 and model.vendor and model.family is not None and model.model is not None:
+        return f"{model.vendor}-{model.family}-{model.model:X}-{model.stepping or 0:X}"
+    if model.architecture == "aarch64":
+        for cpu in range(2):  # CPU 0 may be offline
+            try:
+                return f"{int(line_of(host, _MIDR.format(cpu)), 16):#018x}"
+            except ValueError:
+                continue
+        if model.implementer is not None and model.part is not None:
+            return f"{model.implementer << 24 | _ARCHITECTURE_BY_CPUID | model.part << 4:#018x}"
+    return ""
+
+
+def matches(pattern: str, cpuid: str) -> bool:
+    """Whether a row's CPUID means this CPU.
+
+    On x86 it is an expression for the whole identifier, whose stepping counts only where the row has one; on Arm it is
+    a MIDR, and the variant and revision of the CPU may be later than the row's.
+    """
+    if pattern.startswith("0x") and cpuid.startswith("0x"):
+        return _same_midr(pattern, cpuid)
+    for posix, python in _CLASSES:
+        pattern = pattern.replace(posix, python)
+    full = len(re.sub(r"\[[^\]]*\]", "", pattern).split("-")) >= _PARTS
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # "[[" of a file from outside: no warning onto the screen
+        try:
+            return re.fullmatch(pattern, cpuid if full else "-".join(cpuid.split("-")[: _PARTS - 1])) is not None
+        except (re.error, OverflowError, RecursionError):  # of a file from outside: a repetition of 10^30
+            return False
+
+
+def _same_midr(pattern: str, cpuid: str) -> bool:
+    try:
+        row, cpu = int(pattern, 16), int(cpuid, 16)
+    except ValueError:
+        return False
+    version = (cpu >> 20 & 0xF, cpu & 0xF), (row >> 20 & 0xF, row & 0xF)
+    return row & ~_VERSION == cpu & ~_VERSION and version[0] >= version[1]

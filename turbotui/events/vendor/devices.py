@@ -1,0 +1,122 @@
+"""The machine's PMUs with the events of the vendor's tables beside those of sysfs.
+
+Which rows are a PMU's: as perf does it (kernel tools/perf/util/pmu.c): a row's PMU without the number of its instance,
+with or without "uncore_"; parts between commas one after the other; `compat` by the PMU's file `identifier`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from turbotui.events.devices import Devices, names_instance
+from turbotui.events.vendor.model import DEFAULT_CORE, VendorEvent, VendorTables
+from turbotui.machine.host import Host
+from turbotui.machine.pmus import DEVICES, Pmu, PmuEvent, list_pmus
+from turbotui.machine.small_files import line_of
+
+
+class VendorDevices(Devices):
+    """PMUs whose events are those of sysfs, and then those of the tables; names of the tables are in lower case."""
+
+    __slots__ = ("_augmented", "_identifiers", "_matched", "_sysfs", "tables")
+
+    def __init__(self, host: Host, tables: VendorTables) -> None:
+        super().__init__(host, list_pmus(host))
+        self.tables = tables
+        self._sysfs = Devices(host, self.names)
+        self._augmented: dict[str, Pmu | None] = {}
+        self._matched: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._identifiers: dict[str, str] = {}
+
+    def exactly(self, name: str) -> Pmu | None:
+        """The PMU of that name in sysfs, with the events that the tables have for it."""
+        if name not in self._augmented:
+            pmu = self._sysfs.exactly(name)
+            self._augmented[name] = pmu and replace(pmu, events=_Events(self, pmu))
+        return self._augmented[name]
+
+    def holding(self, event: str) -> tuple[Pmu, ...]:
+        """The PMUs that have an event of that name; only those of the cores if one of them has it."""
+        names = {name for row in self.tables.event(event) for name in self.matched(row)}
+        names |= {pmu.name for pmu in self._sysfs.holding(event)}
+        core = tuple(pmu for pmu in self.core() if pmu.name in names)
+        return core or tuple(pmu for name in self.names if name in names and (pmu := self.exactly(name)) is not None)
+
+    def event_names(self) -> tuple[str, ...]:
+        """Every event name of every PMU that this machine has."""
+        return (*self._sysfs.event_names(), *(row.name for row in self.tables.events() if self.matched(row)))
+
+    def matched(self, row: VendorEvent) -> tuple[str, ...]:
+        """Names of the PMUs that a row is an event of, in the order of sysfs."""
+        key = (row.pmu, row.compat)
+        found = self._matched.get(key)
+        if found is None:
+            if row.pmu == DEFAULT_CORE:
+                names = tuple(pmu.name for pmu in self.core())
+            else:
+                names = tuple(name for name in self.names if is_instance(row.pmu, name))
+            found = self._matched[key] = tuple(name for name in names if self._compatible(row.compat, name))
+        return found
+
+    def _compatible(self, compat: str, name: str) -> bool:
+        if not compat:
+            return True
+        if name not in self._identifiers:
+            self._identifiers[name] = line_of(self.host, f"{DEVICES}/{name}/identifier")
+        try:
+            return bool(self._identifiers[name]) and re.fullmatch(compat, self._identifiers[name]) is not None
+        except re.error:
+            return False
+
+
+class _Events(Mapping[str, PmuEvent]):
+    """Events of one PMU by name: sysfs first, then the tables."""
+
+    def __init__(self, devices: VendorDevices, pmu: Pmu) -> None:
+        self._devices = devices
+        self._pmu = pmu
+
+    def __getitem__(self, name: str) -> PmuEvent:
+        own = self._pmu.events.get(name)
+        if own is not None:
+            return own
+        row = self._row(name)
+        if row is None:
+            raise KeyError(name)
+        return PmuEvent(
+            row.name, row.terms, scale=row.scale, unit=row.unit,
+            per_package=row.per_package and not self._pmu.cpumask,  # a cpumask says itself for what one CPU counts
+            table=self._devices.tables.source, description=row.brief or row.description,
+        )  # fmt: skip
+
+    def _row(self, name: str) -> VendorEvent | None:
+        if name != name.lower():  # whoever looks for a name in capitals asks for it in lower case too
+            return None
+        rows = self._devices.tables.event(name)
+        return next((row for row in rows if self._pmu.name in self._devices.matched(row)), None)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._pmu.events
+        for row in self._devices.tables.events():
+            if self._pmu.name in self._devices.matched(row) and row.name not in self._pmu.events:
+                yield row.name
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._pmu.events or (isinstance(name, str) and self._row(name) is not None)
+
+
+def is_instance(word: str, name: str) -> bool:
+    """Whether a row's PMU is the PMU of that name in sysfs."""
+    if "," not in word:
+        return names_instance(word, name)
+    rest = name
+    for part in word.split(","):
+        if not rest.startswith(part):
+            return False
+        rest = rest[len(part) :].lstrip("0123456789").removeprefix("_")
+    return not rest

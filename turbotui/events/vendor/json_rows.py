@@ -1,0 +1,157 @@
+"""One object of a pmu-events JSON file as a row: which key becomes which of perf's terms.
+
+Keys and what they become: kernel tools/perf/pmu-events/jevents.py, by which perf is built.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from turbotui.events.vendor.model import DEFAULT_CORE, VendorEvent, VendorMetric
+
+JsonRow = Mapping[str, str]
+
+_PMUS = {
+    # Unit -> PMU, where it is not uncore_UNIT
+    "CBO": "uncore_cbox", "QPI LL": "uncore_qpi", "SBO": "uncore_sbox", "iMPH-U": "uncore_arb", "UPI LL": "uncore_upi",
+    "CPU-M-CF": "cpum_cf", "CPU-M-SF": "cpum_sf", "PAI-CRYPTO": "pai_crypto", "PAI-EXT": "pai_ext",
+    "L3PMC": "amd_l3", "DFPMC": "amd_df", "UMCPMC": "amd_umc",
+    **{name: name for name in (
+        "hisi_sicl,cpa", "hisi_sccl,ddrc", "hisi_sccl,hha", "hisi_sccl,l3c", "imx8_ddr", "imx9_ddr", "ali_drw",
+        "arm_cmn", "cpu_core", "cpu_atom", "software", "tool")},
+}  # fmt: skip
+_WHOLE = (
+    ("ConfigCode", "config"),
+    ("EventidCode", "eventid"),
+    ("LegacyConfigCode", "legacy-hardware-config"),
+    ("LegacyCacheCode", "legacy-cache-config"),
+)
+"""Keys that stand in place of an event's code."""
+_FIELDS = (
+    ("AnyThread", "any"), ("PortMask", "ch_mask"), ("CounterMask", "cmask"), ("EdgeDetect", "edge"),
+    ("FCMask", "fc_mask"), ("Invert", "inv"), ("SampleAfterValue", "period"), ("UMask", "umask"), ("NodeType", "type"),
+    ("RdWrMask", "rdwrmask"), ("EnAllCores", "enallcores"), ("EnAllSlices", "enallslices"), ("SliceId", "sliceid"),
+    ("ThreadMask", "threadmask"),
+)  # fmt: skip
+_MSRS = {0x3F6: "ldlat", 0x1A6: "offcore_rsp", 0x1A7: "offcore_rsp", 0x3F7: "frontend"}
+"""Registers beside an event's select register, by the term that fills them (Intel SDM vol. 4)."""
+_FIXED = {
+    # Events of fixed counters, by the codes that the kernel takes for them whatever a table says
+    "inst_retired.any": "event=0xc0,period=2000003",
+    "inst_retired.any_p": "event=0xc0,period=2000003",
+    "cpu_clk_unhalted.ref": "event=0x0,umask=0x03,period=2000003",
+    "cpu_clk_unhalted.thread": "event=0x3c,period=2000003",
+    "cpu_clk_unhalted.core": "event=0x3c,period=2000003",
+    "cpu_clk_unhalted.thread_any": "event=0x3c,any=1,period=2000003",
+}  # fmt: skip
+_SCALE = re.compile(r"[-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?")
+
+
+def event_row(row: JsonRow, standard: JsonRow | None, topic: str) -> VendorEvent:
+    """An event.
+
+    Args:
+        row: as written.
+        standard: the architecture's event that it refers to, whose code and other keys it takes where it has none.
+        topic: of its file.
+
+    Raises:
+        ValueError: a number in it is none.
+    """
+    merged = row if standard is None else {**standard, **{key: value for key, value in row.items() if value}}
+    name = merged["EventName"].lower()
+    extra = _remarks(row)
+    scale, unit = scale_of(merged.get("ScaleUnit", ""))
+    brief, long = (_sentence(merged.get(key, "")) for key in ("BriefDescription", "PublicDescription"))
+    return VendorEvent(
+        name=name,
+        pmu=pmu_of(row.get("Unit", "")),
+        terms=_FIXED.get(name) or _terms(row if standard is None else standard),
+        brief=brief and brief + extra,
+        description="" if long == brief else long and long + extra,
+        unit=unit,
+        scale=scale,
+        per_package=merged.get("PerPkg") == "1",
+        aggregation=merged.get("AggregationMode", ""),
+        topic=topic,
+        deprecated=merged.get("Deprecated") == "1",
+        compat=merged.get("Compat", ""),
+    )
+
+
+def metric_row(row: JsonRow, standard: JsonRow | None, topic: str) -> VendorMetric:
+    """A metric; arguments as for an event."""
+    merged = row if standard is None else {**standard, **{key: value for key, value in row.items() if value}}
+    brief, long = (_sentence(merged.get(key, "")) for key in ("BriefDescription", "PublicDescription"))
+    return VendorMetric(
+        name=merged["MetricName"],
+        expression=merged.get("MetricExpr", ""),
+        groups=_list(merged.get("MetricGroup", "")),
+        brief=brief,
+        description="" if long == brief else long,
+        scale_unit=merged.get("ScaleUnit", ""),
+        threshold=merged.get("MetricThreshold", ""),
+        constraint=merged.get("MetricConstraint", ""),
+        no_group=_list(merged.get("MetricgroupNoGroup", "")),
+        default_group=merged.get("DefaultMetricgroupName", ""),
+        pmu=pmu_of(row.get("Unit", "")),
+        aggregation=merged.get("AggregationMode", ""),
+        compat=merged.get("Compat", ""),
+        topic=topic,
+    )
+
+
+def pmu_of(unit: str) -> str:
+    """The kernel's PMU of a table's unit: "uncore_imc" of "iMC", `DEFAULT_CORE` of none."""
+    return _PMUS.get(unit) or f"uncore_{unit.lower()}" if unit else DEFAULT_CORE
+
+
+def scale_of(text: str) -> tuple[float, str]:
+    """Factor and unit of a ScaleUnit: (6.1e-05, "MiB") of "6.1e-05MiB"."""
+    found = _SCALE.match(text)
+    return (float(found[0]), text[found.end() :]) if found else (1.0, text)
+
+
+def _terms(row: JsonRow) -> str:
+    first = next((f"{term}={_number(int(row[key], 0))}" for key, term in _WHOLE if key in row), "")
+    if not first:
+        code = int(row.get("EventCode", "0").partition(",")[0], 0) | int(row.get("ExtSel", "0"), 0) << 8
+        first = f"event={_number(code)}"
+    parts = [first]
+    for key, term in _FIELDS:
+        written = row.get(key, "0")
+        value = int(written, 16 if written.startswith("0x") else 10)
+        if value:
+            parts.append(f"{term}={_number(value) if written.startswith('0x') else value}")
+    if row.get("Filter"):
+        parts.append(row["Filter"])
+    if row.get("MSRIndex"):
+        register = int(row["MSRIndex"].partition(",")[0], 0)
+        if register:  # 0 says that there is none
+            parts.append(f"{_MSRS[register]}={row.get('MSRValue', '0')}")
+    return ",".join(parts)
+
+
+def _number(value: int) -> str:
+    return str(value) if value < 10 else hex(value)
+
+
+def _remarks(row: JsonRow) -> str:
+    """What perf says behind an event's description."""
+    words = ""
+    if "Data_LA" in row:
+        words += "  Supports address when precise" + ("." if "Errata" in row else "")
+    if "Errata" in row:
+        words += f"  Spec update: {row['Errata']}"
+    if row.get("PEBS") and "(Precise Event)" not in row.get("BriefDescription", ""):
+        words += " (Must be precise)" if row["PEBS"] == "2" else " (Precise event)"
+    return words
+
+
+def _sentence(text: str) -> str:
+    return text.strip().removesuffix(".")
+
+
+def _list(text: str) -> tuple[str, ...]:
+    return tuple(one for one in (part.strip() for part in text.split(";")) if one)

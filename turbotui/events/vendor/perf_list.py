@@ -1,0 +1,193 @@
+"""The tables that are in perf itself, as `perf list -j` tells them (perf-list(1); JSON since Linux 6.2).
+
+perf tells what it knows of the CPU that it runs on and of the PMUs that it finds. For another machine it is told which
+CPU is meant (PERF_CPUID) and where a copy of that machine's PMUs is (SYSFS_PATH).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import Final
+
+from turbotui.events.errors import NoTablesError
+from turbotui.events.vendor.cpuid import cpuid_of
+from turbotui.events.vendor.json_rows import scale_of
+from turbotui.events.vendor.model import DEFAULT_CORE, VendorEvent, VendorMetric, VendorRows, VendorTables
+from turbotui.machine.host import Host, HostKind
+from turbotui.machine.own_files import passing_files
+from turbotui.machine.pmus import DEVICES, list_pmus
+from turbotui.machine.small_files import names_in, text_of
+from turbotui.quantities.documents import DocumentError, parse_json
+from turbotui.untrusted import decoded, one_line
+
+_PATIENCE: Final = 10.0  # seconds: perf takes 0.3 s where every PMU of a server is there
+_WHAT: Final = ("list", "-j", "pmu", "metric")  # not the kernel's tracepoints
+_PER_PMU: Final = ("type", "cpumask", "cpus", "identifier", "alias")
+_ONLINE: Final = "/sys/devices/system/cpu/online"
+_WRAPPED: Final = ("/usr/lib/linux-tools/{0}/perf", "/usr/lib/linux-tools-{0}/perf")
+"""What Ubuntu's script /usr/bin/perf runs, by the kernel's release (package linux-tools-common)."""
+_NOT_VENDORS: Final = frozenset({"tool", "software", "tracepoint"})
+_REMEDY: Final = "name a folder of pmu-events JSON with --event-tables"
+
+_NONE: Final = "No event tables of the vendor"
+
+_Object = dict[str, str]
+
+
+class PerfTables:
+    """perf's own tables for a machine.
+
+    Args:
+        host: the machine, which need not be the one that perf runs on.
+    """
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._cpuid = cpuid_of(host)
+
+    def key(self) -> str:
+        """What perf's answer depends on: its file, the CPU, and which PMUs there are.
+
+        Raises:
+            NoTablesError: perf is not here, or the CPU does not say what it is.
+            OSError: its file cannot be looked at.
+        """
+        path = self._perf()
+        parts = [self._cpuid, " ".join(list_pmus(self._host))]
+        for name in (path, *(form.format(os.uname().release) for form in _WRAPPED)):
+            if name == path or os.path.exists(name):
+                status = os.stat(name)
+                parts.append(f"{os.path.realpath(name)} {status.st_size} {status.st_mtime_ns}")
+        return "\n".join(parts)
+
+    def _perf(self) -> str:
+        path = shutil.which("perf")
+        if path is None:
+            raise NoTablesError(f"{_NONE}: perf is not installed (package linux-perf); {_REMEDY}.")
+        if not self._cpuid:
+            raise NoTablesError(f"{_NONE}: the machine does not say what its CPU is; {_REMEDY}.")
+        return path
+
+    def read(self) -> VendorTables:
+        """Run perf.
+
+        Raises:
+            NoTablesError: it is not here, it fails, or it does not know the CPU.
+        """
+        path = self._perf()
+        release = decoded(_run(path, ("version",), {})).strip().removeprefix("perf version ")
+        if self._host.kind is HostKind.REAL:
+            answer = _run(path, _WHAT, {})
+        else:
+            with passing_files(_pmu_files(self._host)) as folder:
+                answer = _run(path, _WHAT, {"PERF_CPUID": self._cpuid, "SYSFS_PATH": f"{folder}/sys"})
+        tables = parse_list(answer, f"perf {one_line(release)} list -j")
+        if not len(tables.events()):
+            raise NoTablesError(f"{_NONE}: perf {one_line(release)} lists none for the CPU {self._cpuid} and the PMUs "
+                                f"that this machine has; {_REMEDY}.")
+        return tables
+
+
+def parse_list(answer: bytes, source: str) -> VendorTables:
+    """What `perf list -j` printed.
+
+    Args:
+        answer: all of it.
+        source: whose answer it is, for people.
+
+    Raises:
+        NoTablesError: it is something else.
+    """
+    try:
+        found = parse_json(answer)
+    except DocumentError as error:
+        raise NoTablesError(f"{_NONE}: what {source} prints cannot be read: {error}.") from error
+    events: dict[str, list[_Object]] = {}
+    metrics: dict[str, list[_Object]] = {}
+    groups: dict[str, list[str]] = {}
+    for row in found if isinstance(found, list) else ():
+        if not isinstance(row, dict) or not all(isinstance(value, str) for value in row.values()):
+            continue
+        if "MetricName" in row and "MetricExpr" in row:
+            key = row["MetricName"].lower()
+            of = f"{key} {row.get('Unit', '')}"  # a metric is there once for each of its groups
+            if of not in groups:
+                metrics.setdefault(key, []).append(row)
+            groups.setdefault(of, []).extend(row.get("MetricGroup", "").split(";"))
+        elif _is_vendors(row):
+            name = _bare(row["EventName"])
+            same = events.setdefault(name.lower(), [])
+            if all(one["Encoding"] != row["Encoding"] for one in same):
+                same.append(row)
+
+    def metric(row: _Object) -> VendorMetric:
+        of = f"{row['MetricName'].lower()} {row.get('Unit', '')}"
+        return _metric(row, tuple(dict.fromkeys(one for one in groups[of] if one and one != "No_group")))
+
+    return VendorTables(source, VendorRows(events, _event), VendorRows(metrics, metric))
+
+
+def _is_vendors(row: _Object) -> bool:
+    """Whether it is of a table: what sysfs alone has is there without a topic."""
+    return (bool(row.get("Topic")) and "/" in row.get("Encoding", "") and "EventName" in row
+            and row.get("Unit", "") not in _NOT_VENDORS)
+
+
+def _bare(name: str) -> str:
+    """The name of an event that may be written with its PMU, "amd_df/NAME/"."""
+    return name.strip("/").rpartition("/")[2]
+
+
+def _event(row: _Object) -> VendorEvent:
+    pmu, _, terms = row["Encoding"].partition("/")
+    scale, unit = scale_of(row.get("ScaleUnit", ""))
+    return VendorEvent(
+        name=_bare(row["EventName"]).lower(), pmu=pmu, terms=terms.rstrip("/"), brief=row.get("BriefDescription", ""),
+        description=row.get("PublicDescription", ""), unit=unit, scale=scale, topic=row["Topic"],
+        deprecated=row.get("Deprecated", "0") == "1",
+    )  # fmt: skip
+
+
+def _metric(row: _Object, groups: tuple[str, ...]) -> VendorMetric:
+    return VendorMetric(
+        name=row["MetricName"], expression=row["MetricExpr"], groups=groups, brief=row.get("BriefDescription", ""),
+        description=row.get("PublicDescription", ""), scale_unit=row.get("ScaleUnit", ""),
+        threshold=row.get("MetricThreshold", ""), constraint=None,
+        default_group=row.get("DefaultMetricgroupName", ""), pmu=row.get("Unit", "") or DEFAULT_CORE, topic="metrics",
+    )  # fmt: skip
+
+
+def _run(path: str, words: tuple[str, ...], environment: dict[str, str]) -> bytes:
+    """What perf prints.
+
+    Raises:
+        NoTablesError: it cannot be run, fails, or takes too long.
+    """
+    import subprocess  # noqa: PLC0415 - only where the answer is not in the cache
+
+    said = f"{_NONE}: {path} {' '.join(words)}"
+    try:
+        done = subprocess.run([path, *words], stdin=subprocess.DEVNULL, capture_output=True, timeout=_PATIENCE,  # noqa: S603 - no shell
+                              check=False, env={**os.environ, "LC_ALL": "C", **environment})
+    except subprocess.TimeoutExpired as error:
+        raise NoTablesError(f"{said} does not answer within {_PATIENCE:g} s; {_REMEDY}.") from error
+    except OSError as error:
+        raise NoTablesError(f"{said} cannot be run: {error.strerror}; {_REMEDY}.") from error
+    if done.returncode != 0 or not done.stdout.strip():
+        lines = [one_line(line) for line in decoded(done.stderr).splitlines() if line.strip()]
+        words_of_perf = lines[0].removeprefix("Error:").strip() if lines else f"status {done.returncode}, and no output"
+        older = " (JSON since perf 6.2)" if "unknown switch" in words_of_perf else ""
+        raise NoTablesError(f"{said} fails: {words_of_perf}{older}; {_REMEDY}.")
+    return done.stdout
+
+
+def _pmu_files(host: Host) -> dict[str, str]:
+    """The files by which perf finds the PMUs of another machine."""
+    found = {_ONLINE: text_of(host, _ONLINE)}
+    for name in list_pmus(host):
+        base = f"{DEVICES}/{name}"
+        found |= {f"{base}/{file}": text for file in _PER_PMU if (text := text_of(host, f"{base}/{file}"))}
+        found |= {f"{base}/format/{term}": text_of(host, f"{base}/format/{term}")
+                  for term in names_in(host, f"{base}/format")}
+    return {path.lstrip("/"): text for path, text in found.items() if text}

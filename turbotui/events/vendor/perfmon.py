@@ -1,0 +1,186 @@
+"""Intel's own collection of events, github.com/intel/perfmon, in the words of pmu-events.
+
+Layout: a mapfile.csv that names a file for each CPU and kind of event; files are objects with a header and `Events`.
+What is written otherwise than in pmu-events, and what becomes of it: scripts/create_perf_json.py of that collection,
+by which the kernel's files are made.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from functools import partial
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.events.vendor.cpuid import cpuid_of, matches
+from turbotui.events.vendor.errors import VendorTablesError
+from turbotui.events.vendor.json_rows import JsonRow, event_row, metric_row
+from turbotui.events.vendor.model import VendorEvent, VendorRows, VendorTables
+from turbotui.events.vendor.pmu_events import MAPFILE, document_of, row_of, rows_of, text_of_file
+from turbotui.machine.host import Host
+from turbotui.untrusted import one_line
+
+_EVENTS: Final = frozenset({"core", "hybridcore", "uncore", "uncore experimental"})
+_METRICS: Final = "metrics"
+_PMUS: Final = {"Core": "cpu_core", "Atom": "cpu_atom", "LowPower_Atom": "cpu_lowpower"}
+_SAYS_NOTHING: Final = frozenset({"", "0", "0x0", "0x00", "na", "null", "tbd"})
+_UNREADABLE: Final = ("ha_addrmatch", "ha_opcodematch", "irpfilter")
+"""Beginnings of filters for which the kernel has no field: such an event is left out."""
+_LEFT_TO_TERMS: Final = ("cbofilter", "chafilter", "pcufilter", "qpimask", "uboxfilter", "fc, chnl", "chnl", "ctrctrl")
+"""Beginnings of filters that say where other keys of the row go."""
+_FREE_RUNNING: Final = (("RDCAS", 2), ("WRCAS", 3), ("BANDWIDTH_IN", 2), ("BANDWIDTH_OUT", 3), ("TOTAL", 1),
+                        ("CLOCKTICKS", 1))
+"""What a free-running counter counts, and the type by which the kernel's driver knows it (bits 4 and up of its umask).
+"""
+_CLOCKS: Final = {"BDW": "cbox_0", "HSW": "cbox_0", "SKL": "cbox_0", "MTL": "CNCU", "ARL": "CNCU"}
+"""Units of the kernel's clock of a socket by the folder of the model; it is CLOCK for all others."""
+_CELLS: Final = 7  # CPUID, version, file, kind, core type, native model, role
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    path: str
+    kind: str
+    role: str
+
+
+def is_perfmon(folder: str) -> bool:
+    """Whether a folder is laid out as Intel's collection, whose mapfile.csv names files and not folders."""
+    path = os.path.join(folder, MAPFILE)
+    return os.path.isfile(path) and any(line.split(",")[2:3] and line.split(",")[2].endswith(".json")
+                                        for line in text_of_file(path).splitlines()[1:])
+
+
+class PerfmonTables:
+    """The tables of one CPU in that collection.
+
+    Args:
+        host: whose CPU it is.
+        folder: the collection.
+
+    Raises:
+        VendorTablesError: it has none of this CPU.
+    """
+
+    def __init__(self, host: Host, folder: str) -> None:
+        cpuid = cpuid_of(host)
+        mapfile = os.path.join(folder, MAPFILE)
+        self._files: list[_File] = []
+        pattern = ""
+        for line in text_of_file(mapfile).splitlines()[1:]:
+            cells = [*line.split(","), *[""] * _CELLS]
+            if cpuid and matches(cells[0], cpuid) and (cells[3] in _EVENTS or cells[3] == _METRICS):
+                path = os.path.join(folder, cells[2].lstrip("/"))
+                self._files.append(_File(path if cells[3] != _METRICS else _perfs_form(path), cells[3], cells[6]))
+                pattern = one_line(cells[0])
+        if not self._files:
+            raise VendorTablesError(f"{mapfile} has no row for the CPU {cpuid or 'of a machine that names none'}.")
+        self._files = [one for one in self._files if one.kind != _METRICS or os.path.isfile(one.path)]
+        self._source = f"{folder} ({MAPFILE} {pattern})"
+
+    def key(self) -> str:
+        """What the tables depend on: where they are from, and size and time of every file.
+
+        Raises:
+            OSError: a file is not there.
+        """
+        found = ((one.path, os.stat(one.path)) for one in self._files)
+        return "\n".join((self._source, *(f"{path} {one.st_size} {one.st_mtime_ns}" for path, one in found)))
+
+    def read(self) -> VendorTables:
+        """The tables, whose rows are made when they are asked for.
+
+        Raises:
+            VendorTablesError: a file cannot be used.
+        """
+        events: dict[str, list[JsonRow]] = {}
+        metrics: dict[str, list[JsonRow]] = {}
+        for file in self._files:
+            if file.kind == _METRICS:
+                for row in rows_of(document_of(file.path), file.path):
+                    metrics.setdefault(row["MetricName"].lower(), []).append(row)
+                continue
+            for row in _events(file):
+                same = events.setdefault(row["EventName"].lower(), [])
+                if all(one.get("Unit") != row.get("Unit") for one in same):
+                    same.append(row)
+        return VendorTables(self._source, VendorRows(events, partial(_made, self._source)),
+                            VendorRows(metrics, lambda row: metric_row(row, None, "metrics")))
+
+
+def _perfs_form(path: str) -> str:
+    """The file of the same metrics in perf's grammar; those beside it are formulas over single letters."""
+    folder, name = os.path.split(path)
+    return os.path.join(folder, "perf", f"{name.removesuffix('.json')}_perf.json")
+
+
+def _events(file: _File) -> Iterator[JsonRow]:
+    document = document_of(file.path)
+    if not isinstance(document, dict) or not isinstance(document.get("Events"), list):
+        raise VendorTablesError(f"{file.path} holds no object with Events.")
+    for one in document["Events"]:
+        row = _as_perf_has_it(row_of(one, file.path))
+        if row is None:
+            continue
+        if file.kind.startswith("uncore"):
+            row["PerPkg"] = "1"
+            if (row["EventName"], row.get("Unit")) == ("UNC_CLOCK.SOCKET", "NCU"):
+                row["Unit"] = _CLOCKS.get(os.path.basename(os.path.dirname(os.path.dirname(file.path))), "CLOCK")
+        elif file.kind == "hybridcore" and "Unit" not in row and file.role in _PMUS:
+            row["Unit"] = _PMUS[file.role]
+        yield row
+
+
+def _as_perf_has_it(row: JsonRow) -> dict[str, str] | None:
+    """A row in the keys of pmu-events; None for one that the kernel cannot count."""
+    said = {key: value.strip() for key, value in row.items() if value.strip().lower() not in _SAYS_NOTHING}
+    if "EventName" not in said:
+        return None
+    name = said["EventName"] = _event_name(said["EventName"])
+    wanted = said.pop("Filter", "")
+    if wanted.lower().startswith(_UNREADABLE):
+        return None
+    if wanted and not wanted.lower().startswith(_LEFT_TO_TERMS):
+        said["Filter"] = f"config1={said.get('FILTER_VALUE', '0')}" if wanted == "Filter1" else wanted
+    if "UMask" in said or "UMaskExt" in said:
+        said["UMask"] = _umask(said)
+    if said.get("CounterType") == "FREERUN":
+        said |= _free_running(name, said.get("Unit", ""))
+    elif said.get("Counter", "").lower() == "fixed":
+        said["EventCode"] = "0xff"
+        said.pop("UMask", None)
+    return said
+
+
+def _umask(said: dict[str, str]) -> str:
+    """The mask with its upper half, which other keys take the place of where they are there."""
+    mask = int(said.get("UMask", "0").partition(",")[0], 16)
+    if "UMask" in said and not any(int(said.get(key, "0"), 16) for key in ("PortMask", "FCMask")):
+        mask |= int(said.get("UMaskExt", "0"), 16) << 8
+    return hex(mask)
+
+
+def _free_running(name: str, unit: str) -> dict[str, str]:
+    number = re.search(r"_MC(\d+)_", name)
+    part = re.search(r"PART(\d+)", name)
+    kind = next((kind for word, kind in _FREE_RUNNING if word in name), 0)
+    index = int(part[1]) if part is not None else 0
+    return {"Unit": f"{unit.lower()}_free_running{f'_{number[1]}' if number is not None else ''}",
+            "EventCode": "0xff", "UMask": hex(kind << 4 | index)}
+
+
+def _event_name(name: str) -> str:
+    found = re.match(r"OFFCORE_RESPONSE:request=(.*):response=(.*)", name)
+    if found is not None:
+        return f"OFFCORE_RESPONSE.{found[1]}.{found[2]}"
+    return name.replace("OFFCORE_RESPONSE_0", "OFFCORE_RESPONSE", 1) if name.startswith("OFFCORE_RESPONSE_0") else name
+
+
+def _made(source: str, row: JsonRow) -> VendorEvent:
+    try:
+        return event_row(row, None, "")
+    except (ValueError, KeyError) as error:
+        raise VendorTablesError(f"The event {row.get('EventName')} of {source} cannot be used: "
+                                f"{one_line(str(error))}.") from error

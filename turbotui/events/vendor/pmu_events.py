@@ -1,0 +1,230 @@
+"""A directory of pmu-events JSON, as the kernel's source has it, or one that is laid out like it.
+
+Layout: kernel tools/perf/pmu-events/README: a mapfile.csv beside folders of models, the architecture's standard events
+beside it, events of systems (found by an identifier of their PMU, not by the CPU) in folders called `sys`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import partial
+
+from turbotui.events.vendor.cpuid import ARCHITECTURES, cpuid_of, matches
+from turbotui.events.vendor.errors import VendorTablesError
+from turbotui.events.vendor.json_rows import JsonRow, event_row, metric_row
+from turbotui.events.vendor.model import VendorEvent, VendorMetric, VendorRows, VendorTables
+from turbotui.machine.cpumodel import read_cpu_model
+from turbotui.machine.given_files import GivenFileError, read_given
+from turbotui.machine.host import Host
+from turbotui.quantities.documents import DocumentError, parse_json
+from turbotui.untrusted import one_line
+
+MAPFILE = "mapfile.csv"
+_LARGEST = 64 << 20  # bytes of one file: the largest that Intel publishes has 4 MB
+_GROUPS = "metricgroups.json"
+_NAMES = {"EventName", "MetricName", "ArchStdEvent"}
+"""What a row has that is an event or a metric: a counter.json has others, with how many counters there are."""
+_WAYS_DOWN = ("", "{arch}", "arch/{arch}", "pmu-events/arch/{arch}", "tools/perf/pmu-events/arch/{arch}")
+
+_Found = tuple[JsonRow, JsonRow | None, str]
+"""A row, the standard one it refers to, and the topic of its file."""
+
+
+class DirectoryTables:
+    """The tables in a directory that a person named.
+
+    Args:
+        host: whose CPU and architecture it is.
+        folder: of one model, of an architecture (with its mapfile.csv), or above it as far as the kernel's source tree.
+
+    Raises:
+        VendorTablesError: the folder has none for this CPU.
+    """
+
+    def __init__(self, host: Host, folder: str) -> None:
+        if not os.path.isdir(folder):
+            raise VendorTablesError(f"The event tables {folder} are not there: name a folder of pmu-events JSON files.")
+        arch = ARCHITECTURES.get(read_cpu_model(host).architecture, "")
+        below = (os.path.join(folder, way.format(arch=arch)) for way in _WAYS_DOWN)
+        home = next((one for one in below if os.path.isfile(os.path.join(one, MAPFILE))), "")
+        if home:
+            pattern, model = _mapped(os.path.join(home, MAPFILE), cpuid_of(host))
+            self._folder = os.path.join(home, model)
+            self._source = f"{self._folder} ({MAPFILE} {pattern})"
+            if not os.path.isdir(self._folder):
+                raise VendorTablesError(f"{os.path.join(home, MAPFILE)} names the folder {self._folder}, which is not "
+                                        "there.")
+        elif any(_json_files(folder)):
+            self._folder = folder
+            self._source = f"{folder} (named, whatever the CPU)"
+            home = os.path.abspath(folder)
+            while home and not os.path.isfile(os.path.join(home, MAPFILE)):
+                home = os.path.dirname(home) if home != os.path.dirname(home) else ""
+        else:
+            raise VendorTablesError(f"The folder {folder} has neither a {MAPFILE} nor JSON files of events.")
+        self._home = home
+
+    def key(self) -> str:
+        """What the tables depend on: where they are from, and size and time of every file that is read.
+
+        Raises:
+            OSError: a file has gone.
+        """
+        standard = _json_files(self._home) if self._home else ()
+        paths = (*standard, *(path for path, _only_metrics in _files(self._folder, self._home)))
+        found = ((path, os.stat(path)) for path in paths)
+        return "\n".join((self._source, *(f"{path} {one.st_size} {one.st_mtime_ns}" for path, one in found)))
+
+    def read(self) -> VendorTables:
+        """The tables, whose rows are made when they are asked for.
+
+        Raises:
+            VendorTablesError: a file cannot be used.
+        """
+        return _tables(self._source, self._folder, self._home)
+
+
+def _mapped(path: str, cpuid: str) -> tuple[str, str]:
+    """The CPUID of a mapfile's row and its folder, for the first row that means this CPU.
+
+    Raises:
+        VendorTablesError: no row does.
+    """
+    if not cpuid:
+        raise VendorTablesError(
+            f"Which row of {path} is meant is not known: this machine does not say what its CPU "
+            "is. Name the folder of a model."
+        )
+    for line in text_of_file(path).splitlines()[1:]:
+        cells = line.split(",")
+        if len(cells) >= 3 and not line.startswith("#") and matches(cells[0], cpuid):
+            return one_line(cells[0]), one_line(cells[2])
+    raise VendorTablesError(f"{path} has no row for the CPU {cpuid}.")
+
+
+def _tables(source: str, folder: str, home: str) -> VendorTables:
+    standards: dict[str, JsonRow] = {}
+    for path in _json_files(home) if home else ():
+        for row in json_rows(path):
+            for key in ("EventName", "MetricName"):
+                if key in row:
+                    standards[row[key].lower()] = row
+    events: dict[str, list[_Found]] = {}
+    metrics: dict[str, list[_Found]] = {}
+    groups: dict[str, str] = {}
+    for path, only_metrics in _files(folder, home):
+        if path.endswith(_GROUPS):
+            groups |= {one_line(key): one_line(value) for key, value in _object(path).items()}
+            continue
+        for found in _resolved(path, standards):
+            merged = {**(found[1] or {}), **found[0]}
+            if "EventName" in merged and not only_metrics:
+                events.setdefault(merged["EventName"].lower(), []).append(found)
+            if "MetricName" in merged:
+                same = metrics.setdefault(merged["MetricName"].lower(), [])
+                if all(one[0].get("Unit") != found[0].get("Unit") for one in same):
+                    same.append(found)
+    return VendorTables(source, VendorRows(events, partial(_event, folder)), VendorRows(metrics, _metric), groups)
+
+
+def _files(folder: str, home: str) -> Iterator[tuple[str, bool]]:
+    """Files of a model, of systems, and of what is common to all CPUs; and whether only their metrics are of use."""
+    yield from ((path, False) for path in _json_files(folder))
+    if not home:
+        return
+    for parent, _, _ in sorted(os.walk(home)):
+        if os.path.basename(parent) == "sys":
+            yield from ((path, False) for path in _json_files(parent))
+    yield from ((path, True) for path in _json_files(os.path.join(os.path.dirname(home), "common", "common")))
+
+
+def _resolved(path: str, standards: dict[str, JsonRow]) -> Iterator[_Found]:
+    name = os.path.basename(path)
+    topic = "metrics" if name.endswith("metrics.json") else name.removesuffix(".json").replace("-", " ")
+    for row in json_rows(path):
+        refers = row.get("ArchStdEvent", "").lower()
+        if refers and refers not in standards:
+            raise VendorTablesError(f"{path} refers to the standard event {refers!r}, which the folder does not have.")
+        yield row, standards.get(refers) if refers else None, topic
+
+
+def _event(folder: str, found: _Found) -> VendorEvent:
+    try:
+        return event_row(*found)
+    except (ValueError, KeyError) as error:
+        name = found[0].get("EventName", "")
+        raise VendorTablesError(f"The event {name} in {folder} cannot be used: {one_line(str(error))}.") from error
+
+
+def _metric(found: _Found) -> VendorMetric:
+    return metric_row(*found)
+
+
+def _json_files(folder: str) -> Iterator[str]:
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return
+    yield from (os.path.join(folder, name) for name in names if name.endswith(".json"))
+
+
+def json_rows(path: str) -> list[JsonRow]:
+    """The objects of a file, which is a list of them.
+
+    Raises:
+        VendorTablesError: it cannot be read, or is something else.
+    """
+    return rows_of(document_of(path), path)
+
+
+def rows_of(found: object, path: str) -> list[JsonRow]:
+    """The objects of a list that are events or metrics.
+
+    Raises:
+        VendorTablesError: it is no list of objects with texts.
+    """
+    if not isinstance(found, list):
+        raise VendorTablesError(f"{path} holds no list of events.")
+    return [row_of(row, path) for row in found if not isinstance(row, dict) or row.keys() & _NAMES]
+
+
+def row_of(row: object, path: str) -> JsonRow:
+    """An object with texts, and with numbers as texts.
+
+    Raises:
+        VendorTablesError: it is none.
+    """
+    if not isinstance(row, dict) or not all(isinstance(value, str | int | float) for value in row.values()):
+        raise VendorTablesError(f"{path} holds something else than objects with texts and numbers.")
+    return {key: value if isinstance(value, str) else str(value) for key, value in row.items()}
+
+
+def _object(path: str) -> JsonRow:
+    return row_of(document_of(path), path)
+
+
+def document_of(path: str) -> object:
+    """What a JSON file holds.
+
+    Raises:
+        VendorTablesError: it cannot be read.
+    """
+    try:
+        return parse_json(read_given(path, _LARGEST).data)
+    except GivenFileError as error:
+        raise VendorTablesError(f"{path} cannot be read: {error.why}.") from error
+    except DocumentError as error:
+        raise VendorTablesError(f"{path} cannot be read: {error}.") from error
+
+
+def text_of_file(path: str) -> str:
+    """The text of a file of the folder.
+
+    Raises:
+        VendorTablesError: it cannot be read.
+    """
+    try:
+        return read_given(path, _LARGEST).text()
+    except GivenFileError as error:
+        raise VendorTablesError(f"{path} cannot be read: {error.why}.") from error

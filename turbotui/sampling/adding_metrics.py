@@ -1,0 +1,208 @@
+"""Metrics of the vendor's tables added by hand: from their names to requests, sources and columns on one machine."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.errors import UsageError
+from turbotui.events.engines import open_engine
+from turbotui.events.metrics.errors import MetricError
+from turbotui.events.metrics.expansion import CORES, core_of, expand
+from turbotui.events.metrics.machine_constants import MachineConstants
+from turbotui.events.metrics.names import TIME, event_text
+from turbotui.events.metrics.requests import TitledMetric, metric_names, requests
+from turbotui.events.vendor.model import VendorMetric, VendorTables
+from turbotui.machine.machine import Machine
+from turbotui.quantities.added import AddError
+from turbotui.quantities.catalog.events import event_column
+from turbotui.quantities.columns import ColumnId
+from turbotui.quantities.event_columns import METRIC, EventColumn, EventRequest
+from turbotui.quantities.expression_text import name_text
+from turbotui.quantities.expressions import parse_expression
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.adding import AddedEvents, open_request
+from turbotui.sampling.capabilities import Capabilities
+from turbotui.sources.event_source import EventSource
+
+_PER_CHIP: Final = "PerChip"
+_ENERGY: Final = re.compile(r"power@energy\\-\w+@ \* (?:61|15\.6)\b")
+"""Tables take RAPL's counts for the register's 61 or 15.6 uJ; the kernel counts 2^-32 J (arch/x86/events/rapl.c)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """A metric with what it was asked for by."""
+
+    metric: VendorMetric
+    group: str
+    modifiers: str
+    runtime: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MetricRequest:
+    """A request for metrics, or why a metric cannot be had at all."""
+
+    request: EventRequest
+    refused: Unavailable | None = None
+
+
+def metric_requests(machine: Machine, tables: VendorTables, text: str, *, taken: Collection[ColumnId] = (),
+                    without: Collection[ColumnId] = (), constants: MachineConstants | None = None,
+                    ) -> tuple[MetricRequest, ...]:
+    """What is counted for metrics of the tables.
+
+    Args:
+        machine: that counts.
+        tables: of its CPU.
+        text: "metric:NAME[,NAME ...]"; each the name of a metric or of a group, in any case.
+        taken: titles of columns that are no metrics.
+        without: titles of metrics that are counted already.
+        constants: of the machine, where many texts are looked up.
+
+    Raises:
+        AddError: there is no metric and no group of a name, or a single metric cannot be had.
+    """
+    constants = constants or constants_of(machine)
+    wanted: list[TitledMetric] = []
+    refused: list[MetricRequest] = []
+    for one in _numbered(_named(constants, tables, text), constants):
+        title = _title(one, constants, taken)
+        if title in without or any(title == each.title for each in wanted):
+            continue
+        try:
+            expanded = expand(one.metric, tables, constants, one.runtime)
+            titled = TitledMetric(expanded, title, one.group, one.modifiers, tables.source)
+            _check(titled, constants)
+            requests((titled,), constants, text)
+        except MetricError as error:
+            if not one.group:
+                raise AddError(f'--add "{text}": {error}') from error
+            refused.append(_refused(one.metric, title, text, str(error)))
+            continue
+        wanted.append(titled)
+    return (*map(MetricRequest, requests(wanted, constants, text)), *refused)
+
+
+def constants_of(machine: Machine) -> MachineConstants:
+    """What metric expressions may ask of a machine."""
+    return MachineConstants(machine, open_engine(machine.host))
+
+
+def open_metrics(
+    machine: Machine, capabilities: Capabilities, planned: Iterable[MetricRequest], taken: Collection[ColumnId],
+    beside: Sequence[AddedEvents] = (),
+) -> tuple[tuple[AddedEvents, ...], Capabilities]:
+    """Probe what metrics need, and make their columns.
+
+    Args:
+        machine: where to look.
+        capabilities: of the catalog's signals.
+        planned: by `metric_requests`.
+        taken: titles that other columns have.
+        beside: what is counted already.
+
+    Raises:
+        AddError: an event is not well written, or its filters exclude one of another column.
+    """
+    found: list[AddedEvents] = []
+    for one in planned:
+        if one.refused is None:
+            added, capabilities = open_request(machine, capabilities, one.request, taken, (*beside, *found))
+        else:
+            source = EventSource(one.request, refused=one.refused)
+            capabilities = capabilities.plus(machine, source)
+            added = AddedEvents(one.request, source, tuple(
+                event_column(column, one.request, {}, {}) for column in one.request.columns))
+        found.append(added)
+    return tuple(found), capabilities
+
+
+def _named(constants: MachineConstants, tables: VendorTables, text: str) -> Iterator[_Named]:
+    """The metrics that a text names, those of groups included.
+
+    Raises:
+        AddError: there is none of a name.
+    """
+    try:
+        names = metric_names(text)
+    except MetricError as error:
+        raise AddError(str(error)) from error
+    for name, modifiers in names:
+        single, group = tables.metric(name), tables.group(name)
+        if not single and not group:
+            raise AddError(f'--add "{text}": {_unknown(name, tables)}')
+        here = [one for one in (single or group) if constants.is_here(one)]
+        if not here:
+            others = dict.fromkeys(one.compat or core_of(one) for one in single or group)
+            raise AddError(f'--add "{text}": {name} is of another machine: of {", ".join(others)}')
+        for one in here:
+            yield _Named(one, "" if single else name.lower(), modifiers)
+
+
+def _unknown(name: str, tables: VendorTables) -> str:
+    known = {one: one for one in (*(metric.name for metric in tables.metrics()), *tables.group_names())}
+    lower = {one.lower(): one for one in known}
+    near = [lower[one] for one in difflib.get_close_matches(name.lower(), lower, n=3, cutoff=0.6)]
+    hint = f"did you mean {', '.join(near)}?" if near else "turbotui events metrics lists them"
+    return f"{tables.source} has no metric and no group of metrics called {name}; {hint}"
+
+
+def _numbered(named: Iterable[_Named], constants: MachineConstants) -> Iterator[_Named]:
+    """Each metric, and one with a `?` as often as there are numbers for it."""
+    for one in named:
+        if "?" not in one.metric.expression:
+            yield one
+            continue
+        for number in range(constants.parameters(per_chip=one.metric.aggregation == _PER_CHIP)):
+            yield replace(one, runtime=number)
+
+
+def _title(one: _Named, constants: MachineConstants, taken: Collection[ColumnId]) -> str:
+    """The name of a metric, with the kind of core where there are several, and with "metric:" where it is taken."""
+    title = one.metric.name
+    core = core_of(one.metric)
+    if core.startswith(CORES) and sum(name.startswith(CORES) for name in constants.pmus) > 1:
+        title += f".{core.removeprefix(CORES)}"
+    if "?" in one.metric.expression:
+        title += f"_{one.runtime}"
+    if one.modifiers:
+        title += f":{one.modifiers}"
+    return f"{METRIC}{title}" if title in taken else title
+
+
+def _check(titled: TitledMetric, constants: MachineConstants) -> None:
+    """Refuse a metric of which this machine does not know an event.
+
+    Raises:
+        MetricError: with what is wrong with the event.
+    """
+    metric = titled.expanded.metric
+    if _ENERGY.search(metric.expression):
+        raise MetricError(f"The metric {metric.name} of this table takes a count of RAPL for tens of uJ, and the "
+                          "kernel counts 2^-32 J: its watts would be wrong by far. The column PkgWatt tells them.")
+    for needed in titled.expanded.events:
+        if needed == TIME:
+            continue
+        event = event_text(needed, titled.modifiers)
+        encoded = constants.encoded(event)
+        if isinstance(encoded, UsageError):
+            raise MetricError(f"The metric {metric.name} needs {event}: {_clause(encoded)}.") from encoded
+
+
+def _clause(error: UsageError) -> str:
+    """A sentence without its last signs: it becomes a part of another one."""
+    return str(error).rstrip("?.")
+
+
+def _refused(metric: VendorMetric, title: str, text: str, why: str) -> MetricRequest:
+    """A metric of a group that cannot be had: its column says why."""
+    formula = parse_expression(name_text(metric.name))
+    column = EventColumn(title, formula=formula, help=metric.brief or metric.description, document=f"{text}")
+    request = EventRequest(f"{text} {title}", (metric.name,), (metric.name,), (column,), raw=True)
+    return MetricRequest(request, Unavailable(Reason.NO_HARDWARE, why.rstrip(".")))
