@@ -1,4 +1,4 @@
-"""Control groups: where they are mounted, which one a process is in, and what the kernel counts for each.
+"""Control groups: mount points, the group of a process, and what the kernel counts for each group.
 
 Version 2: kernel Documentation/admin-guide/cgroup-v2.rst; version 1: Documentation/admin-guide/cgroup-v1 and
 Documentation/scheduler/sched-bwc.rst. A machine may have both at once ("hybrid"). Names of groups are whatever those
@@ -63,7 +63,7 @@ class Hierarchy:
 
 @dataclass(frozen=True, slots=True)
 class CpuUse:
-    """What the kernel counts of a group's CPU time since the group was made; None: not of this group.
+    """CPU time and throttling of a group since it was made; None: not counted for this group.
 
     Attributes:
         used_ns: CPU time, all CPUs together.
@@ -220,7 +220,7 @@ def find_groups(host: Host, tree: Hierarchy, most: int = MOST_GROUPS) -> Groups:
 
 def read_groups(host: Host, groups: Groups, accounting: Hierarchy | None = None, *,
                 pressure: bool = True) -> tuple[GroupUse, ...]:
-    """What the kernel counts for each group of a walk; a group that is gone has nothing but None.
+    """Counts for each group of a walk; a group that is gone has only None.
 
     The quota only of groups that ran under one: for the others that file is not read.
 

@@ -32,7 +32,7 @@ class L3Place(Protocol):
 
 
 def chiplet_names(places: Iterable[L3Place], model: CpuModel) -> Mapping[tuple[int, ...], str]:
-    """What L3 caches are called, by package, die and number: "CCD 3", "CCD 3 CCX 1"; CCDs count in each package.
+    """Names of L3 caches by package, die and number: "CCD 3", "CCD 3 CCX 1"; CCDs count in each package.
 
     Args:
         places: of all online CPUs.

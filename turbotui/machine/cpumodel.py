@@ -56,7 +56,7 @@ class CpuModel:
 
     @property
     def x86(self) -> bool:
-        """Whether it can have model-specific registers and the drivers for them."""
+        """Whether the CPU can have model-specific registers and the drivers for them."""
         return self.architecture in {"x86_64", "i386"}
 
     @property
@@ -87,7 +87,7 @@ def short_name(name: str) -> str:
 
 
 def read_cpu_model(host: Host) -> CpuModel:
-    """What /proc/cpuinfo says of the first CPU. Never fails: what is not said is empty or None."""
+    """Read the first CPU of /proc/cpuinfo. Never fails: what the file omits is empty or None."""
     try:
         text = host.read_text("/proc/cpuinfo")
     except HostError:

@@ -78,7 +78,7 @@ def read_given(path: str, largest: int = LARGEST, seconds: float = PATIENCE) -> 
 
 
 def within(seconds: float, call: Callable[[], T]) -> T:
-    """What a call gives that may wait for a file for ever; the thread that waits is left behind then.
+    """The result of a call that may wait for a file for ever; a thread still waiting is left behind.
 
     Raises:
         GivenFileError: it did not return in time.

@@ -17,7 +17,7 @@ from turbotui.dataclass import dataclass
 
 
 class HostKind(Enum):
-    """What the numbers of a host are worth. The value is the word shown to people."""
+    """The kind of a host, which says what its numbers are worth. The value is the word shown to people."""
 
     REAL = "REAL"
     SIMULATED = "SIMULATED"
@@ -25,7 +25,7 @@ class HostKind(Enum):
 
     @property
     def measured(self) -> str:
-        """What nothing of such a machine was: "measured" at all, or "measured now"."""
+        """The claim that this kind excludes: "measured" at all, or "measured now"."""
         return "measured now" if self is HostKind.RECORDED else "measured"
 
 
@@ -76,7 +76,7 @@ class PerfAttr:
 
 @dataclass(frozen=True, slots=True)
 class Privileges:
-    """What this process may do.
+    """Rights of this process.
 
     Attributes:
         uid: effective user id.
@@ -188,7 +188,7 @@ class Host(Protocol):
         """CPUs of this process's cpuset and affinity as they are now, None if unrestricted or unknown."""
 
     def privileges(self) -> Privileges:
-        """What this process may do on it."""
+        """Rights of this process on the machine."""
 
     def now_ns(self) -> int:
         """Monotonic time in ns, not slewed where the kernel offers it (CLOCK_MONOTONIC_RAW)."""

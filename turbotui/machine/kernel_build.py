@@ -1,4 +1,4 @@
-"""What the running kernel was built with, what it was booted with, and which drivers it has loaded.
+"""The running kernel's build options, boot parameters and loaded drivers.
 
 So that a missing driver is explained by what the machine says, and no remedy is given that it contradicts.
 """

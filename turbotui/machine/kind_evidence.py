@@ -135,7 +135,7 @@ def model(scene: Scene) -> Testimony | None:
 
 
 def identity(scene: Scene) -> Testimony | None:
-    """What each core says it is: MIDR_EL1 on Arm, mvendorid and marchid on RISC-V.
+    """Identity registers of each core: MIDR_EL1 on Arm, mvendorid and marchid on RISC-V.
 
     More than three of them are revisions and islands as well as kinds; capacities then tell better, if they can.
     """

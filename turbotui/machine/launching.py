@@ -103,7 +103,7 @@ class Held:
         return code if code is None or code >= 0 else 128 - code
 
     def send(self, number: int) -> None:
-        """Send it a signal, unless it has ended; may be called while a signal is handled."""
+        """Send the command a signal unless it has ended; may be called while a signal is handled."""
         if self._code is None:
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self.descriptor, 0 if self._apart else number)

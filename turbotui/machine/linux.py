@@ -264,7 +264,7 @@ class LinuxHost:
                 resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
     def privileges(self) -> Privileges:
-        """What this process may do, by /proc/self/status, kernel.perf_event_paranoid and RLIMIT_NOFILE.
+        """Rights of this process, by /proc/self/status, kernel.perf_event_paranoid and RLIMIT_NOFILE.
 
         For a tree of files: what it recorded of the sysctl, and no capability.
         """
@@ -304,7 +304,7 @@ def _effective_capabilities(status: str) -> int:
 
 
 def _pmu_of(attr: PerfAttr) -> tuple[int, int]:
-    """What tells the PMUs of two events apart; on hybrid machines generic events name theirs in their upper half."""
+    """A key for an event's PMU; generic events of hybrid machines name theirs in their upper half."""
     if attr.type in _CORE_TYPES:
         return 0, attr.config >> 32 if attr.type != _CORE_TYPES[-1] else 0
     if attr.type == _SOFTWARE:

@@ -46,7 +46,7 @@ class Module:
 
 @dataclass(frozen=True, slots=True)
 class MemoryFacts:
-    """What firmware and kernel say of a machine's memory.
+    """Memory of a machine as firmware and kernel describe it.
 
     Attributes:
         modules: by SMBIOS, empty slots left out; empty where it cannot be read.

@@ -93,11 +93,18 @@ class Observation:
         """The processes that have not ended."""
         return [held for held in self.commands if held.poll() is None]
 
-    def wait(self, until: float | None = None) -> bool:
-        """Wait until all have ended, at most until a time of `time.monotonic`; whether all have."""
+    def wait(self, until: float | None = None, also: int | None = None) -> bool:
+        """Wait until all have ended, at most until a time of `time.monotonic`; whether all have.
+
+        Args:
+            until: None: however long that takes.
+            also: a descriptor; the wait ends when it can be read.
+        """
         for held in self.running:
             poll = select.poll()
             poll.register(held.descriptor, select.POLLIN)
+            if also is not None:
+                poll.register(also, select.POLLIN)
             poll.poll(None if until is None else max(0.0, until - time.monotonic()) * 1e3)
         if self.running:
             return False

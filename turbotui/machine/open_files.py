@@ -25,7 +25,7 @@ _SHARE: Final = 2
 
 
 class FileReading(NamedTuple):
-    """What a file said.
+    """Values of a file at the time of reading.
 
     Attributes:
         values: by quantity; the same object as before where the file said the same.
@@ -65,7 +65,7 @@ class OpenFiles:
         return len(self._kept)
 
     def read(self, path: str, parse: Callable[[bytes], Values]) -> FileReading | Unavailable:
-        """What a file says now, or why it cannot be read.
+        """Read a file's present contents, or why it cannot be read.
 
         Args:
             path: of the file.
@@ -131,7 +131,7 @@ class OpenFiles:
         return FileReading(kept.values, at_ns)
 
     def _rest(self, descriptor: int) -> bytes:
-        """What follows the first piece of a file."""
+        """Read what follows the first piece of a file."""
         parts = []
         offset = _PIECE
         while offset < _LARGEST and (part := self._host.read_at(descriptor, _PIECE, offset)):

@@ -40,6 +40,11 @@ def state_folder(environment: Mapping[str, str]) -> str:
     return _place(environment, "XDG_STATE_HOME", ".local", "state")
 
 
+def cache_folder(environment: Mapping[str, str]) -> str:
+    """Where what can be made anew is kept: $XDG_CACHE_HOME/turbotui, ~/.cache by default."""
+    return _place(environment, "XDG_CACHE_HOME", ".cache")
+
+
 def _place(environment: Mapping[str, str], variable: str, *usual: str) -> str:
     base = environment.get(variable, "")
     if not os.path.isabs(base):  # the specification wants relative ones ignored
@@ -65,6 +70,25 @@ def replace_file(path: str, text: str) -> None:
                 file.flush()
                 os.fsync(file.fileno())  # a disk that fills up tells some file systems only now
             os.replace(temporary, path)
+
+
+@contextlib.contextmanager
+def passing_files(files: Mapping[str, str]) -> Iterator[str]:
+    """A folder of its own with these files, for a program that wants some; gone at the end of the block.
+
+    Args:
+        files: texts by their paths below it.
+
+    Raises:
+        OSError: they cannot be written.
+    """
+    with tempfile.TemporaryDirectory(prefix="turbotui-") as folder:
+        for path, text in files.items():
+            whole = os.path.join(folder, original(path))
+            os.makedirs(os.path.dirname(whole), exist_ok=True)
+            with open(whole, "w", encoding="utf-8") as file:
+                file.write(original(text))
+        yield folder
 
 
 def publish_file(path: str, data: bytes) -> None:

@@ -1,4 +1,4 @@
-"""What a refused counter or register means, and what a person can do about it: errno to reason and remedy.
+"""Reasons and remedies for refused counters and registers, by errno.
 
 The meanings are those of perf_event_open(2) and of kernel/events/core.c, arch/x86/kernel/msr.c (Linux 6.12).
 """

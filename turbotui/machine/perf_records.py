@@ -1,4 +1,4 @@
-"""What a sampling perf event writes into its ring: the records, and how their bytes are read.
+"""Records that a sampling perf event writes into its ring, and how their bytes are read.
 
 Layouts are those of uapi linux/perf_event.h (Linux 6.18), enum perf_event_type. Everything here is pure.
 """
@@ -30,7 +30,7 @@ NOBODY: Final = 0xFFFFFFFF
 
 
 class SampleType(IntFlag):
-    """What a sample carries (enum perf_event_sample_format), as far as tasks need it."""
+    """Fields of a sample (enum perf_event_sample_format), as far as tasks need them."""
 
     TID = 1 << 1
     TIME = 1 << 2
@@ -40,7 +40,7 @@ class SampleType(IntFlag):
 
 
 class ReadFormat(IntFlag):
-    """What reading a counter gives (enum perf_event_read_format)."""
+    """Fields of a counter's reading (enum perf_event_read_format)."""
 
     ENABLED = 1
     RUNNING = 2

@@ -29,7 +29,7 @@ class PackageState(Enum):
 
 
 class PackageLimit(Enum):
-    """What the package C-state limit of MSR 0xE2 allows, shallow to deep; the value is turbostat's word."""
+    """Package C-state limits of MSR 0xE2, shallow to deep; the value is turbostat's word."""
 
     UNKNOWN = "unknown"
     RESERVED = "reserved"
@@ -125,7 +125,7 @@ class LimitReasons(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FeatureSet:
-    """What one family of models has beside the architectural counters (docs/specs/turbostat.md 3.2).
+    """Features of one family of models beside the architectural counters (docs/specs/turbostat.md 3.2).
 
     Attributes:
         name: turbostat's short name, "spr".

@@ -64,6 +64,8 @@ class PmuEvent:
         unit: "Joules", "MiB" ...; "" for a plain count.
         snapshot: the value is a level, not a running count.
         per_package: counted once a package, whichever CPU it is opened on.
+        table: the vendor's table that has it, "" for one of sysfs.
+        description: what the table says of it.
     """
 
     name: str
@@ -72,6 +74,8 @@ class PmuEvent:
     unit: str = ""
     snapshot: bool = False
     per_package: bool = False
+    table: str = ""
+    description: str = ""
 
 
 @dataclass(frozen=True, slots=True)

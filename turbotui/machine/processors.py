@@ -1,4 +1,4 @@
-"""What is known of a processor by its number: rows of `data/intel.toml`, `amd.toml` and `arm.toml`.
+"""Facts on processors by model number: rows of `data/intel.toml`, `amd.toml` and `arm.toml`.
 
 A row is read when its processor is met. Other tables are named by it, each by the header of its row.
 """

@@ -77,7 +77,7 @@ class Register:
 
     @property
     def title(self) -> str:
-        """What an operator could read with rdmsr: "MSR 0x611"."""
+        """The register as an operator would give it to rdmsr: "MSR 0x611"."""
         return f"MSR {self.address:#x}"
 
     @property

@@ -1,4 +1,4 @@
-"""What a person can do about a refusal, and what each way opens to whom.
+"""Remedies for refusals: what a person can do, and what each way opens to whom.
 
 Never a capability for the system's interpreter: every script of every user would have it.
 """

@@ -39,7 +39,7 @@ class ResctrlGroup:
 
     @property
     def is_monitor(self) -> bool:
-        """Whether it is a MON group: a part of a CTRL_MON group, which counts for both."""
+        """Whether the group is a MON group: a part of a CTRL_MON group, which counts for both."""
         return f"/{_MON_GROUPS}/" in self.path
 
     @property
@@ -55,7 +55,7 @@ class ResctrlGroup:
 
 @dataclass(frozen=True, slots=True)
 class ResctrlInfo:
-    """What a mounted resctrl says of itself.
+    """A mounted resctrl filesystem and its options.
 
     Attributes:
         top: where it is mounted.
@@ -91,7 +91,7 @@ def why_no_resctrl(host: Host) -> Unavailable:
 
 
 def resctrl_info(host: Host, top: str) -> ResctrlInfo:
-    """What can be monitored, and of how many groups; the least number of RMIDs of all resources counts."""
+    """Monitoring features and the number of groups: the least number of RMIDs of all resources."""
     events: dict[str, tuple[str, ...]] = {}
     rmids: list[int] = []
     for name in names_in(host, f"{top}/info"):

@@ -1,4 +1,4 @@
-"""What /sys/devices/system and /proc say of each CPU, unresolved: ids and masks as printed, -1 or None if silent.
+"""Each CPU's ids and masks of /sys/devices/system and /proc, unresolved: as printed, -1 or None if silent.
 
 Files: kernel Documentation/ABI/stable/sysfs-devices-system-cpu and .../testing/sysfs-devices-system-cpu,
 Documentation/admin-guide/cputopology.rst.
@@ -188,7 +188,7 @@ _PARTS = (("CPU implementer", "CPU part"), ("mvendorid", "marchid"))
 
 
 def _part(block: Mapping[str, str]) -> str:
-    """What a core says it is, without variant and revision: Arm's MIDR_EL1, RISC-V's mvendorid and marchid."""
+    """A core's identity without variant and revision: Arm's MIDR_EL1, RISC-V's mvendorid and marchid."""
     return next((f"{block[maker]} {block[part]}" for maker, part in _PARTS if maker in block and part in block), "")
 
 

@@ -24,7 +24,7 @@ _CGROUP_ROOTS = (
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What was found, and what was so then.
+    """A kept answer, and the state that it holds for.
 
     Attributes:
         online: the text of the online CPUs.

@@ -8,7 +8,7 @@ FEATURE = Feature(
         Command(
             "info",
             "turbotui.features.info.verb",
-            "the machine's configuration: clocks, limits, idle states, power",
+            "the machine's configuration: topology, caches, memory, clocks, limits, idle states, power",
         ),
     ),
     screens=(

@@ -161,5 +161,24 @@ def _range(facts: MachineFacts, where: str, folder: str) -> Iterator[HeaderLine]
                          f"(init {known[2]} - {known[3]} MHz){current}", folder)
 
 
+def _efficiency_latency(facts: MachineFacts) -> Iterable[HeaderLine]:
+    """Efficiency latency control of each uncore clock that has it (kernel intel_uncore_frequency_scaling.rst)."""
+    for name in facts.names(_UNCORE):
+        if _DOMAIN.match(name) is None:
+            continue
+        folder = f"{_UNCORE}/{name}"
+        ids = [facts.number(f"{folder}/{file}") for file in ("package_id", "domain_id", "fabric_cluster_id")]
+        low, high = (facts.number(f"{folder}/elc_{which}_threshold_percent") for which in ("low", "high"))
+        floor, on = facts.number(f"{folder}/elc_floor_freq_khz"), facts.number(f"{folder}/elc_high_threshold_enable")
+        if low is None or floor is None:
+            continue
+        above = "unknown" if on is None else "off" if not on else f"above {high} % of use, the clock goes up stepwise"
+        yield HeaderLine(
+            f"Efficiency latency control package{ids[0]} domain{ids[1]} cluster{ids[2]}: floor {floor // 1000} MHz "
+            f"below {low} % of use; high threshold {above}", folder)
+
+
 PERFORMANCE_FACTS = (_cpufreq, _power_management, _hwp, _energy_bias, _limit_reasons)
 UNCORE_FACTS = (_uncore,)
+EFFICIENCY_FACTS = (_efficiency_latency,)
+"""Lines that turbostat does not have."""

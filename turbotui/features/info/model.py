@@ -18,6 +18,8 @@ from turbotui.features.info import (
     meters,
     power,
     processor,
+    shape,
+    telemetry,
     thermal,
 )
 from turbotui.features.info.machine_facts import HeaderLine, MachineFacts
@@ -83,6 +85,7 @@ def _kinds(facts: MachineFacts) -> Iterable[HeaderLine]:
 FACTS: tuple[Fact, ...] = (
     Fact("program", _version),
     Fact("program", _command_line),
+    *(Fact("machine", lines, beyond=True) for lines in shape.FACTS),
     Fact("topology", _places),
     *(Fact("processor", lines) for lines in processor.FACTS),
     Fact("cores", _kinds, beyond=True),
@@ -90,9 +93,11 @@ FACTS: tuple[Fact, ...] = (
     *(Fact("performance", lines) for lines in kernel.PERFORMANCE_FACTS),
     *(Fact("idle", lines) for lines in idle.FACTS),
     *(Fact("uncore", lines) for lines in kernel.UNCORE_FACTS),
+    *(Fact("uncore", lines, beyond=True) for lines in kernel.EFFICIENCY_FACTS),
     *(Fact("power", lines) for lines in power.FACTS),
     Fact("power", meters.meter_lines, beyond=True),
     *(Fact("thermal", lines) for lines in thermal.FACTS),
+    *(Fact("telemetry", lines, beyond=True) for lines in telemetry.FACTS),
     *(Fact("prefetch", lines) for lines in processor.PREFETCH_FACTS),
 )
 """Every line of the header, in turbostat's order."""

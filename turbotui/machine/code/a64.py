@@ -14,20 +14,20 @@ from typing import Final
 from turbotui.machine.code.shapes import Encoding, Kernel, LoopShape, Mix, Operation, VectorIsa
 from turbotui.quantities.precision import Precision
 
-_D, _S = Precision.DOUBLE, Precision.SINGLE
+_D, _S, _H = Precision.DOUBLE, Precision.SINGLE, Precision.HALF
 _MULTIPLIER, _ADDEND = 30, 31  # registers of the constants; accumulators are 0 to 29
 _STORED: Final = 16
 _LOOP_WORDS: Final = 16  # a loop starts a 64-byte line
 
 NEON_ISAS: Final = (
     VectorIsa("scalar", "aarch64", 0, Encoding.A64, frozenset({"fp"})),
-    VectorIsa("NEON", "aarch64", 128, Encoding.A64, frozenset({"asimd"})),
+    VectorIsa("NEON", "aarch64", 128, Encoding.A64, frozenset({"asimd"}), half=frozenset({"asimdhp"})),
 )
 
 
 def sve_isa(bits: int) -> VectorIsa:
     """SVE at the machine's vector length."""
-    return VectorIsa("SVE", "aarch64", bits, Encoding.SVE, frozenset({"sve"}))
+    return VectorIsa("SVE", "aarch64", bits, Encoding.SVE, frozenset({"sve"}), half=frozenset({"asimdhp"}))
 
 
 # name -> by precision: the word with all register fields zero
@@ -40,29 +40,31 @@ SCALAR: Final[Mapping[str, Mapping[Precision, int]]] = MappingProxyType(
         "str": {_D: 0xFD000000, _S: 0xBD000000},
         "ldp": {_D: 0x6D400000, _S: 0x2D400000},  # LDP (SIMD&FP), signed offset
         "stp": {_D: 0x6D000000, _S: 0x2D000000},
+        "stnp": {_D: 0x6C000000, _S: 0x2C000000},
     }
 )
 NEON: Final[Mapping[str, Mapping[Precision, int]]] = MappingProxyType(
     {
-        "add": {_D: 0x4E60D400, _S: 0x4E20D400},  # FADD (vector)
-        "mul": {_D: 0x6E60DC00, _S: 0x6E20DC00},  # FMUL (vector)
-        "fma": {_D: 0x4E60CC00, _S: 0x4E20CC00},  # FMLA (vector): d = d + n * m
-        "ldr": {_D: 0x3DC00000, _S: 0x3DC00000},
-        "str": {_D: 0x3D800000, _S: 0x3D800000},
-        "ldp": {_D: 0xAD400000, _S: 0xAD400000},
-        "stp": {_D: 0xAD000000, _S: 0xAD000000},
+        "add": {_D: 0x4E60D400, _S: 0x4E20D400, _H: 0x4E401400},  # FADD (vector)
+        "mul": {_D: 0x6E60DC00, _S: 0x6E20DC00, _H: 0x6E401C00},  # FMUL (vector)
+        "fma": {_D: 0x4E60CC00, _S: 0x4E20CC00, _H: 0x4E400C00},  # FMLA (vector): d = d + n * m
+        "ldr": dict.fromkeys(Precision, 0x3DC00000),
+        "str": dict.fromkeys(Precision, 0x3D800000),
+        "ldp": dict.fromkeys(Precision, 0xAD400000),
+        "stp": dict.fromkeys(Precision, 0xAD000000),
+        "stnp": dict.fromkeys(Precision, 0xAC000000),  # STNP (SIMD&FP): stored without having been read
     }
 )
 SVE: Final[Mapping[str, Mapping[Precision, int]]] = MappingProxyType(
     {
-        "add": {_D: 0x65C00000, _S: 0x65800000},  # FADD (vectors, unpredicated)
-        "mul": {_D: 0x65C00800, _S: 0x65800800},  # FMUL (vectors, unpredicated)
-        "fma": {_D: 0x65E00000, _S: 0x65A00000},  # FMLA (vectors), predicate p0
-        "ldr": {_D: 0x85804000, _S: 0x85804000},  # LDR (vector), offset in vectors
-        "str": {_D: 0xE5804000, _S: 0xE5804000},
+        "add": {_D: 0x65C00000, _S: 0x65800000, _H: 0x65400000},  # FADD (vectors, unpredicated)
+        "mul": {_D: 0x65C00800, _S: 0x65800800, _H: 0x65400800},  # FMUL (vectors, unpredicated)
+        "fma": {_D: 0x65E00000, _S: 0x65A00000, _H: 0x65600000},  # FMLA (vectors), predicate p0
+        "ldr": dict.fromkeys(Precision, 0x85804000),  # LDR (vector), offset in vectors
+        "str": dict.fromkeys(Precision, 0xE5804000),
     }
 )
-_PTRUE_P0: Final = {_D: 0x25D8E3E0, _S: 0x2598E3E0}
+_PTRUE_P0: Final = {_D: 0x25D8E3E0, _S: 0x2598E3E0, _H: 0x2558E3E0}
 _RET: Final = 0xD65F03C0  # words by the Arm Architecture Reference Manual DDI 0487, C6.2
 _NOP: Final = 0xD503201F
 _BNE: Final = 0x54000001  # b.ne, offset in words from bit 5 on
@@ -164,8 +166,9 @@ def _operate(writer: A64Writer, operation: Operation, stream: int) -> int:
 def memory(isa: VectorIsa, precision: Precision, mix: Mix, shape: LoopShape, flags: frozenset[str]) -> Kernel:
     """Accesses at consecutive addresses, by pairs where the instruction set has them (scalar and NEON)."""
     del flags
-    writer, code = A64Writer(isa, precision), _Code()
-    loads, stores = mix.value
+    # SVE's streaming stores need a predicate each; Neon's, which every such core has, write as many lines
+    writer, code = A64Writer(NEON_ISAS[-1] if mix is Mix.STREAMING and isa.bits else isa, precision), _Code()
+    loads, stores = mix.accesses
     code.add(writer.one("ldr", _STORED, 1, 0))
     start = (0xAA0103E9, 0x8B02002A)  # mov x9, x1; add x10, x1, x2
     code.align(len(start))  # here, not behind: each pass over the working set would run through it
@@ -174,7 +177,7 @@ def memory(isa: VectorIsa, precision: Precision, mix: Mix, shape: LoopShape, fla
     top = len(code.words)
     index = 0
     for _ in range(shape.unroll):
-        for name, count in (("ld", loads), ("st", stores)):
+        for name, count in (("ld", loads), ("stn" if mix is Mix.STREAMING else "st", stores)):
             code.add(*_accesses(writer, name, count, index))
             index += count * (1 if writer.sve else 2)
     code.add(*_advance(writer, index))

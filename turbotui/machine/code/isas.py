@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ from turbotui.dataclass import dataclass
 from turbotui.errors import MachineError
 from turbotui.machine.code import a64, x86
 from turbotui.machine.code.mapping import CodePage
-from turbotui.machine.code.shapes import Kernel, LoopShape, Mix, Operation, VectorIsa
+from turbotui.machine.code.shapes import Encoding, Kernel, LoopShape, Mix, Operation, VectorIsa
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.quantities.precision import Precision
 
@@ -58,6 +59,7 @@ ASSEMBLERS: Final[Mapping[str, KernelAssembler]] = MappingProxyType(
                 Mix.LOADS: (LoopShape(0, 4), LoopShape(0, 8), LoopShape(0, 16)),
                 Mix.TWO_ONE: (LoopShape(0, 4), LoopShape(0, 8), LoopShape(0, 16)),
                 Mix.STORES: (LoopShape(0, 4), LoopShape(0, 8), LoopShape(0, 16)),
+                Mix.STREAMING: (LoopShape(0, 4), LoopShape(0, 8), LoopShape(0, 16)),
             },
         ),
         "aarch64": KernelAssembler(
@@ -67,6 +69,7 @@ ASSEMBLERS: Final[Mapping[str, KernelAssembler]] = MappingProxyType(
                 Mix.LOADS: (LoopShape(0, 2), LoopShape(0, 4), LoopShape(0, 8)),
                 Mix.TWO_ONE: (LoopShape(0, 2), LoopShape(0, 4), LoopShape(0, 8)),
                 Mix.STORES: (LoopShape(0, 2), LoopShape(0, 4), LoopShape(0, 8)),
+                Mix.STREAMING: (LoopShape(0, 2), LoopShape(0, 4), LoopShape(0, 8)),
             },
         ),
     }
@@ -125,8 +128,30 @@ def runnable_isas(model: CpuModel) -> tuple[VectorIsa, ...]:
     return described_isas(model, bits)
 
 
+MATRIX_SHAPES: Final = (LoopShape(4, 4), LoopShape(6, 4))
+_REQUEST: Final = (158, 0x1023, 18)  # arch_prctl(2), ARCH_REQ_XCOMP_PERM, XTILEDATA (kernel arch/x86/xstate.rst)
+
+
+def matrix_isas(model: CpuModel) -> tuple[tuple[VectorIsa, ...], str]:
+    """The matrix units whose kernels this process may run, and why not where the machine has one that it may not use.
+
+    The kernel lets a process use tiles when it asks.
+    """
+    if model.architecture != "x86_64" or why_not_runnable(model):
+        return (), ""
+    if not x86.AMX.flags <= model.flags:
+        return (), ""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.syscall(*(ctypes.c_long(one) for one in _REQUEST)) != 0:
+        why = os.strerror(ctypes.get_errno())
+        return (), f"AMX is not measured: the kernel does not let this process use it: {why}"
+    return (x86.AMX,), ""
+
+
 def operations(isa: VectorIsa, flags: frozenset[str]) -> tuple[Operation, ...]:
     """Operations that can be measured at a width; mixed additions and multiplications where nothing fuses them."""
+    if isa.encoding is Encoding.TILES:
+        return (Operation.FMA,)
     if isa.fma <= flags:
         return (Operation.FMA, Operation.ADD, Operation.MUL)
     return (Operation.ADD_MUL, Operation.ADD, Operation.MUL)

@@ -193,12 +193,14 @@ class KernelThreads:
         host: the machine this runs on.
         cpus: one thread on each.
         clock: the kernel that measures the clock.
+        node: whose memory the buffers are of; None: that of each thread's CPU.
     """
 
-    def __init__(self, host: Host, cpus: Sequence[int], clock: Kernel) -> None:
+    def __init__(self, host: Host, cpus: Sequence[int], clock: Kernel, node: int | None = None) -> None:
         self.cpus = tuple(cpus)
         self._host = host
         self._clock = clock
+        self._node = node
         self._clock_page = CodePage(clock.code)
         self._workers = [_Worker(host, cpu) for cpu in cpus]
         self._buffers: dict[int, Buffer] = {}
@@ -235,7 +237,7 @@ class KernelThreads:
                     if before is not None:
                         del self._buffers[cpu]  # where there is no memory for the larger one, there is none
                         before.close()
-                    self._buffers[cpu] = Buffer(size)
+                    self._buffers[cpu] = Buffer(size, self._node)
                 return None
 
             return task
@@ -272,7 +274,7 @@ class KernelThreads:
         return Rounds(kernel, tuple(_combine(row, shared) for row in zip(*columns, strict=True)))
 
     def _all(self, tasks: Sequence[Callable[[], object]], hurry: Callable[[], None] = lambda: None) -> list[object]:
-        """What all threads found; an exception here, as of Ctrl-C, leaves when they are done, after `hurry`."""
+        """Results of all threads; an exception, as of Ctrl-C, leaves once they are done, after `hurry`."""
         jobs = [_Job(task) for task in tasks]
         try:
             for worker, job in zip(self._workers, jobs, strict=True):

@@ -15,6 +15,9 @@ from turbotui.errors import MachineError
 
 _PAGE: Final = mmap.PAGESIZE
 _HUGE_PAGE: Final = 2 << 20  # transparent huge pages of x86-64 and of AArch64 with 4 KiB pages (kernel transhuge.rst)
+_MBIND: Final = {"x86_64": 237, "aarch64": 235}  # arch/x86/entry/syscalls/syscall_64.tbl, scripts/syscall.tbl
+_MPOL_BIND: Final = 2  # uapi linux/mempolicy.h
+_BITS: Final = 8 * ctypes.sizeof(ctypes.c_ulong)
 _MAP_FAILED: Final = ctypes.c_void_p(-1).value
 _FILL: Final = 0x3F  # doubles of 4.8e-4 and floats of 0.75: no zero page, no denormals
 
@@ -64,7 +67,7 @@ class Mapping:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Keep it mapped meanwhile: a thread that runs or touches it while another may close it does so within.
+        """Keep the code mapped within a `with`: needed by a thread that runs it while another may close it.
 
         Raises:
             ValueError: it is closed.
@@ -81,7 +84,7 @@ class Mapping:
                 self._unmap_unused()
 
     def close(self) -> None:
-        """Unmap it: at once, or when the last thread that holds it lets go."""
+        """Unmap the code: at once, or when the last thread that holds it lets go."""
         with self._lock:
             self._closed = True
             self._unmap_unused()
@@ -134,15 +137,19 @@ class Buffer(Mapping):
 
     Written, since pages that never were are all one page of zeros; by that thread, so that they lie on its NUMA node.
 
+    Args:
+        size: bytes.
+        node: the NUMA node whose memory it is; None: that of the thread's CPU.
+
     Attributes:
         address: aligned to a page, or to a huge page from 2 MiB on.
         size: usable bytes.
 
     Raises:
-        MachineError: no such amount of memory.
+        MachineError: no such amount of memory, or no memory of that node.
     """
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, node: int | None = None) -> None:
         self.size = size
         huge = size >= _HUGE_PAGE
         super().__init__(size + (_HUGE_PAGE if huge else _PAGE), "a working set")
@@ -151,7 +158,22 @@ class Buffer(Mapping):
         if huge:
             # Only advice: where it is not taken, misses of the TLB are part of what is measured.
             _libc.madvise(self.address, size // _HUGE_PAGE * _HUGE_PAGE, mmap.MADV_HUGEPAGE)
+        if node is not None:
+            self._bind(node)
         ctypes.memset(self.address, _FILL, size)
+
+    def _bind(self, node: int) -> None:
+        """Have the pages be of a node before the first of them is written (mbind(2))."""
+        number = _MBIND.get(os.uname().machine)
+        mask = (ctypes.c_ulong * (node // _BITS + 1))()
+        mask[node // _BITS] = 1 << node % _BITS
+        failed = number is None or _libc.syscall(
+            ctypes.c_long(number), ctypes.c_void_p(self._start), ctypes.c_ulong(self._mapped_size),
+            ctypes.c_long(_MPOL_BIND), mask, ctypes.c_ulong(len(mask) * _BITS + 1), ctypes.c_long(0)) != 0
+        if failed:
+            why = "its number is not known here" if number is None else os.strerror(ctypes.get_errno())
+            self.close()
+            raise MachineError(f"no memory of node {node}: mbind: {why}")
 
     def write(self, data: bytes, offset: int = 0) -> None:
         """Copy bytes into the mapping.

@@ -1,4 +1,4 @@
-"""What a roof kernel does: which operation or access, at which width and precision, unrolled how."""
+"""Shapes of roof kernels: operation or access, width, precision and unrolling."""
 
 from __future__ import annotations
 
@@ -23,16 +23,26 @@ class Operation(Enum):
 
 
 class Mix(Enum):
-    """Accesses of a memory kernel as (loads, stores) of one group; consecutive addresses throughout."""
+    """Accesses of a memory kernel as (loads, stores) of one group and whether the caches are passed by.
 
-    LOADS = (1, 0)
-    TWO_ONE = (2, 1)
-    STORES = (0, 1)
+    Addresses are consecutive throughout.
+    """
+
+    LOADS = (1, 0, False)
+    TWO_ONE = (2, 1, False)
+    STORES = (0, 1, False)
+    STREAMING = (0, 1, True)
+
+    @property
+    def accesses(self) -> tuple[int, int]:
+        """Loads and stores of one group."""
+        return self.value[:2]
 
     @property
     def word(self) -> str:
         """The words shown to people."""
-        return {Mix.LOADS: "loads", Mix.TWO_ONE: "2 loads : 1 store", Mix.STORES: "stores"}[self]
+        return {Mix.LOADS: "loads", Mix.TWO_ONE: "2 loads : 1 store", Mix.STORES: "stores",
+                Mix.STREAMING: "streaming stores"}[self]
 
 
 class Encoding(Enum):
@@ -43,6 +53,7 @@ class Encoding(Enum):
     EVEX = "EVEX"
     A64 = "A64"
     SVE = "SVE"
+    TILES = "VEX, of matrix tiles"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +67,7 @@ class VectorIsa:
         encoding: how its instructions are encoded.
         flags: of /proc/cpuinfo that must all be there.
         fma: flags that fused multiply-add needs besides.
+        half: flags that half precision needs besides; None: no kernels are written for it.
     """
 
     name: str
@@ -64,6 +76,7 @@ class VectorIsa:
     encoding: Encoding
     flags: frozenset[str]
     fma: frozenset[str] = frozenset()
+    half: frozenset[str] | None = None
 
     def bytes(self, precision: Precision) -> int:
         """Bytes of one register's worth of data."""

@@ -27,9 +27,11 @@ X86_ISAS: Final = (
     VectorIsa("scalar", "x86_64", 0, Encoding.LEGACY, frozenset({"sse2"}), frozenset({"avx", "fma"})),
     VectorIsa("SSE", "x86_64", 128, Encoding.LEGACY, frozenset({"sse2"}), frozenset({"avx", "fma"})),
     VectorIsa("AVX", "x86_64", 256, Encoding.VEX, frozenset({"avx"}), frozenset({"fma"})),
-    VectorIsa("AVX-512", "x86_64", 512, Encoding.EVEX, frozenset({"avx512f"})),
+    VectorIsa("AVX-512", "x86_64", 512, Encoding.EVEX, frozenset({"avx512f"}), half=frozenset({"avx512_fp16"})),
 )
 """Widths in ascending order. Scalar and SSE are written in VEX where the machine has AVX, as compilers do there."""
+AMX: Final = VectorIsa("AMX", "x86_64", 8192, Encoding.TILES, frozenset({"amx_tile", "amx_bf16"}))
+"""Tiles of 16 rows of 64 bytes, which multiply bfloat16 into single precision (Intel SDM vol. 1, chapter 18)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ class Opcode:
 
 
 _MAP_0F, _MAP_0F38 = 1, 2  # VEX.mmmmm
+_MAP_5, _MAP_6 = 5, 6  # EVEX.mmm of AVX512-FP16 instead of them (Intel SDM vol. 2, 2.7.1)
 OPCODES: Final = MappingProxyType(
     {
         "add": Opcode(0x58, 0x58),  # ADDPD, ADDPS, ADDSD, ADDSS
@@ -50,6 +53,7 @@ OPCODES: Final = MappingProxyType(
         "fma": Opcode(0xA8, 0xA9, _MAP_0F38, fused=True),  # VFMADD213PD: first = second * first + third
         "load": Opcode(0x28, 0x10),  # MOVAPD; MOVSD
         "store": Opcode(0x29, 0x11),
+        "stream": Opcode(0x2B, 0x2B),  # MOVNTPD, MOVNTPS: a line is written without having been read
     }
 )
 
@@ -59,6 +63,7 @@ _PREFIXES: Final = MappingProxyType(
         (True, Precision.SINGLE): 0xF3,
         (False, Precision.DOUBLE): 0x66,
         (False, Precision.SINGLE): 0,
+        (False, Precision.HALF): 0,  # of arithmetic; registers of halves are moved as singles
     }
 )
 """The mandatory prefix by (scalar, precision)."""
@@ -91,6 +96,10 @@ class X86Writer:
         """An aligned store."""
         return self._instruction(OPCODES["store"], source, 0, self._address(source, base, displacement), base)
 
+    def stream(self, source: int, base: int, displacement: int) -> bytes:
+        """An aligned store past the caches; packed only."""
+        return self._instruction(OPCODES["stream"], source, 0, self._address(source, base, displacement), base)
+
     def _address(self, register: int, base: int, displacement: int) -> bytes:
         # EVEX scales an 8-bit displacement by the operand's size (SDM vol. 2, 2.7.5)
         scale = self.size if self.encoding is Encoding.EVEX else 1
@@ -120,7 +129,9 @@ class X86Writer:
                 return bytes([0xC4, second, w << 7 | last, byte]) + operands
             case _:
                 # bit 4 of P0 and bit 3 of P2 are R' and V' inverted: registers 0 to 15 only (SDM vol. 2, 2.7.1)
-                p0 = (1 - high_reg) << 7 | 1 << 6 | (1 - high_rm) << 5 | 1 << 4 | opcode.map
+                half = self.precision is Precision.HALF and opcode not in (OPCODES["load"], OPCODES["store"])
+                place = (_MAP_6 if opcode.fused else _MAP_5) if half else opcode.map
+                p0 = (1 - high_reg) << 7 | 1 << 6 | (1 - high_rm) << 5 | 1 << 4 | place
                 p1 = int(wide) << 7 | (~vvvv & 15) << 3 | 1 << 2 | _PP[prefix]
                 return bytes([0x62, p0, p1, 2 << 5 | 1 << 3, byte]) + operands
 
@@ -140,6 +151,7 @@ def _loop_end(code: bytearray, top: int) -> None:
     code += b"\x0f\x85" + struct.pack("<i", top - (len(code) + 6))  # jnz rel32
 
 
+_SFENCE: Final = b"\x0f\xae\xf8"  # what streaming stores wrote has left the core
 _DEC_RDI: Final = b"\x48\xff\xcf"
 _RET: Final = b"\xc3"
 _VZEROUPPER: Final = b"\xc5\xf8\x77"  # else SSE code of others is slow afterwards (AVX-SSE transitions)
@@ -151,7 +163,9 @@ def _leave(writer: X86Writer) -> bytes:
 
 def arithmetic(isa: VectorIsa, precision: Precision, operation: Operation, shape: LoopShape,
                flags: frozenset[str]) -> Kernel:
-    """Independent chains of one operation, `shape.streams` of them, up to 14."""
+    """Independent chains of one operation, `shape.streams` of them, up to 14 (matrix tiles: 6)."""
+    if isa.encoding is Encoding.TILES:
+        return _matrix(shape)
     writer = writer_of(isa, precision, flags)
     size = writer.size
     code = bytearray(writer.load(_MULTIPLIER, _RSI, 0) + writer.load(_ADDEND, _RSI, size))
@@ -170,6 +184,36 @@ def arithmetic(isa: VectorIsa, precision: Precision, operation: Operation, shape
     return Kernel(bytes(code), work, (top, end), shape)
 
 
+_TILE: Final = 1024  # bytes; each place of `constants.tile_data` is of that size
+_TILE_FLOPS: Final = 16 * 16 * 32 * 2  # rows, columns, products of each, multiplied and added
+_LEFT, _RIGHT = 6, 7  # tiles that are multiplied; accumulators are 0 to 5
+
+
+def _matrix(shape: LoopShape) -> Kernel:
+    """Chains of TDPBF16PS (Intel SDM vol. 2): `constants.tile_data` at the base, and where the first one goes."""
+    streams = min(shape.streams, _LEFT)
+    code = bytearray(b"\xc4\xe2\x78\x49\x06" + b"\xb8\x40\x00\x00\x00")  # ldtilecfg [rsi]; mov eax, 64
+    for tile, place in ((_LEFT, 1), (_RIGHT, 2)):
+        code += _tile_at(place) + bytes([0xC4, 0xE2, 0x7B, 0x4B, 4 | tile << 3, 1])  # tileloadd tmm, [rcx + rax]
+    for tile in range(streams):
+        code += bytes([0xC4, 0xE2, 0x7B, 0x49, 0xC0 | tile << 3])  # tilezero
+    _align(code)
+    top = len(code)
+    for _ in range(shape.unroll):
+        for tile in range(streams):
+            code += bytes([0xC4, 0xE2, (~_RIGHT & 15) << 3 | 2, 0x5C, 0xC0 | tile << 3 | _LEFT])  # tdpbf16ps
+    code += _DEC_RDI
+    _loop_end(code, top)
+    end = len(code)
+    code += _tile_at(3) + b"\xc4\xe2\x7a\x4b\x04\x01"  # tilestored [rcx + rax], tmm0
+    code += b"\xc4\xe2\x78\x49\xc0" + _RET  # tilerelease
+    return Kernel(bytes(code), streams * shape.unroll * _TILE_FLOPS, (top, end), LoopShape(streams, shape.unroll))
+
+
+def _tile_at(place: int) -> bytes:
+    return b"\x48\x8d\x8e" + struct.pack("<i", place * _TILE)  # lea rcx, [rsi + disp32]
+
+
 def _operate(writer: X86Writer, operation: Operation, stream: int) -> bytes:
     match operation:
         case Operation.FMA:
@@ -185,9 +229,11 @@ def _operate(writer: X86Writer, operation: Operation, stream: int) -> bytes:
 
 def memory(isa: VectorIsa, precision: Precision, mix: Mix, shape: LoopShape, flags: frozenset[str]) -> Kernel:
     """Accesses at consecutive addresses; the working set must be a multiple of the kernel's `work`."""
-    writer = writer_of(isa, precision, flags)
+    # there is no streaming store of a scalar
+    writer = writer_of(X86_ISAS[1] if mix is Mix.STREAMING and not isa.bits else isa, precision, flags)
     size = writer.size
-    loads, stores = mix.value
+    loads, stores = mix.accesses
+    store = writer.stream if mix is Mix.STREAMING else writer.store
     code = bytearray(writer.load(_STORED, _RSI, 0))
     start = b"\x48\x89\xf0" + b"\x48\x8d\x0c\x16"  # mov rax, rsi; lea rcx, [rsi + rdx]
     _align(code, len(start))  # here, not behind: each pass over the working set would run through it
@@ -199,14 +245,14 @@ def memory(isa: VectorIsa, precision: Precision, mix: Mix, shape: LoopShape, fla
         if place % (loads + stores) < loads:
             code += writer.load(place % _LOAD_REGISTERS, _RAX, place * size)
         else:
-            code += writer.store(_STORED, _RAX, place * size)
+            code += store(_STORED, _RAX, place * size)
     code += b"\x48\x05" + struct.pack("<i", count * size)  # add rax, imm32
     code += b"\x48\x39\xc8"  # cmp rax, rcx
     _loop_end(code, top)
     end = len(code)
     code += _DEC_RDI
     _loop_end(code, outer)
-    code += _leave(writer)
+    code += (_SFENCE if mix is Mix.STREAMING else b"") + _leave(writer)
     return Kernel(bytes(code), count * size, (top, end), shape)
 
 

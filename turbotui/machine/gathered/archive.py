@@ -137,7 +137,7 @@ def _shown(name: str) -> str:
 
 
 class _Unpacking:
-    """What gzip gives, piece by piece, up to a bound."""
+    """Unpack gzip piece by piece, up to a bound."""
 
     def __init__(self, packed: bytes) -> None:
         self._inflate = zlib.decompressobj(_GZIP)

@@ -207,7 +207,7 @@ class GatheredHost:
         return self._machine.usable
 
     def privileges(self) -> Privileges:
-        """What the process might do which gathered the machine."""
+        """Rights of the process that gathered the machine."""
         return self._machine.rights
 
     def now_ns(self) -> int:

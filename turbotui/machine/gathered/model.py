@@ -1,4 +1,4 @@
-"""What was read of a machine: texts, folders, words of devices, counters that were tried, and each refusal's errno."""
+"""A gathered machine: texts, folders, words of devices, counters that were tried, each refusal's errno."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class NotingHost(DelegatingHost):
         self._counters: dict[OpenAttempt, int] = {}
 
     def gathered(self, time: str) -> Gathered:
-        """What was noted so far.
+        """All that the host noted so far.
 
         Args:
             time: now, in UTC, ISO 8601.

@@ -31,7 +31,7 @@ class Taken:
 
 
 class Draining:
-    """What one ring holds now; what the kernel writes from now on is left for the next time.
+    """Records that a ring holds now; later ones are left for the next call.
 
     Args:
         ring: to empty.

@@ -1,4 +1,4 @@
-"""What a control group is for people: a container, a pod, a job or a unit, by the paths that their managers make.
+"""Names of control groups for people: container, pod, job or unit, by the paths their managers make.
 
 One table of patterns, tried from the finest to the coarsest over every path that /proc/PID/cgroup names
 (cgroups(7): one line in version 2, one for each hierarchy in version 1).
@@ -22,7 +22,7 @@ _SHORT: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class GroupName:
-    """What a control group is.
+    """Kinds of control groups.
 
     Attributes:
         kind: "docker", "podman", "slurm", "unit"; "cgroup" where nothing is known of it.
@@ -119,7 +119,7 @@ def group_paths(text: str) -> tuple[str, ...]:
 
 
 def group_name(paths: Iterable[str]) -> GroupName | None:
-    """What the group of a process is, by the finest pattern that one of its paths fits; None without any path."""
+    """The group of a process, by the finest pattern that fits one of its paths; None without any path."""
     paths = tuple(paths)
     for pattern in _PATTERNS:
         for path in paths:

@@ -1,4 +1,4 @@
-"""What /proc says of a thread or process beside its counters: who runs it, with which words, its state and group.
+"""Facts of /proc on threads and processes beside their counters: user, arguments, state and group.
 
 Read for rows that somebody looks at, and kept with the interval: a task that has ended has what was seen of it.
 Files as proc(5) describes them: /proc/PID/stat, cmdline, status, cgroup.
@@ -39,7 +39,7 @@ TOO_MANY: Final = Unavailable(Reason.NOT_READ, f"{READS} tasks have been looked 
 
 @dataclass(frozen=True, slots=True)
 class Stat:
-    """What /proc/PID/stat says.
+    """Fields of /proc/PID/stat.
 
     Attributes:
         name: of the thread, at most 15 characters.
@@ -64,7 +64,7 @@ class Stat:
 
 @dataclass(frozen=True, slots=True)
 class TaskFacts:
-    """What is known of a thread or process.
+    """Facts on one thread or process.
 
     Attributes:
         stat: of the thread, or the process.
@@ -138,7 +138,7 @@ class ProcFacts:
             return None
 
     def facts(self, pid: int, tid: int | None = None) -> TaskFacts | None:
-        """What is known now; None where nothing ever was."""
+        """Facts known now; None where nothing ever was."""
         process = self.stat(pid)
         known = self._known.get(pid)
         if process is None:
@@ -193,7 +193,7 @@ class ProcFacts:
 
 
 class TaskLooks:
-    """What was seen of the tasks of one interval. It is read when it is first asked for, as long as that is the newest.
+    """Facts on the tasks of one interval, read on first use while the interval is the newest.
 
     Args:
         reader: reads; None for an interval of which nothing will be read any more.
@@ -214,7 +214,7 @@ class TaskLooks:
         self._reader = None
 
     def at(self, pid: int, tid: int | None = None) -> TaskFacts | Unavailable:
-        """What was seen of a thread, or of a process."""
+        """Facts seen of a thread, or of a process."""
         key = pid, tid
         if key not in self._seen:
             if self._reader is None:

@@ -28,7 +28,7 @@ _WORDS: Final = 40
 
 
 class ProcessStat(NamedTuple):
-    """What the kernel counts of a process or thread (proc_pid_stat(5)).
+    """Counts of a process or thread (proc_pid_stat(5)).
 
     Attributes:
         name: visible, at most 64 characters; it may contain anything.
@@ -76,7 +76,7 @@ class _Files:
         self.open: dict[int, int] = {}
 
     def close(self) -> None:
-        """Close all of them."""
+        """Close every open file."""
         while self.open:
             self.host.close(self.open.popitem()[1])
 
@@ -118,7 +118,7 @@ class ProcessStats:
         return {pid: found for pid, (_, found) in said.items()}
 
     def _content(self, pid: int) -> bytes:
-        """What the file of a process says; nothing of one that has ended."""
+        """Read the file of a process; empty for one that has ended."""
         descriptor = self._files.open.get(pid)
         if descriptor is not None:
             try:

@@ -1,4 +1,4 @@
-"""What threads waited for, by the records of switches and wake-ups: a CPU, storage, or something that they sleep for.
+"""Waits of threads by records of switches and wake-ups: for a CPU, for storage, or asleep.
 
 A thread that can run and has no CPU waits on a run queue: since it was woken, or since another thread took its CPU.
 Everything here is pure.
@@ -30,7 +30,7 @@ class Left(Enum):
 
 @dataclass(slots=True)
 class Waited:
-    """What one thread, or several, waited for in a span of time; ns.
+    """Waits of one thread, or of several, in a span of time; ns.
 
     Attributes:
         queued: for a CPU.
@@ -76,7 +76,7 @@ class Waited:
 
 
 class _State:
-    """What a thread off its CPU waits for: since when in all, up to when that is booked, and whether the CPU idled."""
+    """A wait that goes on: since when, up to when it is booked, and whether the CPU idled."""
 
     __slots__ = ("booked", "held", "left", "since")
 
@@ -136,7 +136,7 @@ class RunQueue:
         self._off.clear()
 
     def take(self, now: int) -> Mapping[int, Waited]:
-        """What threads waited for since the last call, with the waits that go on, by thread."""
+        """Waits since the last call by thread, those that go on included."""
         for tid, state in self._off.items():
             if state.left is not Left.AWAY:
                 self._book(self._of(tid), state, now)

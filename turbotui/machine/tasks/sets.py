@@ -101,7 +101,7 @@ HARDWARE_COUNTERS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class TaskSampling:
-    """What the feature test found this kernel and this user's rights to allow.
+    """Features that this kernel and this user's rights allow, as tested.
 
     Attributes:
         mode: how threads are followed.

@@ -29,7 +29,7 @@ _WIDEST: Final = 20
 
 
 def sleeps_in(host: Host, pid: int, tid: int) -> str:
-    """What a thread sleeps for now, or the kernel function where no word is known; "" where nothing is told."""
+    """The reason for which a thread sleeps, or the kernel function where no word is known; "" for none."""
     name = line_of(host, f"/proc/{pid}/task/{tid}/wchan")
     if name in ("", "0"):
         return ""

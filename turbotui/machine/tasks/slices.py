@@ -60,7 +60,7 @@ class KnownUntil:
 
 @dataclass(slots=True)
 class WayOutOfIdle:
-    """How long it takes from the record that the idle task leaves to that of the thread that comes, on any CPU.
+    """Time from the idle task's record to that of the thread that follows, on any CPU.
 
     Attributes:
         total: ns of all that were seen.

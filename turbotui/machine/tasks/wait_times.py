@@ -1,4 +1,4 @@
-"""What all threads of a machine wait for, from rings of their own: by tracepoints, or by records of switches.
+"""Waits of all threads of a machine, from rings of their own: by tracepoints, or by records of switches.
 
 Costs come with each switch of the whole machine, whoever is watched: 3 to 5 us of CPU time here, and what
 the kernel takes to write the record. So nothing is open while nobody wants to know.
@@ -82,7 +82,7 @@ class WaitTimes:
         self._records.take((ring.take() for ring in self._rings), began)
 
     def take(self) -> Mapping[int, Waited]:
-        """What each thread waited for since the last call, up to now."""
+        """Waits of each thread since the last call, up to now."""
         self.drain()
         return self._records.queue.take(self._host.now_ns())
 

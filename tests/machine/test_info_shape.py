@@ -1,0 +1,156 @@
+"""What info says a machine is made of, held against what lscpu and hwloc print for the same recorded trees."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from treehost import TreeHost
+
+from turbotui.features.info import shape
+from turbotui.features.info.kernel import EFFICIENCY_FACTS
+from turbotui.features.info.machine_facts import MachineFacts
+from turbotui.features.info.model import configuration
+from turbotui.machine.caches import parse_size
+from turbotui.machine.cpulist import parse_cpulist
+from turbotui.machine.machine import read_machine
+
+MACHINES = Path(__file__).parents[2] / "../shared/machines"
+HWLOC = sorted(MACHINES.glob("hwloc/*.console"))
+LSCPU = sorted(MACHINES.glob("lscpu/*.expected.txt"))
+ABSENT = "the recorded machines (sibling folder shared/machines) are not there"
+BULLDOZER = 21
+"""AMD family 15h: hwloc calls the halves of a compute unit cores (tests/machine/test_recorded_machines.py)."""
+_BASE = "/sys/devices/system/cpu"
+_UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+
+
+def facts_of(path: Path) -> MachineFacts:
+    return MachineFacts(read_machine(TreeHost.from_tar(path)))
+
+
+def lines_of(facts: MachineFacts) -> dict[str, str]:
+    (section,) = [section for section in configuration(facts.machine) if section.title == "machine"]
+    return dict(line.text.split(": ", 1) for line in section.lines)
+
+
+def words(text: str) -> dict[str, int]:
+    """The counts of the line "Topology: 2 packages, 48 cores, 2 threads a core", by the singular."""
+    return {name.removesuffix("s"): int(number) for number, name in re.findall(r"(\d+) ([\w ]+?)(?=,|$| a core)", text)}
+
+
+def test_recorded_machines_are_found() -> None:
+    if not MACHINES.exists():
+        pytest.skip(ABSENT)
+    assert len(HWLOC) >= 6
+    assert len(LSCPU) >= 5
+
+
+@pytest.mark.parametrize("console", HWLOC, ids=lambda path: path.stem)
+def test_as_hwloc_prints_it(console: Path) -> None:
+    facts, text = facts_of(console.with_suffix(".tar.bz2")), console.read_text()
+    expected = Counter((f"L{level}{kind}", int(size) * _UNITS[unit], int(ways))
+                       for level, kind, size, unit, ways in
+                       re.findall(r"^ *L(\d)([di]?)Cache.*size=(\d+)([KMG]iB).*ways=(\d+)", text, re.MULTILINE))
+    found: Counter[tuple[str, int, int]] = Counter()
+    for kind in shape.cache_kinds(facts):
+        found[kind.name, kind.size, kind.ways] += len(kind.shared)
+    shown = {name for name, _size, _ways in expected}
+    doubted = {(name, size) for name, size, ways in found if not ways}  # ways that sets, lines and size contradict
+    said = Counter({key: number for key, number in found.items() if key[0] in shown and key[:2] not in doubted})
+    assert said == Counter({key: number for key, number in expected.items() if key[:2] not in doubted})
+    assert doubted == ({("L3", 32 << 20)} if console.stem.startswith("128arm") else set())
+    told, lines = words(lines_of(facts)["Topology"]), lines_of(facts)
+    counts = Counter(re.findall(r"^ *(Package|Die|Core|NUMANode)\b", text.split("depth")[0], re.MULTILINE))
+    assert told["package"] == counts["Package"]
+    assert told.get("die", 0) == (counts["Die"] if counts["Die"] != counts["Package"] else 0)
+    model = facts.machine.model
+    if not (model.vendor == "AuthenticAMD" and model.family == BULLDOZER):
+        assert told["core"] == counts["Core"]
+    nodes = re.findall(r"^ *NUMANode .*P#(\d+)", text.split("depth")[0], re.MULTILINE)
+    assert {name for name in lines if name.startswith("Node ")} <= {f"Node {number}" for number in nodes}
+    if any(name.startswith("Node ") for name in lines):
+        assert told["node"] == len(nodes)
+
+
+@pytest.mark.parametrize("expected", LSCPU, ids=lambda path: path.name.removesuffix(".expected.txt"))
+def test_as_lscpu_prints_it(expected: Path) -> None:
+    facts = facts_of(expected.with_name(expected.name.replace(".expected.txt", ".tar.gz")))
+    said = dict(re.findall(r"^([^#\n:]+):\s+(.*)$", expected.read_text(), re.MULTILINE))
+    lines = lines_of(facts)
+    assert f"({said['On-line CPU(s) list']})" in lines["CPUs"].replace(" ", "")
+    if "Off-line CPU(s) list" in said:
+        assert parse_cpulist(said["Off-line CPU(s) list"]) == frozenset(facts.machine.topology.offline)
+    told = words(lines["Topology"])
+    assert told["thread"] == int(said["Thread(s) per core"])
+    if "Socket(s)" in said and facts.machine.model.x86:
+        assert told["package"] == int(said["Socket(s)"])
+        assert told["core"] == int(said["Socket(s)"]) * int(said["Core(s) per socket"])
+    caches: dict[str, list[int]] = {}
+    for kind in shape.cache_kinds(facts):
+        caches.setdefault(kind.name, []).append(kind.size * len(kind.shared))
+    instances = Counter[str]()
+    for kind in shape.cache_kinds(facts):
+        instances[kind.name] += len(kind.shared)
+    wanted = {name.removesuffix(" cache"): value for name, value in said.items() if name.endswith(" cache")}
+    assert caches.keys() == wanted.keys()
+    for name, value in wanted.items():
+        match = re.fullmatch(r"([\d.]+) (\w+) \((\d+) instances?\)", value)
+        assert match is not None
+        assert instances[name] == int(match[3])
+        assert sum(caches[name]) == pytest.approx(float(match[1]) * _UNITS[match[2]], rel=0.02)
+    for name, cpus in said.items():
+        if node := re.fullmatch(r"NUMA node(\d+) CPU\(s\)", name):
+            assert lines[f"Node {node[1]}"].startswith(f"CPUs {cpus}")
+
+
+def _cpu(cpu: int, package: int, core: int, *, caches: bool = True) -> dict[str, str]:
+    base = f"{_BASE}/cpu{cpu}"
+    files = {f"{base}/topology/physical_package_id": str(package), f"{base}/topology/core_id": str(core)}
+    if caches:
+        cache = {"level": "2", "type": "Unified", "size": "1280K", "ways_of_associativity": "10", "shared_cpu_map": "3"}
+        files |= {f"{base}/cache/index2/{name}": text for name, text in cache.items()}
+    return files
+
+
+def test_what_no_file_says_is_not_told() -> None:
+    facts = MachineFacts(read_machine(TreeHost({f"{_BASE}/online": "0-1", **_cpu(0, 0, 0, caches=False),
+                                                **_cpu(1, 0, 1, caches=False)})))
+    lines = lines_of(facts)
+    assert lines["Topology"] == "1 package, 2 cores, 1 thread a core"
+    assert not {"Memory", "Clock", "Node 0", "L2"} & lines.keys()
+
+
+def test_caches_of_a_kernel_that_has_only_masks_and_nodes_with_memory_alone() -> None:
+    node = "/sys/devices/system/node"
+    facts = MachineFacts(read_machine(TreeHost({
+        f"{_BASE}/online": "0-1", **_cpu(0, 0, 0), **_cpu(1, 0, 1), f"{node}/node0/cpulist": "0-1",
+        f"{node}/node0/meminfo": "Node 0 MemTotal: 1048576 kB\nNode 0 MemFree: 524288 kB\n",
+        f"{node}/node3/cpulist": "\n", f"{node}/node3/meminfo": "Node 3 MemTotal: 3145728 kB\nNode 3 MemFree: 0 kB\n",
+    })))
+    lines = lines_of(facts)
+    assert lines["L2"] == "1 x 1.25 MiB, 10-way"
+    assert lines["Node 0"] == "CPUs 0-1, 1 GiB, 512 MiB free"
+    assert lines["Node 3"] == "no CPUs, 3 GiB, 0 bytes free"
+
+
+def test_efficiency_latency_control() -> None:
+    folder = f"{_BASE}/intel_uncore_frequency/uncore00"
+    files = {"package_id": "0", "domain_id": "1", "fabric_cluster_id": "0", "elc_low_threshold_percent": "10",
+             "elc_high_threshold_percent": "95", "elc_floor_freq_khz": "800000", "elc_high_threshold_enable": "1"}
+    settings = {f"{folder}/{name}": text for name, text in files.items()}
+    host = TreeHost({f"{_BASE}/online": "0", **_cpu(0, 0, 0), **settings})
+    (line,) = [line.text for lines in EFFICIENCY_FACTS for line in lines(MachineFacts(read_machine(host)))]
+    assert line == ("Efficiency latency control package0 domain1 cluster0: floor 800 MHz below 10 % of use; high "
+                    "threshold above 95 % of use, the clock goes up stepwise")
+    host.files[f"{folder}/elc_high_threshold_enable"] = "0"
+    (line,) = [line.text for lines in EFFICIENCY_FACTS for line in lines(MachineFacts(read_machine(host)))]
+    assert line.endswith("high threshold off")
+
+
+@pytest.mark.parametrize(("size", "text"), [(48 << 10, "48 KiB"), (5118 << 10, "5 MiB"), (263 << 30, "263 GiB")])
+def test_sizes(size: int, text: str) -> None:
+    assert shape.binary(size) == text
+    assert parse_size("48K") == 48 << 10

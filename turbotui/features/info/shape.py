@@ -1,0 +1,232 @@
+"""What the machine is made of: packages down to threads, kinds of core with clocks, caches, nodes and memory.
+
+Files: kernel Documentation/ABI/testing/sysfs-devices-system-cpu and sysfs-devices-node; proc_meminfo(5). A count that
+no file gives is left out; a CPU that is offline has no files, so its caches and node are not counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.features.info.machine_facts import HeaderLine, MachineFacts
+from turbotui.machine.caches import parse_size
+from turbotui.machine.cpulist import format_cpulist, parse_cpulist, parse_cpumask
+from turbotui.machine.memory import Module, read_memory
+from turbotui.machine.topology_kinds import type_rank
+from turbotui.quantities.scope import Scope
+from turbotui.untrusted import one_line
+
+_CPUS: Final = "/sys/devices/system/cpu"
+_NODES: Final = "/sys/devices/system/node"
+_MEMINFO: Final = "/proc/meminfo"
+_TOPOLOGY: Final = f"{_CPUS}/cpu*/topology"
+_INDEX: Final = re.compile(r"index\d+\Z", re.ASCII)
+_NODE: Final = re.compile(r"node(\d+)\Z", re.ASCII)
+_KIB: Final = re.compile(r"(MemTotal|MemFree):\s*(\d+) kB", re.ASCII)
+_LETTERS: Final = {"Data": "d", "Instruction": "i"}
+_GIB: Final = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class CacheKind:
+    """Caches of one level and size.
+
+    Attributes:
+        name: "L1d", "L2".
+        size: bytes of one of them.
+        ways: 0 where the kernel does not say, or says what size, sets and lines contradict.
+        line: bytes of a line, 0 where the kernel does not say.
+        shared: the CPUs of each of them.
+    """
+
+    name: str
+    size: int
+    ways: int
+    line: int
+    shared: tuple[frozenset[int], ...]
+
+
+def cache_kinds(facts: MachineFacts) -> tuple[CacheKind, ...]:
+    """The caches of the online CPUs by level, instructions before data, the larger first."""
+    found: dict[tuple[str, int, int, int], list[frozenset[int]]] = {}
+    seen: set[tuple[str, int]] = set()
+    for cpu in facts.machine.topology.cpus:
+        base = f"{_CPUS}/cpu{cpu}/cache"
+        for index in (name for name in facts.names(base) if _INDEX.match(name)):
+            if (index, cpu) in seen:
+                continue
+            key = _cache(facts, f"{base}/{index}")
+            if key is None:
+                continue
+            shared = _sharing(facts, f"{base}/{index}") or frozenset({cpu})
+            seen |= {(index, other) for other in shared}
+            found.setdefault(key, []).append(shared)
+    order = sorted(found, key=lambda key: (key[0][1], key[0], -key[1]))
+    return tuple(CacheKind(*key, tuple(found[key])) for key in order)
+
+
+def _cache(facts: MachineFacts, path: str) -> tuple[str, int, int, int] | None:
+    level, kind = facts.number(f"{path}/level"), facts.text(f"{path}/type") or ""
+    try:
+        size = parse_size(facts.text(f"{path}/size") or "")
+    except ValueError:
+        return None
+    if level is None:
+        return None
+    ways, line, sets = (facts.number(f"{path}/{file}") or 0
+                        for file in ("ways_of_associativity", "coherency_line_size", "number_of_sets"))
+    # Firmware of some Arm servers writes the ways in a field of four bits: 15 where there are 128.
+    sectors = facts.number(f"{path}/physical_line_partition") or 1
+    contradicted = bool(sets and line) and sets * line * ways * sectors != size
+    return f"L{level}{_LETTERS.get(kind, '')}", size, 0 if contradicted else ways, line
+
+
+def _sharing(facts: MachineFacts, folder: str) -> frozenset[int]:
+    """The CPUs that share a cache, by the mask, which every kernel has."""
+    try:
+        masked = parse_cpumask(facts.text(f"{folder}/shared_cpu_map") or "")
+    except ValueError:
+        masked = frozenset()
+    return masked or _cpus(facts, f"{folder}/shared_cpu_list")
+
+
+def _cpus(facts: MachineFacts, path: str) -> frozenset[int]:
+    try:
+        return parse_cpulist(facts.text(path) or "")
+    except ValueError:
+        return frozenset()
+
+
+def _model(facts: MachineFacts) -> Iterable[HeaderLine]:
+    model = facts.machine.model
+    name = model.name or model.vendor
+    if name:
+        kind = model.architecture or "unknown architecture"
+        yield HeaderLine(f"Processor: {one_line(name)} ({kind})", "/proc/cpuinfo")
+
+
+def _online(facts: MachineFacts) -> Iterable[HeaderLine]:
+    topology = facts.machine.topology
+    text = f"CPUs: {len(topology.cpus)} ({format_cpulist(topology.cpus)})"
+    if topology.offline:
+        text += f"; offline: {format_cpulist(topology.offline)}"
+    yield HeaderLine(text, f"{_CPUS}/online")
+
+
+def _levels(facts: MachineFacts) -> Iterable[HeaderLine]:
+    """One line: how many of each level there are, and how many threads a core has."""
+    topology = facts.machine.topology
+    sizes = {scope: len(topology.instances(scope)) for scope in (Scope.PACKAGE, Scope.DIE, Scope.MODULE, Scope.CORE)}
+    last = sum(len(kind.shared) for kind in cache_kinds(facts) if kind.name == "L3")
+    counts = (
+        (len(_groups(facts, "drawer_siblings_list")), "drawer", "drawers"),
+        (len(_groups(facts, "book_siblings_list")), "book", "books"),
+        (sizes[Scope.PACKAGE], "package", "packages"),
+        # A die that is its package, and a module that is a core, say nothing.
+        (sizes[Scope.DIE] if sizes[Scope.DIE] != sizes[Scope.PACKAGE] else 0, "die", "dies"),
+        (len(_node_numbers(facts)), "node", "nodes"),
+        (last, "L3 cache", "L3 caches"),
+        (sizes[Scope.MODULE] if sizes[Scope.MODULE] != sizes[Scope.CORE] else 0, "module", "modules"),
+        (sizes[Scope.CORE], "core", "cores"),
+    )
+    parts = [f"{number} {one if number == 1 else many}" for number, one, many in counts if number]
+    threads = sorted({len(core.cpus) for core in topology.instances(Scope.CORE)})
+    if threads:
+        parts.append(f"{' or '.join(map(str, threads))} {'thread' if threads == [1] else 'threads'} a core")
+    yield HeaderLine(f"Topology: {', '.join(parts)}", _TOPOLOGY)
+
+
+def _groups(facts: MachineFacts, file: str) -> set[frozenset[int]]:
+    """The sets of CPUs that a file of s390 tells of (kernel drivers/base/topology.c)."""
+    found = (_cpus(facts, f"{_CPUS}/cpu{cpu}/topology/{file}") for cpu in facts.machine.topology.cpus)
+    return {cpus for cpus in found if cpus}
+
+
+def _clocks(facts: MachineFacts) -> Iterable[HeaderLine]:
+    """The cores of each kind with the limits of their clocks (kernel admin-guide/pm/cpufreq.rst)."""
+    topology = facts.machine.topology
+    kinds = topology.kinds.of
+    for kind in sorted(set(kinds.values()), key=type_rank) if topology.kinds.several else ("",):
+        cpus = tuple(cpu for cpu in topology.cpus if kinds.get(cpu, "") == kind)
+        cores = len({topology.index(Scope.CORE, cpu) for cpu in cpus})
+        limits = [_clock(facts, cpus, *where) for where in (("cpuinfo_min_freq", min), ("cpuinfo_max_freq", max))]
+        base = _clock(facts, cpus, "base_frequency", max)
+        told = f"{limits[0]:g} to {limits[1]:g} MHz" if None not in limits else ""
+        told += f"{', ' if told else ''}base {base:g} MHz" if base is not None else ""
+        if kind:
+            name = f"{kind} cores: {cores}, CPUs {format_cpulist(cpus)}"
+            yield HeaderLine(f"{name}{': ' if told else ''}{told}", topology.kinds.by)
+        elif told:
+            yield HeaderLine(f"Clock: {told}", f"{_CPUS}/cpu*/cpufreq")
+
+
+def _clock(facts: MachineFacts, cpus: Sequence[int], file: str, which: Callable[[Iterable[int]], int]) -> float | None:
+    """MHz; the files have kHz."""
+    values = [facts.number(f"{_CPUS}/cpu{cpu}/cpufreq/{file}") for cpu in cpus]
+    known = [value for value in values if value]
+    return which(known) / 1000 if known else None
+
+
+def _caches(facts: MachineFacts) -> Iterable[HeaderLine]:
+    for kind in cache_kinds(facts):
+        each = sorted({len(cpus) for cpus in kind.shared})
+        ways = f", {kind.ways}-way" if kind.ways else ""
+        line = f", lines of {kind.line} bytes" if kind.line else ""
+        count = len(kind.shared)
+        total = f", {binary(kind.size * count)} together" if count > 1 else ""
+        by = f" for {' or '.join(map(str, each))} CPU{'' if each == [1] else 's'} each" if count > 1 else ""
+        yield HeaderLine(f"{kind.name}: {count} x {binary(kind.size)}{by}{total}{ways}{line}", f"{_CPUS}/cpu*/cache")
+
+
+def _memory(facts: MachineFacts) -> Iterable[HeaderLine]:
+    whole = _kibibytes(facts.text(_MEMINFO))
+    if "MemTotal" in whole:
+        yield HeaderLine(f"Memory: {binary(whole['MemTotal'] << 10)}", _MEMINFO)
+    modules = read_memory(facts.machine.host).modules
+    if modules:
+        yield HeaderLine(f"Memory modules: {', '.join(_modules(modules))}", "SMBIOS type 17")
+
+
+def _modules(modules: Sequence[Module]) -> Iterator[str]:
+    alike: dict[tuple[int | None, int | None], int] = {}
+    for module in modules:
+        alike[module.bits, module.mts] = alike.get((module.bits, module.mts), 0) + 1
+    for (bits, mts), count in alike.items():
+        width = f" of {bits} bits" if bits else ""
+        yield f"{count}{width}{f' at {mts} MT/s' if mts else ''}"
+
+
+def _nodes(facts: MachineFacts) -> Iterable[HeaderLine]:
+    measured = {node.label: node.cpus for node in facts.machine.topology.instances(Scope.NODE)}
+    for number in _node_numbers(facts):
+        folder = f"{_NODES}/node{number}"
+        cpus = measured.get(number, ())
+        memory = _kibibytes(facts.text(f"{folder}/meminfo"))
+        told = [f"CPUs {format_cpulist(cpus)}" if cpus else "no CPUs"]
+        if "MemTotal" in memory:
+            told.append(f"{binary(memory['MemTotal'] << 10)}, {binary(memory.get('MemFree', 0) << 10)} free"
+                        if memory["MemTotal"] else "no memory")
+        yield HeaderLine(f"Node {number}: {', '.join(told)}", folder)
+
+
+def _node_numbers(facts: MachineFacts) -> list[int]:
+    return sorted(int(found[1]) for name in facts.names(_NODES) if (found := _NODE.match(name)))
+
+
+def _kibibytes(text: str | None) -> Mapping[str, int]:
+    return {name: int(number) for name, number in _KIB.findall(text or "")}
+
+
+def binary(size: int) -> str:
+    """A size as lscpu writes it: "48 KiB", "1.5 MiB", "251 GiB"."""
+    for factor, unit in ((_GIB, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size >= factor:
+            value = size / factor
+            return f"{value:.0f} {unit}" if value >= 100 else f"{f'{value:.2f}'.rstrip('0').rstrip('.')} {unit}"
+    return f"{size} bytes"
+
+
+FACTS = (_model, _online, _levels, _clocks, _caches, _memory, _nodes)

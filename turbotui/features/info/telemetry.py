@@ -1,0 +1,76 @@
+"""What firmware tells beside the counters: regions of Intel PMT by layout, and AMD sockets' answers by HSMP.
+
+Files: kernel Documentation/ABI/testing/sysfs-class-intel_pmt; Documentation/arch/x86/amd_hsmp.rst, "HSMP telemetry
+sysfs files". A layout is what a guid names; the known ones are Intel's published descriptions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from turbotui.features.info.machine_facts import HeaderLine, MachineFacts
+from turbotui.quantities.facts import FactFile
+from turbotui.sources.pmt import find_regions
+from turbotui.untrusted import one_line
+
+LAYOUTS: Final = FactFile("machine/data/telemetry_layouts.toml")
+_PLATFORM: Final = "/sys/devices/platform"
+_SOCKET: Final = re.compile(r"AMDI0097:([0-9a-fA-F]{2})\Z", re.ASCII)
+_LEGACY: Final = f"{_PLATFORM}/amd_hsmp"
+_ANSWERS: Final = (
+    # file, words around what it holds: amd_hsmp.rst
+    ("protocol_version", "protocol {}"),
+    ("smu_fw_version", "firmware {}"),
+    ("c0_residency_input", "{} % of cores in C0"),
+    ("ddr_max_bw", "DRAM at most {} GB/s"),
+    ("ddr_utilised_bw_input", "now {} GB/s"),
+    ("mclk_input", "memory clock {} MHz"),
+    ("fclk_input", "fabric clock {} MHz"),
+    ("clk_fmin", "core clock from {} MHz"),
+    ("clk_fmax", "to {} MHz"),
+    ("cclk_freq_limit_input", "limited to {} MHz"),
+    ("pwr_current_active_freq_limit_source", "by {}"),
+    ("prochot_status", "thermal threshold: {}"),
+)
+_REACHED: Final = {"0": "not reached", "1": "reached"}
+
+
+def _regions(facts: MachineFacts) -> Iterable[HeaderLine]:
+    known = {int(name, 16): row for name, row in LAYOUTS.tables()}
+    for region in find_regions(facts.machine.host):
+        name = region.directory.rpartition("/")[2]
+        row = known.get(region.guid)
+        if row is None:
+            what = "of a layout that Intel has not described"
+        elif row["size"] != region.size:
+            what = f"{row['name']}, but of {row['size']} bytes as Intel describes it"
+        else:
+            what = str(row["name"])
+        yield HeaderLine(f"Telemetry region {one_line(name)}: guid {region.guid:#010x}, {region.size} bytes, {what}",
+                         region.directory)
+
+
+def _sockets(facts: MachineFacts) -> Iterable[HeaderLine]:
+    for name in facts.names(_PLATFORM):
+        match = _SOCKET.match(name)
+        folder = f"{_PLATFORM}/{name}"
+        read = [(file, words, facts.text(f"{folder}/{file}")) for file, words in _ANSWERS] if match else []
+        told = [words.format(_REACHED.get(text, text) if file == "prochot_status" else one_line(text).strip())
+                for file, words, text in read if text]
+        if match and told:
+            yield HeaderLine(f"HSMP of socket {int(match[1], 16)}: {', '.join(told)}", folder)
+
+
+def _tables(facts: MachineFacts) -> Iterable[HeaderLine]:
+    """Tell of metrics tables that are there: no document gives the units of their fields (uapi asm/amd_hsmp.h)."""
+    folders = (f"{_PLATFORM}/{name}" for name in facts.names(_PLATFORM) if _SOCKET.match(name))
+    sockets = (f"{_LEGACY}/{name}" for name in facts.names(_LEGACY) if name.startswith("socket"))
+    for folder in (*folders, *sockets):
+        if "metrics_bin" in facts.names(folder):
+            yield HeaderLine("HSMP metrics table: there (protocol 6, MI300A), and not read: no document gives the "
+                             "units of its fields", f"{folder}/metrics_bin")
+
+
+FACTS = (_regions, _sockets, _tables)
