@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Sequence
 
 from bench.beside_peers import TURBOTUI, Peer, beside
+from bench.dashboard import cost_without_model
 from bench.start import cpu_ms
 from bench.terminal import Terminal
 from turbotui.dataclass import dataclass
@@ -46,7 +47,28 @@ while True:
 """
 """Reads what the overview reads and does nothing with it: files of all CPUs every second, processes every third."""
 
+_LINES, _COLOURS = 41, 7
+"""Of the overview of two CPUs: lines that change every second, and segments of each."""
+_LARGE = ((43, 12, "the overview of 1,024 CPUs"), (46, 34, "the table of 1,024 rows"))
+"""Lines and segments of each, and where."""
+
+_COUNTERS = """
+import time
+from array import array
+from operator import truediv
+from turbotui.sampling.arithmetic import rises
+older = [array("Q", range(at, at + 1024)) for at in range(50)]
+newer = [array("Q", (value + 1000 for value in words)) for words in older]
+spans = [1.0] * 1024
+while True:
+    time.sleep(1.0)
+    for before, after in zip(older, newer):
+        sum(map(truediv, rises(before, after), spans))
+"""
+"""50 counters of 1,024 CPUs, each as a rate a second, added up: no name, no row, no cell, no line."""
+
 _SCROLLS = """
+import sys
 from textual.app import App
 from textual.strip import Strip
 from textual.widget import Widget
@@ -54,15 +76,17 @@ from rich.segment import Segment
 from rich.style import Style
 class Lines(Widget):
     turn = 0
-    styles_of = [Style(color=f"#{40 + 20 * one:02x}8080", bgcolor="#101010") for one in range(7)]
+    count = int(sys.argv[2])
+    width = 203 // count
+    styles_of = [Style(color=f"#{40 + 20 * (one % 7):02x}8080", bgcolor="#101010") for one in range(count)]
     def render_line(self, y):
-        text = f"{self.turn * (y + 1):>29}"[-29:]
-        return Strip([Segment(text, style) for style in self.styles_of], 203)
+        text = f"{self.turn * (y + 1):>{self.width}}"[-self.width:]
+        return Strip([Segment(text, style) for style in self.styles_of], self.width * self.count)
 class Scrolls(App):
     def compose(self):
         yield Lines()
     def on_mount(self):
-        self.query_one(Lines).styles.height = 41
+        self.query_one(Lines).styles.height = int(sys.argv[1])
         self.set_interval(1.0, self.turned)
     def turned(self):
         lines = self.query_one(Lines)
@@ -70,7 +94,7 @@ class Scrolls(App):
         lines.refresh()
 Scrolls().run()
 """
-"""41 lines of seven colours that say something else every second, as the overview's charts do, by Textual alone."""
+"""So many lines of so many segments that say something else every second, as charts do, by Textual alone."""
 
 _RSS = 'print(int(open("/proc/self/statm").read().split()[1]) * {page} / 1e6)'
 _FIRST = "import turbotui.app.dashboard, turbotui.app.running, turbotui.features.overview.screen"
@@ -101,9 +125,24 @@ def running(seconds: float) -> Sequence[Floor]:
     """Percent of one CPU of the overview and of its floors, at the same time."""
     shares = beside(seconds, _SIZE, (
         TURBOTUI, Peer("Python that reads its files", (sys.executable, "-c", _READS)),
-        Peer("Textual that draws as many lines", (sys.executable, "-c", _SCROLLS)),
+        Peer("Textual that draws as many lines", _scrolling(_LINES, _COLOURS)),
     ))
     return [Floor(share.name, share.percent) for share in shares]
+
+
+def running_large(seconds: float) -> Sequence[Floor]:
+    """Percent of one CPU of the dashboard of 1,024 CPUs without their model, and then, at one time, of its floors."""
+    found = [cost_without_model(f"{screen} of 1,024 CPUs, no model", ["--machine", "big-8s", "--screen", screen], 12)
+             for screen in ("overview", "cpus")]
+    shares = beside(seconds, _SIZE, (
+        Peer("50 counters of 1,024 CPUs added up", (sys.executable, "-c", _COUNTERS)),
+        *(Peer(f"Textual: lines of {where}", _scrolling(lines, colours)) for lines, colours, where in _LARGE),
+    ))
+    return [*(Floor(cost.name, cost.all) for cost in found), *(Floor(share.name, share.percent) for share in shares)]
+
+
+def _scrolling(lines: int, colours: int) -> tuple[str, ...]:
+    return sys.executable, "-c", _SCROLLS, str(lines), str(colours)
 
 
 def memory() -> Sequence[Floor]:
@@ -136,7 +175,8 @@ def importing(runs: int) -> Sequence[Floor]:
 
 
 if __name__ == "__main__":
-    for title, floors in (("% of one CPU, 200x60, 1 Hz", running(30.0)), ("resident MB", memory()),
+    for title, floors in (("% of one CPU, 200x60, 1 Hz", running(30.0)),
+                          ("the same, 1,024 CPUs", running_large(30.0)), ("resident MB", memory()),
                           ("ms of CPU time", importing(9))):
         print(title)
         for floor in floors:

@@ -25,7 +25,7 @@ _BY_FACTORY: Final = object()
 
 
 class _Params:
-    """What a class was made with, as the standard library asks it of a base."""
+    """Parameters of a class, as the standard library asks them of a base."""
 
     __slots__ = ("eq", "frozen", "init", "match_args", "order", "repr", "unsafe_hash", "weakref_slot")
 

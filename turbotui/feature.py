@@ -1,4 +1,4 @@
-"""What a feature registers: its verbs and its screens, by the names of modules that are imported when they are used."""
+"""Registration of features: verbs and screens by names of modules that are imported on first use."""
 
 from __future__ import annotations
 

@@ -73,12 +73,12 @@ def in_cell(text: str) -> str:
 
 
 def guarded(text: str) -> str:
-    """What is about to be written, maybe to a terminal: marks what was not yet, except colours, TABs and line ends."""
+    """Make text safe to write, maybe to a terminal: all control characters but colours, TABs and line ends."""
     return _compiled(_UNSAFE_OR_COLOUR).sub(_mark_but_colours, text) if _may_hold(_UNSAFE, text) else text
 
 
 def original(text: str) -> str:
-    """The text as it came from outside; bytes that are no UTF-8 as `os.fsencode` wants them."""
+    """The original text; bytes that are no UTF-8 as `os.fsencode` wants them."""
     return _MARK.sub(_unmark, text) if _MARK.search(text) else text
 
 

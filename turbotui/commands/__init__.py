@@ -1,1 +1,1 @@
-"""What several verbs share: options, how a machine is opened, and the formats of their output."""
+"""Shared by verbs: options, how a machine is opened, and the formats of output."""

@@ -27,6 +27,14 @@ def add_machine_arguments(parser: argparse.ArgumentParser | argparse._ArgumentGr
                         help="read the files of a recorded machine below DIR instead of /")
 
 
+def add_event_tables_argument(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
+    """Where the names come from that sysfs does not have, for commands that take events."""
+    parser.add_argument("--event-tables", metavar="DIR", default="",
+                        help="the vendor's names of events and metrics from this folder of pmu-events JSON (the "
+                        "kernel's tools/perf/pmu-events, or Intel's perfmon) instead of perf's own; none: sysfs and "
+                        "libpfm alone")
+
+
 def add_watching_arguments(parser: argparse.ArgumentParser, interval: float) -> None:
     """Which machine, CPUs and columns, and how often."""
     add_machine_arguments(parser)
@@ -46,3 +54,4 @@ def add_watching_arguments(parser: argparse.ArgumentParser, interval: float) -> 
                              "a formula (CPI=cycles/instructions), set:NAME, msr0xADDR, perf/PMU/EVENT, /PATH")
     parser.add_argument("--events", metavar="FILE", default="",
                         help="a TOML file of event sets, whose names --add set:NAME takes too")
+    add_event_tables_argument(parser)

@@ -1,4 +1,4 @@
-"""What the commands with a screen share: their options, and whether there is a terminal that can show it."""
+"""Shared by commands with a screen: their options, and whether the terminal can show one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def add_screen_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def screen_abilities(*, ascii_alone: bool, instead: str = "") -> Abilities:
-    """What the terminal can show.
+    """The characters and colours that the terminal can show.
 
     Args:
         ascii_alone: whether a person asked for that.

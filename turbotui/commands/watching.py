@@ -53,16 +53,30 @@ def open_host(arguments: argparse.Namespace) -> Host:
         UsageError: no such simulated machine, or both a machine and a sysroot.
         MachineError: the sysroot is not there, or the file is no gathered machine.
     """
-    return named_host(arguments.machine, arguments.sysroot)
+    return named_host(arguments.machine, arguments.sysroot, getattr(arguments, "event_tables", ""))
 
 
-def named_host(machine: str | None, sysroot: str) -> Host:
+def named_host(machine: str | None, sysroot: str, event_tables: str = "") -> Host:
     """The simulated machine of that name, the one that was gathered in a file, or the machine below a sysroot.
 
+    Args:
+        machine: as --machine.
+        sysroot: as --sysroot.
+        event_tables: as --event-tables.
+
     Raises:
-        UsageError: no such simulated machine, or both a machine and a sysroot.
+        UsageError: no such simulated machine, both a machine and a sysroot, or event tables that cannot be used.
         MachineError: the sysroot is not there, or the file is no gathered machine.
     """
+    host = _host_of(machine, sysroot)
+    if event_tables:
+        from turbotui.events.vendor.opening import name_event_tables  # noqa: PLC0415 - seldom used
+
+        name_event_tables(host, event_tables)
+    return host
+
+
+def _host_of(machine: str | None, sysroot: str) -> Host:
     if machine is not None:
         if sysroot != "/":
             raise UsageError("--machine and --sysroot name two machines: give one of them")

@@ -25,7 +25,7 @@ _IDLE = 3.0
 
 @dataclass(slots=True)
 class _Past:
-    """What a rule said, interval by interval.
+    """A rule's answers, interval by interval.
 
     Attributes:
         intervals: seconds, and whether it held.
@@ -107,7 +107,7 @@ class MachineDiagnosis:
             self._past[rule.id].take(frame.seconds, rule.judge(moment))
 
     def findings(self, over: float | None = None) -> tuple[Finding, ...]:
-        """What is in the way now, the worst first.
+        """Findings that hold now, the worst first.
 
         Args:
             over: also what is not so in the newest interval, but was for this share of the time that was watched.
@@ -117,9 +117,11 @@ class MachineDiagnosis:
 
     def _finding(self, rule: SlownessRule, past: _Past, over: float | None) -> Finding | None:
         observed = past.last
+        if observed is None or (over is None and past.answer is not observed):
+            return None  # nearly always, and asked of every rule at every tick: nothing is added up
         window = sum(seconds for seconds, _ in past.intervals)
         share = sum(seconds for seconds, holds in past.intervals if holds) / window if window else 0.0
-        if observed is None or (past.answer is not observed and (over is None or share < over)):
+        if past.answer is not observed and over is not None and share < over:
             return None
         return Finding(rule, observed, past.run, share, window, observed.who)
 

@@ -37,12 +37,12 @@ class Finding:
 
     @property
     def sentence(self) -> str:
-        """What is so, with the number."""
+        """The finding as a sentence with its number."""
         return self.observed.sentence
 
     @property
     def remedy(self) -> str:
-        """What a person can do about the cause."""
+        """The remedy: what a person can do about the cause."""
         return self.observed.remedy or self.rule.remedy
 
     @property

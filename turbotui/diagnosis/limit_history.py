@@ -162,7 +162,7 @@ class LimitHistory:
 
 
 def _unheld(facts: Facts, *, idle: bool) -> tuple[LimitState, tuple[ColumnId, str] | None]:
-    """What a package does that nothing is known to hold back, and the setting that may be the reason."""
+    """The clock of a package that no known limit holds back, and the setting that may be the reason."""
     if facts.busy is None or facts.mhz is None:
         return LimitState.UNTOLD, None
     if idle:

@@ -296,7 +296,7 @@ def _counted(facts: Facts) -> Iterable[Hold]:
 
 
 def _which_power(facts: Facts) -> Holder:
-    """Which power limit it is: by its bit; else by the watts where they are close to one; else it cannot be told."""
+    """The power limit that holds: by its bit, else by watts close to one, else unknown."""
     for known in (facts.words("Throttle"), facts.words("ThrLog")):
         named = [holder for word, holder in _NAMED.items() if word in (known or ())]
         if len(named) == 1:  # two log bits do not say which of the two it was this time
@@ -316,6 +316,8 @@ def _bits(facts: Facts, before: Facts | None) -> Iterable[Hold]:
         logged = facts.words(log) or frozenset()
         earlier = None if before is None else before.words(log)
         fresh = frozenset() if earlier is None else logged - earlier
+        if not now and not fresh:
+            continue
         for word, holder in WORDS.items():
             named = _which_power(facts) if holder is Holder.POWER else holder
             by_power = named in POWER_HOLDERS

@@ -1,4 +1,4 @@
-"""What is looked at where somebody asks why, beside the counters of frames: tasks, control groups and settings."""
+"""Looks at tasks, control groups and settings, taken beside the counters where somebody asks why."""
 
 from __future__ import annotations
 

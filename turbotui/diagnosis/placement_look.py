@@ -1,4 +1,4 @@
-"""What the kernel shows of why it chose the cores it chose: its preference for fast ones, and the firmware's hint.
+"""Reads why the kernel chose its cores: its preference for fast ones, and the firmware's hint.
 
 The table of Intel's thread director (HFI) is shown in no file, only sent to listeners of netlink; what can be read is
 whether the scheduler goes by core priorities at all, and the kind of work that firmware takes the load for.
@@ -23,7 +23,7 @@ _SAVING: Final[Mapping[str, str]] = {"0": "idle", "1": "battery life"}
 
 
 def placement(host: Host) -> str:
-    """What says why cores were chosen, in words; "" where nothing does."""
+    """The reason for the choice of cores, in words; "" where nothing tells."""
     found = []
     if next((text for path in _PRIORITIES if (text := line_of(host, path))), "") in ("0", "N"):
         found.append("the scheduler is told not to prefer fast cores (sched_itmt_enabled is off)")

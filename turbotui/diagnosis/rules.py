@@ -1,4 +1,4 @@
-"""What a rule is: a cause of slowness, when it holds in an interval, how sure that is, and how a person is told.
+"""Rules: a cause of slowness each, when it holds in an interval, how sure that is, and the words for it.
 
 Findings of different kinds are compared by one number: the share of the wanted work that is lost. Of what tasks would
 have got done in the interval on the same machine with nothing in their way, it is the part that they did not get done.
@@ -22,7 +22,7 @@ from turbotui.tables.row_names import row_name
 
 
 class Certainty(Enum):
-    """How sure it is that the cause is there, and costs what the finding says."""
+    """How sure a rule is that its cause is present and costs what the finding says."""
 
     CERTAIN = "certain"
     LIKELY = "likely"
@@ -49,7 +49,7 @@ class Whose(Enum):
 
 
 class NoFinding(Enum):
-    """What a rule says where it has nothing to report."""
+    """A rule's answer where it has nothing to report."""
 
     CLEAR = "not so"
     UNKNOWN = "what it reads is not known here"
@@ -108,13 +108,13 @@ class SlownessRule:
 
     @property
     def columns(self) -> tuple[ColumnId, ...]:
-        """Every column that it reads."""
+        """Every column that the rule reads."""
         return (*(name for group in self.needs for name in group), *self.wants)
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryShare:
-    """What the memory of a package moved in an interval.
+    """Memory traffic of a package in an interval.
 
     Attributes:
         row: the package.
@@ -166,7 +166,7 @@ class PressedGroup:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What looks at tasks, control groups and settings found: they cost too much to be taken at every tick.
+    """Findings of looks at tasks, control groups and settings, which cost too much for every tick.
 
     Attributes:
         busiest: name of the thread that has the most CPU time, and its share of one CPU; None where nobody looked.

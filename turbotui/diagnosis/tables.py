@@ -55,5 +55,5 @@ def finding_lines(findings: Sequence[Finding], quiet: str, not_judged: str) -> I
 
 
 def cost_words(finding: Finding) -> str:
-    """What a finding costs, and how sure that is."""
+    """A finding's cost, and how sure it is."""
     return f"about {100 * finding.observed.lost:.0f} % of the wanted work; {finding.observed.sure.value}"

@@ -38,7 +38,7 @@ _CONTROLLERS: Final[Mapping[Whose, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class TaskUse:
-    """What the processes of one name did between two looks.
+    """Processes of one name: what they did between two looks.
 
     Attributes:
         name: of the processes, as it may reach a terminal.
@@ -172,7 +172,7 @@ class TaskLook:
         return tuple(replace(use, wakes=sum(slept.get(pid, 0) for pid in use.pids) / seconds) for use in uses)
 
     def _unit(self, pid: int, whose: Whose) -> str:
-        """What a process's control group is: a service, a scope, a container by its short id; "" for a slice of such.
+        """The kind and name of a process's control group: a service, a scope, a container; "" for a slice.
 
         Where a process has one of version 1 too, that is told whose controller has to do with the cause.
         """

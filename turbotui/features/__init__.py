@@ -32,6 +32,7 @@ from turbotui.features import (
     spies,
     stat,
     tasks,
+    topdown,
     uncore,
     why,
 )
@@ -48,6 +49,7 @@ FEATURES: Final[tuple[Feature, ...]] = (
     power.FEATURE,
     uncore.FEATURE,
     roofline.FEATURE,
+    topdown.FEATURE,
     tasks.FEATURE,
     groups.FEATURE,
     spies.FEATURE,

@@ -1,4 +1,4 @@
-"""What was typed before there are screens: cut into keys, of which a few act at once and the others are kept."""
+"""Keys typed before there are screens: a few act at once, the others are kept."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _GIB: Final = 1 << 20  # KiB
 
 @dataclass(frozen=True, slots=True)
 class OpeningView:
-    """What is drawn.
+    """Values of the opening picture.
 
     Attributes:
         known: what could be read in a millisecond; None for a machine that is not this one.

@@ -1,4 +1,4 @@
-"""What of this machine can be read in a millisecond, before anything is probed."""
+"""Readings of this machine that take a millisecond, before anything is probed."""
 
 from __future__ import annotations
 

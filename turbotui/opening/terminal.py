@@ -105,7 +105,7 @@ class OpeningTerminal:
         self._writer.write(shown.encode(errors="replace"))
 
     def read(self) -> bytes:
-        """What was typed; empty when the terminal is gone."""
+        """Bytes typed; empty when the terminal is gone."""
         try:
             return os.read(self.keys, _READ)
         except OSError:

@@ -40,7 +40,7 @@ class LeftError(Exception):
 
 @dataclass(slots=True)
 class _Outcome:
-    """What the other thread came to: one of them is set when it has ended."""
+    """Result of the other thread: one of the fields is set when it has ended."""
 
     value: list[object]
     error: BaseException | None = None
@@ -220,7 +220,7 @@ class Opening:
         self._terminal.draw(opening_lines(moment, width, height))
 
     def hand_over(self) -> Handover:
-        """What the driver takes over. A help that is open is asked for again, and typed keys come behind it."""
+        """State for the driver: a help that is open is asked for again, with typed keys behind it."""
         if self._help is not None:
             self._terminal.handover.typed = b"?" + self._terminal.handover.typed
         return self._terminal.hand_over()

@@ -1,4 +1,4 @@
-"""What a person wants to be led to: throttling that begins, governors that change, counters that are lost."""
+"""Events worth a person's look: throttling that begins, governors that change, counters that are lost."""
 
 from __future__ import annotations
 

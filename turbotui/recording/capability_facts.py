@@ -99,7 +99,7 @@ def capabilities_from(said: Said) -> Capabilities:
 
 
 def layout_definitions(said: Said) -> Iterator[Definition]:
-    """What was counted beside the catalog, of the JSON document of capabilities.
+    """Definitions counted beside the catalog, read from the JSON document of capabilities.
 
     Raises:
         DamagedError: it is none.

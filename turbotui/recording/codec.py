@@ -40,7 +40,7 @@ LONG: Final = 1 << 64
 
 
 class Tag(IntEnum):
-    """What the lane of a cell stands for."""
+    """The meaning of a cell's lane."""
 
     WORD = 0
     NONE = 1

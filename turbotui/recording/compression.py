@@ -21,7 +21,7 @@ class StreamCompressor(Protocol):
     """Compresses pieces that are unpacked in the same order, each with what came before as its context."""
 
     def compress(self, parts: Sequence[bytes]) -> bytes:
-        """One piece, complete: it can be unpacked without those that follow.
+        """Compress one piece that can be unpacked without those that follow.
 
         Args:
             parts: of the piece; each is a block of its own, and so has a code of its own.

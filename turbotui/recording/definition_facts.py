@@ -8,7 +8,7 @@ from typing import Final
 from turbotui.errors import UsageError
 from turbotui.quantities.added import AddedCounter, EventAt, FileAt, Place, RegisterAt, Shape, TelemetryAt, Ticks
 from turbotui.quantities.definition import CountedEvents, CountedUnits, Definition
-from turbotui.quantities.event_columns import EventColumn, EventRequest, EventTraits
+from turbotui.quantities.event_columns import EventColumn, EventRequest, EventTraits, Parts
 from turbotui.quantities.expressions import parse_expression
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.spies import Spy, SpyPlan, Target
@@ -100,18 +100,32 @@ def _events_facts(counted: CountedEvents) -> dict[str, object]:
     columns = [{
         "name": one.name, "event": one.event, "formula": None if one.formula is None else one.formula.text,
         "rate": one.rate, "unit": one.unit, "decimals": one.decimals, "help": one.help, "document": one.document,
+        **_metric_facts(one),
     } for one in request.columns]
     traits = {event: {"scope": one.scope.value, "unit": one.unit, "level": one.level, "scaled": one.scaled}
               for event, one in counted.traits.items()}
     return {"text": request.text, "items": request.items, "events": request.events, "others": request.others,
-            "together": request.together, "columns": columns, "traits": traits}
+            "together": request.together, "columns": columns, "traits": traits,
+            **({"raw": True} if request.raw else {})}
+
+
+def _metric_facts(column: EventColumn) -> dict[str, object]:
+    """What a metric of a vendor has beside its formula; nothing for another column."""
+    facts: dict[str, object] = {}
+    if column.parts:
+        facts["parts"] = {name: part.text for name, part in column.parts}
+    if column.rule is not None:
+        facts["rule"] = column.rule.text
+        facts["rule_parts"] = {name: part.text for name, part in column.rule_parts}
+    return {**facts, "whole": True} if column.whole else facts
 
 
 def _events_from(said: Said) -> CountedEvents:
     columns = tuple(_column_from(one) for one in said["columns"].items())
+    raw = said.get("raw")
     request = EventRequest(said["text"].text(), said["items"].texts(), said["events"].texts(), columns,
-                           said["others"].texts(), said["together"].flag())
-    names = {name for one in columns if one.formula is not None for name in one.formula.names}
+                           said["others"].texts(), said["together"].flag(), raw is not None and raw.flag())
+    names = {name for one in columns if one.formula is not None for name in (*one.names, *one.rule_names)}
     plain = {one.event for one in columns if one.formula is None}
     if not columns or not plain <= {*request.events} or not names <= {*request.events, *request.others, "dt"}:
         raise DamagedError(f"{said.where} of the recording is no request for events")
@@ -121,11 +135,19 @@ def _events_from(said: Said) -> CountedEvents:
 
 
 def _column_from(said: Said) -> EventColumn:
-    formula, decimals = said.get("formula"), said.get("decimals")
+    formula, decimals, rule, whole_only = (said.get(name) for name in ("formula", "decimals", "rule", "whole"))
     return EventColumn(
         said["name"].text(), said["event"].text(), None if formula is None else parse_expression(formula.text()),
         said["rate"].flag(), said["unit"].text(), None if decimals is None else max(0, min(9, decimals.integer())),
-        said["help"].text(), said["document"].text())
+        said["help"].text(), said["document"].text(), _parts_from(said.get("parts")),
+        None if rule is None else parse_expression(rule.text()), _parts_from(said.get("rule_parts")),
+        whole_only is not None and whole_only.flag())
+
+
+def _parts_from(said: Said | None) -> Parts:
+    if said is None:
+        return ()
+    return tuple((name, parse_expression(part.text())) for name, part in said.entries().items())
 
 
 def _units_from(said: Said) -> CountedUnits:

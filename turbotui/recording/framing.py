@@ -156,7 +156,7 @@ class RecordParser:
         return Damage(begin, end - begin) if end > begin else None
 
     def _next(self, position: int) -> tuple[tuple[Record | Damage, ...] | None, int]:
-        """What begins at a position of the buffer (None: more bytes are needed), and the position behind it."""
+        """The record at a position of the buffer (None: more bytes are needed), and the position behind it."""
         buffer = self._buffer
         if len(buffer) - position < HEAD_SIZE:
             return None, position

@@ -98,7 +98,7 @@ class Journal:
         return recorded_catalog(self.capabilities)
 
     def definitions(self) -> tuple[Definition, ...]:
-        """What was counted beside the catalog at any time, each once, in the order of the files."""
+        """Definitions counted beside the catalog at any time, each once, in the order of the files."""
         found: list[Definition] = []
         for part in self._parts:
             found += (one for one in part.definitions() if one not in found)
@@ -111,7 +111,7 @@ class Journal:
 
     @property
     def kept(self) -> KeptAnswers:
-        """What was kept of the machine's files."""
+        """Files of the machine that the journal kept."""
         found = (item for part in self._parts for item in part.noted() if isinstance(item, KeptAnswers))
         return next(found, KeptAnswers())
 
@@ -127,7 +127,7 @@ class Journal:
 
     @property
     def missing(self) -> tuple[Missing, ...]:
-        """What could not be read of all that was read so far; `check` reads everything."""
+        """Damage found so far; `check` reads everything."""
         return tuple(one for part in self._parts for one in part.missing.values())
 
     def events(self) -> tuple[Event, ...]:

@@ -1,4 +1,4 @@
-"""What was kept of a machine's files, so that `info` of a recording has its lines (docs/specs/journal.md 4.3)."""
+"""Files of a machine kept in a recording, for the lines of `info` (docs/specs/journal.md 4.3)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from turbotui.untrusted import decoded
 
 
 def kept_of(gathered: Gathered) -> KeptAnswers:
-    """What a `NotingHost` noted, without the counters that were tried."""
+    """Notes of a `NotingHost`, without the counters that were tried."""
     words = {
         (path, offset): answer for path, found in gathered.words.items() for offset, answer in found.items()
         if isinstance(answer, bytes)

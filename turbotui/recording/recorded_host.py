@@ -12,7 +12,7 @@ from turbotui.machine.host import HostError, HostKind, PerfAttr, Privileges
 
 @dataclass(frozen=True, slots=True)
 class KeptAnswers:
-    """What a host answered while it was recorded.
+    """Answers of a recorded host.
 
     Attributes:
         texts: path -> content of a file.

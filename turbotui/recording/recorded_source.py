@@ -18,7 +18,7 @@ from turbotui.sources.source import Defined, Probe, Reader, SharedReader
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecordedSource:
-    """A source as it was found; see `sources.source.Source`."""
+    """A source of a recorded machine; see `sources.source.Source`."""
 
     id: str
     title: str
@@ -54,7 +54,7 @@ class RecordedSource:
 
 
 def definitions_of(capabilities: Capabilities) -> Iterator[Definition]:
-    """What was counted beside the catalog, in the order in which it was asked for."""
+    """Definitions counted beside the catalog, in the order of the requests."""
     for source in capabilities.sources:
         definition = source.definition if isinstance(source, Defined) else None
         if definition is not None:

@@ -171,7 +171,7 @@ class RecordingPart:
         return self._last[1]
 
     def items(self, begin: KeyEntry | int) -> Iterator[Item]:
-        """What the file holds from a key tick on, or from its beginning (0); `missing` notes what it does not."""
+        """Records of the file from a key tick on, or from its beginning (0); `missing` notes what lacks."""
         reader = StreamReader(self._layouts)
         offset = 0
         if isinstance(begin, KeyEntry):
@@ -212,7 +212,7 @@ class RecordingPart:
                         yield item
 
     def definitions(self) -> Iterator[Definition]:
-        """What the layouts of the file say that was counted beside the catalog."""
+        """Definitions of the file's layouts counted beside the catalog."""
         known = b""
         index = self.file.index()
         offsets = dict.fromkeys(entry.layout for entry in index)

@@ -136,7 +136,7 @@ class PastRing:
 
     @property
     def events(self) -> Sequence[Event | Gap]:
-        """What happened in the time that is kept, oldest first."""
+        """Events of the time that is kept, oldest first."""
         with self._lock:
             begin = next(self._coarse.walls(), 0)
             return tuple(event for event in self._events if event.wall_ns >= begin)

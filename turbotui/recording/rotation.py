@@ -31,7 +31,7 @@ _PARTS: Final = 12  # of the time for which a tier is kept: one more than asked 
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """What is kept of a recording.
+    """Limits of what a recording keeps.
 
     Attributes:
         seconds: nothing is kept longer.

@@ -1,4 +1,4 @@
-"""A journal as it is read, record by record: snapshots, gaps, events, and what is missing."""
+"""Reads a journal record by record: snapshots, gaps, events, and what is missing."""
 
 from __future__ import annotations
 
@@ -149,12 +149,12 @@ class StreamReader:
             yield Missing(found.offset, found.end - found.offset, 0, f"record {found.sequence}: {error}")
 
     def one(self, record: Record) -> Iterator[Item]:
-        """What a record holds that is no tick and no layout, whatever stands before it."""
+        """Decode a record that is no tick and no layout, whatever stands before it."""
         with contextlib.suppress(DamagedError):  # who reads everything in order is told
             yield from self._others(record)
 
     def rest(self) -> Iterator[Missing]:
-        """What is missing at the end of what was read."""
+        """Yield what is missing at the end of what was read."""
         yield from self._skipped_ticks()
         if self._damage is not None:
             damage, self._damage = self._damage, None

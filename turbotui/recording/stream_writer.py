@@ -1,4 +1,4 @@
-"""A journal as it is written: records one behind the other, to a file, a pipe or a socket (docs/specs/journal.md 3)."""
+"""Writes a journal record by record to a file, a pipe or a socket (docs/specs/journal.md 3)."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class StreamWriter:
         self._last_index = self._put([(RecordKind.INDEX, index)])
 
     def gap(self, gap: Gap) -> None:
-        """Write a gap; it stands before the tick behind it."""
+        """Write a gap, in front of the tick that follows the gap."""
         self._noted.append(self._put([(RecordKind.GAP, packed(asdict(gap)))]))
 
     def event(self, event: Event) -> None:

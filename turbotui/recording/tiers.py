@@ -114,7 +114,7 @@ class Thinning:
         self._unsure: dict[SignalId, frozenset[int]] = {}
 
     def take(self, snapshot: Snapshot) -> Snapshot | None:
-        """The snapshot, if it is the first of its time; None: it is left out."""
+        """The snapshot, if it is the first of its span; None leaves it out."""
         if not self._every:
             return snapshot
         slot = snapshot.started_ns // self._every

@@ -1,4 +1,4 @@
-"""What happened between two snapshots: skipped ticks, a clock that was set, CPUs that came or went, alerts, spikes."""
+"""Events between two snapshots: skipped ticks, a set clock, CPUs that came or went, alerts, spikes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Changes:
         self._alerts, self._spikes = Alerts(), Spikes()
 
     def take(self, snapshot: Snapshot) -> Sequence[Gap | Event]:
-        """What happened before a snapshot, in the order in which it is told."""
+        """Events before a snapshot, in the order of telling."""
         before, self._last = self._last, snapshot
         spikes = tuple(self._spikes.take(snapshot))
         if before is None:

@@ -25,7 +25,7 @@ class RemoteHost(RecordedHost):
 
     @property
     def kind(self) -> HostKind:
-        """What the collector reads."""
+        """The kind of host that the collector reads."""
         return self.was
 
     @property

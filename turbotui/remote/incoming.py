@@ -1,4 +1,4 @@
-"""What comes from a collector, made into frames."""
+"""Turns the bytes of a collector into frames."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Incoming:
         return self._reader.ended
 
     def take(self, data: bytes) -> Iterator[Arrival]:
-        """What these bytes complete.
+        """Frames that these bytes complete.
 
         Raises:
             RecordingError: they are of a later version of the format.

@@ -25,7 +25,7 @@ class Link(Protocol):
     """One connection to a collector."""
 
     def read(self, seconds: float) -> bytes | None:
-        """What came, at most `PIECE` bytes; empty: it ended; None: nothing came for so long."""
+        """Receive at most `PIECE` bytes; empty: the link ended; None: nothing came for so long."""
 
     def ask(self, request: bytes) -> None:
         """Send a request; where it cannot be sent the end of the connection says so."""
@@ -34,7 +34,7 @@ class Link(Protocol):
         """A sentence that says why nothing will come any more."""
 
     def close(self) -> None:
-        """Close it."""
+        """Close the link."""
 
 
 class Way(Protocol):
@@ -83,7 +83,7 @@ class PipeLink:
         return os.read(self._descriptor, PIECE)
 
     def ask(self, request: bytes) -> None:
-        """Nobody hears it."""
+        """Ask nothing: no reader is connected."""
 
     def why_ended(self) -> str:
         """See `Link.why_ended`."""

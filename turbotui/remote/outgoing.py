@@ -1,4 +1,4 @@
-"""What a collector sends to one reader: a journal that begins with the reader."""
+"""A collector's stream to one reader: a journal that begins with the reader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""What a reader may ask of a collector: which signals are read, and nothing else.
+r"""Requests of a reader to a collector: which signals are read, and nothing else.
 
 A request is one line of JSON, `{"want": ["tsc", "aperf"]}`, with every signal that the reader shows; the next one takes
 its place. Nothing in it is run, opened or looked up but as the name of a signal that the collector knows.

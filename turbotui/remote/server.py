@@ -128,7 +128,7 @@ class SocketClient(asyncio.Protocol):
             self._outgoing.send(unsent)
 
     def pause_writing(self) -> None:
-        """See `asyncio.Protocol`: it has not taken what was sent."""
+        """See `asyncio.Protocol`: the reader has not taken what was sent."""
         self._full = True
 
     def resume_writing(self) -> None:

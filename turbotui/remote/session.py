@@ -163,7 +163,7 @@ class RemoteSession(FixedColumns):
             self._link = None
 
     def own_cost(self) -> OwnCost:
-        """What this process used over the last interval."""
+        """CPU time and memory of this process over the last interval."""
         return self._meter.cost
 
     # What only this one says
@@ -187,7 +187,7 @@ class RemoteSession(FixedColumns):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What has to be known of readings that come: what was lost, whose clock is another."""
+        """Notes on readings: what was lost, whose clock is another."""
         found = [f"{self.lost:,} FRAMES LOST: THIS SCREEN IS TOO SLOW"] if self.lost else []
         if self.missing:
             found.append(f"{len(self.missing)} DAMAGED")

@@ -88,7 +88,7 @@ class SshLink:
         return failure_of(self._host, status, decoded(self._said))
 
     def close(self) -> None:
-        """Close it: the collector there finds its stdin closed, and ends."""
+        """Close the connection: the remote collector finds its stdin closed, and ends."""
         for stream in (self._process.stdin, self._process.stdout):
             with contextlib.suppress(OSError):
                 _pipe(stream).close()

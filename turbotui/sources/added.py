@@ -25,6 +25,7 @@ from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
 from turbotui.sources.added_telemetry import AddedTelemetry
+from turbotui.sources.event_bundles import counted
 from turbotui.sources.kinds import PerCpuSource
 from turbotui.sources.perf_group import GroupEvent, Times
 from turbotui.sources.perf_source import Findings, Offer, OfferGroup, PerfSource, mask_readers, try_offers
@@ -146,7 +147,7 @@ class AddedFile(PerCpuSource):
         self._path = place.path
 
     def probe(self, machine: Machine) -> Probe:
-        """Read it once, but do not wait for it for ever."""
+        """Read the counter once, within a time limit."""
         signal = self._counter.signal
         try:
             data = within(PATIENCE, lambda: read_value(machine.host, self._path))
@@ -249,7 +250,7 @@ class AddedEvent(PerfSource):
             EventError: it cannot be encoded, or it names several uncore PMUs, whose counts this column would not add.
         """
         written = f"{self._place.device}/{self._place.event}" + ("" if "/" in self._place.event else "/")
-        found = EventEncoder(machine.host).encode(written)
+        found = counted(EventEncoder(machine.host).encode(written))
         uncore = [event.pmu for event in found if event.uncore]
         if len(uncore) > 1:
             raise GroupError(f"The name stands for {len(uncore)} PMUs: add one of them, such as {uncore[0]}.")

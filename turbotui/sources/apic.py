@@ -35,11 +35,11 @@ class _Constants:
 
     @property
     def signals(self) -> tuple[SignalId, ...]:
-        """What `read` returns, in this order."""
+        """Signals that `read` returns, in this order."""
         return self._signals
 
     def read(self) -> Sequence[Raw]:
-        """The ids; they do not change while a CPU is online."""
+        """Read the APIC ids, which stay while a CPU is online."""
         return self._values
 
     def close(self) -> None:

@@ -25,7 +25,7 @@ class WithoutDeeper:
 
     @property
     def signals(self) -> tuple[SignalId, ...]:
-        """What `read` returns, in this order."""
+        """Signals that `read` returns, in this order."""
         return self._signals
 
     def read(self) -> Sequence[Raw]:

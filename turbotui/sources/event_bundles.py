@@ -8,6 +8,7 @@ from dataclasses import replace
 from turbotui.errors import UsageError
 from turbotui.events.encoded import FLAGS, EncodedEvent
 from turbotui.events.engines import open_engine
+from turbotui.events.errors import ModifierError
 from turbotui.machine.host import HostError, PerfAttr
 from turbotui.machine.machine import Machine
 from turbotui.machine.topology import Topology
@@ -30,6 +31,19 @@ def counting(event: EncodedEvent) -> PerfAttr:
     flags = event.attr.flags & _KEPT_FLAGS
     return replace(event.attr, flags=flags, sample_period=0, branch_sample_type=0, sample_max_stack=0,
                    aux_sample_size=0)
+
+
+def counted(events: Sequence[EncodedEvent]) -> Sequence[EncodedEvent]:
+    """The events, none of which asks for what counting cannot give.
+
+    Raises:
+        ModifierError: one of them asks for a latency, and would be shown as a count.
+    """
+    for event in events:
+        if event.retire_latency:
+            raise ModifierError(f"{event.string} asks by R for the mean retirement latency, which perf samples "
+                                "(TPEBS); only counts are to be had here, without R.")
+    return events
 
 
 def expanded(machine: Machine, request: EventRequest) -> EventRequest:
@@ -74,7 +88,7 @@ def bundles_of(machine: Machine, request: EventRequest) -> list[Bundle]:
         LibpfmAbsentError, PfmError: one is in libpfm's grammar.
     """
     engine = open_engine(machine.host)
-    encoded = [engine.encode(item) for item in request.items]
+    encoded = [counted(engine.encode(item)) for item in request.items]
     if request.together:
         return _joined(machine.topology, request.events, encoded)
     found: list[Bundle] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
 
@@ -279,11 +279,15 @@ class EventSource:
 
     def _traits(self, family: Family, event: str) -> EventTraits:
         one = next(found for text, found in _members(family) if text == event)
+        if self.request.raw:
+            return EventTraits(family.scope, level=one.snapshot)
         return EventTraits(family.scope, one.unit, one.snapshot, one.scale != 1.0)
 
     def _signals(self, family: Family, event: str) -> dict[SignalId, Signal | Unavailable]:
         name = self.request.signal(event)
         encoded = [found for text, found in _members(family) if text == event]
+        if self.request.raw:
+            encoded = [replace(found, scale=1.0, unit="") for found in encoded]
         scales = {(found.scale, found.unit, found.snapshot) for found in encoded}
         if len(scales) > 1 or not math.isfinite(encoded[0].scale):
             return {name: Unavailable(Reason.FAILED, f"{event}: its PMUs have different scales or units")}
@@ -299,8 +303,8 @@ class EventSource:
             unit=unit.si,
             behavior=Behavior.GAUGE if one.snapshot else Behavior.COUNTER,
             reduce=Reduce.NONE if unit.si is Unit.CELSIUS else Reduce.SUM,  # temperatures have no sum
-            origin=f"perf {one.fstr if len(encoded) == 1 else event}{summed}",
-            document="added by hand; perf_event_open(2)",
+            origin=f"perf {one.fstr if len(encoded) == 1 else event}{summed}{f', of {one.table}' if one.table else ''}",
+            document=one.description or "added by hand; perf_event_open(2)",
             scale=one.scale * unit.factor,
             readers=readers,
             enabled="" if one.snapshot else times.enabled,
@@ -321,10 +325,9 @@ class EventSource:
 
     def _whole_only(self, machine: Machine) -> Unavailable | None:
         """Why counts of some CPUs cannot be put beside those of a whole package; None where they can."""
-        scopes = {traits.scope for traits in self.traits.values()}
-        finer = any(scope is Scope.CPU for scope in scopes)
-        coarser = self._coarse or any(scope is not Scope.CPU for scope in scopes)
-        if not (finer and coarser) or len(self.request.columns) > 1:
+        mixed = (self._mixed({self.traits[name].scope for name in column.names if name in self.traits})
+                 for column in self.request.columns if column.formula is not None)
+        if not any(mixed):
             return None
         try:
             online = parse_cpulist(machine.host.read_text(_ONLINE))
@@ -339,6 +342,11 @@ class EventSource:
             f"{len(left_out)} CPUs are not watched",
             "watch every CPU (without --cpu)",
         )
+
+    def _mixed(self, scopes: Collection[Scope]) -> bool:
+        """Whether a formula joins counts of CPUs with those of something coarser."""
+        finer = any(scope is Scope.CPU for scope in scopes)
+        return finer and (self._coarse or any(scope is not Scope.CPU for scope in scopes))
 
     def _unknown(self, error: Exception, facts: Circumstances) -> Unavailable:
         reason = Reason.FAILED

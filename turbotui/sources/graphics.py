@@ -30,7 +30,7 @@ _ENGINES = ("gfx", "media")
 
 @dataclass(frozen=True, slots=True)
 class _Quantity:
-    """What is read of an engine: last part of the signal's id, unit, behaviour, and the step of the file's number."""
+    """A file of an engine: last part of the signal's id, unit, behaviour, and the step of the file's number."""
 
     unit: Unit
     behavior: Behavior

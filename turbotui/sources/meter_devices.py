@@ -24,7 +24,7 @@ _SLOT: Final = re.compile(r"^PCI_SLOT_NAME=(\S+)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class _Quantity:
-    """What a file holds: its unit, how it moves, and one step of its number."""
+    """Contents of a meter's file: its unit, how it moves, and one step of its number."""
 
     unit: Unit
     behavior: Behavior

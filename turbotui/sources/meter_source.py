@@ -30,7 +30,7 @@ _PATIENCE: Final = 0.02  # seconds that a reading waits for all slow devices tog
 
 @dataclass(frozen=True, slots=True)
 class FoundDevices:
-    """What a source found.
+    """Findings of the source.
 
     Attributes:
         devices: in the order of their numbers.
@@ -101,7 +101,7 @@ def _chosen(device: MeterDevice, position: int, wanted: frozenset[SignalId]) -> 
 
 @dataclass(frozen=True, slots=True)
 class DeviceAnswer:
-    """What a device gave, and since when it says so, in ns of the host's clock."""
+    """A device's reading, and since when it stands, in ns of the host's clock."""
 
     values: Mapping[SignalId, Raw]
     since_ns: int
@@ -116,13 +116,13 @@ class OneDevice(Protocol):
 
     @property
     def signals(self) -> tuple[SignalId, ...]:
-        """What a reading gives."""
+        """Signals of a reading."""
 
     def read(self) -> DeviceAnswer:
-        """Read it, unless it sleeps; None for what cannot be read."""
+        """Read the device unless it sleeps; None for what cannot be read."""
 
     def close(self) -> None:
-        """Close it."""
+        """Close the device's files."""
 
 
 class OpenDevice:
@@ -143,7 +143,7 @@ class OpenDevice:
 
     @property
     def signals(self) -> tuple[SignalId, ...]:
-        """What the files give, the state of a device that can sleep among it."""
+        """Values of the files, the state of a device that can sleep among them."""
         return (*(name for name, _file, _decode in self._files), *([self._state] if self._device.status else []))
 
     def read(self) -> DeviceAnswer:
@@ -193,13 +193,13 @@ class AsideDevice:
         threading.Thread(target=self._run, name="turbotui-meter", daemon=True).start()
 
     def ask(self) -> None:
-        """Have it read, unless it still is at it."""
+        """Have the device's thread read, unless a reading is under way."""
         if self._done.is_set():
             self._done.clear()
             self._asked.release()
 
     def latest(self, patience: float | None) -> DeviceAnswer | None:
-        """What it gave last; waits this many seconds (None: as long as it takes) for what it was asked for.
+        """The last reading; waits so many seconds (None: without a limit) for one under way.
 
         Of an answer before that only what stands for itself is given: an old count would look like no increase.
         """

@@ -73,7 +73,7 @@ class MsrReader:
 
     @property
     def signals(self) -> tuple[SignalId, ...]:
-        """What `read` returns, in this order."""
+        """Signals that `read` returns, in this order."""
         return self._signals
 
     def read(self) -> Sequence[Raw]:

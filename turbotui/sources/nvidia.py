@@ -32,7 +32,7 @@ _CALLS: Final = {"energy": "nvmlDeviceGetTotalEnergyConsumption", "power": "nvml
 
 
 class Nvml(Protocol):
-    """What is used of the module pynvml."""
+    """The part of the module pynvml that is used."""
 
     NVMLError: type[Exception]
 
@@ -118,7 +118,7 @@ class NvidiaCard:
             self._open = None
 
     def _values(self) -> dict[SignalId, Raw]:
-        """What NVML says now; nothing of a card that it does not reach."""
+        """Read NVML; a card that it does not reach is left out."""
         found: dict[SignalId, Raw] = {}
         nvml = cast(Nvml, importlib.import_module(_MODULE))
         try:

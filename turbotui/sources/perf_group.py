@@ -156,7 +156,7 @@ class PerfGroupReader:
 
     @property
     def signals(self) -> tuple[SignalId, ...]:
-        """What `read` returns, in this order."""
+        """Signals that `read` returns, in this order."""
         return self._choice.signals
 
     def choose(self, wanted: frozenset[SignalId]) -> bool:

@@ -1,4 +1,4 @@
-"""What every source over perf has in common: it finds events, says which CPUs open them, and opens groups."""
+"""The base of sources over perf: finds events, says which CPUs open them, and opens groups."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What a probe found, and the host and topology that it holds for. One value, so threads see all or nothing."""
+    """Findings of a probe with its host and topology, as one value, so that threads see all or nothing."""
 
     host: Host
     topology: Topology

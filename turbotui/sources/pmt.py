@@ -129,7 +129,7 @@ class PmtReader:
 
     @property
     def signals(self) -> tuple[SignalId, ...]:
-        """What `read` returns, in this order."""
+        """Signals that `read` returns, in this order."""
         return self._signals
 
     def read(self) -> Sequence[Raw]:

@@ -10,7 +10,7 @@ from turbotui.machine.core_metrics import CountedCoreType, core_types_of, metric
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import circumstances
 from turbotui.quantities.metric_definitions import MetricDefinition, MetricEvent
-from turbotui.quantities.metric_sets import plan_sets
+from turbotui.quantities.metric_sets import plan_level_sets, plan_sets
 from turbotui.quantities.roofline import NO_BYTES, NO_FLOPS, VECTOR_BITS, signal_of
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
@@ -29,7 +29,7 @@ class PerfRoofline(PerfSource):
 
     id = "perf-roofline"
     title = "perf roofline"
-    gives = "floating-point operations, loads and stores by core"
+    gives = "floating-point operations, loads and stores, lines between caches by core"
 
     def _find(self, machine: Machine) -> Findings:
         facts = circumstances(machine)
@@ -51,16 +51,17 @@ class PerfRoofline(PerfSource):
                 whys.append((why, why))
                 continue
             refused: dict[SignalId, Unavailable] = {}
-            for number, events in enumerate(plan_sets(core_type.definition)):
+            mine = core_type.definition
+            for number, events in enumerate((*plan_sets(mine), *plan_level_sets(mine))):
                 offers = [Offer(_counter(core_type, event), core_type.cpus) for event in events]
                 usable, missing = try_offers(machine, offers, facts)
                 refused |= missing
                 if usable:
-                    group = f"roofline.{core_type.definition.slug}.{number}"
+                    group = f"roofline.{mine.slug}.{number}"
                     times = Times(f"{group}.enabled", f"{group}.running")
                     groups.append(OfferGroup(usable, times))
                     signals |= time_signals(group, times)
-                    named = {signal_of(core_type.definition, event.key): event for event in events}
+                    named = {signal_of(mine, event.key): event for event in events}
                     signals |= {
                         offer.event.signal: _signal(core_type.definition, offer.event, named[offer.event.signal], times)
                         for offer in usable

@@ -1,4 +1,4 @@
-"""What a counter source is. One module in this folder each; `turbotui.sources.SOURCES` is the one list.
+"""The protocol of counter sources: one module in this folder each, listed in `turbotui.sources.SOURCES`.
 
 A source provides signals. It knows nothing of columns. It never raises because something is absent: absence is an
 `Unavailable` with a reason and a remedy, per signal.
@@ -25,7 +25,7 @@ class Reader(Protocol):
 
     @property
     def signals(self) -> tuple[SignalId, ...]:
-        """What `read` returns, in this order."""
+        """Signals that `read` returns, in this order."""
 
     def read(self) -> Sequence[Raw]:
         """One raw value for each of `signals`; None where one could not be read this time.
@@ -105,7 +105,7 @@ class SharedReader(Protocol):
 
     @property
     def signals(self) -> tuple[SignalId, ...]:
-        """What `read` returns, in this order."""
+        """Signals that `read` returns, in this order."""
 
     def read(self) -> Sequence[Sequence[Raw]]:
         """For each of `signals` a sequence over the instances of its scope, in topology order."""
@@ -116,7 +116,7 @@ class SharedReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What a source found on this machine.
+    """Findings of a source on this machine.
 
     Attributes:
         signals: every signal the source could ever give, with its facts or with why not.
@@ -140,7 +140,7 @@ class Source(Protocol):
 
     @property
     def gives(self) -> str:
-        """What its signals are good for, in a few words."""
+        """The use of the source's signals, in a few words."""
 
     @property
     def shared(self) -> bool:
@@ -177,4 +177,4 @@ class Defined(Protocol):
 
     @property
     def definition(self) -> Definition | None:
-        """What it counts; a recording keeps it. None for a recorded source that was made for nobody's."""
+        """What the source counts, kept by recordings; None for a recorded source without a definition."""

@@ -42,7 +42,7 @@ class Spies(PerCpuSource):
 
     @property
     def plan(self) -> SpyPlan:
-        """What is counted, or will be from the next interval on."""
+        """The plan in force, or from the next interval on."""
         return self._plan
 
     @property
@@ -52,7 +52,7 @@ class Spies(PerCpuSource):
 
     @property
     def arrangement(self) -> Arrangement:
-        """The plan as it was brought onto the machine; empty before the first probe."""
+        """The plan in force on the machine; empty before the first probe."""
         found = self._found
         return Arrangement(self._plan) if found is None else found
 

@@ -28,7 +28,7 @@ _FIELDS = ("count", "enabled", "running", "beside", "last", "along")  # of a tal
 
 @dataclass()
 class SpyEffort:
-    """What spying has cost so far in system calls; one for each reader, written by its thread only.
+    """System calls of spying so far; one for each reader, written by its thread only.
 
     Attributes:
         reads: of counter groups.
@@ -328,7 +328,7 @@ class SpyReader:
 
     @staticmethod
     def _of_interval(tally: _Tally) -> int:
-        """What a tally came to in the interval under way."""
+        """Counts of a tally in the interval under way."""
         count, enabled, running = tally.begun
         return _scaled(tally.count - count, tally.enabled - enabled, tally.running - running)
 

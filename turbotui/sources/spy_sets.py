@@ -1,4 +1,4 @@
-"""What each CPU's spy counts on this machine: events encoded, sets that fit, and why an event is not counted."""
+"""Sets of each CPU's spy: events encoded for this machine, sets that fit, and why an event is not counted."""
 
 from __future__ import annotations
 
@@ -72,9 +72,9 @@ class _Arranger:
         self._plan = plan
         self._host: Host = machine.host
         self._facts: Circumstances = circumstances(machine)
-        from turbotui.events.encoder import EventEncoder  # noqa: PLC0415 - most starts spy on nothing
+        from turbotui.events.perf_encoder import PerfEncoder  # noqa: PLC0415 - most starts spy on nothing
 
-        self._encoder = EventEncoder(machine.host)
+        self._encoder = PerfEncoder(machine.host)
         self._encoded: dict[str, tuple[EncodedEvent, ...] | Unavailable] = {}
         self._opens: dict[EncodedEvent, Unavailable | None] = {}
         self._split: dict[tuple[object, ...], tuple[SpySet, ...]] = {}
@@ -129,8 +129,10 @@ class _Arranger:
         return event if why is None else None
 
     def _encode(self, name: str) -> tuple[EncodedEvent, ...] | Unavailable:
+        from turbotui.sources.event_bundles import counted, counting  # noqa: PLC0415 - as above
+
         try:
-            found = self._encoder.encode(name)
+            found = tuple(counted(self._encoder.encode(name)))
         except EventError as error:
             return Unavailable(Reason.FAILED, str(error).rstrip("."))
         unlike = list(dict.fromkeys(event.string for event in found))
@@ -142,7 +144,6 @@ class _Arranger:
                                "add it as a column of its own (--add)")
         if len({event.group for event in found}) > 1 or any(event.group is not None for event in found):
             return Unavailable(Reason.FAILED, f"{name} is a group: write its events one by one, a set is a group")
-        from turbotui.sources.event_bundles import counting  # noqa: PLC0415 - as above
 
         return tuple(replace(event, name=name, attr=counting(event)) for event in found)
 

@@ -76,7 +76,7 @@ def is_offline(host: Host, cpu: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ValueFile:
-    """What one signal is read from.
+    """The file of one signal.
 
     Attributes:
         signal: the signal.
@@ -176,7 +176,7 @@ class FileReader:
         self._entries = []
 
     def _is_gone(self, *, certain: bool) -> bool:
-        """Whether it is the CPU that went away, when no file can be read any more.
+        """Whether the CPU went away, when no file can be read any more.
 
         Files outside the CPU's own directory may go with their driver, and some errors do not say "gone" (cpufreq
         gives EBUSY for an offline policy): then the kernel is asked.

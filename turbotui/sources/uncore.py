@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from turbotui.dataclass import dataclass
 from turbotui.events.encoded import EncodedEvent
-from turbotui.events.encoder import EventEncoder
+from turbotui.events.perf_encoder import PerfEncoder
 from turbotui.events.uncore.corrections import right_scale
 from turbotui.events.uncore.discovery import UncoreUnit, mask_now, reader_of
 from turbotui.machine.host import HostKind
@@ -36,7 +36,7 @@ such a PMU has (arch/x86/events/amd/uncore.c)."""
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What is to be counted of one PMU.
+    """An order to count events of one PMU.
 
     Attributes:
         units: all of the PMU.
@@ -125,7 +125,7 @@ class UncoreSource(PerCpuSource):
 
     def _encode(self, machine: Machine) -> dict[str, Unavailable]:
         """Encode all events; gives why some cannot be."""
-        encoder = EventEncoder(machine.host)
+        encoder = PerfEncoder(machine.host)
         refused: dict[str, Unavailable] = {}
         self._encoded = {}
         for event in dict.fromkeys(event for events in self.order.bundles for event in events):

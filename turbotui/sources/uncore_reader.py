@@ -39,7 +39,7 @@ class Together:
 
 @dataclass(slots=True)
 class _Group:
-    """One group as it grows: descriptors by attribute, in the order in which a read gives them."""
+    """One group while it is opened: descriptors by attribute, in the order of a read."""
 
     descriptors: dict[PerfAttr, int] = field(default_factory=dict)
     held: list[Together] = field(default_factory=list)

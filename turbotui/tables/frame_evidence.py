@@ -1,4 +1,4 @@
-"""What a cell of the CPU table rests on: its formula, the numbers of the interval in it, every reading behind it."""
+"""Evidence of cells of the CPU table: the formula with its numbers, and every reading behind them."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _label(reading: TracedReading) -> str:
 
 
 def _reading_lines(frame: Frame, column: CounterColumn, item: Evidence) -> Iterator[str]:
-    """What one signal gave: its number, where it was read, the raw words."""
+    """Evidence of one signal: its number, where it was read, the raw words."""
     signal = item.signal
     alone = item.parts[0] if item.count == 1 else None
     texts = {part.newer for part in item.parts}
@@ -141,7 +141,7 @@ def _reading_lines(frame: Frame, column: CounterColumn, item: Evidence) -> Itera
 
 
 def _origin(origin: str, part: EvidencePart | None) -> str:
-    """What was read, with the CPU that read it."""
+    """The readings, each with the CPU that read it."""
     if part is None or "{cpu}" in origin:
         return origin.replace("{cpu}", "N" if part is None else str(part.cpu))
     return f"{origin} on cpu {part.cpu}" if part.alone and not origin.startswith("/") else origin
@@ -205,7 +205,7 @@ def _raw_words(frame: Frame, column: CounterColumn, signal: SignalId, part: Evid
 
 
 def _circumstances(frame: Frame, column: CounterColumn, row: RowId, home: RowId) -> Iterator[str]:
-    """What the row has to do with the column's scope, the interval, and the document."""
+    """Lines on the row's and the column's scope, the interval, and the document."""
     if home != row:
         yield f"a value of {row_name(frame.topology, home)}, shown on each of its CPUs"
     elif row.scope is not Scope.CPU and row.scope.rank > column.scope.rank and (column.needs or column.wants):

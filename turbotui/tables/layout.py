@@ -35,7 +35,7 @@ class Layout:
 
     @property
     def label(self) -> str:
-        """What a text says of a machine that is not this one; "" for the real one."""
+        """The words for a machine that is not this one; "" for the real one."""
         return "" if self.kind is HostKind.REAL else f"{self.kind.value} machine {self.machine}"
 
     @property

@@ -1,4 +1,4 @@
-"""What is printed, on its way out: nothing that a terminal would obey passes, whoever forgot to make it visible.
+"""The last guard of printed text: nothing that a terminal would obey passes.
 
 The dashboard does not come this way: Textual writes to the terminal itself.
 """

@@ -248,7 +248,7 @@ class TerminalDriver(LinuxDriver):
         self._drawn_anew()
 
     def _continued(self) -> None:
-        """SIGCONT: after `_stop` it goes on by itself; after SIGSTOP, or none, the modes are set again."""
+        """Handle SIGCONT: set the terminal's modes again, unless `_stop` does so itself."""
         if not self._stopping:
             self._soon(self._again)
 

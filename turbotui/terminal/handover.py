@@ -12,7 +12,7 @@ Modes = list[int | list[bytes | int]]
 
 @dataclass(slots=True)
 class Handover:
-    """What the driver takes over from the opening.
+    """State that the driver takes over from the opening.
 
     Attributes:
         modes: of the terminal as the shell gave it, to be restored; None where it has none.

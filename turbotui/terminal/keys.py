@@ -1,4 +1,4 @@
-"""What bytes from the terminal are keys: Escape and what is typed right after it are two of them."""
+"""Keys in the bytes of a terminal: Escape and what is typed right after it are two of them."""
 
 from __future__ import annotations
 

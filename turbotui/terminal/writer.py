@@ -1,4 +1,4 @@
-"""What goes to the terminal: a thread that writes, and never makes the one that draws wait.
+"""Writes to the terminal on a thread, so that the one that draws never waits.
 
 A terminal may take no bytes (a stopped pager, a lost connection, a master that does not read), may refuse a single
 write, and may be gone. The thread that draws hands its bytes over and goes on. When too much is waiting, whole updates
@@ -154,7 +154,7 @@ class TerminalWriter:
                 self._caught_up()
 
     def _send(self, data: memoryview) -> OSError | None:
-        """Write all of it; gives the error of a write that failed in every try."""
+        """Write all bytes; gives the error of a write that failed in every try."""
         tries = 0
         while data and not self._cut:
             try:

@@ -61,7 +61,7 @@ def test_levels_add_up_and_have_one_label_each() -> None:
         assert sum(parts.values()) == pytest.approx(whole)
     for name, labels in series_of(text):
         own = {label for label, _ in labels} - {"simulated", "stat"}
-        assert len(own) <= 1 or name in {"turbotui_machine_info", "turbotui_source_up"}, (name, own)
+        assert len(own) <= 1 or name in {"turbotui_machine_info", "turbotui_source_reason_info"}, (name, own)
         assert dict(labels)["simulated"] == "true"
 
 
@@ -145,10 +145,11 @@ def test_a_guest_without_counters_says_how_busy_it_is_by_proc_stat() -> None:
 
 def test_a_source_that_lacks_what_the_hardware_has_is_not_up_and_says_why() -> None:
     text = text_of(scrapes("guest")[-1])
-    down = {dict(labels)["source"]: dict(labels)["reason"] for (name, labels), value in series_of(text).items()
-            if name == "turbotui_source_up" and value == 0.0}
+    down = {dict(labels)["source"]: dict(labels)["reason"] for name, labels in series_of(text)
+            if name == "turbotui_source_reason_info"}
     assert "perf-msr" in down or "msr" in down
     assert all(down.values())
+    assert down.keys() == {source for source, up in values(text, "turbotui_source_up", "source").items() if up == 0.0}
     assert values(text, "turbotui_source_up", "source")["proc-stat"] == 1.0
     assert 0.0 not in values(text_of(scrapes("sapphire-2s")[-1]), "turbotui_source_up", "source").values()
 
@@ -194,8 +195,10 @@ def test_a_reader_that_fails_now_takes_its_source_down_and_one_of_an_offline_cpu
 
     def up(cpu: int) -> dict[str, float]:
         failing = replace(newer, failures={("msr", cpu): "EIO at MSR 0x611"})
-        metric = sources_up({"msr": "", "proc-stat": ""}, Frame(frames[-2].newer, failing, frames[0].capabilities))
-        return {labels["source"]: value for labels, value in metric.samples}
+        metric, why = sources_up({"msr": "", "proc-stat": ""}, Frame(frames[-2].newer, failing, frames[0].capabilities))
+        found = {labels["source"]: value for labels, value in metric.samples}
+        assert [labels["reason"] for labels, _ in why.samples] == ["EIO at MSR 0x611"] * (0.0 in found.values())
+        return found
 
     assert up(3) == {"msr": 0.0, "proc-stat": 1.0}
     assert up(99) == {"msr": 1.0, "proc-stat": 1.0}

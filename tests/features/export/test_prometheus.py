@@ -93,9 +93,10 @@ CASES = {
                                     'turbotui_machine_baseline_performance_ratio{benchmark="linpack"}': "1.2x60",
                                     'turbotui_machine_baseline_performance_ratio{benchmark="stream"}': "1.4x60"},
                                    "runs at 900m of the base clock"),
-    "TurbotuiCounterLost": ({'turbotui_source_up{source="msr",reason=""}': "1x20 stale",
-                             'turbotui_source_up{source="msr",reason="not permitted"}': "_x20 0x40",
-                             'turbotui_source_up{source="hsmp",reason="no driver"}': "0x60"}, "not permitted"),
+    "TurbotuiCounterLost": ({'turbotui_source_up{source="msr"}': "1x20 0x40",
+                             'turbotui_source_reason_info{source="msr",reason="not permitted"}': "_x20 1x40",
+                             'turbotui_source_up{source="hsmp"}': "0x60",
+                             'turbotui_source_reason_info{source="hsmp",reason="no driver"}': "1x60"}, "not permitted"),
     "TurbotuiCollectorStalled": ({"turbotui_snapshot_timestamp_seconds": "0x60",
                                   "turbotui_snapshot_interval_seconds": "15x60"}, "ago"),
 }
@@ -105,7 +106,8 @@ QUIET = {
     "turbotui_machine_packages": "1x60", "turbotui_sampled_seconds_total": "0+60x60",
     "turbotui_machine_lowest_performance_ratio": "1.19x60",
     'turbotui_machine_baseline_performance_ratio{benchmark="linpack"}': "1.2x60",
-    'turbotui_source_up{source="msr",reason=""}': "1x60", 'turbotui_source_up{source="hsmp",reason="x"}': "0x60",
+    'turbotui_source_up{source="msr"}': "1x60", 'turbotui_source_up{source="hsmp"}': "0x60",
+    'turbotui_source_reason_info{source="hsmp",reason="x"}': "1x60",
     "turbotui_snapshot_timestamp_seconds": "0+60x60", "turbotui_snapshot_interval_seconds": "15x60",
 }
 """What no alert is about."""

@@ -62,19 +62,22 @@ def test_the_slowed_machine_is_row_1(cluster: tuple[Started, list[int]], capsys:
     found: list[FleetReading] = []
 
     def is_whole() -> bool:
+        """On a busy machine scrapes come late, and a window may have one node's beginning alone."""
         try:
             found.append(reader.read())
         except ServerError:  # nothing was scraped yet
             return False
-        told = {one.column for node in found[-1].nodes for one in node.findings}
-        return sum("Bzy_MHz" in node.values for node in found[-1].nodes) == NODES and told >= {"Bzy_MHz", "Throttled%"}
+        nodes = found[-1].nodes
+        told = {one.column for one in nodes[0].findings} if nodes else set()
+        return (sum("Bzy_MHz" in node.values for node in nodes) == NODES and told >= {"Bzy_MHz", "Throttled%"}
+                and nodes[0].odd > 2.0 * nodes[1].odd)  # the others may differ by what is left of their turbo
 
-    until(is_whole, "all nodes have a clock, and one of them is held back")
-    first, second = found[-1].nodes[:2]
+    until(is_whole, "all nodes have a clock, and the first of them is held back, twice as odd as any other")
+    first = found[-1].nodes[0]
     assert first.name == f"127.0.0.1:{ports[SLOWED]}"
     assert first.simulated
     assert {one.column for one in first.findings} >= {"Bzy_MHz", "Throttled%"}
-    assert first.odd > 2.0 * second.odd  # the others may still differ by what is left of their turbo
     assert first.values["CPUs"] == 8
-    assert main(["fleet", "check", "--prometheus", server.url, "--slower", "5", "--window", "20s"]) == 7
+    words = ["fleet", "check", "--prometheus", server.url, "--slower", "5", "--window", "20s"]
+    until(lambda: main(words) == 7, "the check has found it too")
     assert first.name in capsys.readouterr().out

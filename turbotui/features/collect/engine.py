@@ -69,7 +69,7 @@ class PipeCollector:
         self._session.stop(0.0)
 
     def _write(self, data: bytes) -> None:
-        """Write all of it; a reader that does not take it keeps nobody waiting who wants to end.
+        """Write all bytes; a reader that takes none cannot delay the end of the program.
 
         Raises:
             BrokenPipeError: nobody reads any more, or it is to end.

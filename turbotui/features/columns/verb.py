@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from turbotui.commands.arguments import add_machine_arguments
+from turbotui.commands.arguments import add_event_tables_argument, add_machine_arguments
 from turbotui.commands.formats import add_format_arguments, print_tables
 from turbotui.commands.watching import open_host
 from turbotui.dataclass import dataclass
@@ -65,6 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-a", "--add", metavar="SPEC", action="append", default=[],
                         help="with a column as turbotui stat --add takes it: an event, a formula, set:NAME")
     parser.add_argument("--events", metavar="FILE", default="", help="with the event sets of this TOML file")
+    add_event_tables_argument(parser)
     add_format_arguments(parser)
     parser.add_argument("--markdown", action="store_true", help="docs/columns.md: all columns, any machine")
 

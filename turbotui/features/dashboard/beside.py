@@ -92,7 +92,7 @@ class CommandBeside:
 
     @property
     def seconds(self) -> float:
-        """For how long it has run, or ran."""
+        """Seconds for which the command has run, or ran."""
         return self._seen.seconds if self.over else time.monotonic() - self._began if self.begun else 0.0
 
     @property
@@ -230,7 +230,7 @@ class CommandBeside:
             self._held.send(signal.SIGSTOP if stopped else signal.SIGCONT)
 
     def wait(self, seconds: float) -> bool:
-        """Wait until it has ended, so long at most; whether it has."""
+        """Wait for the command's end, for at most so many seconds; whether it has ended."""
         return self._ended.wait(seconds)
 
     def end(self, number: int) -> None:

@@ -88,7 +88,7 @@ def _cpu_lines(frame: Frame, beside: CommandBeside, machine: Machine, room: int 
 
 
 def _task_lines(watching: Watching, beside: CommandBeside, machine: Machine, room: int | None) -> list[str]:
-    """The commands that it started, the busiest first. Called while their counters are closed."""
+    """The tasks that the command started, busiest first. Called while their counters are closed."""
     one, by = watching.watched[0], Grouping.COMMAND
     report = watching.report(one, by, whole=True)
     joules = share_out(report.rows, beside.energy.over(report.seconds), machine.topology,

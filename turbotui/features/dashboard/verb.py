@@ -240,6 +240,7 @@ def _way(arguments: argparse.Namespace) -> Way | None:
                  "--TCC": arguments.tcc, "--sysroot": None if arguments.sysroot == "/" else arguments.sysroot}
     own = {"--add": arguments.add, "--show, --hide or --enable": arguments.choices, "--spy": arguments.spy,
            "--profile": arguments.profile, "--events": arguments.events,
+           "--event-tables": arguments.event_tables,
            "--drop-privileges": arguments.drop_privileges}
     given = [name for name, value in ((own | handed_on) if arguments.host is None else own).items() if value]
     if given:

@@ -56,7 +56,7 @@ class LimitResult:
 
 
 def parse_limit(text: str) -> Limit:
-    """A limit as it is written on the command line: "PkgWatt +5%", "Bzy_MHz -2%".
+    """Parse a limit of the command line: "PkgWatt +5%", "Bzy_MHz -2%".
 
     Raises:
         UsageError: it is none.

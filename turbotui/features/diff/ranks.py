@@ -221,7 +221,7 @@ def _not_zero(value: float) -> float:
 
 
 def holm(chances: Sequence[float]) -> list[float]:
-    """Each p as it counts among so many (Holm 1979): the chance that any of them is wrong stays what it is for one."""
+    """P values adjusted for their number (Holm 1979): the chance of any false one stays that of a single test."""
     adjusted = [0.0] * len(chances)
     highest = 0.0
     for place, at in enumerate(sorted(range(len(chances)), key=chances.__getitem__)):

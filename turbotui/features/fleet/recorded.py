@@ -60,7 +60,7 @@ def _lists(rows: Sequence[Mapping[str, T]]) -> Mapping[str, Sequence[T | None]]:
 
 
 def recorded_reading(rows: RecordedRows, question: FleetQuestion) -> FleetReading:
-    """A reading as it was recorded, judged now.
+    """A recorded reading, judged by today's rules.
 
     Args:
         rows: of `FLEET_STREAM`.

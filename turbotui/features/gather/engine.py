@@ -8,6 +8,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import InternalError
+from turbotui.events.encoder import EventEncoder
 from turbotui.events.engines import OwnEngine
 from turbotui.events.listing import own_listing
 from turbotui.events.uncore.discovery import find_units
@@ -110,7 +111,7 @@ def read_everything(host: Host, scrubber: Scrubber, interval: float,
     configuration(machine, detailed=True)
     for name in list_pmus(host):
         read_pmu(host, name)
-    for _ in own_listing(OwnEngine(host)):
+    for _ in own_listing(OwnEngine(EventEncoder(host))):
         pass
     find_units(machine)
     read_root_ports(host)

@@ -47,7 +47,7 @@ class GroupAdditions:
 
     @property
     def counted(self) -> tuple[CountedEvents, ...]:
-        """The events of it."""
+        """The events of the added set."""
         return tuple(plan.counted for plan in self._plans)
 
     def sets(self) -> Mapping[str, EventSet]:

@@ -12,7 +12,6 @@ from turbotui.features.groups.model import GroupRow
 from turbotui.quantities.columns import Column, Value
 from turbotui.quantities.definition import CountedEvents
 from turbotui.quantities.event_columns import ELAPSED, EventColumn, EventRequest
-from turbotui.quantities.expressions import Expression
 
 PERF: Final = "perf "
 """How quantities of events begin."""
@@ -68,15 +67,14 @@ def event_columns(counted: Iterable[CountedEvents]) -> tuple[GroupColumn, ...]:
 
 def _column(request: EventRequest, column: EventColumn) -> GroupColumn:
     needs = tuple(quantity_of(request, event) for event in request.events
-                  if column.formula is not None or event == column.event)
+                  if event in column.names)
     if column.formula is not None:
         values = _Values(request)
-        formula: Expression = column.formula
         return Column(
             column.name, column.unit, 3 if column.decimals is None else column.decimals, needs,
-            lambda row: formula.evaluate(values.of(row)), formula=formula.text, document=column.document or _DOCUMENT,
-            help=column.help or f"Added by hand: {formula.text}, from the counts of the group's own time.", width=8,
-            priority=1, doubt=lambda row: _no_turn(row, needs) or formula.fault(values.of(row)))
+            lambda row: column.value(values.of(row)), formula=column.source_text, document=column.document or _DOCUMENT,
+            help=column.help or f"Added by hand: {column.source_text}, from the counts of the group's own time.",
+            width=8, priority=1, doubt=lambda row: _no_turn(row, needs) or column.fault(values.of(row)))
     return Column(
         column.name, "/s" if column.rate else "", 0, needs, _plain(needs[0], rate=column.rate), width=10, priority=1,
         formula="Δcount / seconds" if column.rate else "Δcount", document=column.document or _DOCUMENT,

@@ -123,7 +123,7 @@ class GroupTotalsReader:
         return self._cgroups.why_none
 
     def read(self) -> GroupTotals:
-        """The counters as they are now."""
+        """Read the counters' present values."""
         found = [one for one in self._cgroups.read().samples.values() if self._has(one.group.path)]
         monitored = [] if self._monitors.why_none is not None else list(self._monitors.read().samples.values())
         nearest = sorted(found, key=lambda one: one.group.path.count("/"))[: self._most]

@@ -11,7 +11,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Final
 
-from turbotui.commands.arguments import add_machine_arguments
+from turbotui.commands.arguments import add_event_tables_argument, add_machine_arguments
 from turbotui.commands.formats import add_format_arguments, make_writer, print_lines, text_lines
 from turbotui.commands.recorded import (
     add_span_arguments,
@@ -65,6 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-a", "--add", metavar="SPEC", action="append", default=[],
                         help="count perf events for each group, as perf's -G does: instructions, context-switches, "
                              "IPC=instructions/cycles, set:NAME; those of the busiest groups where they are too many")
+    add_event_tables_argument(parser)
     add_span_arguments(parser)
     add_format_arguments(parser, (GROUPS, RESCTRL))
 

@@ -52,6 +52,12 @@ def _characters(below: int, most: int) -> str:
     return "".join(_BLOCKS[min(8, max(0, place - below))] for place in range(most + 1))
 
 
+@lru_cache(_LINES)
+def roles(height: int) -> Sequence[StyleRole]:
+    """The colours of the lines of an area, each that of the level it stands at; the upper one first."""
+    return tuple(role_of((height - at - 0.5) / height) for at in range(height))
+
+
 def picture(chart: Chart, width: int, height: int) -> list[list[TextSegment]]:
     """The area of a chart with its limits; lines have the colour of the level that they stand at."""
     lines = area(chart.past, chart.top, width, height)
@@ -61,8 +67,7 @@ def picture(chart: Chart, width: int, height: int) -> list[list[TextSegment]]:
         labels = words.setdefault(max(0, height - 1 - int(limit.value / chart.top * height)), [])
         value = f"{chart.target[0].as_shown(limit.value):,.0f}"
         labels[:] = [*labels[:-1], limit.word, value] if labels[-1:] == [value] else [*labels, limit.word, value]
-    for at, text in enumerate(lines):
-        role = role_of((height - at - 0.5) / height)
+    for at, (text, role) in enumerate(zip(lines, roles(height), strict=True)):
         label = words.get(at)
         found.append([(text, role)] if label is None else _limited(text, role, f" {' '.join(label)} "))
     return found

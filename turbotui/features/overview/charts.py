@@ -90,7 +90,7 @@ class ChartLimit:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A chart as it is now.
+    """One chart: its values, limits and title at this moment.
 
     Attributes:
         word: its title.
@@ -138,7 +138,7 @@ def chart_sources(catalog: Catalog, has: Iterable[CounterColumn]) -> tuple[Chart
 
 
 def chart_of(source: ChartSource, frame: Frame, history: History, count: int) -> Chart:
-    """A chart as it is now, of so many intervals at most."""
+    """Make a chart of the newest intervals, so many at most."""
     value = _known(frame.cell(source.column, SYSTEM_ROW))
     past = past_of(history, source.column.id, SYSTEM_ROW, count)
     peak = max([one for one in past if one == one], default=value or 0.0)  # noqa: PLR0124 - NaN: a gap

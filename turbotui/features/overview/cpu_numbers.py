@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import ColumnId, CounterColumn, Value
@@ -42,7 +42,7 @@ class CpuNumbers:
 
     @property
     def columns(self) -> tuple[CounterColumn, ...]:
-        """All of them, to be read."""
+        """All columns that the numbers need."""
         one = (self.busy, self.clock, self.heat)
         return (*(column for column in one if column is not None), *(column for _, column in self.idle))
 
@@ -85,14 +85,20 @@ def cpu_numbers(has: Iterable[CounterColumn], busy: CounterColumn | None,
     return CpuNumbers(busy, clock, heat, tuple(hardware or asked))
 
 
-def idle_state(frame: Frame, numbers: CpuNumbers, row: RowId) -> tuple[str, float, CounterColumn] | None:
-    """The idle state in which a CPU spent most of the interval: word, share in percent, column; None if unknown."""
-    known = [(value, word, column) for word, column in numbers.idle
-             if isinstance(value := frame.cell(column, row), int | float)]
-    if not known:
-        return None
-    share, word, column = max(known, key=lambda one: one[0])
-    return word, float(share), column
+IdleState: TypeAlias = tuple[str, float, CounterColumn] | None
+"""The idle state in which a CPU spent most of an interval: word, share in percent, column; None if unknown."""
+
+
+def idle_states(frame: Frame, numbers: CpuNumbers, rows: tuple[RowId, ...]) -> list[IdleState]:
+    """The idle states of CPUs."""
+    cells = [frame.cells(column, rows) for _, column in numbers.idle]
+    found: list[IdleState] = []
+    for values in zip(*cells, strict=True) if cells else [()] * len(rows):
+        known = [(value, *state) for value, state in zip(values, numbers.idle, strict=True)
+                 if isinstance(value, int | float)]
+        share, word, column = max(known, key=lambda one: one[0]) if known else (0.0, "", None)
+        found.append(None if column is None else (word, float(share), column))
+    return found
 
 
 def kind_of(frame: Frame, cpu: int) -> str:
@@ -114,9 +120,8 @@ def bar_spans(column: CounterColumn, row: RowId, value: Value, width: int, curso
             Span(text, StyleRole.CELL if cursor == target else role, target)]
 
 
-def number_span(source: CpuSource, column: CounterColumn, row: RowId, width: int) -> Span:
+def number_span(source: CpuSource, column: CounterColumn, row: RowId, width: int, value: Value) -> Span:
     """A whole number in the colour of its level, marked where it is past the column's thresholds."""
-    value = source.frame.cell(column, row)
     shown = column.as_shown(value)
     text = f"{shown:,.0f}" if isinstance(shown, int | float) else UNKNOWN
     over = alarm(column, value)
@@ -128,7 +133,7 @@ def number_span(source: CpuSource, column: CounterColumn, row: RowId, width: int
                 StyleRole.DIM if value is None else role, target)
 
 
-def idle_spans(found: tuple[str, float, CounterColumn] | None, row: RowId, cursor: Target | None) -> Sequence[Span]:
+def idle_spans(found: IdleState, row: RowId, cursor: Target | None) -> Sequence[Span]:
     """An idle state and its share."""
     if found is None:
         return [Span(" " * IDLE)]

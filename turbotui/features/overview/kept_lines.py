@@ -34,7 +34,7 @@ class KeptLines:
         return True
 
     def get(self, key: Hashable, draw: Callable[[], list[Line]]) -> list[Line]:
-        """Lines by what they depend on, drawn if they were not yet."""
+        """Lines kept by what they depend on, drawn on first use."""
         found = self._lines.get(key)
         if found is None:
             found = self._lines[key] = draw()

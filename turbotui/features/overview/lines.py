@@ -38,7 +38,7 @@ class CellPlace:
         return self.target
 
     def name(self, topology: Topology) -> str:
-        """What it is found by: row, column and the words beside the number; of a core its CPUs, too."""
+        """The words that a search finds: row, column and what stands beside the number; of a core its CPUs, too."""
         column, row = self.target
         core = topology.instance(row) if row.scope is Scope.CORE else None
         cpus = () if core is None else (f"cpu {cpu}" for cpu in core.cpus)
@@ -150,6 +150,7 @@ class OverviewLines(SegmentLines):
         super().__init__(id=id)
         self._resized = resized
         self.lines: Sequence[Line] = ()
+        self._was_lit = False
 
     def show_lines(self, lines: Sequence[Line], lit: str = "") -> None:
         """Show these lines.
@@ -158,11 +159,13 @@ class OverviewLines(SegmentLines):
             lines: from the top.
             lit: the words that were looked for; "" for none.
         """
-        self.lines = lines
+        before, self.lines = self.lines, lines
         if lit:
             lines = [tuple(replace(span, role=StyleRole.CELL) if span.text == lit and span.target is None else span
                            for span in line) for line in lines]
-        self.show([_segments(line) for line in lines])
+        known = self._segments if len(self._segments) == len(before) == len(lines) and not self._was_lit else []
+        self._was_lit = bool(lit)
+        self.show([known[y] if known and line is before[y] else _segments(line) for y, line in enumerate(lines)])
 
     def on_resize(self) -> None:
         """Have the lines made for the new size."""

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.features.overview.chart_picture import area
+from turbotui.features.overview.chart_picture import area, roles
 from turbotui.features.overview.charts import past_of
 from turbotui.features.overview.cpu_numbers import (
     IDLE,
@@ -15,14 +15,13 @@ from turbotui.features.overview.cpu_numbers import (
     CpuSource,
     bar_spans,
     idle_spans,
-    idle_state,
+    idle_states,
     kind_of,
     number_span,
 )
 from turbotui.features.overview.kept_lines import KeptLines
 from turbotui.quantities.scope import cpu_row
 from turbotui.widgets.cells import StyleRole
-from turbotui.widgets.levels import role_of
 from turbotui.widgets.panel import Line, Span
 from turbotui.widgets.spark import spark
 
@@ -117,12 +116,12 @@ def _meter(source: CpuSource, cpu: int, width: int, label: int) -> Line:
                 (numbers.busy, row))
     after: list[Span] = []
     if numbers.clock is not None:
-        after.append(number_span(source, numbers.clock, row, _MHZ))
+        after.append(number_span(source, numbers.clock, row, _MHZ, frame.cell(numbers.clock, row)))
     if numbers.heat is not None:
-        after.append(number_span(source, numbers.heat, row, _HEAT))
+        after.append(number_span(source, numbers.heat, row, _HEAT, frame.cell(numbers.heat, row)))
     used = label + NUMBER + 2 + sum(len(span.text) for span in after)
     if numbers.idle and width - used - IDLE >= 14:
-        after += [Span("  "), *idle_spans(idle_state(frame, numbers, row), row, cursor)]
+        after += [Span("  "), *idle_spans(idle_states(frame, numbers, (row,))[0], row, cursor)]
         used += IDLE + 2
     who = source.runs.get(cpu, "")
     if source.runs and width - used - 18 >= 14:
@@ -153,12 +152,13 @@ def _box(source: CpuSource, cpu: int, plan: MeterPlan) -> list[Line]:
         title += [*bar_spans(numbers.busy, row, value, max(0, min(40, inner - 60)), cursor), Span(" % ")]
         past = past_of(source.history, numbers.busy.id, row, inner)
     if numbers.clock is not None:
-        title += [number_span(source, numbers.clock, row, _MHZ), Span(" MHz ")]
+        title += [number_span(source, numbers.clock, row, _MHZ, frame.cell(numbers.clock, row)), Span(" MHz ")]
     if numbers.heat is not None:
-        title += [number_span(source, numbers.heat, row, _HEAT), Span(f" {numbers.heat.shown_unit} ")]
+        title += [number_span(source, numbers.heat, row, _HEAT, frame.cell(numbers.heat, row)),
+                  Span(f" {numbers.heat.shown_unit} ")]
     used = sum(len(span.text) for span in title)
     if numbers.idle and inner - used > IDLE + 4:
-        title += [Span("  "), *idle_spans(idle_state(frame, numbers, row), row, cursor), Span(" ")]
+        title += [Span("  "), *idle_spans(idle_states(frame, numbers, (row,))[0], row, cursor), Span(" ")]
     who = source.runs.get(cpu, "")
     used = sum(len(span.text) for span in title)
     if who and inner - used > 20:
@@ -166,6 +166,6 @@ def _box(source: CpuSource, cpu: int, plan: MeterPlan) -> list[Line]:
     used = sum(len(span.text) for span in title)
     lines: list[Line] = [(Span("┌", StyleRole.RULE), *title, Span("─" * max(0, inner - used) + "┐", StyleRole.RULE))]
     height = plan.height - 2
-    for at, text in enumerate(area(past, 100.0, inner, height)):
-        lines.append((edge, Span(text, role_of((height - at - 0.5) / height)), edge))
+    for text, role in zip(area(past, 100.0, inner, height), roles(height), strict=True):
+        lines.append((edge, Span(text, role), edge))
     return [*lines, (Span(f"└{'─' * inner}┘", StyleRole.RULE),)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from turbotui.dataclass import dataclass
 from turbotui.features.overview.chart_picture import framed
@@ -15,7 +15,7 @@ from turbotui.features.overview.kept_lines import KeptLines
 from turbotui.features.overview.meters import MeterPlan, meter_lines, plan_meters
 from turbotui.features.overview.standouts import Standouts, standout_lines
 from turbotui.features.overview.task_lines import task_lines
-from turbotui.features.overview.top_tasks import ProcessLook
+from turbotui.features.overview.top_tasks import ProcessLook, TopTask
 from turbotui.machine.topology import Topology
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
@@ -136,6 +136,7 @@ class OverviewPainter:
         self._parts: Parts | None = None
         self._for: tuple[object, ...] = ()
         self._kept = KeptLines()
+        self._tasks: tuple[Sequence[TopTask], tuple[object, ...], list[Line]] = ((), (), [])
         self.charts: tuple[Chart, ...] = ()
         self.map_top = 0
 
@@ -199,11 +200,17 @@ class OverviewPainter:
             left = min(max(_LEFT, width // 2), width) if plan.beside else width
             lines = standout_lines(self._source(scene), rows, left)
             if plan.beside:
-                right = task_lines(tasks, width - left, plan.tasks, " │ ", absent)
+                right = [*self._task_lines(tasks, width - left, plan.tasks, " │ ", absent)]
                 lines += [(Span(" " * left),)] * (len(right) - len(lines))
                 right += [(Span(" │", StyleRole.RULE),)] * (len(lines) - len(right))
                 lines = [(*one, *other) for one, other in zip(lines, right, strict=True)]
             found += [*gap, *lines]
         if plan.tasks and not plan.beside:
-            found += [*gap, *task_lines(tasks, width, plan.tasks, absent=absent)]
+            found += [*gap, *self._task_lines(tasks, width, plan.tasks, "", absent)]
         return found
+
+    def _task_lines(self, tasks: Sequence[TopTask], *of: Any) -> list[Line]:
+        """Lines of tasks, drawn once for each look at them: most frames have none of their own."""
+        if self._tasks[0] is not tasks or self._tasks[1] != of:
+            self._tasks = tasks, of, task_lines(tasks, *of)
+        return self._tasks[2]

@@ -122,10 +122,10 @@ class OverviewScreen(SearchScreen):
             return
         scene = OverviewScene(frame, watch.history, None if watch.in_past else self._look, self._has_tasks,
                       watch.interval if frame.seconds is None else frame.seconds, watch.levels,
-                      self._cursor, self._note(), watch.in_past)
+                      self._cursor, self._note(size.width), watch.in_past)
         self._lines.show_lines(self._painter.lines(scene, size.width, size.height), self._lit)
 
-    def _note(self) -> str:
+    def _note(self, width: int) -> str:
         """The machine around its CPUs, and how many sources cannot be read; these are counted once for each probing."""
         capabilities = self.watch_state.session.capabilities
         if capabilities is not self._noted:
@@ -134,7 +134,7 @@ class OverviewScreen(SearchScreen):
             mute = sum(not any(isinstance(found, Signal) for found in signals) for signals in probes)
             self._mute = mute, len(probes)
         look = None if self.watch_state.in_past else self._look
-        said = note_line(MachineAround() if look is None else look.machine, *self._mute, self._lines.size.width)
+        said = note_line(MachineAround() if look is None else look.machine, *self._mute, width)
         return said or (" " if self._has_tasks else "")  # the line keeps its place until there is something to say
 
     def second_line(self, width: int) -> list[TextSegment]:

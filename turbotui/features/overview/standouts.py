@@ -11,7 +11,7 @@ from turbotui.features.overview.cpu_numbers import (
     CpuSource,
     bar_spans,
     idle_spans,
-    idle_state,
+    idle_states,
     kind_of,
     number_span,
 )
@@ -141,20 +141,24 @@ def standout_lines(source: CpuSource, rows: Sequence[Standout], width: int) -> l
     title += "".join(word.ljust(size) if word.startswith(" ") else word.rjust(size) for word, size in after)
     lines: list[Line] = [(Span(title[:width].ljust(width), StyleRole.TITLE),)]
     names = {word for word, _ in after}
-    for one in rows:
+    chosen = tuple(one.row for one in rows)  # asked for together, a column at a time
+    busy, clock, heat = ([None] * len(rows) if column is None else frame.cells(column, chosen)
+                         for column in (numbers.busy, numbers.clock, numbers.heat))
+    idle = idle_states(frame, numbers, chosen) if "  idle in" in names else [None] * len(rows)
+    for at, one in enumerate(rows):
         row, cpu = one.row, one.row.key[0]
         target = None if numbers.busy is None else (numbers.busy, row)
         spans = [Span(f"{cpu:>{digits}} ", StyleRole.PLAIN, target)]
         if hybrid:
             spans.append(Span(f"{kind_of(frame, cpu):<5}", StyleRole.TITLE, target))
         if numbers.busy is not None:
-            spans += [*bar_spans(numbers.busy, row, frame.cell(numbers.busy, row), bar, cursor), Span(" ")]
+            spans += [*bar_spans(numbers.busy, row, busy[at], bar, cursor), Span(" ")]
         if numbers.clock is not None:
-            spans.append(number_span(source, numbers.clock, row, _MHZ))
+            spans.append(number_span(source, numbers.clock, row, _MHZ, clock[at]))
         if numbers.heat is not None:
-            spans.append(number_span(source, numbers.heat, row, 4))
+            spans.append(number_span(source, numbers.heat, row, 4, heat[at]))
         if "  idle in" in names:
-            spans += [Span("  "), *idle_spans(idle_state(frame, numbers, row), row, cursor)]
+            spans += [Span("  "), *idle_spans(idle[at], row, cursor)]
         if " runs" in names:
             spans.append(Span(f" {runs.get(cpu, ''):<15.15}", StyleRole.PLAIN))
         spans.append(Span(f" {one.word}", StyleRole.DIM))

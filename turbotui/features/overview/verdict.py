@@ -50,7 +50,7 @@ class OverviewVerdict:
 
 
 class Judge:
-    """Judges frames as they come, and single frames of the past.
+    """Judges each new frame, and single frames of the past.
 
     Args:
         catalog: of the machine.

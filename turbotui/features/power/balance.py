@@ -80,7 +80,7 @@ class Balance:
 
     @property
     def parts(self) -> tuple[Consumer, ...]:
-        """What is added up."""
+        """Rows that are added up."""
         return tuple(one for one in self.consumers if one.role is BalanceRole.COUNTED)
 
     def within(self, name: str) -> tuple[Consumer, ...]:

@@ -1,4 +1,4 @@
-"""What takes a machine's power, one of each kind of thing, and which of them lies inside which.
+"""Consumers of a machine's power, by kind, and which of them lies inside which.
 
 | consumer | its figure | inside |
 |---|---|---|
@@ -33,7 +33,7 @@ of the series: the base power of 17 W includes the memory on the package)."""
 
 
 class BalanceRole(Enum):
-    """What a row of the balance is; the value is the word that people read."""
+    """Kinds of rows of the balance; the value is the word that people read."""
 
     COUNTED = "counted"
     INSIDE = "inside"

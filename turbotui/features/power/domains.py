@@ -105,7 +105,7 @@ def socket_columns(row: RowId) -> tuple[tuple[str, ColumnId], ...]:
 
 
 def _socket_layers(source: PowerSource, row: RowId) -> list[_Layer]:
-    """What ACPI's meters say of a package: its socket, and rails in it."""
+    """ACPI's meters of a package: its socket, and rails in it."""
     found = (_layer(source, word, name, SYSTEM_ROW) for word, name in socket_columns(row))
     return [layer for layer in found if layer is not None]
 

@@ -90,7 +90,7 @@ def _title(balance: Balance) -> str:
 
 
 def _parts(source: PowerSource, balance: Balance) -> Iterator[_Part]:
-    """What is added up, the processor first, and what is elsewhere."""
+    """Rows that are added up, the processor first, and the rest, elsewhere."""
     done: set[str] = set()
     for one in balance.parts:
         same = [other for other in balance.parts if other.kind == one.kind]

@@ -71,7 +71,7 @@ class PowerScreen(SearchScreen):
 
     @property
     def wanted(self) -> Sequence[CounterColumn]:
-        """What verdicts and panels are made of, as far as it can be had."""
+        """Columns of verdicts and panels, as far as the machine has them."""
         watch = self.watch_state
         found: list[CounterColumn] = []
         meters = (column.id for column in power_columns(watch.session.catalog.columns))

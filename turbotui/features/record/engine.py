@@ -17,12 +17,14 @@ from turbotui.features.info.model import configuration
 from turbotui.features.roofline.traffic import MemoryTraffic, memory_metrics
 from turbotui.features.tasks.applications import EVERYTHING
 from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot, TaskWatcher
+from turbotui.features.topdown.engine import Drill, TopdownCounters
 from turbotui.features.uncore.absence import why_none
 from turbotui.features.uncore.counters import UncoreCounters
 from turbotui.features.uncore.ports import PortMap
 from turbotui.machine.gathered.noting_host import NotingHost
 from turbotui.machine.machine import Machine
 from turbotui.machine.observing import Observation, observe
+from turbotui.quantities.signals import SignalId
 from turbotui.recording.framing import RecordingError
 from turbotui.recording.kept_files import kept_of
 from turbotui.recording.recorded_host import KeptAnswers
@@ -32,14 +34,16 @@ from turbotui.sampling.bus import Every
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampled import raise_failure
 from turbotui.sampling.session import Session
+from turbotui.sources.source import Source
 
 _PATIENCE = 5.0  # seconds for which the tasks of an interval are waited for
+_RECORDED_LEVELS: Final = 2  # of top-down trees: deeper ones take turns on the counters
 _QUEUE = 256  # frames that wait for a slow disk; then they are lost, and the recording says how many
 
 
 @dataclass(slots=True)
 class Recorded:
-    """What was recorded.
+    """Result of a recording: its files and their ticks.
 
     Attributes:
         readings: ticks.
@@ -66,26 +70,52 @@ def kept_answers(machine: Machine) -> KeptAnswers:
     host = NotingHost(machine.host)
     noted = replace(machine, host=host)
     configuration(noted, detailed=True)
-    if UncoreCounters(noted).kinds:  # what the events of each PMU are: 26 ms where there are most
+    counters = UncoreCounters(noted)
+    if counters.kinds:  # what the events of each PMU are: 26 ms where there are most
         PortMap(host)
+        counters.stacks.read([unit for units in counters.kinds for unit in units.units])
+    TopdownCounters(noted)  # the core PMUs, by which the trees of the cores are found
     return kept_of(host.gathered(""))
 
 
-def read_memory(session: Session) -> None:
-    """Have a session read what the memory moves beside its columns, where that can be counted: for the roofline."""
-    traffic = MemoryTraffic(session.machine)
-    session.read_also(traffic.sources(), traffic.signals())
+@dataclass(slots=True)
+class BesideColumns:
+    """What a recording reads beside its columns.
 
+    Attributes:
+        sources, signals: of it.
+        notes: why something that was asked for is not among them.
+    """
 
-def read_uncore(session: Session) -> str:
-    """Have a session read the uncore counters beside its columns; says why there are none, "" where there are."""
-    counters = UncoreCounters(session.machine)
-    if not counters.kinds:
-        return f"no uncore counters are recorded: {why_none(session.machine).sentence()}"
-    for units, metric in memory_metrics(counters)[:1]:
-        counters.show(units, (*counters.shown(units), metric))
-    session.read_also(counters.sources(), counters.signals())
-    return ""
+    sources: tuple[Source, ...] = ()
+    signals: frozenset[SignalId] = frozenset()
+    notes: tuple[str, ...] = ()
+
+    def memory(self, machine: Machine) -> None:
+        """What the memory moves, where that can be counted: for the roofline."""
+        traffic = MemoryTraffic(machine)
+        self.sources += tuple(traffic.sources())
+        self.signals |= traffic.signals()
+
+    def uncore(self, machine: Machine) -> None:
+        """The uncore counters."""
+        counters = UncoreCounters(machine)
+        if not counters.kinds:
+            self.notes += (f"no uncore counters are recorded: {why_none(machine).sentence()}",)
+        for units, metric in memory_metrics(counters)[:1]:
+            counters.show(units, (*counters.shown(units), metric))
+        self.sources += counters.sources()
+        self.signals |= counters.signals()
+
+    def topdown(self, machine: Machine) -> None:
+        """The slots of the pipelines, down to level 2."""
+        counters = TopdownCounters(machine)
+        why = counters.why_none
+        if why is not None:
+            self.notes += (f"no slots of pipelines are recorded: {why.sentence()}",)
+        counters.drill = Drill(counters.below(_RECORDED_LEVELS))
+        self.sources += counters.sources()
+        self.signals |= counters.signals()
 
 
 class TaskRecorder:
@@ -173,7 +203,7 @@ class GroupRecorder:
         self._reader.close()
 
 
-TABLES: Final = ("uncore", "tasks", "waits", "groups", "power")
+TABLES: Final = ("uncore", "topdown", "tasks", "waits", "groups", "power")
 """What can be recorded beside the CPUs: every uncore PMU, every task, tasks with what they wait for, every group."""
 
 

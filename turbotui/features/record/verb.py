@@ -9,7 +9,13 @@ import sys
 from turbotui.commands.arguments import add_watching_arguments
 from turbotui.commands.watching import label, open_session
 from turbotui.errors import UsageError
-from turbotui.features.record.engine import TABLES, Recorded, open_recorder, read_memory, read_uncore, record
+from turbotui.features.record.engine import (
+    TABLES,
+    BesideColumns,
+    Recorded,
+    open_recorder,
+    record,
+)
 from turbotui.machine.signal_guard import guarded_signals
 from turbotui.quantities.catalog.meters import power_columns
 from turbotui.quantities.moments import parse_duration, time_of_day
@@ -27,7 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         "recorded while it runs, its words are kept in FILE, and its exit status is returned")
     add_watching_arguments(parser, 1.0)
     parser.add_argument("--tables", metavar="NAMES", default="",
-                        help="beside the CPUs, comma separated: uncore (every uncore PMU), tasks "
+                        help="beside the CPUs, comma separated: uncore (every uncore PMU), topdown (slots of "
+                        "pipelines, down to level 2), tasks "
                         "(threads, processes and commands, by watching whole CPUs), waits (tasks, and what they wait "
                         "for: some 5 us of CPU time a switch), groups (cgroups and resctrl), power (every "
                         "meter of power)")
@@ -57,10 +64,15 @@ def run(arguments: argparse.Namespace) -> int:
     if "power" in tables:
         columns = tuple(dict.fromkeys((*columns, *power_columns(session.catalog.columns))))
         session.want(column.id for column in columns)
+    beside = BesideColumns()
     if "uncore" in tables:
-        notes += filter(None, [read_uncore(session)])
+        beside.uncore(session.machine)
     elif any("roofline" in column.groups for column in columns):
-        read_memory(session)
+        beside.memory(session.machine)
+    if "topdown" in tables:
+        beside.topdown(session.machine)
+    session.read_also(beside.sources, beside.signals)
+    notes += beside.notes
     recorder = open_recorder(arguments.file, session.machine, retention, arguments.command)
     machine = label(session.machine.host) or session.machine.host.name
     for note in notes:

@@ -32,7 +32,7 @@ _FIRST_YEAR: Final = 1970  # clocks without a battery begin there; a hundred yea
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """One measurement as it is kept.
+    """One measurement of the history file.
 
     Attributes:
         when: its end, UTC.
@@ -92,7 +92,7 @@ class Past:
 
 def kept_run(run: Run, when: datetime, *, node: str, simulated: str, configuration: Mapping[str, str], load: str,
              baseline: Baseline | None, prediction: Prediction | None, measured: float | None) -> Kept:
-    """A measurement as it is kept, with a key of its own."""
+    """A measurement for the history file, with a key of its own."""
     return Kept(
         when=when.astimezone(UTC).replace(microsecond=0), node=node, simulated=simulated, configuration=configuration,
         load=load, seconds=run.seconds, ratio=run.ratio,

@@ -57,7 +57,7 @@ class Throttling:
 
     @property
     def active(self) -> bool | None:
-        """Whether anything held them back; None where nothing of it is counted here."""
+        """Whether anything throttled the CPUs; None where no throttling is counted here."""
         known = (self.heat, self.limited, self.reasons)
         if all(one is None for one in known):
             return None

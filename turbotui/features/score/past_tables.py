@@ -1,4 +1,4 @@
-"""What was kept of earlier uses of `turbotui score run`, and what became of the node, as tables."""
+"""Tables of earlier runs of `turbotui score run`, and of what became of the node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `turbotui score` prints for people: tables of measurements and of what was kept, and sentences about them."""
+"""Text of `turbotui score`: tables of measurements and of the history, and sentences about them."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def against(measured: float, predicted: float, error: float) -> str:
 
 
 def past_lines(envelope: Envelope, past: Past, found: Sequence[Trend], most: int) -> Iterator[str]:
-    """What was kept of a node: the newest runs in a table, then what became of it.
+    """The history of a node: the newest runs in a table, then what became of the node.
 
     Args:
         envelope: of the node.

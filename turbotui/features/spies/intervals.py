@@ -1,4 +1,4 @@
-"""What spies counted, each interval with a number for every event: multiplexed sets, joined by the reference.
+"""Counts of spies, each interval with a number for every event: multiplexed sets, joined by the reference.
 
 An interval is known once every event has been counted after it too, which is when as many intervals have passed as
 sets are multiplexed: until then the rate after it is not known, and a straight line to it cannot be drawn.

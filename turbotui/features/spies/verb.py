@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
-from turbotui.commands.arguments import add_machine_arguments
+from turbotui.commands.arguments import add_event_tables_argument, add_machine_arguments
 from turbotui.commands.formats import add_format_arguments, print_lines
 from turbotui.commands.watching import open_host, parse_interval
 from turbotui.dataclass import dataclass
@@ -48,6 +48,7 @@ _NO_CPU = ": it names no CPU"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_machine_arguments(parser)
+    add_event_tables_argument(parser)
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--config", metavar="FILE", help="event sets by CPU, in TOML; followed when it changes")
     what.add_argument("--events", metavar="SETS", default="",
@@ -136,7 +137,7 @@ def _instead(session: Session) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """A frame as it came, with what was in force when it was read: by the time it is printed that may have changed."""
+    """A frame with the plan that was in force when the frame was read; by the time of printing it may have changed."""
 
     frame: Frame
     cost: OwnCost

@@ -82,7 +82,7 @@ class SpyForm(FieldWindow):
         self.show_frame()
 
     def show_frame(self) -> None:
-        """What the spies cost in the last interval, once there are any."""
+        """The cost of the spies in the last interval, once there are any."""
         session, frame, calls = self._watch.spied_on, self._watch.frame, self._watch.find(_CALLS)
         if session is None or frame is None or not session.spies.spies:
             self.query_one("#cost", Static).update("")
@@ -92,13 +92,13 @@ class SpyForm(FieldWindow):
         self.query_one("#cost", Static).update(f"a sample, with this screen: {cost_words(session.own_cost(), count)}")
 
     def _say_state(self) -> None:
-        """What is wrong, before anything is typed."""
+        """Problems told before anything is typed."""
         session = self._watch.spied_on
         if session is not None and (session.spy_note or self._notes()):
             self.say(" · ".join(note for note in (session.spy_note, *self._notes()) if note))
 
     def _notes(self) -> list[str]:
-        """What is wrong with the plan that is followed."""
+        """Problems of the plan in force."""
         session = self._watch.spied_on
         if session is None:
             return []

@@ -84,7 +84,7 @@ def _is_turbostat(column: CounterColumn) -> bool:
 
 
 def _is_joules(column: CounterColumn) -> bool:
-    """Whether it takes the place of a column of watts with --Joules: a category means one of the two."""
+    """Whether a column replaces one of watts with --Joules: a category means one of the two."""
     return column.unit == "J" and column.id.endswith(_JOULES)
 
 

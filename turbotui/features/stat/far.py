@@ -89,7 +89,7 @@ def _print(options: StatOptions, streams: Streams, session: RemoteSession, layou
 
 
 def _frames(session: RemoteSession, needed: frozenset[SignalId]) -> Iterator[Frame]:
-    """Intervals as they come, from the first one on in which all that is needed was read; until a signal.
+    """Each interval from the first complete one on, until a signal.
 
     What keeps readings from coming is told on stderr, once until they come again.
     """

@@ -42,7 +42,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """An option as it stands on a command line, with its argument ("" if it takes none)."""
+    """An option given on a command line, with its argument ("" if the option takes none)."""
 
     option: Option
     argument: str = ""

@@ -49,7 +49,7 @@ def open_stat(options: StatOptions, given: Host | None = None) -> Opened:
         UsageError: no such simulated machine.
         MachineError: the machine cannot be read.
     """
-    host = given or named_host(options.machine, options.sysroot)
+    host = given or named_host(options.machine, options.sysroot, options.event_tables)
     if options.no_msr or options.no_perf:
         host = RestrictedHost(host, msr=not options.no_msr, perf=not options.no_perf)
     cpus = None if options.cpus is None else _effective(host, options.cpus)

@@ -88,6 +88,10 @@ OPTIONS: tuple[Option, ...] = (
     Option("version", "print the version and exit", "v"),
     Option("", "refused, as by turbostat: left over from an old option", "C", "ARG"),
     Option("replay", "print a recording of turbotui record instead of watching", argument="FILE", own=True),
+    Option("event-tables", "the vendor's names of events and metrics from this folder of pmu-events JSON\n"
+           "(the kernel's tools/perf/pmu-events, or Intel's perfmon) instead of perf's own;\n"
+           "none: sysfs and libpfm alone",
+           argument="DIR", own=True),
     Option("from", "with --replay: begin at 14:03, 2026-11-22 14:03:20, +5m (after its beginning), -1h\n"
            "(before its end)", argument="TIME", own=True),
     Option("to", "with --replay: end here, as --from", argument="TIME", own=True),
@@ -117,6 +121,7 @@ class StatOptions:
         choices: ("show" | "hide" | "enable", comma-separated words) in the order given.
         added: texts of --add, in the order given.
         events: file of --events.
+        event_tables: folder of --event-tables.
         cpus: the set that --cpu restricts measuring to; None for every CPU.
         debug: how often --debug was given.
         extremes: print least, mean and greatest at the end.
@@ -136,6 +141,7 @@ class StatOptions:
     choices: tuple[tuple[str, str], ...] = ()
     added: tuple[str, ...] = ()
     events: str = ""
+    event_tables: str = ""
     cpus: frozenset[int] | None = None
     rows: Rows = Rows.ALL
     debug: int = 0
@@ -214,7 +220,8 @@ def _check_far(options: StatOptions) -> None:
     option = "--host" if options.host else "--connect"
     own = {
         "--connect": bool(options.host and options.connect), "--replay": bool(options.replay),
-        "--add": bool(options.added), "--events": bool(options.events), "--Dump": options.task is StatTask.DUMP,
+        "--add": bool(options.added), "--events": bool(options.events),
+        "--event-tables": bool(options.event_tables), "--Dump": options.task is StatTask.DUMP,
         "--no-msr": options.no_msr, "--no-perf": options.no_perf, "--drop-privileges": options.drop_privileges,
         "a command": bool(options.command),
     }
@@ -336,9 +343,11 @@ _MORE = """--add beside turbostat's grammar, one column for each event; rows sho
                                           sched:sched_switch, mem:0xADDR:rw, {cycles,instructions}:u (one group),
                                           uncore_imc/cas_count_read/ (all PMUs of that name), skl::INST_RETIRED:ANY,
                                           patterns: 'sched:sched_wak*', 'uncore_imc/cas_*/' (a column for each event)
-  TITLE=FORMULA[,unit=TEXT][,decimals=N]  + - * / ( ) min max over events, 'names with - / or :' in quotes, signals
-                                          such as energy.pkg, and dt (seconds): "GBs='uncore_imc/data_read/'/dt/1e9"
+  TITLE=FORMULA[,unit=TEXT][,decimals=N]  + - * / % ( ) min max d_ratio(A,B) A if B else C, < > == and or not over
+                                          events, 'names with - / or :' in quotes, signals such as energy.pkg, and
+                                          dt (seconds): "GBs='uncore_imc/data_read/'/dt/1e9"
   set:NAME                                a set that turbotui ships or --events names: turbotui events sets
+  metric:NAME[:MODIFIERS][,NAME...]       metrics, or groups of them, of the vendor's tables: turbotui events metrics
 
 NAMES are columns or categories, comma separated: all, topology, frequency, idle, hwidle, swidle, sysfs,
 cpuidle, pct_idle, power, cache, llc, other; and turbotui's own: extra (all that turbostat lacks), thermal, kernel,
@@ -382,6 +391,7 @@ _CHANGES: Final[Mapping[str, Callable[[StatOptions, str], StatOptions]]] = Mappi
     "remote": lambda options, text: replace(options, remote=text),
     "drop-privileges": lambda options, _text: replace(options, drop_privileges=True),
     "events": lambda options, text: replace(options, events=text),
+    "event-tables": lambda options, text: replace(options, event_tables=text),
     "extremes": lambda options, _text: replace(options, extremes=True),
     "format": _format,
     "machine": lambda options, text: replace(options, machine=text),

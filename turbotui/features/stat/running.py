@@ -1,4 +1,4 @@
-"""What `turbotui stat` does with a machine: lists, dumps, watches, or counts over the run of a command."""
+"""Runs `turbotui stat`: lists, dumps, watches a machine, or counts over the run of a command."""
 
 from __future__ import annotations
 

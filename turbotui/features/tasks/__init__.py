@@ -1,4 +1,4 @@
-"""What each thread, process and command did, from samples at its switches (KerMon without a kernel patch)."""
+"""Tasks: counts of each thread, process and command, sampled at switches (KerMon without a kernel patch)."""
 
 from turbotui.feature import Command, Feature, ScreenSpec
 

@@ -14,7 +14,7 @@ from turbotui.widgets.act_line import Act, ActLine, lines_for, quoted, unit_acts
 
 @dataclass(frozen=True, slots=True)
 class ActTarget:
-    """What command lines are for.
+    """Purposes of command lines.
 
     Attributes:
         pid: the process; None for a row of several.

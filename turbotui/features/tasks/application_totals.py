@@ -31,7 +31,7 @@ def multiplexing_sentence(sets: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What was counted over all rows of an application: of whole CPUs without the idle task.
+    """Totals over all rows of an application: of whole CPUs without the idle task.
 
     Attributes:
         sets: counts by name, of each set while it was on.
@@ -114,7 +114,7 @@ class ApplicationTotals:
 
     @property
     def read(self) -> tuple[int, ...] | None:
-        """What the final read of the counters found; None before that read."""
+        """Result of the counters' final read; None before that read."""
         found = [one.read for one in self._aggregators if one.read is not None]
         return self._added(found) if len(found) == len(self._aggregators) else None
 
@@ -123,7 +123,7 @@ class ApplicationTotals:
         return self._added([one.sums() for one in self._aggregators])
 
     def apart(self, since: Marks | None = None) -> dict[str, dict[str, int]]:
-        """What was counted on whole CPUs and is in no row, by what it is: the idle task, others than a command's.
+        """Counts of whole CPUs that are in no row, by kind: the idle task, others than a command's.
 
         Without what only one of several sets counts, for that was counted for a part of the time.
         """
@@ -138,7 +138,7 @@ class ApplicationTotals:
         return found
 
     def totals(self, since: Marks | None = None) -> Totals:
-        """What was counted in rows since marks, or since the beginning.
+        """Counts of rows since marks, or since the beginning.
 
         It is added up from the entries that there are, as rows are: a set that turns out to count what another one
         counts too is left out with all that it had, and a difference of two sums would fall below zero.

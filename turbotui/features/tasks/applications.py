@@ -1,4 +1,4 @@
-"""What to watch: processes, a control group or everything, each as an application with a name and events of its own.
+"""Applications to watch: processes, a control group or everything, each with a name and events of its own.
 
     all     1234     /user.slice     container=web     NAME:pid=1234     NAME:cgroup=/user.slice:events=cycles
 
@@ -100,7 +100,7 @@ def parse_application(text: str) -> Application:
 
 
 def parse_targets(text: str) -> tuple[Application, ...]:
-    """What a person types into the screen: words separated by spaces, as the head of this file shows.
+    """Parse a person's words, separated by spaces, as the head of this file shows.
 
     Raises:
         UsageError: a word is not understood, or two applications have one name.

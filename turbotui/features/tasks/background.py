@@ -75,5 +75,5 @@ class BackgroundTasks:
 
 
 def make_background(machine: Machine) -> BackgroundTasks:
-    """What watches the processes of a machine."""
+    """Watches the processes of a machine in the background."""
     return BackgroundTasks(machine)

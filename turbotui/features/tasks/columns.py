@@ -44,7 +44,7 @@ class TaskInputs:
 
     @property
     def facts(self) -> TaskFacts | Unavailable:
-        """What /proc said of the row's task, asked when it is first wanted."""
+        """Facts of /proc on the row's task, read on first use."""
         return SEVERAL if self.row.pid is None else self.looks.at(self.row.pid, self.row.tid)
 
     def rate(self, name: str) -> float | None:

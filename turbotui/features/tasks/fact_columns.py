@@ -1,4 +1,4 @@
-"""What /proc says of a task, as rows of columns: text, JSON, picker and explanation follow `FACTS`."""
+"""Columns of /proc's facts on a task: text, JSON, picker and explanation follow `FACTS`."""
 
 from __future__ import annotations
 

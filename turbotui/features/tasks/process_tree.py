@@ -132,7 +132,7 @@ def tree_lines(content: RowContent[TaskInputs], tree: ProcessTree, view: RowView
 
 
 def _ranks(content: RowContent[TaskInputs], tree: ProcessTree, view: RowView[TaskInputs]) -> dict[str, Value]:
-    """What siblings are sorted by: of numbers the greatest one below each, else the process's own value."""
+    """The value by which siblings are sorted: of numbers the greatest below each, else the process's own."""
     column: TaskColumn | None = view.sort
     keys = [str(key) for key in content.rows]
     if column is None:

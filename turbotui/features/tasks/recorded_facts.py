@@ -1,4 +1,4 @@
-"""What /proc said of tasks, and who made whom, as a recording has them (docs/specs/journal.md 9)."""
+"""Recorded facts of /proc on tasks, and who made whom (docs/specs/journal.md 9)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _GROUP: Final = ("kind", "name", "container", "pod", "path")
 
 
 def facts_facts(facts: Mapping[TaskKey, TaskFacts]) -> dict[str, object]:
-    """What /proc said as JSON has it: processes, their threads, and each control group once."""
+    """Facts of /proc as JSON: processes, their threads, and each control group once."""
     processes = {pid: one for (pid, tid), one in facts.items() if tid is None}
     threads = {key: one.stat for key, one in facts.items() if key[1] is not None and key[1] != key[0]}
     groups = list(dict.fromkeys(one.group for one in processes.values() if one.group is not None))
@@ -37,7 +37,7 @@ def facts_facts(facts: Mapping[TaskKey, TaskFacts]) -> dict[str, object]:
 
 
 def facts_from(said: Said) -> dict[TaskKey, TaskFacts]:
-    """What /proc said, of `facts_facts`.
+    """Facts of /proc, read from `facts_facts`.
 
     Raises:
         DamagedError: it is none.

@@ -65,7 +65,7 @@ class TaskRecord:
 
     @property
     def looks(self) -> TaskLooks:
-        """What is known of the tasks beside their counts."""
+        """Facts on the tasks beside their counts."""
         return TaskLooks(None, seen=self.facts_seen or {}, unseen=NOT_RECORDED)
 
     @property
@@ -211,7 +211,7 @@ def _member(kind: type[E], said: Said) -> E:
 
 
 def _numerics_from(said: Said, model: CpuModel) -> Numerics:
-    """What this version knows of the machine's metric definition, cut down to what was counted."""
+    """The machine's metric definition as this version knows it, cut down to what was counted."""
     counted, why = frozenset(said["counted"].texts()), said.get("why")
     double = said["double"].flag()
     reason = None if why is None else reason_from(why)

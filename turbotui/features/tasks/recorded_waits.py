@@ -1,4 +1,4 @@
-"""What tasks waited for as a recording has it (docs/specs/journal.md 9): columns beside those of the rows."""
+"""Recorded waits of tasks (docs/specs/journal.md 9): columns beside those of the rows."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class Report:
         return {name: sum(row.counts[name] for row in self.rows) for name in known}
 
     def sums_sentence(self) -> str:
-        """What all rows add up to, and what was counted beside them, without what FLOPs and bytes are made of."""
+        """Sums over all rows and counts beside them, without the events of FLOPs and bytes."""
         apart = "; ".join(f"{what} {self._listed(counts)}" for what, counts in self.apart.items()
                           if any(counts.values()))
         return f"sum of the rows: {self._listed(self.sums)}{f'; in no row: {apart}' if apart else ''}"

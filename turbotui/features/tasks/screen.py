@@ -229,7 +229,7 @@ class TasksScreen(WatchingScreen):
         return TASK_COLUMNS if self._snapshot is None else known_columns(self._snapshot)
 
     def why_absent(self, column: TaskColumn) -> Unavailable | None:
-        """See `RowTableScreen.why_absent`: it can be had where one application has it."""
+        """See `RowTableScreen.why_absent`: a column can be had where one application has it."""
         content = self._table.content
         if content is not None and column.identity and column not in content.whole.columns:
             return Unavailable(Reason.NOT_READ, "rows of this kind do not have it, or all have the same")

@@ -134,7 +134,7 @@ def content_of(kept: PastTasks, topology: Topology, folded: Iterable[Hashable] =
 
 
 class TaskRows(RowList[RowContent[TaskInputs], TaskColumn, Hashable]):
-    """Tasks as they are sorted; the lanes of a timeline as they come, without those that surely fail the filter."""
+    """Sorted tasks; lanes of a timeline in their own order, without those that surely fail the filter."""
 
     def arranged(self, content: RowContent[TaskInputs], view: RowView[TaskInputs]) -> Sequence[Line[Hashable]]:
         """See `RowList.arranged`."""

@@ -54,7 +54,7 @@ class TasksView:
 
 def head_line(applications: Sequence[Application], snapshot: TaskSnapshot | None, view: TasksView, *,
               watching: bool) -> list[TextSegment]:
-    """What is watched, how many rows, the mode, and what was lost."""
+    """The line on top: what is watched, how many rows, the mode, and what was lost."""
     names = ", ".join(_short(one) for one in applications)
     refused = snapshot is not None and all(report.error for report in snapshot.reports)
     word = "cannot watch " if refused else "stopped; was watching "

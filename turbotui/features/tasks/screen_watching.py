@@ -1,4 +1,4 @@
-"""What of the tasks screen watches: counters are open while it is shown, and its snapshots become rows and a past."""
+"""Watching of the tasks screen: counters are open while it is shown; snapshots become rows and a past."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is looked up of the tasks of an interval when it ends: who made whom, and for a recording what /proc says."""
+"""Looks up the tasks of an interval when it ends: who made whom, and for a recording /proc's facts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def ancestry_of(watching: Watching, reports: Iterable[Report],
 
 def facts_of(watching: Watching, processes: Sequence[Report], threads: Sequence[Report],
              most: int = READS) -> dict[TaskKey, TaskFacts]:
-    """What /proc says of the processes and threads of an interval.
+    """Facts of /proc on the processes and threads of an interval.
 
     Args:
         watching: watches them.

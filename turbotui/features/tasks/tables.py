@@ -17,7 +17,7 @@ from turbotui.machine.tasks.group_names import GroupName
 
 
 class Grouping(Enum):
-    """What a row stands for; a unit is a container, a pod, a job or a unit of systemd."""
+    """Kinds of rows; a unit is a container, a pod, a job or a unit of systemd."""
 
     THREAD = "thread"
     PROCESS = "process"

@@ -1,4 +1,4 @@
-"""What tasks did in earlier intervals, as long as somebody watched them: coarser the longer ago it is, and bounded."""
+"""The past of watched tasks: coarser the longer ago, and bounded."""
 
 from __future__ import annotations
 
@@ -36,4 +36,4 @@ class PastTasks:
 
 
 class TaskPast(KeptIntervals[PastTasks]):
-    """What tasks did in earlier intervals."""
+    """Earlier intervals of watched tasks."""

@@ -127,7 +127,7 @@ _NOT_TOLD: Final = Unavailable(Reason.NOT_PERMITTED, "/proc does not say it of t
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """What was counted in one part of an application's time.
+    """Counts in one part of an application's time.
 
     Attributes:
         what: the part.
@@ -141,7 +141,7 @@ class Total:
 
 
 def total_table(report: Report, aggregate: ApplicationTotals) -> RowTable[Total]:
-    """What the rows add up to, and what is in no row.
+    """Sums of the rows, and counts that are in no row.
 
     The sum of the rows, what is in no row and what came after the last samples are the final read together. What
     multiplexed sets counted is brought to all instructions once for the sum and once for each row, so that these add up

@@ -147,7 +147,7 @@ def notes(table: TaskInterval) -> list[str]:
 
 
 def _what_lacks(table: TaskInterval) -> Iterator[str]:
-    """What was lost, held back, left out or put together."""
+    """Notes on what was lost, held back, left out or put together."""
     report, aggregate = table.report, table.aggregate
     so_far = "" if table.number is None else " so far"
     if report.lost:
@@ -173,7 +173,7 @@ def _what_lacks(table: TaskInterval) -> Iterator[str]:
 
 
 def _what_adds_up(table: TaskInterval) -> Iterator[str]:
-    """What the rows hold more or less than was counted in all."""
+    """Differences of the rows' sums from what was counted in all."""
     aggregate = table.aggregate
     tail = of_all_sets(aggregate, aggregate.tail)
     if any(value < 0 for value in tail.values()):

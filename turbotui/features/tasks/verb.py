@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping
 from functools import partial
 
+from turbotui.commands.arguments import add_event_tables_argument
 from turbotui.commands.formats import add_format_arguments, make_writer
 from turbotui.commands.recorded import add_span_arguments, refuse_span
 from turbotui.commands.watching import named_host, parse_interval
@@ -62,6 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "flops stands for what this processor's metric definition makes FLOPs and bytes of, double for those "
         "of double precision; sets that do not fit together are multiplexed, and say so",
     )
+    add_event_tables_argument(parser)
     parser.add_argument("--by", choices=[one.value for one in Grouping], default=Grouping.THREAD.value,
                         help="what a row stands for (default thread)")
     parser.add_argument("--waits", action="store_true",
@@ -120,7 +122,7 @@ class _Watch:
     def __init__(self, arguments: argparse.Namespace, applications: list[Application]) -> None:
         self._arguments = arguments
         self._applications = applications
-        host = named_host(arguments.machine, "/")
+        host = named_host(arguments.machine, "/", arguments.event_tables)
         self._machine = read_machine(host)
         listed = arguments.interval is not None or arguments.intervals is not None or host.kind is not HostKind.REAL
         self._interval = parse_interval(arguments.interval or "1") if listed else None

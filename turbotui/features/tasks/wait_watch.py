@@ -31,14 +31,14 @@ _MOST_KEPT: Final = 20_000  # threads whose waits since the beginning are kept
 
 
 class Delay(NamedTuple):
-    """What schedstat says of a thread since it was made: ns on run queues, and time slices."""
+    """A thread's schedstat since it was made: ns on run queues, and time slices."""
 
     waited: int
     slices: int
 
 
 class WaitWatch:
-    """What all threads wait for, interval by interval.
+    """Waits of all threads, interval by interval.
 
     Args:
         host: this machine.
@@ -136,7 +136,7 @@ class WaitWatch:
         )
 
     def _sleeping(self, threads: Collection[Thread]) -> str:
-        """What most of a row's threads sleep for now, of those that are asked; "" where nothing says so."""
+        """The reason for which most of a row's threads sleep, of those that are asked; "" where none is told."""
         words: Counter[str] = Counter()
         for one in itertools.islice(threads, _OF_A_ROW):
             if one not in self._slept and len(self._slept) < _MOST_ASKED:
@@ -167,7 +167,7 @@ class WaitWatch:
                 self._delays[one] = now
 
     def _all_delays(self) -> dict[Thread, Delay]:
-        """What schedstat says now of every thread that this user can see."""
+        """Read schedstat of every thread that this user can see."""
         found: dict[Thread, Delay] = {}
         for pid in processes(self._host):
             for tid in threads_of(self._host, pid):

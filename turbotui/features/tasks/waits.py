@@ -26,7 +26,7 @@ NOT_YET: Final = Unavailable(
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """What the threads of a row waited for in an interval.
+    """Waits of a row's threads in an interval.
 
     Attributes:
         waited: by records of switches; None where there are none.

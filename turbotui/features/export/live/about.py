@@ -83,20 +83,21 @@ def source_reasons(machine: Machine, capabilities: Capabilities, signals: frozen
     return found
 
 
-def sources_up(reasons: Mapping[str, str], frame: Frame | None) -> Exposed:
-    """Whether each source gives what is exported of it.
+def sources_up(reasons: Mapping[str, str], frame: Frame | None) -> Iterator[Exposed]:
+    """Whether each source gives what is exported of it; why not is a metric of its own.
+
+    A reason in a label of the first would begin another series whenever it is told in other words, and end this one.
 
     Args:
         reasons: of `source_reasons`.
         frame: the newest: sources whose readers failed in it are not up.
     """
     failed = {} if frame is None else _failures(frame)
-    samples = []
-    for source, known in reasons.items():
-        reason = failed.get(source) or known
-        samples.append(({"source": source, "reason": reason}, 0.0 if reason else 1.0))
-    return Exposed("turbotui_source_up", "gauge", "Whether a source gives what is exported of it (turbotui doctor)",
-                   samples)
+    now = {source: failed.get(source) or known for source, known in reasons.items()}
+    yield Exposed("turbotui_source_up", "gauge", "Whether a source gives what is exported of it (turbotui doctor)",
+                  [({"source": source}, 0.0 if reason else 1.0) for source, reason in now.items()])
+    yield Exposed("turbotui_source_reason", "info", "Why a source does not give what is exported of it",
+                  [({"source": source, "reason": reason}, 1.0) for source, reason in now.items() if reason])
 
 
 def _failures(frame: Frame) -> dict[str, str]:

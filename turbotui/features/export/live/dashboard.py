@@ -108,7 +108,7 @@ PANELS: Final = (
         (_over_time("cpu_pressure"), "{{instance}} some task waits"),
         (f"{_over_time('steal')} / turbotui_machine_cpus", "{{instance}} stolen by the hypervisor"),
     ], "The kernel's pressure stall information, and the steal time of /proc/stat.", most=1.0),
-    DashboardPanel("Sources that give nothing", "none", [("turbotui_source_up == 0", "")],
+    DashboardPanel("Sources that give nothing", "none", [("turbotui_source_reason_info", "")],
                    "What the hardware has and is not read, and why: turbotui doctor.", kind="table"),
     DashboardPanel("The collector's own CPU time", "percentunit", [(_rate("collector_cpu_seconds"), _NAME)],
                    "Of one CPU."),

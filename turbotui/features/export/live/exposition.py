@@ -56,7 +56,7 @@ class LeftOutPart:
 
     @property
     def word(self) -> str:
-        """What it is called."""
+        """The metric's name."""
         return f"{self.level.word} spreads" if self.spreads_alone else self.level.word
 
 

@@ -152,7 +152,8 @@ class MachineMetrics:
         yield self._info
         yield from about.counts(places)
         yield from about.collector(frame, cost, self.seconds)
-        yield about.sources_up(self._reasons_in(self._capabilities if frame is None else frame.capabilities), frame)
+        capabilities = self._capabilities if frame is None else frame.capabilities
+        yield from about.sources_up(self._reasons_in(capabilities), frame)
         yield about.baseline_ratios(self._wishes.baselines)
         yield from self._meters.metrics(frame)
         for level in places.levels:

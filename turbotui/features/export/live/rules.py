@@ -125,8 +125,8 @@ ALERTS: Final = (
               "Its slowest busy CPU runs at {{ $value | humanize }} of the base clock, more than 5 % below the least "
               "that turbotui score baseline kept for it: what waits for all CPUs waits for this one."),
     PromAlertRule("TurbotuiCounterLost",
-              "turbotui_source_up == 0 and on (job, instance, source) "
-              "(max without (reason) (max_over_time(turbotui_source_up[1d])) == 1)", "10m", "warning",
+              "(turbotui_source_up == 0 and max_over_time(turbotui_source_up[1d]) == 1) "
+              "+ on (job, instance, source) group_left (reason) turbotui_source_reason_info", "10m", "warning",
               "{{ $labels.instance }} gives no more of {{ $labels.source }}",
               "It did within the last day: {{ $labels.reason }}. turbotui doctor says what to do."),
     PromAlertRule("TurbotuiCollectorStalled",
