@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from typing import ClassVar, Final
 
 from textual import events
@@ -34,9 +35,7 @@ SMALLEST = (40, 10)
 
 _Tab = tuple[TextSegment, str]
 """A screen in the footer with the action of a click on it."""
-_TAB_FORMS: Final[Sequence[Callable[[str], bool]]] = (bool, str.isdigit, lambda key: not key)
-"""Which screens have their words, by their keys: all, those of digits, none; the first that leaves `_KEYS_ROOM`."""
-_KEYS_ROOM: Final = 22
+_KEYS_ROOM: Final = 18
 """Columns of the footer that keys have at least, so that the ways to help and out are seen."""
 
 
@@ -250,7 +249,9 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
             return
         app_screens: Sequence[tuple[str, str, str]] = getattr(self.app, "screen_table", ())
         width = self.size.width
-        forms = [self._tabs(app_screens, named) for named in _TAB_FORMS]
+        keys = {key for _, key, _ in app_screens}
+        named: Sequence[AbstractSet[str]] = (keys, {key for key in keys if key.isdigit() or key == self.number}, set())
+        forms = [self._tabs(app_screens, words) for words in named]
         tabs = next((one for one in forms if width - _tabs_width(one) >= _KEYS_ROOM), forms[-1])
         right = _tabs_width(tabs)
         here = {Where.APP, self.where}
@@ -282,12 +283,12 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
             at += len(segment[0])
         self.query_one("#keys", SegmentLines).show([segments], hot)
 
-    def _tabs(self, screens: Sequence[tuple[str, str, str]], named: Callable[[str], bool]) -> Sequence[_Tab]:
-        """The screens at the right of the footer, with a word for those that `named` says by their keys."""
+    def _tabs(self, screens: Sequence[tuple[str, str, str]], named: AbstractSet[str]) -> Sequence[_Tab]:
+        """The screens at the right of the footer, with a word for those whose keys are in `named`."""
         found: list[_Tab] = []
         for name, key, word in screens:
             role = StyleRole.SORTED if key == self.number else StyleRole.DIM
-            found.append(((f" {key} {word}" if named(key) else f" {key}", role), f"app.show_screen('{name}')"))
+            found.append(((f" {key} {word}" if key in named else f" {key}", role), f"app.show_screen('{name}')"))
         return found
 
     @staticmethod

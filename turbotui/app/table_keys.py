@@ -219,6 +219,9 @@ class TableKeys(ArrangedTable[F, C, K], SearchScreen, Generic[F, C, K]):
 
     def action_mark(self) -> None:
         """Compare with what is shown now, or show values again."""
+        if not self.query("#compared"):
+            self.notice("Nothing to compare: this screen has no table on this machine")
+            return
         begin = self.marked is None
         if begin and (self.watch_state.frame is None or self.watch_state.frame.older is None):
             self.notice("Nothing to compare with yet: the first interval is not over")

@@ -38,7 +38,7 @@ class Platform:
     """A processor model and what is known of it.
 
     Attributes:
-        known: false for a model that is in no table; only architectural features are then used.
+        known: false for a model whose registers are in no table; only architectural features are then used.
         symbol: the kernel's symbol without "INTEL_" ("SAPPHIRERAPIDS_X"); "" if not known.
         microarchitecture: names of the cores ("Golden Cove / Gracemont"); "" if the table has none.
         features: C-states, limits, RAPL, clocks and flags; see `FeatureSet`. The empty set "default" where not known.
@@ -94,11 +94,16 @@ def _intel(model: CpuModel) -> Platform:
             f"Intel family {model.family} model {model.model:#04x} is in no table; only architectural features and "
             "what the kernel describes are used"
         )
+    note = "" if row.features else (
+        f"Intel {row.symbol} has no published model-specific registers yet; only architectural features and what the "
+        "kernel describes are used"
+    )
     return Platform(
-        known=True,
+        known=bool(row.features),
         symbol=row.symbol,
         microarchitecture=row.name,
-        features=feature_set(row.features),
+        features=feature_set(row.features or "default"),
+        note=note,
         kernel=kernel_events(row.kernel) if row.kernel else None,
         l2=tuple(l2_events(name) for name in row.l2),
     )
