@@ -151,12 +151,12 @@ UNCORE = Place("5", Where.UNCORE, ("grace-2s", "--cpu", "0-3,72-75"), (160, 40),
 }, ready=r"machine Σ · [\d.]+ GB/s")
 """A machine of more than one kind of uncore PMU, one of which can be filtered; its tables have no sums to fold."""
 
-_CHANNELS = r"▸ pkg 0 Σ .* 65\.0 +2\.400"
-"""The folded sum of memory channels: by its rows hit and its clock, for other kinds are folded at first."""
+_UNFOLDED = r"▾ pkg 0 Σ .* 65\.0 +2\.400"
+"""The sum of memory channels, known by its rows hit and its clock; it is folded at first, and that of links is not."""
 
 FOLDED = Place("5", Where.UNCORE, _SAPPHIRE, (160, 40), r"(?m)^ rd bandwidth GB/s · 16 x IMC · machine Σ · ", {
-    "fold_all": Promise(_CHANNELS, undo=("*",)),
-    "uncore_left": Promise(_CHANNELS, first=("Down",), undo=("Left", "Home")),
+    "fold_all": Promise(r"▸ pkg 0 Σ .* ~2\.000", undo=("*", "*")),
+    "uncore_left": Promise(_UNFOLDED, first=("Down",), now="8 x IMC · pkg 0 Σ", undo=("Left", "Home")),
 }, everywhere=False)
 
 # Roofline
