@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -59,10 +60,21 @@ async def test_each_core_has_a_bar_and_the_machine_one_above() -> None:
         content = screen.table.content
         assert content is not None
         names = [content.value_of("Place", row) for row in content.rows]
-        assert names == ["machine", "core 0", "core 1", "core 2", "core 3"]
+        assert names[0] == "machine"
+        assert sorted(map(str, names[1:])) == ["core 0", "core 1", "core 2", "core 3"]
         assert set(row_text(screen, "machine")) <= set("RSFB")
         assert "machine · " in below(screen)
         assert "Enter opens level 2" in below(screen)
+
+
+async def test_the_cores_that_work_stand_above_those_that_sleep() -> None:
+    async with topdown("sapphire-2s") as (_session, screen, _pilot):
+        content = screen.table.content
+        assert content is not None
+        slots = [float(str(content.value_of("GSlots", row))) for row in content.rows]
+        assert slots[0] >= max(slots[1:])  # the machine
+        assert slots[1] == max(slots[1:])
+        assert all(below <= 1.25 * above for above, below in itertools.pairwise(slots[1:]))
 
 
 async def test_enter_opens_the_hottest_part_of_a_row_for_its_cpus_only() -> None:

@@ -14,12 +14,14 @@ from turbotui.app.watch import Watch
 from turbotui.app.watched import PlayedSession
 from turbotui.features.topdown.engine import Drill, TopdownCounters
 from turbotui.features.topdown.model import RowLevel, TopdownRow, places
+from turbotui.features.topdown.ordering import busiest_first
 from turbotui.features.topdown.recorded import RecordedTopdown
 from turbotui.features.topdown.screen_rows import TopdownPainter, drill_of, tree_lines
 from turbotui.features.topdown.tables import BAR, NAME, TopdownColumn, node_of, topdown_table
 from turbotui.features.topdown.trees import LEVELS, Node
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.sentences import as_sentence
+from turbotui.quantities.tables import RowTable
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.cells import StyleRole
@@ -43,7 +45,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
     where: ClassVar[Where] = Where.TOPDOWN
     number = "d"
     word = "top-down"
-    unsorted = "topology order"
+    unsorted = "most slots first"
     painter_kind = TopdownPainter
     BINDINGS = bindings_for(Where.TOPDOWN)
 
@@ -58,6 +60,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         self._level = RowLevel.CORE
         self._path: tuple[Node, ...] = ()
         self._opened: Hashable = None
+        self._order: dict[RowLevel, tuple[Hashable, ...]] = {}
         self._made: tuple[Frame | None, RowContent[TopdownRow] | None] = (None, None)
         super().__init__(watch)
         self._tree = SegmentLines(id="tree")
@@ -118,11 +121,18 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         if content is None or made_of is not frame:
             topology = self.watch_state.session.machine.topology if frame is None else frame.topology
             rows = places(topology, RowLevel.MACHINE) + places(topology, self._level)
-            whole = topdown_table(self._counters, frame, self._level, rows, 1)
+            whole = self._ordered(topdown_table(self._counters, frame, self._level, rows, 1))
             content = RowContent(replace(whole, columns=self._columns(whole.columns)), _NAMING,
                                  0 if frame is None else frame.seq)
             self._made = frame, content
         return content
+
+    def _ordered(self, table: RowTable[TopdownRow]) -> RowTable[TopdownRow]:
+        """The machine, then what works most: on a machine of hundreds of cores a hot one would else be far below."""
+        machine, *others = table.rows
+        rows = busiest_first(others, self._order.get(self._level, ()))
+        self._order[self._level] = tuple(row.place.key for row in rows) if any(row.slots() for row in rows) else ()
+        return replace(table, rows=(machine, *rows))
 
     def _columns(self, columns: Sequence[TopdownColumn]) -> tuple[TopdownColumn, ...]:
         room = max(10, min(60, self.size.width // 2 - NAME.width - 3))

@@ -1,0 +1,50 @@
+"""The order of rows that nobody sorted: what works most stands first, and lines do not dance."""
+
+from __future__ import annotations
+
+import itertools
+
+from hypothesis import given
+from hypothesis import strategies as st
+from topdown_bed import TopdownBed
+
+from turbotui.features.topdown.model import CpuSet, RowLevel, TopdownRow
+from turbotui.features.topdown.ordering import AHEAD, busiest_first
+
+_COUNTERS = TopdownBed("vera-2s").counters
+
+
+def made(number: int, slots: float | None) -> TopdownRow:
+    """A core with so many slots; None for one that was not counted."""
+    counts = {} if slots is None else dict.fromkeys(_COUNTERS.branches[0].tree.events, slots / 10.0)
+    return TopdownRow(CpuSet(RowLevel.CORE, ("core", number), f"core {number}", (number,)), _COUNTERS.branches, counts)
+
+
+@given(st.lists(st.none() | st.floats(0.0, 1e12), max_size=40))
+def test_the_first_order_is_exact(slots: list[float | None]) -> None:
+    rows = [made(number, each) for number, each in enumerate(slots)]
+    found = [row.slots() or 0.0 for row in busiest_first(rows)]
+    assert found == sorted(found, reverse=True)
+
+
+@given(st.lists(st.floats(1.0, 1e12), min_size=1, max_size=40), st.randoms())
+def test_no_row_stands_right_below_one_that_does_far_less(slots: list[float], random: object) -> None:
+    rows = [made(number, each) for number, each in enumerate(slots)]
+    before = [row.place.key for row in rows]
+    random.shuffle(before)  # type: ignore[attr-defined]
+    found = busiest_first(rows, before)
+    assert {row.place.key for row in found} == {row.place.key for row in rows}
+    for above, below in itertools.pairwise(found):
+        assert (below.slots() or 0.0) <= AHEAD * (above.slots() or 0.0)
+
+
+def test_rows_that_work_alike_stay_where_they_are() -> None:
+    before = [("core", 2), ("core", 0), ("core", 1)]
+    found = busiest_first([made(0, 100.0), made(1, 120.0), made(2, 98.0)], before)
+    assert [row.place.key for row in found] == before
+
+
+def test_a_core_that_begins_to_work_is_first() -> None:
+    before = [("core", 0), ("core", 1), ("core", 2)]
+    found = busiest_first([made(0, 100.0), made(1, 5.0), made(2, 900.0), made(3, None)], before)
+    assert [row.place.key for row in found] == [("core", number) for number in (2, 0, 1, 3)]
