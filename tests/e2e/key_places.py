@@ -378,26 +378,35 @@ def _place(name: str, column: str = r"\S+") -> str:
     return rf"(?m)^ {column} · {name} ·"
 
 
+_CORE = _place(r"core \d\.\d")  # which one stands where is a matter of how much it works
+
+
+def _elsewhere(before: str, after: str) -> bool:
+    """Whether the cursor stands on another row than before."""
+    rows = [re.search(r"(?m)^ \S+ · (core [\d.]+) ·", picture) for picture in (before, after)]
+    return all(rows) and rows[0][1] != rows[1][1]  # type: ignore[index]  # none of them is None
+
+
 TOPDOWN = Place("d", Where.TOPDOWN, _SAPPHIRE, (160, 36), _place("machine", "Retire%"), {
     **_MENU, **_GRAPH,
     "columns": Promise("type to search", undo=ESC),
     "arrange": Promise("← → move", undo=ESC),
     "search": Promise(_place(r"core 1\.2"), typed=("1.2",), undo=ESC),
-    "search_next": Promise(_place(r"core 1\.1"), first=("/", "core 1", "Enter"), now=_place(r"core 1\.0")),
+    "search_next": Promise(first=("/", "core 1", "Enter"), now=_place(r"core 1\.\d"), compared=_elsewhere),
     "filter": Promise(r"filter core 0: \d+ rows", typed=("core 0",), undo=ESC),
     "sort_next": Promise(r"[▲▼]", undo=("<",)),
     "sort_previous": Promise(r"[▲▼]", undo=(">", *"HHHHHHHH")),
     **there_and_back("left", "right", _place("machine", "BadSpec%") + "|machine › "),
     **there_and_back("column_left", "column_right", _place("machine", "BadSpec%"), "S-Right", "S-Left"),
-    "reverse": Promise(_place(r"core 1\.7"), undo=("I", "Home")),
+    "reverse": Promise(_CORE, undo=("I", "Home")),
     "tag_row": Promise(r"(?m)^•", undo=("V",)),
     "untag": Promise(gone=r"(?m)^•", first=("x",), now=r"(?m)^•"),
     "mark": Promise("cells are DIFFERENCES", undo=("b",)),
     "copy_rows": Promise("Copied.*: 1 row as CSV", undo=("Home",)),
     "topdown_rows": Promise("A row for each cpu", undo=("t", "t", "t")),
     "explain": Promise(r"Retire% · machine · .*─", undo=ESC),
-    **moves(_place(r"core 0\.0"), _place(r"core 1\.7")),
-    **pages(_place(r"core 1\.7"), _place(r"core 1\.7"), _place("machine")),
+    **moves(_CORE, _CORE),
+    **pages(_CORE, _CORE, _place("machine")),
 }, exact=False)
 """The top-down screen. Not exact: what is opened ends the interval."""
 
