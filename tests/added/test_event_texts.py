@@ -11,15 +11,8 @@ from turbotui.quantities.added import is_turbostats
 from turbotui.quantities.catalog import catalog_for
 from turbotui.quantities.catalog.added import with_events
 from turbotui.quantities.catalog.events import event_column
-from turbotui.quantities.event_columns import (
-    EventRequest,
-    EventTraits,
-    dimension_of,
-    known_unit,
-    parse_requests,
-    renamed,
-    short_title,
-)
+from turbotui.quantities.event_columns import EventRequest, parse_requests, renamed, short_title
+from turbotui.quantities.event_traits import EventTraits, dimension_of, known_unit
 from turbotui.quantities.expressions import UnitError
 from turbotui.quantities.scope import Scope
 

@@ -14,7 +14,8 @@ from turbotui import recording
 from turbotui.cli import main
 from turbotui.quantities.added import AddedCounter, EventAt, FileAt, RegisterAt, Shape, TelemetryAt, Ticks
 from turbotui.quantities.definition import CountedEvents, CountedUnits, Definition
-from turbotui.quantities.event_columns import EventTraits, parse_requests
+from turbotui.quantities.event_columns import parse_requests
+from turbotui.quantities.event_traits import EventTraits
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.spies import Spy, SpyPlan, Target
 from turbotui.recording import capability_facts, machine_facts

@@ -7,7 +7,8 @@ from typing import TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.quantities.added import AddedCounter
-from turbotui.quantities.event_columns import EventRequest, EventTraits
+from turbotui.quantities.event_columns import EventRequest
+from turbotui.quantities.event_traits import EventTraits
 from turbotui.quantities.spies import SpyPlan
 
 

@@ -19,10 +19,8 @@ from typing import TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.quantities.added import AddError
-from turbotui.quantities.expressions import Dimension, Expression, parse_expression
-from turbotui.quantities.scope import Scope
+from turbotui.quantities.expressions import Expression, parse_expression
 from turbotui.quantities.signals import SignalId
-from turbotui.quantities.units import Unit
 from turbotui.untrusted import one_line
 
 SET = "set:"
@@ -186,67 +184,6 @@ class EventRequest:
         """Id of the signal that carries an event of this request: no two columns have the same name."""
         name = next((column.name for column in self.columns if column.event == event), self.columns[0].name)
         return f"added.{event}" if name == event else f"added.{event} ({name})"
-
-
-@dataclass(frozen=True, slots=True)
-class EventTraits:
-    """Facts on an event, found when it was encoded for a machine.
-
-    Attributes:
-        scope: of its values.
-        unit: as its PMU says, "MiB"; "" for a plain count.
-        level: whether the value is a level instead of a count.
-        scaled: whether its PMU gives a scale, so that its values are no whole numbers.
-    """
-
-    scope: Scope = Scope.CPU
-    unit: str = ""
-    level: bool = False
-    scaled: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class KnownUnit:
-    """A unit in a PMU's .unit file.
-
-    Attributes:
-        si: the unit of a signal at rest.
-        symbol: in a dimension.
-        factor: SI units in one of these.
-    """
-
-    si: Unit = Unit.COUNT
-    symbol: str = ""
-    factor: float = 1.0
-
-
-_UNITS: Mapping[str, KnownUnit] = {
-    # kernel drivers' .unit files: arch/x86/events/{rapl,intel/uncore*}.c, drivers/perf
-    "": KnownUnit(),
-    "Joules": KnownUnit(Unit.JOULE, "J"),
-    "Watts": KnownUnit(Unit.WATT, "W"),
-    "Bytes": KnownUnit(Unit.BYTE, "B"),
-    "bytes": KnownUnit(Unit.BYTE, "B"),
-    "B": KnownUnit(Unit.BYTE, "B"),
-    "KiB": KnownUnit(Unit.BYTE, "B", 2.0**10),
-    "MiB": KnownUnit(Unit.BYTE, "B", 2.0**20),
-    "GiB": KnownUnit(Unit.BYTE, "B", 2.0**30),
-    "MB": KnownUnit(Unit.BYTE, "B", 1e6),
-    "ns": KnownUnit(Unit.SECOND, "s", 1e-9),
-    "Cycles": KnownUnit(),
-    "C": KnownUnit(Unit.CELSIUS, "°C"),
-}
-
-
-def known_unit(text: str) -> KnownUnit:
-    """Translate a PMU's unit to SI; an unknown unit stands for itself."""
-    return _UNITS.get(text) or KnownUnit(symbol=text)
-
-
-def dimension_of(traits: EventTraits) -> Dimension:
-    """The dimension of an event's count."""
-    symbol = known_unit(traits.unit).symbol
-    return {symbol: 1} if symbol else {}
 
 
 @dataclass(slots=True)

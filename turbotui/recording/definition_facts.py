@@ -8,7 +8,8 @@ from typing import Final
 from turbotui.errors import UsageError
 from turbotui.quantities.added import AddedCounter, EventAt, FileAt, Place, RegisterAt, Shape, TelemetryAt, Ticks
 from turbotui.quantities.definition import CountedEvents, CountedUnits, Definition
-from turbotui.quantities.event_columns import EventColumn, EventRequest, EventTraits, Parts
+from turbotui.quantities.event_columns import EventColumn, EventRequest, Parts
+from turbotui.quantities.event_traits import EventTraits
 from turbotui.quantities.expressions import parse_expression
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.spies import Spy, SpyPlan, Target

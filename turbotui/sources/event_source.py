@@ -24,7 +24,8 @@ from turbotui.machine.pmus import EventError
 from turbotui.machine.topology import Topology, read_topology
 from turbotui.quantities.added import AddError
 from turbotui.quantities.definition import CountedEvents
-from turbotui.quantities.event_columns import EventRequest, EventTraits, known_unit
+from turbotui.quantities.event_columns import EventRequest
+from turbotui.quantities.event_traits import EventTraits, known_unit
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable

@@ -5,15 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from turbotui.quantities.columns import Category, CounterColumn, Inputs, Value
-from turbotui.quantities.event_columns import (
-    ELAPSED,
-    EventColumn,
-    EventRequest,
-    EventTraits,
-    KnownUnit,
-    dimension_of,
-    known_unit,
-)
+from turbotui.quantities.event_columns import ELAPSED, EventColumn, EventRequest
+from turbotui.quantities.event_traits import EventTraits, KnownUnit, dimension_of, known_unit
 from turbotui.quantities.expressions import Dimension, Expression, unit_text
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Signal, SignalId

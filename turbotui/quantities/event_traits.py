@@ -1,0 +1,71 @@
+"""What an event's values are on a machine: their scope and unit, and what a PMU's .unit file means in SI."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from turbotui.dataclass import dataclass
+from turbotui.quantities.expressions import Dimension
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.units import Unit
+
+
+@dataclass(frozen=True, slots=True)
+class EventTraits:
+    """Facts on an event, found when it was encoded for a machine.
+
+    Attributes:
+        scope: of its values.
+        unit: as its PMU says, "MiB"; "" for a plain count.
+        level: whether the value is a level instead of a count.
+        scaled: whether its PMU gives a scale, so that its values are no whole numbers.
+    """
+
+    scope: Scope = Scope.CPU
+    unit: str = ""
+    level: bool = False
+    scaled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class KnownUnit:
+    """A unit in a PMU's .unit file.
+
+    Attributes:
+        si: the unit of a signal at rest.
+        symbol: in a dimension.
+        factor: SI units in one of these.
+    """
+
+    si: Unit = Unit.COUNT
+    symbol: str = ""
+    factor: float = 1.0
+
+
+_UNITS: Mapping[str, KnownUnit] = {
+    # kernel drivers' .unit files: arch/x86/events/{rapl,intel/uncore*}.c, drivers/perf
+    "": KnownUnit(),
+    "Joules": KnownUnit(Unit.JOULE, "J"),
+    "Watts": KnownUnit(Unit.WATT, "W"),
+    "Bytes": KnownUnit(Unit.BYTE, "B"),
+    "bytes": KnownUnit(Unit.BYTE, "B"),
+    "B": KnownUnit(Unit.BYTE, "B"),
+    "KiB": KnownUnit(Unit.BYTE, "B", 2.0**10),
+    "MiB": KnownUnit(Unit.BYTE, "B", 2.0**20),
+    "GiB": KnownUnit(Unit.BYTE, "B", 2.0**30),
+    "MB": KnownUnit(Unit.BYTE, "B", 1e6),
+    "ns": KnownUnit(Unit.SECOND, "s", 1e-9),
+    "Cycles": KnownUnit(),
+    "C": KnownUnit(Unit.CELSIUS, "°C"),
+}
+
+
+def known_unit(text: str) -> KnownUnit:
+    """Translate a PMU's unit to SI; an unknown unit stands for itself."""
+    return _UNITS.get(text) or KnownUnit(symbol=text)
+
+
+def dimension_of(traits: EventTraits) -> Dimension:
+    """The dimension of an event's count."""
+    symbol = known_unit(traits.unit).symbol
+    return {symbol: 1} if symbol else {}
