@@ -13,6 +13,7 @@ from forked import run_forked
 from patience import PATIENCE
 
 from turbotui import __version__
+from turbotui.features import COMMANDS
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
@@ -40,6 +41,29 @@ def test_help_and_version_load_nothing_heavy(words: str, heavy: str) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stderr.strip() == "", "loaded for a text that needs none of it"
     assert "turbotui" in done.stdout
+
+
+def test_no_help_and_no_start_loads_a_table_of_a_vendor() -> None:
+    # each reads some thousand rows, or what reads them: only who asks for a name of theirs needs it
+    verbs = [command.name for command in COMMANDS if command.name]
+    program = (
+        "import contextlib, io, sys\n"
+        "from turbotui.cli import main\n"
+        f"for verb in {verbs!r}:\n"
+        "    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):\n"
+        "        main([verb, '--help'])\n"
+        "with contextlib.redirect_stdout(io.StringIO()):\n"
+        "    main(['stat', '-q', '-n', '1', '-i', '0.05', '--machine', 'laptop', '--add', 'cycles'])\n"
+        "    main(['groups', '-n', '1', '-i', '0.05', '--machine', 'laptop'])\n"
+        "    main(['tasks', '--all', '-n', '1', '-i', '0.05', '--machine', 'laptop-old'])\n"
+        "    main(['events', 'encode', 'cycles', '--machine', 'laptop'])\n"
+        "import turbotui.app.dashboard, turbotui.features.dashboard.verb\n"
+        "late = ('turbotui.events.vendor', 'turbotui.events.metrics')\n"
+        "print('loaded', *(name for name in sys.modules if name.startswith(late)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False,
+                          timeout=PATIENCE, stdin=subprocess.DEVNULL)
+    assert done.stdout.splitlines()[-1:] == ["loaded"], done.stderr
 
 
 def test_stat_never_loads_the_screen() -> None:

@@ -345,3 +345,16 @@ def test_forcing_by_the_environment_is_the_same() -> None:
     names = [row["name"] for row in table(out, "events")["rows"]]
     assert status == 0
     assert "skx::INST_RETIRED:ANY_P" in names
+
+
+def test_show_has_the_masks_of_a_models_event() -> None:
+    words = ("show", "--force-pmu", "spr", "--machine", "laptop", "--event-tables", "none", "--json")
+    status, out, err = run(*words, "mem_inst_retired.all_loads")
+    assert (status, err) == (0, "")
+    (row,) = table(out, "known_events")["rows"]
+    assert row["name"] == "spr::MEM_INST_RETIRED:ALL_LOADS"
+    assert row["values"]["config"] == 0x81D0
+    masks = [one["values"]["umask"] for one in table(out, "unit_masks")["rows"]]
+    assert sorted(masks) == [0x11, 0x12, 0x21, 0x41, 0x42, 0x81, 0x82, 0x83]
+    status, _, err = run(*words, "mem_inst_retired.all_lodes")
+    assert (status, "has no event" in err) == (2, True)

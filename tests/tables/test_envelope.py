@@ -33,6 +33,7 @@ VERBS: dict[str, tuple[str, ...]] = {
     "encodings": ("events", "encode", "{cycles,instructions:u},power/energy-pkg/", *MACHINE),
     "codes": ("events", "encode", "cpu/event=0xc0/u", "--os", "none", "--engine", "own", "--machine", "sapphire-2s"),
     "events": ("events", "list", "cycles", *MACHINE),
+    "known_events": ("events", "show", "instructions", "--event-tables", TABLES, *MACHINE),
     "sets": ("events", "sets", *MACHINE),
     "metrics": ("events", "metrics", "work", "--event-tables", TABLES, *MACHINE),
     "spied_intervals": ("spy", "-i", "0.05", "-n", "1", "--joined", "--machine", "laptop-old"),

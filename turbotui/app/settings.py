@@ -52,6 +52,7 @@ class PersonalSettings:
         profile: name of the saved view to begin with.
         columns: names of the columns of CPUs that are visible.
         tour: whether the tour is offered at the start.
+        event_tables: folder of the vendor's names of events; read where names are (`events.vendor.opening`).
         keys: keys of actions, by the action's id, in Textual's names of keys.
         preset: name of a set of keys, under those of `keys`.
         tables: order, widths and choice of columns, by the table's name.
@@ -71,6 +72,7 @@ class PersonalSettings:
     profile: str = ""
     columns: tuple[str, ...] = ()
     tour: bool = True
+    event_tables: str = ""
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     preset: str = ""
     tables: Mapping[str, ColumnArrangement] = field(default_factory=dict)
@@ -105,6 +107,7 @@ VALUES: Final[Mapping[str, tuple[Callable[[object], object], str]]] = {
     "profile": (text, "A saved view to begin with; `--profile` comes first."),
     "columns": (texts, "Names of the columns of CPUs that are visible; `--show` and `--hide` change these."),
     "tour": (switch, "`false`: the tour of five steps is not offered at the start; written when it ends."),
+    "event_tables": (text, "A folder of the vendor's names of events, or `none`; `--event-tables` comes first."),
 }
 """What may stand in the file before its tables: how each value is read, and the line of docs/settings.md."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from turbotui.dataclass import dataclass
 from turbotui.events.devices import Devices
@@ -13,12 +14,14 @@ from turbotui.events.errors import TracepointError
 from turbotui.events.leaders import led
 from turbotui.events.libpfm.errors import PfmError
 from turbotui.events.names import HARDWARE_NAMES, SOFTWARE_NAMES, cache_listing
-from turbotui.events.vendor.devices import VendorDevices
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.perf_errors import Circumstances, explain_perf
 from turbotui.machine.perf_groups import close_all, open_group
 from turbotui.machine.pmus import EventError
 from turbotui.quantities.unavailable import Reason, Unavailable
+
+if TYPE_CHECKING:
+    from turbotui.events.vendor.devices import VendorDevices
 
 _DESCRIPTIONS = {
     # in the words of perf_event_open(2), shortened

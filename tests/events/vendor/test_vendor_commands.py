@@ -90,3 +90,22 @@ def test_an_uncore_event_of_the_tables_is_a_column_of_its_pmus(capsys: pytest.Ca
     assert '"unc_m_cas_count.rd M/s":' in out
     status, _, err = run(capsys, *words, "-e", "uncore_imc/unc_x.y/")
     assert (status, "has no event and no field 'unc_x.y'" in err) == (2, True)
+
+
+def test_settings_name_a_folder_that_the_command_line_overrules(
+    capsys: pytest.CaptureFixture[str], folder: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    settings = tmp_path / "config/turbotui/settings.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(f'theme = "calm"\nevent_tables = "{folder}"\n')
+    words = ("events", "encode", "mem_inst_retired.all_loads", "--machine", "sapphire-2s")
+    assert run(capsys, *words)[0] == 2  # the environment of the tests says none, and comes first
+    monkeypatch.delenv("TURBOTUI_EVENT_TABLES")
+    _, out, _ = run(capsys, *words)
+    assert f"[tables: {folder}/model" in out
+    assert run(capsys, *words, "--event-tables", "none")[0] == 2
+    settings.write_text("event_tables = 5\n")  # the dashboard says what is wrong in it
+    monkeypatch.setenv("PATH", "")
+    status, _, err = run(capsys, *words)
+    assert (status, "perf is not installed" in err) == (2, True)

@@ -1,6 +1,7 @@
 """Which tables are a machine's: those of a directory that a person names, else perf's own.
 
-A directory is named for a host by --event-tables, or for all by the environment. Tables are opened once for a host.
+A directory is named for a host by --event-tables, or for all by the environment, or by a person's settings, in this
+order. Tables are opened once for a host.
 """
 
 from __future__ import annotations
@@ -11,11 +12,16 @@ from weakref import WeakKeyDictionary
 
 from turbotui.events.errors import NoTablesError
 from turbotui.events.vendor.model import VendorTables
+from turbotui.machine.given_files import GivenFileError, read_given
 from turbotui.machine.host import Host
+from turbotui.machine.own_files import config_folder
+from turbotui.quantities.documents import DocumentError, parse_toml
 from turbotui.untrusted import visible
 
 VARIABLE: Final = "TURBOTUI_EVENT_TABLES"
 """Variable of the environment: what --event-tables takes, for every command that does not say."""
+SETTING: Final = "event_tables"
+"""What settings.toml calls it; its commands are those of all, for a name means the same everywhere."""
 NOTHING: Final = "none"
 """In place of a directory: sysfs and libpfm alone."""
 
@@ -45,13 +51,23 @@ def open_vendor_tables(host: Host) -> VendorTables:
     found = _opened.get(host)
     if found is None:
         try:
-            found = _open(host, _named.get(host) or visible(os.environ.get(VARIABLE, "")))
+            found = _open(host, _named.get(host) or visible(os.environ.get(VARIABLE, "")) or _of_settings())
         except NoTablesError as error:  # to run perf once more would change nothing
             found = error
         _opened[host] = found
     if isinstance(found, NoTablesError):
         raise found
     return found
+
+
+def _of_settings() -> str:
+    """The folder that a person's settings name; "" where they do not. What is wrong in them the dashboard says."""
+    try:
+        written = read_given(os.path.join(config_folder(os.environ), "settings.toml")).text()
+        named = parse_toml(written).get(SETTING) if SETTING in written else None
+    except (GivenFileError, DocumentError):
+        return ""
+    return os.path.expanduser(named) if isinstance(named, str) else ""
 
 
 def _open(host: Host, directory: str) -> VendorTables:

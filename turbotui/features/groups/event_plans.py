@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.events.set_files import EventSet, shipped_sets
-from turbotui.events.vendor.opening import open_vendor_tables
 from turbotui.features.groups.columns import COLUMNS
 from turbotui.features.groups.event_columns import CYCLES, ENABLED, RUNNING, cycles_in, quantity_of
 from turbotui.features.groups.files import Quantity
@@ -18,7 +17,6 @@ from turbotui.quantities.event_columns import METRIC, SET, parse_requests
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.adding import AddedEvents, named_set, open_request, open_set
-from turbotui.sampling.adding_metrics import metric_requests, open_metrics
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sources.cgroup_events import GroupBundle
 
@@ -100,6 +98,10 @@ def added_plans(machine: Machine, capabilities: Capabilities, texts: Iterable[st
             chosen, capabilities = open_set(machine, capabilities, wanted, titles | of_cpus)
             added = [one.added for one in chosen if one.added is not None]
         elif text.startswith(METRIC):
+            # imported where a metric is asked for: most runs have none
+            from turbotui.events.vendor.opening import open_vendor_tables  # noqa: PLC0415
+            from turbotui.sampling.adding_metrics import metric_requests, open_metrics  # noqa: PLC0415
+
             planned = metric_requests(machine, open_vendor_tables(machine.host), text, taken=titles)
             found_here, capabilities = open_metrics(machine, capabilities, planned, titles)
             added = list(found_here)

@@ -1,0 +1,87 @@
+"""Which metrics of a vendor's tables are made of an event, by themselves or through other metrics."""
+
+from __future__ import annotations
+
+from turbotui.dataclass import dataclass
+from turbotui.events.metrics.errors import MetricError
+from turbotui.events.metrics.syntax import parse_metric
+from turbotui.events.vendor.model import VendorMetric, VendorTables
+
+_NAMED = frozenset({"name", "source_count", "aggr_nr"})
+
+
+@dataclass(frozen=True, slots=True)
+class MetricUse:
+    """A metric that an event is counted for.
+
+    Attributes:
+        metric: of the tables.
+        through: the metric in whose expression the event or the next such metric stands; "" where it is its own.
+        threshold: whether only the metric's threshold needs the event.
+    """
+
+    metric: VendorMetric
+    through: str = ""
+    threshold: bool = False
+
+
+def metrics_with(tables: VendorTables, event: str) -> tuple[MetricUse, ...]:
+    """Every metric that an event is counted for, those in whose expression it stands first.
+
+    Args:
+        tables: of the vendor.
+        event: its name in any case, without PMU and modifiers.
+    """
+    wanted = event.lower()
+    # an expression writes - as \-: what cannot hold the name needs no parser
+    likely = [one for one in tables.metrics() if wanted in _plain(one.expression) or wanted in _plain(one.threshold)]
+    found: dict[int, MetricUse] = {}
+    for metric in likely:
+        if wanted in _events(metric.expression):
+            found[id(metric)] = MetricUse(metric)
+        elif wanted in _events(metric.threshold):
+            found[id(metric)] = MetricUse(metric, threshold=True)
+    users = _users(tables)
+    waiting = list(found.values())
+    while waiting:
+        one = waiting.pop(0)
+        if one.threshold:  # whoever names that metric takes its value only
+            continue
+        for metric in users.get(one.metric.name, ()):
+            if id(metric) not in found:
+                found[id(metric)] = MetricUse(metric, one.metric.name)
+                waiting.append(found[id(metric)])
+    return tuple(sorted(found.values(), key=lambda one: (bool(one.through), one.threshold, one.metric.name.lower())))
+
+
+def _plain(text: str) -> str:
+    return text.replace("\\", "").lower()
+
+
+def _names(text: str) -> tuple[str, ...]:
+    if not text:
+        return ()
+    try:
+        return tuple(step.name for step in parse_metric(text).steps if step.kind in _NAMED)
+    except MetricError:
+        return ()
+
+
+def _events(text: str) -> frozenset[str]:
+    """Names of events in an expression in lower case, without PMU, other terms and modifiers."""
+    found = set()
+    for name in _names(text):
+        _pmu, at, terms = name.partition("@")
+        inner = terms.rpartition("@")[0] if at else name.partition(":")[0]
+        found |= {term.lower() for term in inner.split(",") if "=" not in term}
+    return frozenset(found)
+
+
+def _users(tables: VendorTables) -> dict[str, list[VendorMetric]]:
+    """Metrics by the names of the metrics that stand in their expressions."""
+    found: dict[str, list[VendorMetric]] = {}
+    for metric in tables.metrics():
+        for name in dict.fromkeys(_names(metric.expression)):
+            if any(one.name == name for one in tables.metric(name)):
+                found.setdefault(name, []).append(metric)
+    return found

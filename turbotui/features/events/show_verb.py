@@ -1,0 +1,146 @@
+"""`turbotui events show NAME`: all that is known of one event, as tables and for people."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from turbotui.commands.formats import print_tables
+from turbotui.events.metrics.uses import MetricUse
+from turbotui.features.events.known_names import KnownEvent, KnownName, UnitMask, know
+from turbotui.machine.cpulist import format_cpulist
+from turbotui.machine.host import Host
+from turbotui.quantities.columns import Column, Value
+from turbotui.quantities.tables import Cell, RowTable
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.tables.envelope import Envelope, envelope_now
+
+_WORDS: Final = ("config", "config1", "config2", "config3")
+
+
+def _member(name: str) -> Column[KnownEvent]:
+    return Column(name, "", 0, (), lambda one: getattr(one.counters[0].attr, name) if one.counters else None,
+                  hexadecimal=True, help=f"perf_event_attr.{name} of the first of its counters")  # fmt: skip
+
+
+def _cpus(one: KnownEvent) -> str:
+    return (format_cpulist(one.counters[0].cpus) or "all") if one.counters else ""
+
+
+def _deprecated(one: KnownEvent) -> str:
+    return "" if one.deprecated is None else "yes" if one.deprecated else "no"
+
+
+EVENT_COLUMNS: Final[tuple[Column[KnownEvent], ...]] = (
+    Column("name", "", -1, (), lambda one: one.name, help="as the source writes it", identity=True),
+    Column("engine", "", -1, (), lambda one: one.engine, help="own (sysfs), tables or libpfm", identity=True),
+    Column("pmu", "", -1, (), lambda one: one.pmu, help="the kind of PMU, with how many of it there are",
+           identity=True),
+    Column("source", "", -1, (), lambda one: one.source, help="which file, program or library has it"),
+    Column("counters", "", 0, (), lambda one: len(one.counters), help="PMUs of this machine that count it"),
+    Column("cpus", "", -1, (), _cpus, help="where the first of them is opened"),
+    Column("terms", "", -1, (), lambda one: one.terms, help="the encoding as perf writes it between slashes"),
+    Column("code", "", 0, (), lambda one: one.term("event"), hexadecimal=True, help="the term event"),
+    Column("umask", "", 0, (), lambda one: one.term("umask"), hexadecimal=True, help="the term umask"),
+    _member("type"), *map(_member, _WORDS),
+    Column("unit", "", -1, (), lambda one: one.unit, help="of the counts times scale; empty for a plain count"),
+    Column("scale", "", -1, (), lambda one: one.scale, help="factor from counts to the unit"),
+    Column("per_package", "", -1, (), lambda one: "yes" if one.per_package else "no", help="counted once a package"),
+    Column("topic", "", -1, (), lambda one: one.topic, help="the vendor's group of events"),
+    Column("deprecated", "", -1, (), _deprecated, help="empty where the source does not say"),
+    Column("errata", "", -1, (), lambda one: one.errata, help="the vendor's numbers of what is wrong with it"),
+    Column("brief", "", -1, (), lambda one: one.brief, help="what it counts, in one line"),
+    Column("description", "", -1, (), lambda one: one.description, help="what it counts, in full"),
+    Column("reason", "", -1, (), lambda one: one.reason, help="why this machine does not count it"),
+)  # fmt: skip
+MASK_COLUMNS: Final[tuple[Column[UnitMask], ...]] = (
+    Column("name", "", -1, (), lambda one: one.name, help="an event of the same code", identity=True),
+    Column("engine", "", -1, (), lambda one: one.engine, help="tables or libpfm", identity=True),
+    Column("pmu", "", -1, (), lambda one: one.pmu, help="whose event it is", identity=True),
+    Column("umask", "", 0, (), lambda one: one.value, hexadecimal=True, help="its unit mask"),
+    Column("brief", "", -1, (), lambda one: one.brief, help="what it counts, in one line"),
+)
+USE_COLUMNS: Final[tuple[Column[MetricUse], ...]] = (
+    Column("metric", "", -1, (), lambda one: one.metric.name, help="for --add metric:NAME", identity=True),
+    Column("pmu", "", -1, (), lambda one: one.metric.pmu, help="whose cores it is of", identity=True),
+    Column("through", "", -1, (), lambda one: one.through, help="the metric that it has the event by; empty: itself"),
+    Column("threshold", "", -1, (), lambda one: "yes" if one.threshold else "no",
+           help="whether only its threshold needs the event"),
+    Column("groups", "", -1, (), lambda one: " ".join(one.metric.groups), help="for --add metric:GROUP"),
+    Column("brief", "", -1, (), lambda one: one.metric.brief, help="what it says, in one line"),
+)
+
+
+_NOT_HERE: Final = Unavailable(Reason.NO_HARDWARE, "this machine does not count it")
+_NOT_WRITTEN: Final = Unavailable(Reason.NOT_READ, "the source writes no such term for it")
+
+
+def _judged(column: Column[KnownEvent], one: KnownEvent, value: Value) -> Cell:
+    if value is not None:
+        return Cell(value)
+    return Cell(None, _NOT_WRITTEN if column.id in {"code", "umask"} else
+                Unavailable(Reason.NO_HARDWARE, one.reason.rstrip(".")) if one.reason else _NOT_HERE)
+
+
+def show_event(arguments: argparse.Namespace, host: Host) -> int:
+    """Show one event.
+
+    Raises:
+        UsageError: no source knows the name.
+    """
+    known = know(host, arguments.name, arguments.force_pmu)
+    envelope = envelope_now(host, notes=known.notes)
+    tables = (RowTable("known_events", "event", EVENT_COLUMNS, known.events, _judged),
+              RowTable("unit_masks", "event", MASK_COLUMNS, known.masks),
+              RowTable("event_metrics", "metric", USE_COLUMNS, known.metrics))
+    print_tables(arguments, envelope, tables, lambda: _text(envelope, known))
+    return 0
+
+
+def _text(envelope: Envelope, known: KnownName) -> Iterator[str]:
+    yield from (f"# {line}" for line in (envelope.label, *known.notes) if line)
+    for event in known.events:
+        yield from _event_said(event)
+    if known.masks:
+        yield "events of the same code:"
+        yield from (f"  umask={one.value:#x}  {one.name}  {one.brief}" for one in known.masks)
+    if known.metrics:
+        yield from _metrics_said(known.metrics)
+
+
+def _event_said(one: KnownEvent) -> Iterator[str]:
+    yield f"{one.name}  [{one.engine}: {one.source}]"
+    yield from (f"  {words}" for words in dict.fromkeys((one.brief, one.description)) if words)
+    yield f"  PMU {one.pmu}" + (f", on CPUs {_cpus(one)}" if one.counters else "")
+    if one.terms:
+        yield f"  {one.terms}"
+    if one.counters:
+        attr = one.counters[0].attr
+        others = (name for name in _WORDS[1:] if getattr(attr, name))
+        yield f"  {' '.join(f'{name}={getattr(attr, name):#x}' for name in ('type', 'config', *others))}"
+    notes = []
+    if one.unit or one.scale != 1.0:
+        notes.append(f"unit {one.unit or '-'}, scale {one.scale!r}")
+    if one.per_package:
+        notes.append("one count is of a package")
+    if one.topic:
+        notes.append(f"topic {one.topic}")
+    if one.deprecated:
+        notes.append("deprecated by the vendor")
+    if one.errata:
+        notes.append(f"errata {one.errata}")
+    if notes:
+        yield f"  {'; '.join(notes)}"
+    if one.reason:
+        yield f"  not here: {one.reason}"
+
+
+def _metrics_said(uses: Sequence[MetricUse]) -> Iterator[str]:
+    yield "metrics that it is counted for:"
+    direct = [one for one in uses if not one.through]
+    for one in direct:
+        yield f"  {one.metric.name}{' (its threshold)' if one.threshold else ''}  {one.metric.brief}"
+    others = dict.fromkeys(one.metric.name for one in uses if one.through)
+    if others:
+        yield f"  through these: {', '.join(others)}"
