@@ -97,7 +97,8 @@ Scrolls().run()
 """So many lines of so many segments that say something else every second, as charts do, by Textual alone."""
 
 _RSS = 'print(int(open("/proc/self/statm").read().split()[1]) * {page} / 1e6)'
-_FIRST = "import turbotui.app.dashboard, turbotui.app.running, turbotui.features.overview.screen"
+_NO_TLS = "from turbotui.app.loading import load_asyncio\nload_asyncio()\n"
+_FIRST = f"{_NO_TLS}import turbotui.app.dashboard, turbotui.app.running, turbotui.features.overview.screen"
 _EVERY = """
 import importlib
 from turbotui.app.screen_table import SCREENS
@@ -108,6 +109,7 @@ IMPORTS: tuple[tuple[str, str], ...] = (
     ("Python alone", ""),
     ("asyncio", "import asyncio"),
     ("Textual", "import textual.app, textual.screen, textual.widget"),
+    ("Textual without TLS", f"{_NO_TLS}import textual.app, textual.screen, textual.widget"),
     ("and modules of the first screen", _FIRST),
     ("and modules of every screen", f"{_FIRST}\n{_EVERY}"),
 )

@@ -145,3 +145,31 @@ def test_a_line_of_stat_imports_no_screen() -> None:
     packages = {name.split(".")[1] for name in _own(modules) if "." in name}
     assert packages.isdisjoint({"app", "widgets", "opening", "terminal", "diagnosis"})
     assert modules.isdisjoint({"textual", "rich", "tomllib", "plotext"})
+
+
+DASHBOARD = """
+from turbotui.app.loading import load_asyncio
+load_asyncio()
+import importlib
+from turbotui.app import dashboard, running
+from turbotui.app.screen_table import SCREENS
+for screen in SCREENS:
+    importlib.import_module(screen.module)
+"""
+
+
+def test_no_screen_imports_tls_http_mail_or_zip() -> None:
+    modules = _imported(DASHBOARD)
+    assert {"asyncio", "textual", "turbotui.features.roofline.screen"} <= modules
+    assert modules.isdisjoint({"ssl", "_ssl", "http.client", "urllib.request", "email", "zipfile", "xml"})
+
+
+def test_tls_can_be_imported_after_asyncio_without_it() -> None:
+    modules = _imported("from turbotui.app.loading import load_asyncio\nload_asyncio()\n"
+                        "assert 'ssl' not in sys.modules\nimport ssl\nssl.create_default_context()")
+    assert {"asyncio", "ssl"} <= modules
+
+
+def test_asyncio_that_has_tls_keeps_it() -> None:
+    _imported("import ssl\nfrom turbotui.app.loading import load_asyncio\nload_asyncio()\n"
+              "import asyncio.sslproto\nassert asyncio.sslproto.ssl is ssl")

@@ -8,7 +8,6 @@ import platform
 import traceback
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from importlib.metadata import version
 from types import FrameType, TracebackType
 from typing import Final
 
@@ -98,6 +97,8 @@ def write_report(error: BaseException, where: str, environment: Mapping[str, str
     Raises:
         OSError: it cannot be written.
     """
+    from importlib.metadata import version  # noqa: PLC0415 - hardly ever asked, and 25 modules: mail, ZIP, CSV
+
     folder = os.path.join(state_folder(environment), "failures")
     now = datetime.now(UTC)
     path = os.path.join(folder, f"{now:%Y%m%dT%H%M%S.%f}Z.txt")

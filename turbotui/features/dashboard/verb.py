@@ -75,7 +75,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("--stay is for a command beside the dashboard: turbotui --stay -- COMMAND")
     way = _way(arguments)
     if way is not None:
-        from turbotui.app.remote import show_remote  # noqa: PLC0415 - --help stays fast
+        from turbotui.app.loading import load_asyncio  # noqa: PLC0415 - --help stays fast
+
+        load_asyncio()
+        from turbotui.app.remote import show_remote  # noqa: PLC0415 - as above
 
         return show_remote(way, abilities, theme=arguments.theme, screen=arguments.screen or _FIRST_SCREEN)
     from turbotui.opening.waiting import LeftError  # noqa: PLC0415 - as above
@@ -185,8 +188,10 @@ def _opened(arguments: argparse.Namespace, settings: PersonalSettings) -> tuple[
     Raises:
         TurbotuiError: what is wrong with the command line, or with the machine.
     """
-    from turbotui.commands.watching import open_session  # noqa: PLC0415 - --help stays fast
+    from turbotui.app.loading import load_asyncio  # noqa: PLC0415 - --help stays fast
+    from turbotui.commands.watching import open_session  # noqa: PLC0415 - as above
 
+    load_asyncio()  # before the sampler does, on a thread of its own
     profile = _profile(arguments)
     if arguments.interval is None:
         arguments.interval = str(profile.interval if profile is not None else settings.interval or _INTERVAL)

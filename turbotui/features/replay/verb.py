@@ -31,7 +31,10 @@ def run(arguments: argparse.Namespace) -> int:
         InternalError: something of ours failed; the terminal is restored first.
     """
     abilities = screen_abilities(ascii_alone=arguments.ascii, instead=": use `turbotui stat --replay` for text output")
-    from turbotui.app.dashboard import TurbotuiApp  # noqa: PLC0415 - --help stays fast
+    from turbotui.app.loading import load_asyncio  # noqa: PLC0415 - --help stays fast
+
+    load_asyncio()
+    from turbotui.app.dashboard import TurbotuiApp  # noqa: PLC0415 - as above
     from turbotui.app.past import TimeCursor  # noqa: PLC0415 - as above
     from turbotui.app.player import SPEEDS, Player  # noqa: PLC0415 - as above
     from turbotui.app.running import collect, run_app, settle  # noqa: PLC0415 - as above

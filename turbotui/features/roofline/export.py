@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from typing import Final
-from xml.sax.saxutils import escape
 
 from turbotui.features.roofline.live import RooflinePoint
 from turbotui.features.roofline.plot import LineKind, LogAxis, Plot
@@ -20,6 +19,8 @@ _COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4
 """Told apart by most people with a colour vision deficiency (Okabe and Ito)."""
 _SHAPES: Final = {"scalar": "circle", "SSE": "square", "NEON": "square", "AVX": "diamond"}
 """Marks by dominating width; wider ones are triangles."""
+_ESCAPED: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+"""Of text in XML 1.0 (2.4); the standard library's own would load HTTP and TLS, 6 MB."""
 
 
 def svg_text(plot: Plot, points: Sequence[RooflinePoint], *, title: str, notes: Sequence[str] = ()) -> str:
@@ -37,16 +38,20 @@ def svg_text(plot: Plot, points: Sequence[RooflinePoint], *, title: str, notes: 
         (f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{_HEIGHT}" '
          f'viewBox="0 0 {_WIDTH} {_HEIGHT}" font-family="sans-serif" font-size="12">'),
         f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="white"/>',
-        f'<text x="{_LEFT}" y="24" font-size="15">{escape(title)}</text>',
-        f'<text x="{_LEFT}" y="40" fill="#555">{escape(plot.title)}</text>',
+        f'<text x="{_LEFT}" y="24" font-size="15">{_escaped(title)}</text>',
+        f'<text x="{_LEFT}" y="40" fill="#555">{_escaped(plot.title)}</text>',
         *_axes(plot),
         *_roofs(plot),
         *_points(plot, shown),
     ]
     said = [*notes, *([f"{hidden} points without a place, or outside the axes, are not drawn"] if hidden else [])]
     lines += [f'<text x="{_LEFT}" y="{_HEIGHT - 8 - 13 * (len(said) - 1 - at)}" fill="#555" font-size="10">'
-              f"{escape(note)}</text>" for at, note in enumerate(said)]
+              f"{_escaped(note)}</text>" for at, note in enumerate(said)]
     return "\n".join([*lines, "</svg>", ""])
+
+
+def _escaped(text: str) -> str:
+    return text.translate(_ESCAPED)
 
 
 def _inside(plot: Plot, point: RooflinePoint) -> bool:
@@ -73,9 +78,9 @@ def _axes(plot: Plot) -> Iterator[str]:
         yield f'<text x="{_LEFT - 6}" y="{at + 4:.1f}" text-anchor="end">{tick.label}</text>'
     yield (f'<rect x="{_LEFT}" y="{_TOP}" width="{right - _LEFT}" height="{bottom - _TOP}" fill="none" '
            'stroke="#333"/>')
-    yield f'<text x="{(_LEFT + right) / 2}" y="{bottom + 32}" text-anchor="middle">{escape(plot.x.title)}</text>'
+    yield f'<text x="{(_LEFT + right) / 2}" y="{bottom + 32}" text-anchor="middle">{_escaped(plot.x.title)}</text>'
     yield (f'<text transform="translate(20 {(_TOP + bottom) / 2}) rotate(-90)" text-anchor="middle">'
-           f"{escape(plot.y.title)}</text>")
+           f"{_escaped(plot.y.title)}</text>")
 
 
 def _roofs(plot: Plot) -> Iterator[str]:
@@ -91,13 +96,13 @@ def _roofs(plot: Plot) -> Iterator[str]:
         if memory:
             turn = math.degrees(math.atan2(y2 - y1, x2 - x1))
             yield (f'<text transform="translate({x1 + 0.05 * (x2 - x1):.1f} {y1 + 0.05 * (y2 - y1):.1f}) '
-                   f'rotate({turn:.1f})" dy="-5">{escape(line.name)}</text>')
+                   f'rotate({turn:.1f})" dy="-5">{_escaped(line.name)}</text>')
         else:
-            yield f'<text x="{x2 - 6:.1f}" y="{y2 - 4:.1f}" text-anchor="end">{escape(line.name)}</text>'
+            yield f'<text x="{x2 - 6:.1f}" y="{y2 - 4:.1f}" text-anchor="end">{_escaped(line.name)}</text>'
     for mark in plot.ridges:
         x, y = _x(plot.x, mark.intensity), _y(plot.y, mark.gflops)
         yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="#333"/>'
-        yield f'<text x="{x + 3:.1f}" y="{y + 14:.1f}" font-size="10">{escape(mark.label)}</text>'
+        yield f'<text x="{x + 3:.1f}" y="{y + 14:.1f}" font-size="10">{_escaped(mark.label)}</text>'
     yield "</g>"
 
 
@@ -110,12 +115,12 @@ def _points(plot: Plot, points: Sequence[RooflinePoint]) -> Iterator[str]:
         colour = _COLOURS[rows[point.name] % len(_COLOURS)]
         opacity = 0.25 + 0.75 * (point.seconds - first) / span if span > 0 else 1.0
         yield (f'<g fill="{colour}" fill-opacity="{opacity:.2f}">{_mark(point.dominant, x, y)}'
-               f"<title>{escape(point.name)} {point.seconds:.2f} s, {point.intensity:.4g} flop/byte, "
-               f"{point.gflops:.4g} GFLOP/s {escape(point.dominant)}</title></g>")
+               f"<title>{_escaped(point.name)} {point.seconds:.2f} s, {point.intensity:.4g} flop/byte, "
+               f"{point.gflops:.4g} GFLOP/s {_escaped(point.dominant)}</title></g>")
     if 1 < len(rows) <= len(_COLOURS):
         for name, at in rows.items():
             yield (f'<text x="{_WIDTH - _RIGHT - 8}" y="{_HEIGHT - _BOTTOM - 10 - 15 * at}" text-anchor="end" '
-                   f'fill="{_COLOURS[at]}">{escape(name)}</text>')
+                   f'fill="{_COLOURS[at]}">{_escaped(name)}</text>')
 
 
 def _mark(dominant: str, x: float, y: float) -> str:
