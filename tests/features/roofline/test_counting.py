@@ -262,7 +262,7 @@ def test_every_family_that_is_claimed_has_its_metric_definition(model: CpuModel,
 
 @pytest.mark.parametrize(("number", "slug"), [
     (0x97, "gracemont"), (0xB7, "gracemont"), (0xAA, "client-e"), (0xB5, "client-e"),  # Meteor Lake, Arrow Lake U
-    (0xBD, "skymont"), (0xC5, "skymont"), (0xC6, "skymont"), (0xCC, "skymont"),  # Lunar, Arrow and Panther Lake
+    (0xBD, "skymont"), (0xC5, "skymont"), (0xC6, "skymont"), (0xCC, "darkmont"),  # Lunar, Arrow and Panther Lake
 ])
 def test_e_cores_of_hybrids_have_metric_definitions_of_their_own(number: int, slug: str) -> None:
     found = e_core_metric_definition(CpuModel(vendor=_INTEL, family=6, model=number))

@@ -9,7 +9,7 @@ from jsontables import tables
 from roofline_bed import Bed
 
 from turbotui.features.roofline.engine import count_machine
-from turbotui.features.roofline.level_points import level_verdict
+from turbotui.features.roofline.level_points import level_notes, level_verdict
 from turbotui.features.roofline.live import RooflinePoint, total_of
 from turbotui.features.roofline.result_tables import level_table
 from turbotui.features.roofline.roofs import Bandwidth, Origin, Peak, RoofSet
@@ -28,7 +28,8 @@ from turbotui.tables.envelope import Envelope
 from turbotui.tables.json_lines import JsonLines
 
 
-@pytest.mark.parametrize("name", ["sapphire-2s", "turin-2s", "laptop-old", "grace-2s", "vera-2s"])
+@pytest.mark.parametrize("name", ["sapphire-2s", "turin-2s", "laptop-old", "grace-2s", "vera-2s", "laptop",
+                                  "laptop-arrow", "forest-1s"])
 def test_bytes_of_levels_are_the_lines_of_the_model(name: str) -> None:
     bed = Bed(name)
     bed.columns = tuple(column for column in bed.catalog.columns if "levels" in column.groups)
@@ -36,9 +37,13 @@ def test_bytes_of_levels_are_the_lines_of_the_model(name: str) -> None:
     frame = bed.frames(1.0, 1, lambda _number: marks.append(
         {cpu: bed.host.model.truth(cpu) for cpu in bed.machine.topology.cpus}))[0]
     before, after = marks
-    for column, count in (("L2GB/s", "l1_misses"), ("L3GB/s", "l2_misses")):
+    of_e = bed.machine.topology.cpus if name == "forest-1s" else [
+        cpu for cpu, place in bed.machine.topology.places.items() if place.core_type in ("E", "LP")]
+    for column, missed in (("L2GB/s", "l1_misses"), ("L3GB/s", "l2_misses")):
         total = 0.0
         for cpu in bed.machine.topology.cpus:
+            # E cores have no event of what comes into their L1s, only of what these ask their L2 for
+            count = "l2_references" if column == "L2GB/s" and cpu in of_e else missed
             lines = getattr(after[cpu], count) - getattr(before[cpu], count)
             total += lines
             assert bed.cell(frame, column, cpu_row(cpu)) == pytest.approx(64 * lines / 1e9, rel=1e-5, abs=1e-6)
@@ -118,8 +123,11 @@ def test_levels_are_told_with_what_their_events_leave_out() -> None:
 
 
 def test_cores_without_such_events_are_said() -> None:
-    result = count_machine(read_machine(simulated_host("forest-1s", seed=3)), 0.05, 2, levels=True)
-    assert any("bytes of L2 and L3 are not known" in note for note in result.notes)
-    values = {one.level: one for total in result.totals() for one in level_verdict(total.point, total.choice).points}
+    counted_ones = (_point(5.0, 100.0, 300.0, 20.0, 10.0),)
+    points = tuple(replace(one, levels=()) for one in counted_ones)
+    assert [note.partition(":")[0] for note in level_notes(points, wanted=True)] == [
+        "bytes of L2 and L3 are not known"]
+    assert level_notes(points, wanted=False) == level_notes(counted_ones, wanted=True) == []
+    values = {one.level: one for one in level_verdict(points[0], _roofs()).points}
     assert values["L2"].gbytes is None
     assert values["L2"].why is not None

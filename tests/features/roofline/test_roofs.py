@@ -216,6 +216,27 @@ def test_theory_of_simulated_machines(name: str, cores: int, flops_per_cycle: in
     assert "SIMULATED" in found.machine
 
 
+@pytest.mark.parametrize(("name", "vectors", "matrices"), [
+    ("sapphire-2s", 2 * 2 * 32, 1024), ("grace-2s", 2 * 4 * 8, 128), ("turin-2s", None, None), ("laptop", None, None),
+])
+def test_half_precision_and_matrices_of_theory(name: str, vectors: int | None, matrices: int | None) -> None:
+    machine = read_machine(simulated_host(name))
+    found = machine_roofs(machine, "one", threads_of(machine, "one", None))
+    halves = {peak.isa: peak.flops / found.hertz for peak in found.peaks
+              if peak.precision is Precision.HALF and peak.operation is Operation.FMA}
+    matrix = halves.pop("AMX", None) or halves.pop("BFMMLA", None)
+    assert (max(halves.values(), default=None), matrix) == (vectors, matrices)
+
+
+@pytest.mark.parametrize(("lacking", "left"), [("amx_bf16", {"scalar", "SSE", "AVX", "AVX-512"}),
+                                               ("avx512_fp16", {"AMX"})])
+def test_half_precision_that_is_turned_off_is_no_theory(lacking: str, left: set[str]) -> None:
+    machine = read_machine(simulated_host("sapphire-2s"))
+    without = replace(machine, model=replace(machine.model, flags=machine.model.flags - {lacking}))
+    found = machine_roofs(without, "one", threads_of(machine, "one", None))
+    assert {peak.isa for peak in found.peaks if peak.precision is Precision.HALF} == left
+
+
 def _cpus_of(machine: Machine, kind: str) -> tuple[int, ...]:
     return tuple(cpu for cpu, place in machine.topology.places.items() if place.core_type == kind)
 

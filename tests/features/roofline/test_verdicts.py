@@ -7,13 +7,17 @@ from dataclasses import replace
 import pytest
 
 from turbotui.features.roofline.live import RooflinePoint, total_of
+from turbotui.features.roofline.measuring import threads_of
+from turbotui.features.roofline.plot import chosen_peaks
 from turbotui.features.roofline.roofs import Bound, RoofSet
-from turbotui.features.roofline.theory import chip_roofs
-from turbotui.features.roofline.verdicts import flat_roof, judge, sentence
+from turbotui.features.roofline.theory import chip_roofs, machine_roofs
+from turbotui.features.roofline.verdicts import flat_roof, judge, precision_of, sentence
+from turbotui.machine.machine import read_machine
 from turbotui.quantities import metric_table
 from turbotui.quantities.precision import Precision
 from turbotui.quantities.roofline import Sizing, WidthModel, counted
 from turbotui.quantities.scope import SYSTEM_ROW
+from turbotui.simulated import simulated_host
 
 BROADWELL_ON = metric_table.definition("broadwell")
 ZEN2_ZEN3 = metric_table.definition("zen2")
@@ -66,6 +70,18 @@ def test_half_precision_is_compared_with_no_other_roof(roofs: RoofSet, gflops: f
     point = replace(point_of(gflops, "AVX", 0.0), half=half)
     assert (judge(point, roofs) is not None) == judged
     assert ("have no roof here" in sentence(point, roofs)) != judged
+
+
+def test_half_precision_stands_under_roofs_of_theory_and_is_drawn_with_them() -> None:
+    machine = read_machine(simulated_host("sapphire-2s"))
+    roofs = machine_roofs(machine, "one", threads_of(machine, "one", None))
+    of_vectors, of_matrices = (replace(point_of(gflops, "AVX-512", 0.0), half=0.9) for gflops in (200.0, 900.0))
+    assert "78 % of the AVX-512 FMA half roof" in sentence(of_vectors, roofs)  # of 256
+    assert "44 % of the AMX FMA half roof" in sentence(of_matrices, roofs)  # of 2,048
+    names = [peak.name for peak in chosen_peaks(roofs, precision_of(of_vectors))]
+    assert names == ["AMX FMA half", "AVX-512 FMA half", "AVX FMA half", "SSE FMA half", "scalar FMA half"]
+    usual = point_of(20.0, "AVX", 0.0)
+    assert {peak.precision for peak in chosen_peaks(roofs, precision_of(usual))} == {Precision.DOUBLE}
 
 
 def test_a_width_that_is_not_counted_is_said(roofs: RoofSet) -> None:

@@ -13,6 +13,7 @@ from turbotui.errors import MachineError
 from turbotui.features.roofline import storage
 from turbotui.features.roofline.beside import MachineReadings
 from turbotui.features.roofline.command import TIME_SLICE, follow
+from turbotui.features.roofline.level_points import level_notes
 from turbotui.features.roofline.live import RooflinePoint, read_points
 from turbotui.features.roofline.measuring import Measuring, ShowProgress, machine_title
 from turbotui.features.roofline.result import Result
@@ -118,7 +119,7 @@ def count_command(
     definitions = tuple(dict.fromkeys(core_type.definition for core_type in core_types))
     points = tuple(replace(point, working=working) for point in followed.points)
     notes += _notes(definitions, points, [choice], scaled=followed.sets == 1)
-    notes += [*followed.regions.notes, *followed.functions.notes, *_level_notes(points, wanted=levels)]
+    notes += [*followed.regions.notes, *followed.functions.notes, *level_notes(points, wanted=levels)]
     regions = replace(followed.regions, points=tuple(
         replace(one, point=None if one.point is None else replace(one.point, working=working))
         for one in followed.regions.points))
@@ -169,7 +170,7 @@ def count_machine(machine: Machine, interval: float = 1.0, intervals: int = 10, 
     frames = _frames(session, intervals, interrupts)
     found = _placed(machine, frames, session.capabilities, session.catalog, traffic=traffic, by=by, sizing=sizing,
                     theory=theory)
-    found = replace(found, levels=levels, notes=(*found.notes, *_level_notes(found.points, wanted=levels)))
+    found = replace(found, levels=levels, notes=(*found.notes, *level_notes(found.points, wanted=levels)))
     return replace(found, notes=(_INTERRUPTED, *found.notes), status=_SIGINT_STATUS) if interrupts else found
 
 
@@ -282,12 +283,6 @@ def _counted(definitions: Sequence[MetricDefinition], sizing: Sizing, points: Se
     if not definitions:
         return "operations and bytes are not counted"
     return f"counted as on {', '.join(definition.name for definition in definitions)}; bytes: {words}"
-
-
-def _level_notes(points: Sequence[RooflinePoint], *, wanted: bool) -> list[str]:
-    if not wanted or not points or any(point.levels for point in points):
-        return []
-    return ["bytes of L2 and L3 are not known: not every kind of core here has events that count the lines of a level"]
 
 
 def _notes(definitions: Sequence[MetricDefinition], points: Sequence[RooflinePoint], choices: Sequence[LevelRoofs], *,

@@ -7,7 +7,7 @@ whose bandwidth the bytes counted there are the largest share.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -99,6 +99,13 @@ def level_verdict(point: RooflinePoint, choice: LevelRoofs) -> LevelVerdict:
         found = [one if one.share != used else LevelPoint(one.point, one.level, one.gbytes, one.roof, one.share,
                                                           binds=True) for one in found]
     return LevelVerdict(tuple(found), compute)
+
+
+def level_notes(points: Sequence[RooflinePoint], *, wanted: bool) -> list[str]:
+    """Why the bytes of caches are not known although somebody wants them."""
+    if not wanted or not points or any(point.levels for point in points):
+        return []
+    return ["bytes of L2 and L3 are not known: not every kind of core here has events that count the lines of a level"]
 
 
 def _points(point: RooflinePoint, rates: dict[str, float], used: float | None) -> Iterator[LevelPoint]:

@@ -11,6 +11,7 @@ from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.features.roofline.roofs import Bandwidth, Peak, RoofSet, ridge
 from turbotui.machine.code.shapes import Mix
+from turbotui.quantities.precision import Precision
 
 _MARGIN: Final = 2.0  # factor left free beyond the outermost ridge, peak or point
 _MINOR: Final = (2, 5)
@@ -141,11 +142,12 @@ class Plot:
     points: tuple[PlotMark, ...]
 
 
-def chosen_peaks(roofs: RoofSet) -> tuple[Peak, ...]:
-    """The flat roofs worth drawing: the highest double stream of each width, highest first."""
+def chosen_peaks(roofs: RoofSet, precision: Precision | None = None) -> tuple[Peak, ...]:
+    """The flat roofs worth drawing: the highest stream of each width in a precision or in double, highest first."""
     best: dict[str, Peak] = {}
+    top = roofs.top_peak(precision) or roofs.top_peak()
     for peak in roofs.peaks:
-        if peak.precision is not (top.precision if (top := roofs.top_peak()) else peak.precision):
+        if top is not None and peak.precision is not top.precision:
             continue
         held = best.get(peak.isa)
         if held is None or peak.flops > held.flops:
@@ -153,18 +155,20 @@ def chosen_peaks(roofs: RoofSet) -> tuple[Peak, ...]:
     return tuple(sorted(best.values(), key=lambda peak: -peak.flops))
 
 
-def build_plot(roofs: RoofSet, points: Iterable[PlotMark] = (), mix: Mix | None = None) -> Plot:
+def build_plot(roofs: RoofSet, points: Iterable[PlotMark] = (), mix: Mix | None = None,
+               precision: Precision | None = None) -> Plot:
     """Lay out roofs and points; the axes hold every ridge, every peak and every point that has a place.
 
     Args:
         roofs: at least one flat and one slanted.
         points: of applications; those without flops or bytes have no place and are left out.
         mix: the slanted roofs to draw; None: the steepest of each level.
+        precision: of the flat roofs; None: double, or single where there is none.
 
     Raises:
         UsageError: there is no flat or no slanted roof.
     """
-    peaks = chosen_peaks(roofs)
+    peaks = chosen_peaks(roofs, precision)
     slants = roofs.best_bandwidths(mix)
     if not peaks or not slants:
         raise UsageError(f"the roofs of {roofs.machine} have no peak or no bandwidth to draw")
@@ -176,24 +180,24 @@ def build_plot(roofs: RoofSet, points: Iterable[PlotMark] = (), mix: Mix | None 
     y_low = min([slowest * x_low, *(point.gflops / _MARGIN for point in shown)])
     y_high = max([peaks[0].flops / 1e9, *(point.gflops for point in shown)]) * _MARGIN
     x, y = LogAxis(x_low, x_high, X_TITLE), LogAxis(y_low, y_high, Y_TITLE)
-    return _laid_out(roofs, slants, x, y, shown)
+    return _laid_out(roofs, peaks, slants, (x, y), shown)
 
 
-def plot_within(roofs: RoofSet, x: LogAxis, y: LogAxis) -> Plot:
-    """Roofs on given axes.
+def plot_within(roofs: RoofSet, x: LogAxis, y: LogAxis, precision: Precision | None = None) -> Plot:
+    """Roofs on given axes, the flat ones of a precision.
 
     Raises:
         UsageError: there is no flat or no slanted roof.
     """
-    slants = roofs.best_bandwidths()
-    if not chosen_peaks(roofs) or not slants:
+    peaks, slants = chosen_peaks(roofs, precision), roofs.best_bandwidths()
+    if not peaks or not slants:
         raise UsageError(f"the roofs of {roofs.machine} have no peak or no bandwidth to draw")
-    return _laid_out(roofs, slants, x, y, ())
+    return _laid_out(roofs, peaks, slants, (x, y), ())
 
 
-def _laid_out(roofs: RoofSet, slants: Sequence[Bandwidth], x: LogAxis, y: LogAxis,
-              points: tuple[PlotMark, ...]) -> Plot:
-    peaks = chosen_peaks(roofs)
+def _laid_out(roofs: RoofSet, peaks: Sequence[Peak], slants: Sequence[Bandwidth],
+              axes: tuple[LogAxis, LogAxis], points: tuple[PlotMark, ...]) -> Plot:
+    x, y = axes
     return Plot(
         title=f"{roofs.machine}, {roofs.origin.value}, {_threads(roofs)}",
         x=x,

@@ -9,6 +9,7 @@ from typing import Final
 from turbotui.errors import UsageError
 from turbotui.features.roofline.plot import X_TITLE, Y_TITLE, LogAxis, build_plot
 from turbotui.features.roofline.roofs import RoofSet
+from turbotui.quantities.precision import Precision
 
 FAR: Final = 10.0
 """Points may stretch the axes by this factor beyond the roofs; cores that idle along are further away."""
@@ -63,12 +64,12 @@ class RoofAxes:
             self._held = True
             self.now = x, y
 
-    def fit(self, roofs: RoofSet | None, points: Places) -> None:
+    def fit(self, roofs: RoofSet | None, points: Places, precision: Precision | None = None) -> None:
         """Stretch the axes to hold roofs and points, but for those of a person; they never shrink, so nothing jumps."""
         if self._held:
             return
         if roofs is not None and can_draw(roofs):
-            plot = build_plot(roofs)
+            plot = build_plot(roofs, precision=precision)
             x, y = plot.x, plot.y
             far = math.inf if self._everything else FAR
             limits = (x.low / far, x.high * far), (y.low / far, y.high * far)

@@ -19,11 +19,12 @@ from turbotui.features.roofline.screen_levels import levels_of, name_of
 from turbotui.features.roofline.sharing import AtWork
 from turbotui.features.roofline.task_points import Note, task_points
 from turbotui.features.roofline.traffic import MemoryTraffic
-from turbotui.features.roofline.verdicts import LevelRoofs, core_weights, roofs_for
+from turbotui.features.roofline.verdicts import LevelRoofs, core_weights, precision_of, roofs_for
 from turbotui.features.tasks.report import Report
 from turbotui.machine.machine import Machine
 from turbotui.quantities.definition import Definition
 from turbotui.quantities.metric_definitions import MetricDefinition
+from turbotui.quantities.precision import Precision
 from turbotui.quantities.roofline import Sizing, WidthModel
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.sampling.frame import Frame
@@ -309,7 +310,13 @@ class RoofView:
         roofs = self.drawn
         if roofs is None or not can_draw(roofs):
             return Plot(f"{self.choice.source}", *self.axes.now, (), (), ())
-        return plot_within(roofs, *self.axes.now)
+        return plot_within(roofs, *self.axes.now, self._precision)
+
+    @property
+    def _precision(self) -> Precision | None:
+        """That of the flat roofs which the point under the cursor stands under; None: the usual one."""
+        under = self.under_cursor
+        return None if under is None else precision_of(under)
 
     def _trail(self) -> tuple[tuple[float, float], ...]:
         if TRAILS[self.trail] == "off":
@@ -365,7 +372,8 @@ class RoofView:
         """Have axes that hold roofs and points, unless a person chose others."""
         levels = [(one.intensity, one.point.gflops) for one in self.level_points
                   if one.intensity and one.point.gflops > 0]
-        self.axes.fit(self.drawn, [*((point.intensity or 0.0, point.gflops) for point in self.placed), *levels])
+        self.axes.fit(self.drawn, [*((point.intensity or 0.0, point.gflops) for point in self.placed), *levels],
+                      self._precision)
 
     def _again(self) -> None:
         if self.frame is not None:

@@ -20,6 +20,23 @@ CHIPS: Final = FactFile("features/roofline/chips.toml")
 
 
 @dataclass(frozen=True, slots=True)
+class MatrixUnit:
+    """What multiplies matrices of bfloat16 numbers and adds the products in single precision.
+
+    Attributes:
+        name: of the unit or instruction.
+        bits: of one of its registers.
+        flops: operations each cycle, a multiplication and an addition counted each.
+        flag: what /proc/cpuinfo calls it.
+    """
+
+    name: str
+    bits: int
+    flops: int
+    flag: str
+
+
+@dataclass(frozen=True, slots=True)
 class Core:
     """Design limits of one core.
 
@@ -34,6 +51,8 @@ class Core:
         l2: bytes each cycle between L1 and L2; None where no document here says.
         l3: likewise for L3.
         l2_shared: bytes each cycle of an L2 that several cores share, all of them together; None for a core's own.
+        half: what /proc/cpuinfo calls arithmetic in half precision by the same units; "" where no document here says.
+        matrix: units for matrices.
     """
 
     name: str
@@ -46,6 +65,8 @@ class Core:
     l2: int | None = None
     l3: int | None = None
     l2_shared: int | None = None
+    half: str = ""
+    matrix: tuple[MatrixUnit, ...] = ()
 
     @property
     def fused(self) -> bool:
@@ -82,7 +103,7 @@ def core_of(name: str) -> Core:
     """
     return CORES.row(
         Core, name, {"name": name, **_table(CORES, name)}, widths=each(_width), units=_units, load=_by_bits,
-        store=_by_bits, both=_by_bits,
+        store=_by_bits, both=_by_bits, matrix=each(_matrix),
     )  # fmt: skip
 
 
@@ -106,6 +127,13 @@ def _width(value: object) -> tuple[str, int]:
     if not isinstance(value, list) or len(value) != 2:
         raise WrongKindError("the name of a register and its bits")
     return text(value[0]), wholes(value[1:])[0]
+
+
+def _matrix(value: object) -> MatrixUnit:
+    if not isinstance(value, list) or len(value) != 4:
+        raise WrongKindError("the name of a unit, its bits, operations and flag")
+    bits, flops = wholes(value[1:3])
+    return MatrixUnit(text(value[0]), bits, flops, text(value[3]))
 
 
 def _units(value: object) -> Mapping[int, tuple[int, int, int]]:

@@ -8,7 +8,7 @@ from typing import Final
 
 from turbotui.commands.formats import text_lines
 from turbotui.features.roofline.level_points import level_verdict
-from turbotui.features.roofline.live import RooflinePoint
+from turbotui.features.roofline.live import RooflinePoint, total_of
 from turbotui.features.roofline.plot import Plot, PlotMark, build_plot
 from turbotui.features.roofline.region_points import RegionPoint
 from turbotui.features.roofline.result import Result
@@ -22,6 +22,7 @@ from turbotui.features.roofline.result_tables import (
 )
 from turbotui.features.roofline.roofs import BINDING, NOTHING_BINDS, Bound, RoofSet
 from turbotui.features.roofline.roofs_text import draw_plot
+from turbotui.features.roofline.verdicts import precision_of
 from turbotui.tables.envelope import Envelope
 
 _SHOWN: Final = 12
@@ -77,7 +78,8 @@ def plot_of(roofs: RoofSet, points: Sequence[RooflinePoint], regions: Sequence[R
     """The roofs with every interval as a point, and each region by a capital letter."""
     marks = [PlotMark(point.intensity or 0.0, point.gflops, _MARKS.get(point.dominant, "*")) for point in points]
     marks += [PlotMark(point.intensity or 0.0, point.gflops, letter) for letter, point in _lettered(regions)]
-    return build_plot(roofs, marks)
+    total = total_of(points)
+    return build_plot(roofs, marks, precision=None if total is None else precision_of(total))
 
 
 def _lettered(regions: Sequence[RegionPoint]) -> list[tuple[str, RooflinePoint]]:

@@ -131,10 +131,14 @@ def machine_roofs(machine: Machine, threads: str, cpus: tuple[int, ...], *, high
 
 
 def _executable(core: Core, machine: Machine) -> Core:
-    """The core without the widths that this machine's flags lack: firmware or a hypervisor has turned them off."""
+    """The core without what this machine's flags lack: firmware or a hypervisor has turned that off."""
     flags = machine.model.flags
+    if not flags:
+        return core
     return replace(core, widths=tuple((name, bits) for name, bits in core.widths
-                                      if not flags or _FLAGS.get(name, "") in {"", *flags}))
+                                      if _FLAGS.get(name, "") in {"", *flags}),
+                   half=core.half if core.half in flags else "",
+                   matrix=tuple(unit for unit in core.matrix if unit.flag in flags))
 
 
 def _place(machine: Machine, kind: str | None) -> int:
@@ -229,12 +233,14 @@ def _peaks(cores: _Cores) -> Iterator[Peak]:
     core = cores.core
     for name, bits in (("scalar", 0), *core.widths):
         add, mul, fma = core.units[bits]
-        for precision in (Precision.DOUBLE, Precision.SINGLE):
+        for precision in (Precision.DOUBLE, Precision.SINGLE, *((Precision.HALF,) if core.half else ())):
             lanes = bits // 8 // precision.value or 1
             rates = [(Operation.ADD, add), (Operation.MUL, mul)]
             rates.append((Operation.FMA, 2 * fma) if core.fused else (Operation.ADD_MUL, add + mul))
             for operation, each in rates:
                 yield Peak(name, bits or 8 * precision.value, precision, operation, each * lanes * cores.scale)
+    for unit in core.matrix:
+        yield Peak(unit.name, unit.bits, Precision.HALF, Operation.FMA, unit.flops * cores.scale)
 
 
 def _bandwidths(cores: _Cores) -> Iterator[Bandwidth]:

@@ -180,6 +180,11 @@ def _height(peak: Peak) -> float:
     return peak.flops
 
 
+def precision_of(point: RooflinePoint) -> Precision | None:
+    """Half, where most of a point's operations are in half precision or a matrix unit's; None else."""
+    return Precision.HALF if point.half > _MOSTLY else None
+
+
 NO_HALF = "half precision and matrix operations have no roof here"
 
 
