@@ -27,7 +27,7 @@ _LEAST: Final = 0.05  # of a CPU: less is nobody's doing
 _LEAST_FAULTS: Final = 1.0  # a second
 _LEAST_WAKES: Final = 1000.0  # a second
 _COUNTED: Final = 24  # processes, the busiest, whose sleeps are read: another file of each
-_SLEEPS: Final = "voluntary_ctxt_switches:"
+_SLEEPS: Final = "\nvoluntary_ctxt_switches:"
 
 
 _CONTROLLERS: Final[Mapping[Whose, tuple[str, ...]]] = {
@@ -164,9 +164,9 @@ class TaskLook:
                 text = self._host.read_text(f"/proc/{pid}/status")
             except HostError:
                 continue  # it has ended meanwhile
-            line = next((line for line in text.splitlines() if line.startswith(_SLEEPS)), "")
-            if line:
-                now[pid] = int(line.removeprefix(_SLEEPS))
+            count = text.rpartition(_SLEEPS)[2].split(maxsplit=1) if _SLEEPS in text else []
+            if count:
+                now[pid] = int(count[0])
         self._sleeps = now
         slept = {pid: count - before[pid] for pid, count in now.items() if pid in before}
         return tuple(replace(use, wakes=sum(slept.get(pid, 0) for pid in use.pids) / seconds) for use in uses)

@@ -1,6 +1,7 @@
 """Counts of every process by a file of each (proc_pid_stat(5)): kept open, parsed where it says something new.
 
-Of 190 processes on two CPUs one reading takes 1.3 ms; opening each file anew and parsing all of it took 3.
+Of 190 processes on two CPUs, most of which sleep, one reading takes 0.6 ms; 1.3 where each file of counts is read, and
+3 where it is opened anew and all of it parsed.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ _SHARE: Final = 64
 """The part of the descriptors there are that these files may take: counters have all but 64 (sampling/plan.py)."""
 _WORDS: Final = 40
 """Words after the name, up to the delays."""
+_NEVER_RAN: Final = b"0 0 0\n"
+"""The schedstat of a process that never ran, and of each where the kernel keeps none (fs/proc/base.c)."""
 
 
 class ProcessStat(NamedTuple):
@@ -84,6 +87,11 @@ class _Files:
 class ProcessStats:
     """Reads the counts of all processes, again and again, on whichever thread, one reading at a time.
 
+    A process with one thread that has not run since says what it said, but for the pages that it holds. Whether it ran,
+    its schedstat tells in a fifth of the time (1 us for 5): how long it ran, how long it waited, and how often it got a
+    CPU (Documentation/scheduler/sched-stats.rst), 0 throughout where the kernel keeps none. So of one that sleeps
+    `pages` are those of when it ran last.
+
     An open file goes on to be that of its process when the number is given to another one. Files are closed with the
     last reference to this object.
 
@@ -96,6 +104,8 @@ class ProcessStats:
         self._files = _Files(host)
         self._most: int | None = None
         self._said: dict[int, tuple[bytes, ProcessStat]] = {}
+        self._brief: set[int] = set()  # of whom schedstat is open, not stat
+        self._silent: set[int] = set()  # whose schedstat says nothing
         weakref.finalize(self, self._files.close).atexit = False
 
     def read(self) -> Mapping[int, ProcessStat]:
@@ -110,15 +120,50 @@ class ProcessStats:
             known = before.get(pid)
             if known is not None and known[0] == content:
                 said[pid] = known
-            elif (found := process_stat(content)) is not None:
-                said[pid] = content, found
+            elif (found := self._parsed(pid, content)) is not None:
+                said[pid] = found
         for pid in self._files.open.keys() - said.keys():
             self._forget(pid)
+        if self._silent:
+            self._silent &= said.keys()
         self._said = said
         return {pid: found for pid, (_, found) in said.items()}
 
+    def _parsed(self, pid: int, content: bytes) -> tuple[bytes, ProcessStat] | None:
+        """What an open file says, which is new, and the counts of its process."""
+        if pid not in self._brief:
+            found = process_stat(content)
+            if found is not None and found.threads == 1 and pid in self._files.open and pid not in self._silent:
+                self._exchange(pid, "schedstat")
+                content = b""  # what that one says is not known yet
+            return None if found is None else (content, found)
+        try:
+            found = process_stat(read_bytes(self._host, f"/proc/{pid}/stat", _PIECE))  # after its schedstat
+        except HostError:
+            return None
+        if content == _NEVER_RAN:
+            self._silent.add(pid)
+        if found is not None and (found.threads != 1 or pid in self._silent):
+            self._exchange(pid, "stat")
+            content = b""
+        return None if found is None else (content, found)
+
+    def _exchange(self, pid: int, name: str) -> None:
+        """Have another file of a process open from now on; none where that cannot be opened."""
+        silent = pid in self._silent
+        self._forget(pid)
+        try:
+            self._files.open[pid] = self._host.open_file(f"/proc/{pid}/{name}")
+        except HostError:
+            silent = True  # it has no such file, or has ended
+        else:
+            if name != "stat":
+                self._brief.add(pid)
+        if silent:
+            self._silent.add(pid)
+
     def _content(self, pid: int) -> bytes:
-        """Read the file of a process; empty for one that has ended."""
+        """Read the open file of a process; empty for one that has ended."""
         descriptor = self._files.open.get(pid)
         if descriptor is not None:
             try:
@@ -141,4 +186,6 @@ class ProcessStats:
         return self._most
 
     def _forget(self, pid: int) -> None:
+        self._brief.discard(pid)
+        self._silent.discard(pid)
         self._host.close(self._files.open.pop(pid))
