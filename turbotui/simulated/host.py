@@ -15,6 +15,7 @@ from turbotui.machine.tasks.sets import TaskSampling
 from turbotui.simulated.cgroup_counts import cgroup_of
 from turbotui.simulated.clock import SimulatedClock
 from turbotui.simulated.filesystem import machine_tree
+from turbotui.simulated.loads import SimulatedLoads
 from turbotui.simulated.model import Model
 from turbotui.simulated.perf import OpenEvent, PerfEvents
 from turbotui.simulated.pmus import machine_pmus
@@ -284,6 +285,19 @@ class SimulatedHost:
     def follow_tasks(self, choice: TaskSampling) -> SimulatedTasks:
         """Samples of the tasks that the model runs."""
         return SimulatedTasks(self._model, self._perf, choice, self._threads)
+
+    def open_records(self, descriptor: int) -> SimulatedLoads:
+        """See `SamplingHost.open_records`.
+
+        Raises:
+            HostError: EBADF, EINVAL for an event that does not sample.
+        """
+        event = self._open.get(descriptor)
+        if not isinstance(event, OpenEvent):
+            raise HostError(errno.EBADF, f"descriptor {descriptor}")
+        if not event.attr.sample_period:
+            raise HostError(errno.EINVAL, f"descriptor {descriptor} does not sample")
+        return SimulatedLoads(self._model, self._threads, event.attr, event.group.cpu)
 
     def _room(self, what: str) -> None:
         if len(self._open) + 3 >= self._rights.privileges.descriptors[0]:

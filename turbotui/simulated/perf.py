@@ -17,6 +17,7 @@ from turbotui.simulated.perf_rules import (
     refused_bits,
     refused_by_pmu,
     refused_cpu,
+    refused_loads,
 )
 from turbotui.simulated.pmu import Context, SimulatedCounter, SimulatedPmu, Value
 from turbotui.simulated.pmus_core import RAW
@@ -147,7 +148,8 @@ class PerfEvents:
         pmu = self._pmu_for(attr, cpu, what)
         _refuse(refused_by_pmu(pmu, attr, x86=self._model.shape.isa is not Isa.ARM), what)
         members = [] if leader is None else leader.group.members
-        _refuse(refused_below(pmu, attr, [(member.pmu, member.attr) for member in members]), what)
+        before = [(member.pmu, member.attr) for member in members]
+        _refuse(refused_below(pmu, attr, before) or refused_loads(pmu, attr, before), what)
         if cgroup and pmu.context is Context.UNCORE:
             raise HostError(errno.EINVAL, what)  # perf_event_alloc: its context has no tasks, and so no groups
         found = pmu.resolve(attr, cpu)

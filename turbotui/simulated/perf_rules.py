@@ -36,6 +36,15 @@ _LARGEST_READ: Final = 16 * 1024  # bytes that a group read may be (perf_event_v
 _MOST_PRECISE: Final = 3
 _HARDWARE_EVENTS: Final = 10  # PERF_COUNT_HW_MAX
 
+_EXCLUDE_MODES: Final = 0b111 << 4  # user, kernel, hv
+_EXCLUDE_MACHINES: Final = 0b11 << 19  # host, guest
+_IBS_COUNT: Final = 0xFFFF | 0x7F << 20  # IBS_OP_MAX_CNT and its extension, arch/x86/include/asm/amd/ibs.h
+_IBS_CONFIG: Final = _IBS_COUNT | 1 << 19 | 1 << 16  # and cnt_ctl, l3missonly
+_IBS_SHORTEST: Final = 0x90
+_IBS_LATENCIES: Final = (128, 2048)
+_MEM_LOADS, _MEM_LOADS_AUX = 0x01CD, 0x8203
+_DATA_SRC: Final = 1 << 15
+
 _BITS: Final[tuple[tuple[Callable[[PerfAttr], bool], int], ...]] = (
     # (what is wrong, errno), in the order of perf_event_open and perf_copy_attr
     (lambda attr: attr.target_flags & ~_TARGET_FLAGS != 0, errno.EINVAL),
@@ -81,6 +90,8 @@ def refused_by_pmu(pmu: SimulatedPmu, attr: PerfAttr, *, x86: bool) -> int:
         return errno.EINVAL
     if pmu.context is Context.UNCORE or pmu.name == "msr":  # PERF_PMU_CAP_NO_EXCLUDE, and no interrupts
         return errno.EINVAL if sampled or attr.flags & EXCLUDES else 0
+    if pmu.context is Context.SAMPLER:
+        return _refused_by_ibs(attr, software_filter="swfilt" in pmu.formats)
     if pmu.context is not Context.CORE:
         return 0
     if not pmu.modes and attr.flags & (EXCLUDE_USER | EXCLUDE_KERNEL):
@@ -93,6 +104,33 @@ def refused_by_pmu(pmu: SimulatedPmu, attr: PerfAttr, *, x86: bool) -> int:
     if precise > int(pmu.files.get("caps/max_precise", "0")):
         return errno.EOPNOTSUPP
     return errno.EINVAL if precise and not sampled else 0  # arch/x86/events/core.c, x86_pmu_hw_config
+
+
+def _refused_by_ibs(attr: PerfAttr, *, software_filter: bool) -> int:
+    """perf_ibs_init, arch/x86/events/amd/ibs.c: of Zen 5, which leaves modes out by software alone."""
+    if attr.config & ~_IBS_CONFIG:
+        return errno.EINVAL
+    if attr.flags & (_EXCLUDE_IDLE | _EXCLUDE_MACHINES):
+        return errno.EINVAL
+    if attr.flags & _EXCLUDE_MODES and not (software_filter and attr.config2 & 1):
+        return errno.EINVAL
+    if attr.sample_period and attr.config & _IBS_COUNT:
+        return errno.EINVAL  # two periods
+    period = attr.sample_period & ~0xF if attr.sample_period else (attr.config & 0xFFFF) << 4
+    if not attr.flags & _FREQUENCY and period < _IBS_SHORTEST:
+        return errno.EINVAL
+    least = attr.config1 & 0xFFF
+    return errno.EINVAL if least and not _IBS_LATENCIES[0] <= least <= _IBS_LATENCIES[1] else 0
+
+
+def refused_loads(pmu: SimulatedPmu, attr: PerfAttr, group: Sequence[tuple[SimulatedPmu, PerfAttr]]) -> int:
+    """ENODATA for load latency without the event before it that makes it work, 0 for all else.
+
+    intel_pmu_hw_config, arch/x86/events/intel/core.c: on cores whose PMU names mem-loads-aux.
+    """
+    if "mem-loads-aux" not in pmu.events or attr.config & 0xFFFF != _MEM_LOADS or not attr.sample_type & _DATA_SRC:
+        return 0
+    return 0 if any(one.config & 0xFFFF == _MEM_LOADS_AUX for _pmu, one in group) else errno.ENODATA
 
 
 def refused_below(pmu: SimulatedPmu, attr: PerfAttr, group: Sequence[tuple[SimulatedPmu, PerfAttr]]) -> int:

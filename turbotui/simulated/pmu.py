@@ -21,6 +21,7 @@ class Context(Enum):
     SOFTWARE = "software"
     CORE = "core"
     UNCORE = "uncore"
+    SAMPLER = "sampler"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from turbotui.simulated.model import Model
 from turbotui.simulated.nvidia_pmus import nvidia_names, nvidia_pmus
 from turbotui.simulated.pmu import SimulatedPmu
-from turbotui.simulated.pmus_amd import amd_names, amd_pmus
+from turbotui.simulated.pmus_amd import amd_names, amd_pmus, sampler_names, sampler_pmus
 from turbotui.simulated.pmus_core import RAW, core_pmus, software_pmu
 from turbotui.simulated.pmus_intel import intel_names, intel_pmus
 from turbotui.simulated.pmus_x86 import cstate_pmus, memory_names, memory_pmus, msr_pmu, power_pmus
@@ -20,6 +20,7 @@ def _type_numbers(model: Model) -> dict[str, int]:
     names = ["msr", "power", "power_core", "cstate_core", "cstate_module", "cstate_pkg"]
     names += [kind.pmu for kind in shape.core_types if kind.pmu not in ("", "cpu")]
     names += memory_names(shape) + intel_names(shape) + nvidia_names(shape) + amd_names(shape)
+    names += sampler_names(shape)
     distinct = list(dict.fromkeys(names))
     stride = 7 if len(distinct) % 7 else 5
     types = {name: _FIRST_DYNAMIC + position * stride % len(distinct) for position, name in enumerate(distinct)}
@@ -41,5 +42,6 @@ def machine_pmus(model: Model) -> list[SimulatedPmu]:
             pmus.extend(memory_pmus(model, types))
             pmus.extend(intel_pmus(model, types))
             pmus.extend(amd_pmus(model, types))
+            pmus.extend(sampler_pmus(model, types))
     pmus.extend(nvidia_pmus(model, types))
     return pmus

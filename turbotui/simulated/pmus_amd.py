@@ -40,6 +40,19 @@ def amd_names(shape: MachineShape) -> list[str]:
     return [*(f"amd_umc_{number}" for number in range(_CONTROLLERS * shape.packages)), "amd_l3", "amd_df"]
 
 
+def sampler_names(shape: MachineShape) -> list[str]:
+    """Names of the PMUs that sample instructions; none on other machines, nor in a virtual one."""
+    return ["ibs_op"] if shape.isa is Isa.AMD and not shape.hypervisor else []
+
+
+def sampler_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
+    """ibs_op of Zen 5 (arch/x86/events/amd/ibs.c), which samples and counts nothing."""
+    formats = {"cnt_ctl": "config:19", "ldlat": "config1:0-11", "l3missonly": "config:16", "swfilt": "config2:0"}
+    caps = {"caps/ldlat": "1", "caps/zen4_ibs_extensions": "1", "caps/dtlb_pgsize": "1"}
+    return [SimulatedPmu(name, types[name], Context.SAMPLER, lambda _attr, _cpu: SimulatedCounter(lambda _now: 0.0),
+                         formats, files=caps, modes=True) for name in sampler_names(model.shape)]
+
+
 def amd_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
     """Every uncore PMU of the machine; none on other machines."""
     names = amd_names(model.shape)

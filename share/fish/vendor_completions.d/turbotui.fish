@@ -198,6 +198,7 @@ complete -c turbotui -n '__fish_seen_subcommand_from tasks' -s e -l event -r -d 
 complete -c turbotui -n '__fish_seen_subcommand_from tasks' -l event-tables -r -d 'the vendor'\''s names of events and metrics from this folder of pmu-events JSON (the kernel'\''s tools/perf/pmu-events, or Intel'\''s perfmon) instead of perf'\''s own; none: sysfs and libpfm alone'
 complete -c turbotui -n '__fish_seen_subcommand_from tasks' -l by -x -a 'thread process command unit' -d 'what a row stands for (default thread)'
 complete -c turbotui -n '__fish_seen_subcommand_from tasks' -l waits -d 'what tasks waited for too: a CPU, storage, sleep, their quota; it costs a record at each switch of the machine'
+complete -c turbotui -n '__fish_seen_subcommand_from tasks' -l loads -d 'how long sampled loads took and what served them, where a PMU measures that (AMD IBS, Intel PEBS); each sample is an interrupt'
 complete -c turbotui -n '__fish_seen_subcommand_from tasks' -l timeline -d 'where each thread ran: time from left to right, CPU as number and colour'
 complete -c turbotui -n '__fish_seen_subcommand_from tasks' -l replay -r -d 'the intervals of a recording (turbotui record) instead of a machine'\''s'
 complete -c turbotui -n '__fish_seen_subcommand_from tasks' -l from -r -d 'with --replay: from here on: 14:03, 2026-11-22 14:03, +5m after the beginning, -5m before the end'

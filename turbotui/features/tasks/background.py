@@ -10,6 +10,7 @@ from turbotui.app.row_alerts import Publish
 from turbotui.features.tasks.applications import EVERYTHING
 from turbotui.features.tasks.columns import ENERGY, TASK_COLUMNS, TaskColumn
 from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot, TaskWatcher
+from turbotui.features.tasks.loads import LOAD_BY_ID
 from turbotui.features.tasks.screen_rows import NAMING, content_of
 from turbotui.features.tasks.tables import Grouping
 from turbotui.features.tasks.task_past import PastTasks
@@ -34,7 +35,7 @@ class BackgroundTasks:
         self._machine = machine
         self._facts = ProcFacts(machine.host)
         self._watcher: TaskWatcher | None = None
-        self._waits = False
+        self._waits = self._loads = False
         self._last_ns: int | None = None
         self._why = ""
         self._seq = 0
@@ -42,6 +43,7 @@ class BackgroundTasks:
     def begin(self, columns: Sequence[Column[Any]], publish: Publish) -> None:
         """See `BackgroundTable.begin`."""
         self._waits = any(column.id in WAIT_BY_ID for column in columns)
+        self._loads = any(column.id in LOAD_BY_ID for column in columns)
 
         def take(snapshot: TaskSnapshot) -> None:
             clocks = snapshot.request.clocks
@@ -56,13 +58,14 @@ class BackgroundTasks:
                 publish(RowContent(table, _NAMING, self._seq), begin_ns, clocks[0])
 
         self._watcher = TaskWatcher(self._machine, EVERYTHING, take)
-        self._watcher.start(SnapshotRequest(Grouping.PROCESS, waits=self._waits))
+        self._watcher.start(SnapshotRequest(Grouping.PROCESS, waits=self._waits, loads=self._loads))
 
     def tick(self, frame: Frame) -> None:
         """See `BackgroundTable.tick`."""
         if self._watcher is not None:
             clocks = frame.newer.wall_ns, frame.newer.started_ns
-            self._watcher.snapshot(SnapshotRequest(Grouping.PROCESS, clocks=clocks, waits=self._waits))
+            self._watcher.snapshot(SnapshotRequest(Grouping.PROCESS, clocks=clocks, waits=self._waits,
+                                                   loads=self._loads))
 
     def why_none(self) -> str:
         """See `BackgroundTable.why_none`."""

@@ -10,6 +10,7 @@ from turbotui.dataclass import dataclass
 from turbotui.features.tasks.cpu_time import CPU_TIME
 from turbotui.features.tasks.energy import METHOD
 from turbotui.features.tasks.fact_columns import FIRST_FACTS, LAST_FACTS, PROC, TaskFact
+from turbotui.features.tasks.loads import LOAD_BY_ID, LOAD_FACTS, LOADS, LoadCell, LoadFact
 from turbotui.features.tasks.numerics import Numerics
 from turbotui.features.tasks.tables import TaskRow
 from turbotui.features.tasks.thread_totals import RUN, RUN_MEANING, SWITCHES
@@ -105,6 +106,12 @@ def _fact_column(fact: TaskFact) -> TaskColumn:
                       default=fact.default, help=fact.help)
 
 
+def _load_column(fact: LoadFact) -> TaskColumn:
+    """The column of sampled loads."""
+    return TaskColumn(fact.id, fact.unit, fact.decimals, (LOADS,), lambda i: load_cell(fact.id, i).value,
+                      width=fact.width, priority=2, default=False, help=fact.help, document=fact.document)
+
+
 def _wait_column(fact: WaitFact) -> TaskColumn:
     """The column of something that a task waits for."""
     return TaskColumn(fact.id, fact.unit, fact.decimals, (WAIT,), lambda i: fact.cell(i.row.waits, i.seconds).value,
@@ -184,6 +191,7 @@ TASK_COLUMNS: Final[tuple[TaskColumn, ...]] = (
                help="page faults"),
     *map(_fact_column, LAST_FACTS),
     *map(_wait_column, WAIT_FACTS),
+    *map(_load_column, LOAD_FACTS),
     # what the rates above are made of, for whoever adds up
     TaskColumn("Time_s", "s", 6, (CPU_TIME,), lambda i: i.row.run_seconds, width=12, default=False,
                help="CPU time in the interval"),
@@ -211,6 +219,8 @@ def is_estimate(column: TaskColumn, inputs: TaskInputs) -> bool:
         return inputs.row.guessed
     if WAIT in column.needs:
         return wait_cell(column, inputs).partial
+    if LOADS in column.needs:
+        return load_cell(column.id, inputs).unsure
     estimated = inputs.row.estimated
     if {FLOP, DOUBLE_FLOP, BYTE}.isdisjoint(column.needs):
         return not estimated.isdisjoint(column.needs)
@@ -220,6 +230,12 @@ def is_estimate(column: TaskColumn, inputs: TaskInputs) -> bool:
 def wait_cell(column: TaskColumn, inputs: TaskInputs) -> WaitCell:
     """The value of a column of waits, and why it has none."""
     return WAIT_BY_ID[column.id].cell(inputs.row.waits, inputs.seconds)
+
+
+def load_cell(column: str, inputs: TaskInputs) -> LoadCell:
+    """The value of a column of sampled loads, and why it has none."""
+    ghz = _gigahertz(inputs)
+    return LOAD_BY_ID[column].cell(inputs.row.sampled, ghz if isinstance(ghz, float) else None)
 
 
 NOT_SCHEDULED: Final = "did not run while the set that counts it was on"
@@ -259,7 +275,7 @@ def why_missing(column: TaskColumn, names: tuple[str, ...], numerics: Numerics,
     for need in column.needs:
         if need in (CPU_TIME, PROC):
             return None  # perf's task clock at least; of each row /proc says something, or why not
-        if need == WAIT:
+        if need in (WAIT, LOADS):
             return None  # each row says why not
         if need == ENERGY:
             return energy

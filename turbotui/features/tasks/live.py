@@ -38,6 +38,7 @@ class SnapshotRequest:
         clocks: wall clock and monotonic clock of the tick that ends the interval, where it is to be recorded.
         tree: whether it is to be known who made whom.
         waits: read what tasks wait for.
+        loads: sample loads.
     """
 
     by: Grouping = Grouping.THREAD
@@ -47,6 +48,7 @@ class SnapshotRequest:
     clocks: tuple[int, int] | None = None
     tree: bool = False
     waits: bool = False
+    loads: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +199,7 @@ class TaskWatcher:
                 asked |= due
                 self._state.due = False
             watching.watch_waits(request.waits)
+            watching.watch_loads(request.loads)
             watching.round(0.0 if due else watching.pause)  # what came before the request is in its table
             rounds += 1
             if due:

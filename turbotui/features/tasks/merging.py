@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from turbotui.features.tasks.loads import sampled_together
 from turbotui.features.tasks.tables import TaskRow
 from turbotui.features.tasks.waits import waits_of_all
 from turbotui.machine.tasks.group_names import GroupName
@@ -46,6 +47,7 @@ def merged(rows: Sequence[TaskRow], first: TaskRow | None = None) -> TaskRow:
         estimated=frozenset[str]().union(*(row.estimated for row in rows)),
         guessed=any(row.guessed for row in rows),
         waits=waits_of_all([row.waits for row in rows]),
+        sampled=sampled_together([row.sampled for row in rows]),
     )
 
 

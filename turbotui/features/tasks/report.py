@@ -36,6 +36,7 @@ class Report:
         sets: counts by name over the rows, of each set while it was on.
         apart: what was counted on whole CPUs and is in no row, by what it is; see `ApplicationTotals.apart`.
         waits_lost: records of switches that found no room, of which waits are made; None where waits are not read.
+        sampling: how loads are sampled, or why not; "" where nobody asked.
         used_ns: CPU time of a command that has ended, and of all that it waited for; None where that is not known.
     """
 
@@ -57,6 +58,7 @@ class Report:
     apart: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     used_ns: int | None = None
     waits_lost: int | None = None
+    sampling: str = ""
 
     @property
     def sums(self) -> dict[str, int]:

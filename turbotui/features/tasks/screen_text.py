@@ -112,6 +112,7 @@ def _facts(snapshot: TaskSnapshot, energy: Unavailable | None) -> list[str]:
         found.append(f"~Watt is an estimate: the package's energy, by the task's share of its {unit}")
     if numerics.has_flops and numerics.note:
         found.append(f"FLOPs and bytes: {numerics.note}")
+    found += dict.fromkeys(report.sampling for report in live if report.sampling)
     if lost := max(report.waits_lost or 0 for report in live):
         found.append(f"{lost:,} records of switches LOST: waits are too low")
     sets = max(report.set_count for report in live)

@@ -19,6 +19,7 @@ from turbotui.features.tasks.applications import EVERYTHING, Application
 from turbotui.features.tasks.columns import TASK_COLUMNS, TaskInputs
 from turbotui.features.tasks.lines import LANE_LEFT, lane_cell
 from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot, TaskWatcher
+from turbotui.features.tasks.loads import LOAD_BY_ID
 from turbotui.features.tasks.recorded_tasks import tasks_of
 from turbotui.features.tasks.screen_rows import TaskContent, content_of
 from turbotui.features.tasks.screen_text import TasksView
@@ -153,9 +154,9 @@ class WatchingScreen(TreeScreen[TaskInputs]):
 
     def _request(self) -> SnapshotRequest:
         view = self.view
-        waits = any(column.id in WAIT_BY_ID for column in self._table.view.columns)
+        shown = {column.id for column in self._table.view.columns}
         return SnapshotRequest(view.by, view.window if view.timeline else 0.0, self.lane_places()[0], tree=view.tree,
-                               waits=waits)
+                               waits=not shown.isdisjoint(WAIT_BY_ID), loads=not shown.isdisjoint(LOAD_BY_ID))
 
     def lane_places(self) -> tuple[int, int]:
         """Places of a lane of the timeline, and characters of one."""

@@ -9,6 +9,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.features.tasks.cpu_time import CPU_TIME
+from turbotui.features.tasks.loads import SampledLoads
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
 from turbotui.features.tasks.thread_totals import RUN, Mark, ThreadTotals
 from turbotui.features.tasks.totals_table import IN_NO_ROW
@@ -49,6 +50,7 @@ class TaskRow:
         guessed: whether a part of its CPU time is perf's task clock, which is too low.
         group: the control group that the row stands for; None for other rows.
         waits: what its threads waited for; None where nobody asked, or not yet.
+        sampled: loads that were sampled of its threads; None where nobody asked, or not yet.
     """
 
     pid: int | None
@@ -69,6 +71,7 @@ class TaskRow:
     guessed: bool = False
     group: GroupName | None = None
     waits: Waits | None = None
+    sampled: SampledLoads | None = None
 
     @property
     def unseen(self) -> frozenset[str]:

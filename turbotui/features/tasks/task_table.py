@@ -17,12 +17,15 @@ from turbotui.features.tasks.columns import (
     count_columns,
     extra_columns,
     is_estimate,
+    load_cell,
     wait_cell,
     was_not_scheduled,
     why_missing,
 )
 from turbotui.features.tasks.cpu_time import CPU_TIME
 from turbotui.features.tasks.fact_columns import PROC
+from turbotui.features.tasks.loads import LOADS
+from turbotui.features.tasks.loads import NOT_YET as NOT_SAMPLED
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.tables import Grouping
 from turbotui.features.tasks.thread_totals import RUN
@@ -90,6 +93,7 @@ def task_table(report: Report, by: Grouping, joules: Mapping[str, float],
     shown = tuple(column for column in columns
                   if (joules or ENERGY not in column.needs)
                   and (report.waits_lost is not None or WAIT not in column.needs)
+                  and (report.sampling or LOADS not in column.needs)
                   and says_something(column, by, (report,), energy, several=bool(report.application.name))
                   and (PROC not in column.needs or any(column.compute(row) is not None for row in rows)))
     return RowTable(TASKS, by.value, shown, rows, judge_task(energy))
@@ -117,6 +121,8 @@ def _why(column: TaskColumn, inputs: TaskInputs, energy: Unavailable | None) -> 
         return facts if isinstance(facts, Unavailable) else _NOT_TOLD
     if WAIT in column.needs:
         return wait_cell(column, inputs).why or NOT_YET
+    if LOADS in column.needs:
+        return load_cell(column.id, inputs).why or NOT_SAMPLED
     missing = why_missing(column, tuple(inputs.row.counts), inputs.numerics, energy)
     return missing or Unavailable(Reason.OUT_OF_RANGE, f"{column.id} has no sensible value in this interval")
 

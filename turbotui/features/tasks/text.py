@@ -13,6 +13,7 @@ from turbotui.features.tasks.columns import NOT_SCHEDULED, TaskInputs
 from turbotui.features.tasks.cpu_time import CPU_TIME
 from turbotui.features.tasks.energy import METHOD, why_not
 from turbotui.features.tasks.fact_columns import ARGUMENTS
+from turbotui.features.tasks.loads import LOADS
 from turbotui.features.tasks.report import Report, cpu_seconds
 from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.features.tasks.task_table import of_all_sets, task_table, total_table
@@ -225,6 +226,8 @@ def _what_is_estimated(table: TaskInterval) -> Iterator[str]:
         yield f"FLOPs and bytes: {report.numerics.note}"
     if table.no_energy is None and table.joules:
         yield f"J and W are an {METHOD.format(unit='cycles' if 'cycles' in aggregate.names else 'busy time')}"
+    if report.sampling:
+        yield report.sampling
     if aggregate.choice.when is When.SWITCHES:
         yield "migrations: samples on another CPU than the sample before"
 
@@ -236,7 +239,7 @@ def _plain(name: str, value: int) -> str:
 def in_text(whole: RowTable[TaskInputs]) -> RowTable[TaskInputs]:
     """The screen's columns, with the time and the energy of the interval; arguments, which may be long, stand last."""
     columns = [column for column in whole.columns
-               if column.default or column.id in _IN_TEXT_TOO or WAIT in column.needs]
+               if column.default or column.id in _IN_TEXT_TOO or not {WAIT, LOADS}.isdisjoint(column.needs)]
     return replace(whole, columns=tuple(sorted(columns, key=lambda column: column.id == ARGUMENTS)))
 
 

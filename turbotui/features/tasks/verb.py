@@ -69,6 +69,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--waits", action="store_true",
                         help="what tasks waited for too: a CPU, storage, sleep, their quota; it costs a record at each "
                              "switch of the machine")
+    parser.add_argument("--loads", action="store_true",
+                        help="how long sampled loads took and what served them, where a PMU measures that (AMD IBS, "
+                             "Intel PEBS); each sample is an interrupt")
     parser.add_argument("--timeline", action="store_true",
                         help="where each thread ran: time from left to right, CPU as number and colour")
     add_span_arguments(parser)
@@ -140,6 +143,7 @@ class _Watch:
         commands = {one.name: one.command for one in self._applications if one.command}
         watching = Watching(self._machine, self._arguments.pages, drawn=self._arguments.timeline)
         watching.watch_waits(self._arguments.waits)
+        watching.watch_loads(self._arguments.loads)
         try:
             with observe(*commands.values()) as seen:
                 return self._run(watching, seen, dict(zip(commands, seen.commands, strict=True)))

@@ -11,6 +11,7 @@ from turbotui.features.tasks.application_totals import ApplicationTotals, Marks
 from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.choosing import Chosen, choose_sets
 from turbotui.features.tasks.cpu_time import SchedStats
+from turbotui.features.tasks.load_watch import LoadWatch
 from turbotui.features.tasks.merging import Lineage, by_group
 from turbotui.features.tasks.multiplexing import MultiplexedSets
 from turbotui.features.tasks.report import Report
@@ -68,6 +69,7 @@ class Watching:
         self.facts = ProcFacts(machine.host)
         self._waits: WaitWatch | None = None
         self._waits_wanted = False
+        self._loads: LoadWatch | None = None
 
     def watch_waits(self, wanted: bool) -> None:
         """Read what tasks wait for from now on, or no more."""
@@ -77,6 +79,22 @@ class Watching:
         elif not wanted and self._waits is not None:
             self._waits.close()
             self._waits = None
+
+    def watch_loads(self, wanted: bool) -> None:
+        """Sample loads from now on, or no more."""
+        if wanted and self._loads is None:
+            self._loads = LoadWatch(self._host, self._cpus, beginning=not self.watched)
+        elif not wanted and self._loads is not None:
+            self._loads.close()
+            self._loads = None
+
+    def _with_loads(self, rows: list[TaskRow], one: Watched, *, whole: bool, again: bool) -> list[TaskRow]:
+        """The rows with the sampled loads of their threads, where somebody wants to know."""
+        if self._loads is None:
+            return rows
+        if not again:
+            self._loads.end_interval(id(one))
+        return self._loads.rows(rows, one.aggregate.threads(), whole=whole)
 
     def _with_waits(self, rows: list[TaskRow], one: Watched, *, whole: bool, again: bool) -> list[TaskRow]:
         """The rows with what their tasks waited for, where somebody wants to know."""
@@ -173,6 +191,8 @@ class Watching:
         ran = None if self._switches is None else self._switches.take()
         if self._waits is not None:
             self._waits.drain()
+        if self._loads is not None:
+            self._loads.drain()
         for one in self.watched:
             one.take(now, ran)
             one.next_slice(now)
@@ -212,6 +232,7 @@ class Watching:
         seconds = (one.taken_ns - (one.opened_ns if whole else since_ns)) / 1e9
         early = 0.0 if whole or again else one.early
         rows = self._with_waits(rows, one, whole=whole, again=again)
+        rows = self._with_loads(rows, one, whole=whole, again=again)
         if not whole and not again:
             one.slice_ns = slice_for(one.taken_ns - one.marked_ns, len(one.readers))
             one.begin()
@@ -235,6 +256,7 @@ class Watching:
             apart,
             one.used_ns,
             (0 if self._waits is None else self._waits.lost) if self._waits_wanted else None,
+            "" if self._loads is None else self._loads.sentence(),
         )
 
     def family(self, one: Watched, known: Mapping[int, Stat] | None = None) -> Lineage:
@@ -264,6 +286,7 @@ class Watching:
         if self._switches is not None:
             self._switches.close()
         self.watch_waits(False)
+        self.watch_loads(False)
         self.waiting.close()
 
     def _time_switches(self) -> None:
