@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+from named_events import event_folder
 from textual.widgets import Input, Static
 
 from turbotui.app.add import AddCounter
@@ -84,4 +88,26 @@ async def test_the_picker_shows_and_hides_a_whole_set() -> None:
         await pilot.press("space")
         await pilot.pause()
         assert session.by_hand() == ()
+    session.stop()
+
+
+async def test_names_of_the_vendor_are_found_by_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "tables").mkdir()
+    monkeypatch.setenv("TURBOTUI_EVENT_TABLES", event_folder(tmp_path / "tables"))
+    session = session_of("sapphire-2s")
+    app = TurbotuiApp(session)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await pilot.press("a")
+        await pilot.pause()
+        await app.workers.wait_for_complete()
+        window = app.screen
+        window.query_one(Input).value = "retired store"
+        await pilot.pause()
+        assert "Retired store instructions" in window.query_one(Listing).text
+        await pilot.press("tab")
+        assert window.query_one(Input).value == "mem_inst_retired.all_stores"
+        await pilot.press("enter")
+        await pilot.pause()
+        assert "mem_inst_retired.a is shown" in str(window.query_one("#said", Static).render())
     session.stop()

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from turbotui.events.set_files import shipped_sets
+from turbotui.events.vendor.opening import open_vendor_tables
+from turbotui.events.vendor.searching import EventSearch
 from turbotui.quantities.event_columns import parse_requests
 from turbotui.sampling.event_completion import complete_events
 from turbotui.simulated import ManualClock, simulated_host
@@ -44,7 +46,8 @@ def test_metrics_and_their_groups_follow_in_any_case(monkeypatch: pytest.MonkeyP
     assert texts("intel", "metric:Made") == []  # no tables
     monkeypatch.setenv("TURBOTUI_EVENT_TABLES", str(Path(__file__).parents[1] / "tables" / "event_tables"))
     host = simulated_host("sapphire-2s", ManualClock())
-    found = complete_events(host, "metric:work,Made", shipped_sets())
+    search = EventSearch(host, open_vendor_tables(host))
+    found = complete_events(host, "metric:work,Made", shipped_sets(), search=search)
     assert [one.text.removeprefix("metric:work,") for one in found] == [
         "MadeL1", "made_absent", "made_ipc", "made_misses", "made_rate"]
     assert found[0].note == "2 metrics"

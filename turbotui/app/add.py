@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from turbotui.app.field_window import FieldWindow
+from turbotui.app.named_events import find_named_events
 from turbotui.app.watch import Watch
 from turbotui.errors import UsageError
 from turbotui.events.set_files import EventSet
@@ -19,6 +20,9 @@ from turbotui.sampling.completion import complete_added
 from turbotui.sampling.event_completion import Completion, complete_events
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.listing import Item, Listing
+
+if TYPE_CHECKING:
+    from turbotui.events.vendor.searching import EventSearch
 
 _REMOVE = "remove "
 _INTRODUCTION = (
@@ -117,6 +121,16 @@ class AddCounter(FieldWindow):
         super().__init__()
         self._additions = additions
         self._changed = changed
+        self._search: EventSearch | None = None
+
+    def on_mount(self) -> None:
+        """Read the vendor's tables meanwhile: Textual calls on_mount of the classes above by itself."""
+        self.run_worker(self._read_tables())
+
+    async def _read_tables(self) -> None:
+        self._search = await find_named_events(self._additions.host)
+        if self._search is not None and self.query_one(Input).value:
+            self.fill()
 
     def parts(self) -> Iterable[Widget]:
         """Field, sentence, completions and added counters."""
@@ -155,7 +169,7 @@ class AddCounter(FieldWindow):
         counters = [Completion(one) for one in complete_added(host, text)] if self._additions.takes_places else []
         if is_turbostats(text):
             return counters
-        events = complete_events(host, text, sets)
+        events = complete_events(host, text, sets, search=self._search)
         known = {one.text for one in events}
         return [*events, *(one for one in counters if one.text not in known and _is_place(one.text))]
 

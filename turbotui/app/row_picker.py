@@ -65,7 +65,13 @@ class RowPicker(PickWindow):
                 section = self._choosing.section(column)
                 items.append(Item(((section, StyleRole.TITLE),)))
             items.append(self._item(column, wide))
+        items += self.further(wanted)
         self.query_one(Listing).show(items)
+
+    def further(self, wanted: str) -> Sequence[Item]:
+        """Lines below those of the columns."""
+        del wanted
+        return ()
 
     def matches(self, column: Column[Any], wanted: str) -> bool:
         """Whether a column has a text, in lower case, in its name or what it means."""
@@ -84,7 +90,7 @@ class RowPicker(PickWindow):
         """Say what the column under the cursor is."""
         column = self._current
         if column is None:
-            self.say("No column matches")
+            self.say(self.about_no_column())
             return
         why = self._choosing.why_absent(column)
         unit = f", {column.unit}" if column.unit else ""
@@ -93,6 +99,10 @@ class RowPicker(PickWindow):
         if why is not None:
             lines.insert(1, f"not here: {why.sentence()}")
         self.say("\n".join(line for line in (*lines, *self.more_about(column)) if line))
+
+    def about_no_column(self) -> str:
+        """What is said of a line that is no column's."""
+        return "No column matches"
 
     def more_about(self, column: Column[Any]) -> Sequence[str]:
         """Further lines about a column."""

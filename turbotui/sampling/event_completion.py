@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from turbotui.dataclass import dataclass
-from turbotui.errors import UsageError
 from turbotui.events.devices import Devices, names_instance
 from turbotui.events.names import HARDWARE_NAMES, SOFTWARE_NAMES, cache_listing
 from turbotui.events.set_files import EventSet
 from turbotui.machine.host import Host
 from turbotui.quantities.event_columns import METRIC, SET
 
+if TYPE_CHECKING:
+    from turbotui.events.vendor.searching import EventSearch
+
 _DELIMITERS = " ,{(+*='"
 _OPTIONS = (("name=", "title of the column"), ("rate", "per second"))
 _NUMBER = "0123456789"
+_SEVERAL_WORDS = re.compile(r"\s*[\w.]+(?:\s+[\w.]+)+\s*", re.ASCII)
+"""What is looked for in descriptions, and could be no event."""
+_FEWEST = 2  # characters of a word that is looked for in the vendor's tables
 _WITHOUT_EVENTS = frozenset({"software", "breakpoint", "tracepoint", "kprobe", "uprobe"})
 """PMUs whose events are not written between slashes."""
 
@@ -33,28 +40,52 @@ class Completion:
 
 
 def complete_events(
-    host: Host, text: str, sets: Mapping[str, EventSet], limit: int = 60
+    host: Host, text: str, sets: Mapping[str, EventSet], limit: int = 60, search: EventSearch | None = None
 ) -> tuple[Completion, ...]:
-    """Whole texts that begin with what was typed, its last word completed; at most `limit` of them."""
+    """Whole texts that begin with what was typed, its last word completed; at most `limit` of them.
+
+    Args:
+        host: the machine.
+        text: as typed; several words alone are looked for in the descriptions of the vendor's events.
+        sets: the event sets that there are.
+        limit: of what is given.
+        search: the vendor's tables, where they have been read.
+    """
     if text.startswith(METRIC):
-        return tuple(_metrics(host, text))[:limit]
+        return () if search is None else tuple(_metrics(search, text))[:limit]
     if text.startswith(SET) or (text and SET.startswith(text)):
         names = [Completion(f"{SET}{name}", sets[name].title) for name in sorted(sets)]
         return tuple(one for one in names if one.text.startswith(text) and one.text != text)[:limit]
+    if _SEVERAL_WORDS.fullmatch(text):
+        return tuple(_vendors(search, text, limit))
     devices = Devices.of(host)
     before, word, pmu = _last_word(text, devices)
-    found = _terms(devices, pmu, word) if pmu else _words(devices, word, after_event=before.endswith(","))
+    if pmu:
+        found = [*_terms(devices, pmu, word), *_vendors_of(search, devices, pmu, word, limit)]
+    else:
+        found = list(_words(devices, word, after_event=before.endswith(",")))
+        known = {one.text for one in found}
+        found += (one for one in _vendors(search, word, limit) if one.text not in known)
     return tuple(Completion(before + one.text, one.note) for one in found if before + one.text != text)[:limit]
 
 
-def _metrics(host: Host, text: str) -> Iterator[Completion]:
-    """Groups of metrics and metrics that begin with the last word, in any case; none where there are no tables."""
-    from turbotui.events.vendor.opening import open_vendor_tables  # noqa: PLC0415 - thousands of rows, seldom asked for
+def _vendors(search: EventSearch | None, text: str, limit: int) -> Iterator[Completion]:
+    """Events of the vendor's tables by their names, or by words of their descriptions."""
+    if search is not None and len(text) >= _FEWEST:
+        yield from (Completion(row.name, row.brief or row.description) for row in search.find(text, limit))
 
-    try:
-        tables = open_vendor_tables(host)
-    except UsageError:
-        return
+
+def _vendors_of(search: EventSearch | None, devices: Devices, pmu: str, word: str, limit: int) -> Iterator[Completion]:
+    """Events that the vendor's tables have for a PMU."""
+    for one in devices.matching(pmu)[:1]:
+        rows = () if search is None or "=" in word else search.find(word, limit, one.name)
+        yield from (Completion(f"{row.name}/", row.brief or row.description)
+                    for row in rows if row.name not in one.events)
+
+
+def _metrics(search: EventSearch, text: str) -> Iterator[Completion]:
+    """Groups of metrics and metrics that begin with the last word, in any case."""
+    tables = search.tables
     last = max(text.rfind(","), text.find(":")) + 1
     before, word = text[:last], text[last:].strip().lower()
     for group in tables.group_names():

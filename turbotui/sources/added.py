@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from turbotui.events.encoded import EncodedEvent
-from turbotui.events.encoder import EventEncoder
 from turbotui.events.errors import GroupError, UnknownPmuError
 from turbotui.events.leaders import led
+from turbotui.events.perf_encoder import PerfEncoder
 from turbotui.machine.calibration import read_msr
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.given_files import PATIENCE, GivenFileError, within
@@ -250,7 +250,7 @@ class AddedEvent(PerfSource):
             EventError: it cannot be encoded, or it names several uncore PMUs, whose counts this column would not add.
         """
         written = f"{self._place.device}/{self._place.event}" + ("" if "/" in self._place.event else "/")
-        found = counted(EventEncoder(machine.host).encode(written))
+        found = counted(PerfEncoder(machine.host).encode(written))
         uncore = [event.pmu for event in found if event.uncore]
         if len(uncore) > 1:
             raise GroupError(f"The name stands for {len(uncore)} PMUs: add one of them, such as {uncore[0]}.")

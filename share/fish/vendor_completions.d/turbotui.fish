@@ -125,7 +125,7 @@ complete -c turbotui -n '__fish_seen_subcommand_from uncore' -l sysroot -r -d 'r
 complete -c turbotui -n '__fish_seen_subcommand_from uncore' -s i -l interval -r -d 'tables for every interval, not only once'
 complete -c turbotui -n '__fish_seen_subcommand_from uncore' -s n -l intervals -r -d 'end after so many (default interval: 1 s)'
 complete -c turbotui -n '__fish_seen_subcommand_from uncore' -s k -l kind -r -d 'only kinds of PMU whose name has this in it; may be given several times (csv: the first)'
-complete -c turbotui -n '__fish_seen_subcommand_from uncore' -s e -l event -r -d 'show this event too, on every PMU of its kind; an event is a name or terms'
+complete -c turbotui -n '__fish_seen_subcommand_from uncore' -s e -l event -r -d 'show this event too, on every PMU of its kind: a name or terms; a name of the vendor'\''s tables may stand alone'
 complete -c turbotui -n '__fish_seen_subcommand_from uncore' -s f -l filter -r -d 'count only what passes, on this PMU or on all of a kind; src_bdf takes 27:01.1 too'
 complete -c turbotui -n '__fish_seen_subcommand_from uncore' -l event-tables -r -d 'the vendor'\''s names of events and metrics from this folder of pmu-events JSON (the kernel'\''s tools/perf/pmu-events, or Intel'\''s perfmon) instead of perf'\''s own; none: sysfs and libpfm alone'
 complete -c turbotui -n '__fish_seen_subcommand_from uncore' -l map -d 'the map of traffic between packages, memory, links and devices; other formats: its edges'

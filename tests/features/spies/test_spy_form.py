@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from named_events import event_folder
 from spiedmachine import SpiedMachine
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
@@ -123,3 +126,22 @@ async def test_what_can_be_named_is_offered(shape: str, typed: str, offered: lis
         form = app.screen
         assert isinstance(form, SpyForm)
         assert [item.key for item in form.query_one(Listing).items if item.key] == offered
+
+
+async def test_events_by_the_vendors_names_are_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "tables").mkdir()
+    monkeypatch.setenv("TURBOTUI_EVENT_TABLES", event_folder(tmp_path / "tables"))
+    app = TurbotuiApp(SpiedMachine("sapphire-2s", SpyPlan()).session)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await pilot.pause()
+        await pilot.press("S")
+        await pilot.pause()
+        await app.workers.wait_for_complete()
+        app.screen.query_one(Input).value = "all: cycles,mem_inst"
+        await pilot.pause()
+        listing = app.screen.query_one(Listing)
+        assert "all: cycles,mem_inst_retired.all_loads" in listing.text
+        app.screen.query_one(Input).value = "all: unc_m"
+        await pilot.pause()
+        assert "unc_m_cas" not in listing.text  # no CPU's

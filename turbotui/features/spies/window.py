@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from turbotui.app.field_window import FieldWindow
+from turbotui.app.named_events import find_named_events
 from turbotui.app.watch import Watch
 from turbotui.errors import UsageError
 from turbotui.features.spies.intervals import cost_words, joining_note, nobody_note
@@ -18,6 +20,9 @@ from turbotui.quantities.spies import Spy, SpyPlan, parse_events, typed_spy
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.listing import Item, Listing
 
+if TYPE_CHECKING:
+    from turbotui.events.vendor.searching import EventSearch
+
 _ENTRY = "entry "
 _INTRODUCTION = (
     "CPUS: EVENTS, such as 0-3,8: cycles,branches or package 0: cycles;branches (sets by ; are multiplexed). "
@@ -27,6 +32,8 @@ _COMMON = ("instructions", "cycles", "branches", "branch-misses", "cache-referen
            "L1-dcache-loads", "L1-dcache-load-misses", "LLC-loads", "LLC-load-misses", "dTLB-load-misses",
            "context-switches", "cpu-migrations", "page-faults", "task-clock")  # perf-list(1), the generic events
 _MOST = 40  # lines of what may follow
+_FEWEST = 2  # characters of a word that is looked for in the vendor's tables
+_OF_CORES = ("default_core", "cpu_core", "cpu_atom")  # spies count on CPUs
 _CALLS = "Call/s"
 _REFERENCE = "reference"
 
@@ -54,6 +61,7 @@ class SpyForm(FieldWindow):
         self._watch = watch
         self._changed = changed
         self._row = row
+        self._search: EventSearch | None = None
 
     def parts(self) -> Iterable[Widget]:
         """Field, sentence, entries with what may follow, and what spies cost."""
@@ -74,12 +82,18 @@ class SpyForm(FieldWindow):
     def on_mount(self) -> None:
         """Type at once, and say first what is wrong."""
         super().on_mount()
+        self.run_worker(self._read_tables())
         self._say_state()
         calls = self._watch.find(_CALLS)
         if calls is not None:  # read while the form is there, and shown nowhere else unless asked for
             self._watch.keep(calls, SYSTEM_ROW)
             self._changed()
         self.show_frame()
+
+    async def _read_tables(self) -> None:
+        self._search = await find_named_events(self._watch.session.machine.host)
+        if self._search is not None:
+            self.fill()
 
     def show_frame(self) -> None:
         """The cost of the spies in the last interval, once there are any."""
@@ -138,7 +152,8 @@ class SpyForm(FieldWindow):
         at = max(events.rfind(","), events.rfind(";")) + 1
         word = events[at:].strip()
         known = [name for name in _COMMON if name.startswith(word)]
-        return [f"{on}:{events[:at] if at else ' '}{name}" for name in known + self._of_pmus(word)][:_MOST]
+        names = dict.fromkeys((*known, *self._of_pmus(word), *self._of_tables(word)))
+        return [f"{on}:{events[:at] if at else ' '}{name}" for name in names][:_MOST]
 
     def _of_pmus(self, word: str) -> list[str]:
         host = self._watch.session.machine.host
@@ -147,6 +162,12 @@ class SpyForm(FieldWindow):
             return [f"{name}/" for name in list_pmus(host) if word and name.startswith(word)]
         pmu = read_pmu(host, device)
         return [] if pmu is None else [f"{device}/{name}/" for name in pmu.events if name.startswith(event)]
+
+    def _of_tables(self, word: str) -> list[str]:
+        """Events of the cores that the vendor's tables have: by name, then by a word of their descriptions."""
+        if self._search is None or len(word) < _FEWEST or "/" in word:
+            return []
+        return [row.name for row in self._search.find(word, _MOST) if row.pmu in _OF_CORES]
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Send the spies, or say what is wrong."""

@@ -1,24 +1,42 @@
-"""C on the uncore screen: what one table shows: derived values, events by name, and events typed as terms."""
+"""C on the uncore screen: what one table shows: derived values, events by name, and events typed as terms.
+
+What is typed is looked for in the vendor's tables too, in names and descriptions.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
+from turbotui.app.named_events import find_named_events
 from turbotui.app.row_picker import Choosing, RowPicker
 from turbotui.errors import UsageError
 from turbotui.features.uncore.kinds import UncoreUnits
+from turbotui.machine.host import Host
 from turbotui.quantities.columns import Column
+from turbotui.quantities.uncore.metric import Metric
+from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.listing import Item, Listing
+
+if TYPE_CHECKING:
+    from turbotui.events.vendor.model import VendorEvent
+    from turbotui.events.vendor.searching import EventSearch
+
+_TABLES = "table "
+"""Begins the key of a line that is an event of the vendor's tables."""
+_MOST = 60
+_FEWEST = 2  # characters that are looked for there
+_WIDE = 40
 
 
 class Typing(Choosing, Protocol):
     """Whose columns are chosen, or typed."""
 
     def add_typed(self, text: str) -> None:
-        """Show an event given as terms; raises UsageError where there is no such event."""
+        """Show an event given as terms or by the vendor's name; raises UsageError where there is no such event."""
 
 
 class EventPicker(RowPicker):
@@ -28,6 +46,7 @@ class EventPicker(RowPicker):
         choosing: whose columns.
         current: id of the column that the list's cursor begins on.
         units: of the kind.
+        host: whose events can be counted; None where a recording is shown.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "take", "add terms", priority=True)]
@@ -39,11 +58,63 @@ class EventPicker(RowPicker):
     hint = "Space show/hide · Enter adds terms · Esc close"
     placeholder = "search, or terms: event=0x1,umask=0x2"
 
-    def __init__(self, choosing: Typing, current: str, units: UncoreUnits) -> None:
+    def __init__(self, choosing: Typing, current: str, units: UncoreUnits, host: Host | None = None) -> None:
         super().__init__(choosing, current)
         self.heading = f"columns of {units.kind.title}"
         self._typing = choosing
         self._pmu = units.pmu
+        self._host = host
+        self._search: EventSearch | None = None
+
+    def on_mount(self) -> None:
+        """Search at once; the vendor's tables are searched when they have been read."""
+        if self._host is not None:  # Textual calls on_mount of the classes above by itself
+            self.run_worker(self._read_tables(self._host))
+
+    async def _read_tables(self, host: Host) -> None:
+        self._search = await find_named_events(host)
+        if self._search is not None and self.query_one(Input).value:
+            self.fill()
+
+    def further(self, wanted: str) -> Sequence[Item]:
+        """See `RowPicker.further`: events of the vendor's tables that are not listed yet."""
+        found = self._found(wanted)
+        if not found:
+            return ()
+        lines = (Item(((f" {row.name:<{_WIDE}}", StyleRole.PLAIN), (f" {row.brief}", StyleRole.DIM)),
+                      f"{_TABLES}{row.name}") for row in found)
+        return (Item((("of the vendor's tables", StyleRole.TITLE),)), *lines)
+
+    def _found(self, wanted: str) -> list[VendorEvent]:
+        if self._search is None or len(wanted) < _FEWEST or "=" in wanted:
+            return []
+        listed = {column.what for column in self._choosing.known_columns if isinstance(column, Metric)}
+        found = self._search.find(wanted, _MOST, self._pmu.name)
+        return [row for row in found if row.name not in self._pmu.events and row.name not in listed]
+
+    @property
+    def _chosen_row(self) -> VendorEvent | None:
+        """The event of the tables under the cursor."""
+        key = self.query_one(Listing).key
+        if self._search is None or not key.startswith(_TABLES):
+            return None
+        return next(iter(self._search.find(key.removeprefix(_TABLES), 1, self._pmu.name)), None)
+
+    def about_no_column(self) -> str:
+        """See `RowPicker.about_no_column`."""
+        row = self._chosen_row
+        if row is None or self._search is None:
+            return super().about_no_column()
+        words = dict.fromkeys((row.brief, row.description))
+        return "\n".join(text for text in (row.name, *words, row.terms, self._search.tables.source) if text)
+
+    def action_show_or_hide(self) -> None:
+        """See `RowPicker.action_show_or_hide`."""
+        row = self._chosen_row
+        if row is None:
+            super().action_show_or_hide()
+        elif self._add(row.name):
+            self.fill()
 
     def matches(self, column: Column[Any], wanted: str) -> bool:
         """See `RowPicker.matches`: terms that are being typed hide nothing."""
@@ -59,9 +130,13 @@ class EventPicker(RowPicker):
         if "=" not in field.value:
             self.action_show_or_hide()
             return
+        if self._add(field.value):
+            field.value = ""
+
+    def _add(self, text: str) -> bool:
         try:
-            self._typing.add_typed(field.value)
+            self._typing.add_typed(text)
         except UsageError as error:
             self.say(str(error))
-            return
-        field.value = ""
+            return False
+        return True

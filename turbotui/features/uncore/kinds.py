@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Final
 
@@ -24,6 +25,7 @@ from turbotui.quantities.uncore import (
     metric_of,
     metrics_of,
 )
+from turbotui.untrusted import one_line
 
 _FIRST_EVENTS = 4
 """Events shown of a kind of PMU of which nothing is derived, until a person chooses."""
@@ -186,7 +188,9 @@ def raw_metric(kind: str, pmu: Pmu, event: str) -> Metric:
     unit, factor = _COUNTS
     if known is not None and known.unit:
         unit, factor = ("GB/s", "") if known.unit in BYTES else (f"{known.unit}/s", " * 1000000000")
-    return metric_of(kind, event, unit, f"'{event}' / dt{factor}", document=_SYSFS)
+    metric = metric_of(kind, event, unit, f"'{event}' / dt{factor}",
+                       document=known.table if known is not None and known.table else _SYSFS)
+    return metric if known is None or not known.description else replace(metric, help=one_line(known.description))
 
 
 def typed_metric(units: UncoreUnits, text: str) -> Metric:

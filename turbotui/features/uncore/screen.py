@@ -350,7 +350,8 @@ class UncoreScreen(RowTableScreen[Row]):
         """Choose what the table under the cursor shows."""
         units, cell = self._units, self._table.selected
         if units is not None:
-            self.app.push_screen(EventPicker(self, cell[0].id if cell else "", units))
+            host = None if self._played else self.watch_state.session.machine.host
+            self.app.push_screen(EventPicker(self, cell[0].id if cell else "", units, host))
 
     def action_filters(self) -> None:
         """Filter what the row under the cursor counts."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import itertools
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -37,6 +38,7 @@ from turbotui.features.uncore.traffic import (
 )
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine, read_machine
+from turbotui.machine.pmus import EventError
 from turbotui.quantities.tables import RowTable
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampled import frames_of
@@ -55,7 +57,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-k", "--kind", metavar="WORD", action="append", default=[],
                         help="only kinds of PMU whose name has this in it; may be given several times (csv: the first)")
     parser.add_argument("-e", "--event", metavar="PMU/EVENT/", action="append", default=[],
-                        help="show this event too, on every PMU of its kind; an event is a name or terms")
+                        help="show this event too, on every PMU of its kind: a name or terms; a name of the vendor's "
+                        "tables may stand alone")
     parser.add_argument("-f", "--filter", metavar="PMU/FIELD=VALUE,.../", action="append", default=[],
                         help="count only what passes, on this PMU or on all of a kind; src_bdf takes 27:01.1 too")
     add_event_tables_argument(parser)
@@ -218,6 +221,8 @@ def _chosen(counters: UncoreCounters, words: list[str]) -> tuple[UncoreUnits, ..
 def _aimed(counters: UncoreCounters, text: str) -> tuple[UncoreUnits, tuple[str, ...], str]:
     """The kind, the PMUs and the rest of PMU/REST/."""
     name, slash, rest = text.rstrip("/").partition("/")
+    if not slash and "=" not in text:
+        return _named(counters, text)
     if not slash or not rest:
         raise UsageError(f"{text!r}: write PMU/.../, such as {counters.kinds[0].pmu.name}/.../")
     for units in counters.kinds:
@@ -228,6 +233,23 @@ def _aimed(counters: UncoreCounters, text: str) -> tuple[UncoreUnits, tuple[str,
             return units, names, rest
     kinds = ", ".join(units.kind.id for units in counters.kinds)
     raise UsageError(f"{text!r}: there is no uncore PMU {name!r} here, and no kind of that name; there are {kinds}")
+
+
+def _named(counters: UncoreCounters, name: str) -> tuple[UncoreUnits, tuple[str, ...], str]:
+    """The kind and the PMUs of an event whose name says which they are.
+
+    Raises:
+        UsageError: no kind of PMU has it, or several.
+    """
+    found = []
+    for units in counters.kinds:
+        with contextlib.suppress(EventError):
+            counters.typed(units, name)
+            found.append(units)
+    if len(found) == 1:
+        return found[0], tuple(dict.fromkeys(unit.pmu.name for unit in found[0].units)), name
+    several = f"{', '.join(units.kind.id for units in found)} have it" if found else "no uncore PMU here has it"
+    raise UsageError(f"{name!r}: {several}; write PMU/.../, such as {(found or counters.kinds)[0].pmu.name}/.../")
 
 
 def _filter(counters: UncoreCounters, text: str) -> None:

@@ -1,0 +1,54 @@
+"""Events of the vendor's tables by what somebody types: beginnings of names, parts of them, words of descriptions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain, islice
+
+from turbotui.events.vendor.devices import VendorDevices
+from turbotui.events.vendor.model import VendorEvent, VendorTables
+from turbotui.machine.host import Host
+
+
+class EventSearch:
+    """All events of the tables that a PMU of a machine has, ready to be searched at each key.
+
+    Args:
+        host: the machine.
+        tables: of its CPU.
+
+    Attributes:
+        tables: as given.
+    """
+
+    def __init__(self, host: Host, tables: VendorTables) -> None:
+        self.tables = tables
+        self._devices = VendorDevices(host, tables)
+        self._rows = [(row, f"{row.name} {row.brief} {row.description}".lower())
+                      for row in tables.events() if self._devices.matched(row)]
+
+    def find(self, text: str, limit: int, pmu: str = "") -> tuple[VendorEvent, ...]:
+        """Events by the best way that a text fits them, each name once; deprecated ones come last of their kind.
+
+        Args:
+            text: in any case; "" finds all events of a PMU that is named, else nothing.
+            limit: at most so many.
+            pmu: only events of this PMU, by its name in sysfs.
+        """
+        words = text.lower().split()
+        if not words and not pmu:
+            return ()
+        rows = [(row, described) for row, described in self._rows if not pmu or pmu in self._devices.matched(row)]
+        found = {row.name: row for row in self._by_name(rows, words)}
+        if len(found) < limit:
+            others = (row for row, described in rows if all(word in described for word in words))
+            found |= {row.name: row for row in others if row.name not in found}
+        return tuple(islice(found.values(), limit))
+
+    @staticmethod
+    def _by_name(rows: list[tuple[VendorEvent, str]], words: list[str]) -> Iterator[VendorEvent]:
+        if len(words) != 1:
+            return iter(())
+        first = sorted((row for row, _ in rows if row.name.startswith(words[0])), key=lambda row: row.deprecated)
+        inside = (row for row, _ in rows if words[0] in row.name[1:] and not row.name.startswith(words[0]))
+        return chain(first, sorted(inside, key=lambda row: row.deprecated))
