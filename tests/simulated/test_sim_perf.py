@@ -10,7 +10,7 @@ from sim import group, machine, named, refusal, values
 
 from turbotui.machine.host import CAP_PERFMON, PerfAttr
 from turbotui.machine.pmus import list_pmus, read_pmu
-from turbotui.simulated import SHAPES, SimulatedHost
+from turbotui.simulated import SHAPES, ManualClock, SimulatedHost
 from turbotui.simulated.core_events import CORE_EVENTS, core_events
 from turbotui.simulated.events_common import counts
 from turbotui.simulated.pipeline import pipeline_counts
@@ -367,3 +367,16 @@ def test_memory_controllers_count_the_lines_of_their_package() -> None:
     clock.advance(5)
     lines = sum(values(host, leader)[2][0] for leader in leaders)
     assert lines * 64 == pytest.approx(host.model.package_truth(1).read_bytes - old.read_bytes, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("cores", range(1, 13))
+def test_every_pmu_has_a_number_of_its_own(name: str, cores: int) -> None:
+    """How many PMUs there are depends on the cores: no number of them may make two PMUs share a type."""
+    shape = SHAPES[name]
+    blocks = tuple(replace(block, cores=min(block.cores, max(cores, block.module)),
+                           l3=min(block.l3, max(cores, block.module))) for block in shape.blocks)
+    host = SimulatedHost(replace(shape, blocks=blocks), ManualClock(1), 1)
+    found = [read_pmu(host, pmu) for pmu in list_pmus(host)]
+    types = [pmu.type for pmu in found if pmu is not None]
+    assert len(types) == len(set(types))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import chain, count
+from math import gcd
+
 from turbotui.simulated.model import Model
 from turbotui.simulated.nvidia_pmus import nvidia_names, nvidia_pmus
 from turbotui.simulated.pmu import SimulatedPmu
@@ -22,7 +25,8 @@ def _type_numbers(model: Model) -> dict[str, int]:
     names += memory_names(shape) + intel_names(shape) + nvidia_names(shape) + amd_names(shape)
     names += sampler_names(shape)
     distinct = list(dict.fromkeys(names))
-    stride = 7 if len(distinct) % 7 else 5
+    # with a common divisor, two PMUs would have one number, and a counter of one would be read as the other's
+    stride = next(one for one in chain((7, 5), count(11)) if gcd(one, len(distinct)) == 1)
     types = {name: _FIRST_DYNAMIC + position * stride % len(distinct) for position, name in enumerate(distinct)}
     for kind in shape.core_types:
         if kind.pmu in ("cpu", "cpu_core"):

@@ -73,7 +73,7 @@ def test_the_memory_s_traffic_is_recorded_with_its_columns(
     tmp_path: Path, tables: tuple[str, ...], capsys: pytest.CaptureFixture[str],
 ) -> None:
     file = str(tmp_path / "m.ttj")
-    words = ("--machine", "sapphire-2s", "-i", "0.1", "-n", "2", "-e", "roofline", *tables)
+    words = ("--machine", "sapphire-2s", "-i", "0.5", "-n", "2", "-e", "roofline", *tables)
     assert main(["record", file, *words]) == 0
     assert main(["roofline", "--replay", file, "--json"]) == 0
     found = jsontables.table(capsys.readouterr().out, "working")
