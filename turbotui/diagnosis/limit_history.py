@@ -14,13 +14,13 @@ from turbotui.diagnosis.limits import (
     Holder,
     LimitState,
     Sure,
-    facts_of,
     holds_of,
     prefers_less,
 )
+from turbotui.diagnosis.package_facts import LimitColumns, facts_of, limit_columns
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import ColumnId
-from turbotui.quantities.scope import RowId, Scope
+from turbotui.quantities.scope import RowId
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.frame import Frame
 
@@ -98,6 +98,7 @@ class LimitHistory:
         self._catalog = catalog
         self._kept = kept
         self._seq = -1
+        self._columns: LimitColumns | None = None
         self._past: dict[RowId, deque[_Interval]] = {}
         self._facts: dict[RowId, Facts] = {}
         self._holds: dict[RowId, tuple[Hold, ...]] = {}
@@ -113,10 +114,11 @@ class LimitHistory:
         if frame.seq > self._seq + self._kept or frame.seq < self._seq:
             self._past.clear()
         self._seq = frame.seq
-        facts: dict[RowId, Facts] = {}
+        if self._columns is None or self._columns.capabilities is not frame.capabilities:
+            self._columns = limit_columns(frame.capabilities, self._catalog)
+        facts = {mine.row: mine for mine in facts_of(frame, self._columns)}
         self._holds = {}
-        for row in frame.rows(Scope.PACKAGE):
-            mine = facts[row] = facts_of(frame, self._catalog, row)
+        for row, mine in facts.items():
             holds = self._holds[row] = holds_of(mine, self._facts.get(row) if adjacent else None)
             if frame.seconds is not None:
                 past = self._past.setdefault(row, deque(maxlen=self._kept))

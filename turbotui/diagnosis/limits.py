@@ -7,18 +7,15 @@ inferred says so. Nothing here knows Textual.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 from enum import Enum
-from typing import Final, cast
 
 from turbotui.dataclass import dataclass
-from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.catalog.power import NO_LIMIT_WATTS
 from turbotui.quantities.columns import ColumnId, CounterColumn, Value
-from turbotui.quantities.scope import RowId, Scope
+from turbotui.quantities.scope import RowId
 from turbotui.quantities.unavailable import Unavailable
-from turbotui.sampling.frame import Frame
 
 COLUMNS: tuple[ColumnId, ...] = (
     "Busy%", "Bzy_MHz", "BaseMHz", "TopMHz", "MaxMHz", "Turbo1", "TurboAll", "Governor", "EPP", "PkgWatt", "PL1", "PL2",
@@ -32,14 +29,14 @@ STAND_INS: Mapping[ColumnId, ColumnId] = {"Busy%": "Load%", "Bzy_MHz": "CurMHz",
 HEAT: tuple[ColumnId, ...] = ("PkgTmp", "CoreTmp")
 """Temperature of a package's hottest sensor, best first."""
 
+WORKING = 20.0
+"""Percent busy from which a CPU's clock says something."""
+
 AT_CLOCK = 0.97
 """Share of a clock that counts as having reached it: bins are 100 MHz wide."""
 
-_NUMBERS: Final = frozenset((int, float, type(None)))
 _AT_POWER = 0.95  # of a limit: the control loop stays a little below it
 _NEAR_TJ = 2.0  # °C below tj_max: readouts are whole degrees
-_WORKING = 20.0  # percent busy from which a CPU's clock says something
-_LOADED = 90.0  # percent busy from which a CPU would run as fast as it is let
 _LEAST_SHARE = 0.005  # of an interval: less is the noise of two stamps
 _ASKS_FOR_LESS = frozenset({"power", "balance_power"})  # kernel intel_pstate.rst, energy performance preferences
 _SLOW_GOVERNORS = frozenset({"powersave", "userspace", "conservative"})  # cpufreq.rst
@@ -122,7 +119,7 @@ class Facts:
 
     Attributes:
         row: the package.
-        cells: columns of the package.
+        cells: columns of the package; without stand-ins of what is known.
         fastest: MHz of the fastest CPU that works, and its row.
         loaded_share: how much of its own highest clock a CPU reaches that hardly ever idles, and so would take more;
             the greatest of them.
@@ -191,78 +188,6 @@ class Facts:
     def possible_mhz(self) -> float | None:
         """The clock that all cores together can reach, or a single one where only that is known."""
         return self.number("TurboAll", "Turbo1") or self.top_mhz
-
-
-def facts_of(frame: Frame, catalog: Catalog, row: RowId) -> Facts:
-    """Gather the numbers of one package."""
-    cells: dict[ColumnId, Value] = {}
-    columns: dict[ColumnId, CounterColumn] = {}
-    why: dict[ColumnId, Unavailable] = {}
-    signals = frame.capabilities.signals
-    for name in (*COLUMNS, *STAND_INS.values()):
-        column = catalog.get(name)
-        if column is None:
-            continue
-        columns[name] = column
-        absent = next((need for need in column.needs if need not in signals), None)
-        if absent is not None:  # most of them in a guest
-            cells[name], why[name] = None, frame.capabilities.why_missing(absent)
-            continue
-        value = cells[name] = cell_of(frame, column, row)
-        reason = frame.why(column, row) if value is None else None
-        if reason is not None:
-            why[name] = reason
-    cpus = frame.topology.parts(row, Scope.CPU)
-    working = _numbers(frame, catalog, "Busy%" if cells.get("Busy%") is not None else "Load%", cpus)
-    clocks = _numbers(frame, catalog, "Bzy_MHz" if cells.get("Bzy_MHz") is not None else "CurMHz", cpus)
-    base, top, cap = (_numbers(frame, catalog, name, cpus) for name in ("BaseMHz", "TopMHz", "MaxMHz"))
-    fastest: tuple[float, int] | None = None
-    loaded: list[float] = []
-    for cpu, mhz, busy, highest in zip(cpus, clocks, working, top, strict=True):
-        if mhz is None or (busy is not None and busy < _WORKING):
-            continue
-        if fastest is None or mhz > fastest[0]:
-            fastest = mhz, cpu
-        if busy is not None and busy >= _LOADED and highest:
-            # Each against its own: an E core at its highest clock is slower than a P core at its.
-            loaded.append(mhz / highest)
-    return Facts(
-        row=row,
-        cells=cells,
-        fastest=None if fastest is None else (fastest[0], frame.rows(Scope.CPU)[fastest[1]]),
-        loaded_share=max(loaded, default=None),
-        base_mhz=_greatest(base),
-        top_mhz=_greatest(top),
-        cap_mhz=_greatest(cap),
-        why=why,
-        columns=columns,
-    )
-
-
-def cell_of(frame: Frame, column: CounterColumn, row: RowId) -> Value:
-    """A cell of a row, of all rows of whose level the column is wanted: worked out for all where it is one's own."""
-    if column.scope is not row.scope:
-        return frame.cell(column, row)
-    topology = frame.topology
-    return frame.cells(column, topology.rows(row.scope))[topology.rows(row.scope).index(row)]
-
-
-def _numbers(frame: Frame, catalog: Catalog, name: ColumnId, places: Sequence[int]) -> Sequence[float | None]:
-    """A column of the CPUs at these places of the topology; None where it is unknown."""
-    column = catalog.get(name)
-    if column is None or not frame.can(column):
-        return [None] * len(places)
-    cells = frame.cells(column, frame.rows(Scope.CPU))
-    found = [cells[place] for place in places]
-    if {type(value) for value in found} <= _NUMBERS:  # nearly always, and this is asked of each package
-        return cast("Sequence[float | None]", found)
-    return [value if isinstance(value, int | float) else None for value in found]
-
-
-def _greatest(numbers: Sequence[float | None]) -> float | None:
-    if None not in numbers:
-        return max(cast("Sequence[float]", numbers), default=None)
-    return max((number for number in numbers if number is not None), default=None)
 
 
 def holds_of(facts: Facts, before: Facts | None) -> tuple[Hold, ...]:
@@ -342,7 +267,7 @@ def _settings(facts: Facts) -> Iterable[Hold]:
 def _inferred(facts: Facts) -> Iterable[Hold]:
     mhz, possible, busy = facts.mhz, facts.possible_mhz, facts.busy
     slow = mhz is not None and possible is not None and mhz < AT_CLOCK * possible
-    if not slow or busy is None or busy < _WORKING:
+    if not slow or busy is None or busy < WORKING:
         return
     if facts.words("Throttle") is not None:
         return  # the bits would say so
