@@ -72,8 +72,8 @@ class SimulatedHost:
         self._clock = clock
         self._model = Model(shape, clock, seed)
         self._rights = _Rights(Privileges(0, _FULL, 2, (1_048_576, 1_048_576)))
-        self._perf = PerfEvents(self._model, machine_pmus(self._model))
         self._threads = Threads(self._model)
+        self._perf = PerfEvents(self._model, machine_pmus(self._model), self._threads)
         self._registers = register_map(shape)
         self._root, self._cpu_root = machine_tree(self._model, self._perf.pmus, self._rights.paranoid)
         self._open: dict[int, OpenFile | OpenFolder | OpenMsr | OpenEvent] = {}

@@ -6,9 +6,10 @@ import errno
 import struct
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from turbotui.machine.host import HostError, PerfAttr, Privileges
-from turbotui.simulated.basis import Form
+from turbotui.simulated.basis import CPU_BUSY, Form
 from turbotui.simulated.cgroup_counts import is_beside, part_of, time_of
 from turbotui.simulated.model import Model
 from turbotui.simulated.perf_rules import (
@@ -18,10 +19,13 @@ from turbotui.simulated.perf_rules import (
     refused_by_pmu,
     refused_cpu,
     refused_loads,
+    refused_thread,
 )
 from turbotui.simulated.pmu import Context, SimulatedCounter, SimulatedPmu, Value
 from turbotui.simulated.pmus_core import RAW
 from turbotui.simulated.shapes import Isa
+from turbotui.simulated.task_files import user_of
+from turbotui.simulated.threads import ThreadCount, Threads, of_kind, thread_of
 
 _DISABLED = 1
 _ENABLED_TIME, _RUNNING_TIME, _ID, _GROUP, _LOST = 1, 2, 4, 8, 16
@@ -52,17 +56,22 @@ class OpenGroup:
         now: machine time.
         stopped: whether they wait to be enabled.
         cgroup: the control group that they count for; "" for the whole CPU.
-        clock: seconds for which that group was on the CPU, by machine time.
+        clock: seconds for which that group was on the CPU, by machine time, or the thread of a thread's counters.
+        on: the part of them in which its PMU was there to count: a thread may run on another kind of core. None: all.
     """
 
-    __slots__ = ("cgroup", "clock", "cpu", "dead", "enabled", "members", "running", "share", "since", "stopped")
+    __slots__ = ("cgroup", "clock", "cpu", "dead", "enabled", "members", "on", "running", "share", "since", "since_on",
+                 "stopped")
 
-    def __init__(self, cpu: int, now: float, stopped: bool, cgroup: str, clock: Value) -> None:
+    def __init__(self, cpu: int, now: float, stopped: bool, cgroup: str, clock: Value, *,
+                 on: Value | None = None) -> None:
         self.cpu = cpu
         self.cgroup = cgroup
         self.clock = clock
         self.members: list[OpenEvent] = []
+        self.on = on
         self.since = clock(now)
+        self.since_on = self.since if on is None else on(now)
         self.enabled = 0.0
         self.running = 0.0
         self.share = 1.0
@@ -78,9 +87,13 @@ class OpenGroup:
         """Add what was counted at the present share, before the share changes."""
         at = self.clock(now)
         passed, self.since = at - self.since, at
+        ran = passed
+        if self.on is not None:
+            on = self.on(now)
+            ran, self.since_on = on - self.since_on, on
         counting = not (self.stopped or self.dead)
         self.enabled += passed if counting else 0.0
-        self.running += passed * self.share if counting else 0.0
+        self.running += ran * self.share if counting else 0.0
         for event in self.members:
             if event.counter.absolute:
                 continue
@@ -101,8 +114,10 @@ class OpenGroup:
             else:
                 values.append(int(member.total + (int(member.counter.value(now)) - member.base) * self.share))
         enabled = round((self.enabled + passed) * 1e9)
-        running = round((self.running + passed * self.share) * 1e9)
-        return enabled, enabled if self.share == 1.0 and self.running == self.enabled else running, events, values
+        ran = passed if self.on is None or passed == 0.0 else self.on(now) - self.since_on
+        running = round((self.running + ran * self.share) * 1e9)
+        whole = self.on is None and self.share == 1.0 and self.running == self.enabled
+        return enabled, enabled if whole else running, events, values
 
 
 def _refuse(number: int, what: str) -> None:
@@ -114,8 +129,9 @@ def _refuse(number: int, what: str) -> None:
 class PerfEvents:
     """All perf descriptors of one simulated machine. The caller holds the model's lock."""
 
-    def __init__(self, model: Model, pmus: Iterable[SimulatedPmu]) -> None:
+    def __init__(self, model: Model, pmus: Iterable[SimulatedPmu], threads: Threads) -> None:
         self._model = model
+        self._threads = threads
         self.pmus = tuple(pmus)
         self._by_type: Mapping[int, SimulatedPmu] = {pmu.type: pmu for pmu in self.pmus}
         self._cores = [pmu for pmu in self.pmus if pmu.context is Context.CORE]
@@ -136,7 +152,7 @@ class PerfEvents:
         if cgroup:
             pid = -1
         if pid > 0:
-            raise HostError(errno.ESRCH, what)  # the simulated machine has no tasks of ours
+            return self._open_thread(attr, pid, cpu, leader=leader, rights=rights, now=now)
         if (pid == -1 and cpu == -1) or cpu >= len(self._model.online):
             raise HostError(errno.EINVAL, what)
         if pid == 0:
@@ -168,14 +184,60 @@ class PerfEvents:
             group = leader.group
             self._check_group(group, leader, event, cpu, what)
             group.accumulate(now)
+        return self._join(event, group, now, what)
+
+    def _join(self, event: OpenEvent, group: OpenGroup, now: float, what: str) -> OpenEvent:
         group.members.append(event)
         event.group = group
+        pmu = event.pmu
         if pmu.counters and not self._fits(pmu, [event.counter for event in group.members]):
             group.members.pop()
             raise HostError(errno.EINVAL, what)
         self._next_identity += 1
         self._enter(group, now)
         return event
+
+    def _open_thread(self, attr: PerfAttr, tid: int, cpu: int, *, leader: OpenEvent | None, rights: Privileges,
+                     now: float) -> OpenEvent:
+        """A counter of one thread of the model, on whichever CPU it runs; in a group of its own."""
+        what = f"perf_event_open(type={attr.type}, config={attr.config:#x}, pid={tid})"
+        thread = thread_of(tid)
+        if thread is None or thread[1] >= len(self._model.online):
+            raise HostError(errno.ESRCH, what)  # the simulated machine has no tasks of ours
+        if cpu >= 0:
+            raise HostError(errno.EOPNOTSUPP, what)  # no model of that
+        _refuse(refused_thread(rights, user_of(thread[0])), what)
+        pmu = self._pmu_of(attr, 0, what)
+        if pmu.context is Context.UNCORE:
+            raise HostError(errno.EINVAL, what)
+        _refuse(refused_by_pmu(pmu, attr, x86=self._model.shape.isa is not Isa.ARM), what)
+        before = [] if leader is None else [(member.pmu, member.attr) for member in leader.group.members]
+        _refuse(refused_below(pmu, attr, before) or refused_loads(pmu, attr, before), what)
+        cpus = pmu.cpus if pmu.cpus is not None else frozenset(range(len(self._model.online)))
+        found = pmu.resolve(attr, min(cpus))
+        if isinstance(found, int):
+            raise HostError(found, what)
+        if not found.form:
+            raise HostError(errno.EOPNOTSUPP, what)  # whose it is on a CPU is not known to the model
+        kind, owner = thread
+
+        def form(at: int) -> Form:
+            counter = pmu.resolve(attr, at) if at in cpus else 0
+            return () if isinstance(counter, int) else of_kind(counter.form, kind)
+
+        count = self._threads.count(kind, owner, form, now)
+        event = OpenEvent(attr, pmu, replace(found, value=count, form=()), self._next_identity, now)
+        if leader is None:
+            busy: Form = ((CPU_BUSY + kind, 1.0),)
+            clock = self._threads.count(kind, owner, lambda _at: busy, now)
+            here = None if pmu.cpus is None else self._threads.count(kind, owner, lambda at: busy if at in cpus else (),
+                                                                     now)
+            group = OpenGroup(-tid, now, bool(attr.flags & _DISABLED), "", clock, on=here)
+        else:
+            group = leader.group
+            self._check_group(group, leader, event, -tid, what)
+            group.accumulate(now)
+        return self._join(event, group, now, what)
 
     def form(self, attr: PerfAttr, cpu: int) -> Form:
         """The count of an event on a CPU as a form over the CPU's integrals; () where it has none.
@@ -190,6 +252,12 @@ class PerfEvents:
         return found.form
 
     def _pmu_for(self, attr: PerfAttr, cpu: int, what: str) -> SimulatedPmu:
+        pmu = self._pmu_of(attr, cpu, what)
+        if pmu.cpus is not None and cpu not in pmu.cpus:
+            raise HostError(errno.ENOENT if pmu.context is Context.CORE else errno.EINVAL, what)
+        return pmu
+
+    def _pmu_of(self, attr: PerfAttr, cpu: int, what: str) -> SimulatedPmu:
         if attr.type in CORE_TYPES:
             wanted = attr.config >> _PMU_TYPE_SHIFT if attr.type != RAW else 0
             pmu = self._by_type.get(wanted) if wanted else self._unnamed_core(attr, cpu)
@@ -200,8 +268,6 @@ class PerfEvents:
             if found is None:
                 raise HostError(errno.ENOENT, what)
             pmu = found
-        if pmu.cpus is not None and cpu not in pmu.cpus:
-            raise HostError(errno.ENOENT if pmu.context is Context.CORE else errno.EINVAL, what)
         return pmu
 
     def _unnamed_core(self, attr: PerfAttr, cpu: int) -> SimulatedPmu | None:
@@ -269,6 +335,8 @@ class PerfEvents:
             HostError: ENOSPC, the buffer is too small for the group.
         """
         form = event.attr.read_format
+        if event.group.cpu < 0:
+            self._threads.look(now)
         enabled, running, events, values = event.group.read(event, now)
         head = []
         if form & _GROUP:
@@ -295,6 +363,9 @@ class PerfEvents:
         if event in group.members:
             group.accumulate(now)
             group.members.remove(event)
+        for count in (event.counter.value, *(() if group.members else (group.clock, group.on))):
+            if isinstance(count, ThreadCount):
+                self._threads.forget(count)
         if pmu is None or not pmu.counters:
             return
         together = self._groups[pmu.name, group.cpu]

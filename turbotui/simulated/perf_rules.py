@@ -78,6 +78,12 @@ def refused_cpu(rights: Privileges) -> int:
     return errno.EACCES if _level(rights) > 0 and not able else 0
 
 
+def refused_thread(rights: Privileges, user: int) -> int:
+    """The errno with which a thread of a user is refused, 0 if it is not (kernel/events/core.c, ptrace_may_access)."""
+    able = rights.has(CAP_PERFMON) or rights.has(CAP_SYS_ADMIN)
+    return 0 if able or rights.uid in (0, user) else errno.EACCES
+
+
 def _level(rights: Privileges) -> int:
     return 2 if rights.perf_paranoid is None else rights.perf_paranoid
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Final, TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.simulated.threads import process_of
-from turbotui.simulated.tree import File, Node, fixed, folder
+from turbotui.simulated.tree import File, Folder, Node, fixed, folder
 from turbotui.simulated.workloads import WORKLOADS
 
 _CONTAINER: Final = "4f1b2a9c0d3e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8"
@@ -69,6 +70,11 @@ _OTHERS: Final = (
 )
 
 
+def user_of(kind: int) -> int:
+    """The user whose process does a kind of work."""
+    return _WORK[kind][1]
+
+
 def task_files(ran: Ran) -> dict[str, Node]:
     """Folders of processes by their number, as they stand below /proc.
 
@@ -81,8 +87,23 @@ def task_files(ran: Ran) -> dict[str, Node]:
     ]
     found: dict[str, Node] = {str(one.pid): folder({**_files(one), "stat": fixed(_stat(one, []))}) for one in _OTHERS}
     for kind, one in enumerate(work):
-        found[str(one.pid)] = folder({**_files(one), "stat": File(partial(_stat_now, one, partial(ran, kind)))})
+        found[str(one.pid)] = folder({
+            **_files(one), "stat": File(partial(_stat_now, one, partial(ran, kind))),
+            "task": Folder(partial(_threads, one, partial(ran, kind))),
+        })
     return found
+
+
+def _threads(one: _Process, ran: Callable[[float], Sequence[float]]) -> Mapping[str, Node]:
+    """A folder for each thread, by the CPU that it began on; its CPU time is that of the process there."""
+    return {
+        str(one.pid + cpu): folder({
+            "comm": fixed(one.name),
+            "stat": File(lambda now, cpu=cpu: _stat(replace(one, pid=one.pid + cpu), [ran(now)[cpu]])),  # type: ignore[misc]
+            "schedstat": File(lambda now, cpu=cpu: f"{int(ran(now)[cpu] * 1e9)} 0 1\n"),  # type: ignore[misc]
+        })
+        for cpu in range(len(ran(0.0)))
+    }
 
 
 def _stat_now(one: _Process, ran: Callable[[float], Sequence[float]], now: float) -> str:

@@ -15,6 +15,7 @@ from turbotui.simulated.registers import core_c1_seconds
 from turbotui.simulated.shapes import Isa
 from turbotui.simulated.strain import DELAY, PRESSURES
 from turbotui.simulated.strain_files import StrainFiles
+from turbotui.simulated.threads import of_kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +180,8 @@ class Truth:
                 hertz=model.mhz[place.core] * 1e6,
             )
 
-    def pipeline_truth(self, cpu: int) -> Mapping[str, float]:
-        """Cumulative slots and stalled cycles of one CPU, by the names of `pipeline.pipeline_counts`."""
+    def pipeline_truth(self, cpu: int, kind_of_work: int | None = None) -> Mapping[str, float]:
+        """Cumulative slots and stalled cycles of one CPU, or of one kind of its work, by `pipeline.pipeline_counts`."""
         model = self._model
         with model.lock:
             now = model.now()
@@ -188,7 +189,10 @@ class Truth:
             events = core_events(kind.events)
             contended = model.shape.isa is Isa.AMD or bool(events.core_wide)
             forms = pipeline_counts(kind, events.slots, contended=contended)
-            found = {name: model.cpu[cpu].value(form, now) for name, form in forms.items()}
+            found = {
+                name: model.cpu[cpu].value(form if kind_of_work is None else of_kind(form, kind_of_work), now)
+                for name, form in forms.items()
+            }
             cycles = model.core[model.layout.places[cpu].core].at(b.CORE_CYCLES, now)
             return {**found, "core-cycles-of-all": cycles, "width": float(events.slots)}
 

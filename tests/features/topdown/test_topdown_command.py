@@ -11,9 +11,10 @@ from turbotui.cli import main
 from turbotui.features.topdown.bars import bar_text, lengths
 from turbotui.features.topdown.engine import TopdownCounters
 from turbotui.features.topdown.model import RowLevel, TopdownRow, places
+from turbotui.features.topdown.printing import TopdownPrinter
 from turbotui.features.topdown.tables import basis, columns_of, judge
 from turbotui.features.topdown.trees import CONSTANTS, LEVELS, trees
-from turbotui.features.topdown.verb import TopdownPrinter, run_beside
+from turbotui.features.topdown.verb import run_beside
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.sampling.session import Session
@@ -114,6 +115,27 @@ def test_text_says_what_is_hottest(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Try: " in written
 
 
+def test_threads_in_text_have_bars_and_those_asleep_are_told_of(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["topdown", "--machine", "sapphire-2s", "--pid", "30000", "-i", "0.1", "-n", "1", "--level", "2"]
+    assert main(words) == 0
+    written = capsys.readouterr().out
+    assert "SIMULATED machine sapphire-2s" in written
+    assert "compiling" in written
+    assert "Memory%" in written
+    assert "threads did not run" in written
+    assert "# - asleep" not in written
+    assert main(["topdown", "--machine", "sapphire-2s", "--pid", "4"]) != 0
+    assert "no process 4" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("form", ["csv", "openmetrics"])
+def test_threads_in_every_format(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["topdown", "--machine", "turin-2s", "--threads", "-i", "0.1", "-n", "1", "--format", form]) == 0
+    written = capsys.readouterr().out
+    assert "dense algebra" in written
+    assert "simulated" in written.lower()
+
+
 def test_a_machine_without_counters_says_why(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["topdown", "--machine", "guest"]) == 0
     assert "there is no PMU of the cores" in capsys.readouterr().out
@@ -124,6 +146,11 @@ def test_a_machine_without_counters_says_why(capsys: pytest.CaptureFixture[str])
     (["-n", "0"], "at least one interval"),
     (["--machine", "laptop", "--", "true"], "leave --machine"),
     (["--from", "+1s"], "go with --replay"),
+    (["--threads", "--per", "core"], "leave --per core out"),
+    (["--per", "command"], "needs a command"),
+    (["--pid", "1", "--per", "core"], "leave --per and a command out"),
+    (["--threads", "--cpu", "0"], "leave --cpu out"),
+    (["--threads", "--replay", "run.tt"], "slots of CPUs"),
 ])
 def test_options_that_cannot_be_meant(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["topdown", *words]) == 2

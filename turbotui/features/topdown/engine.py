@@ -199,10 +199,17 @@ class TopdownCounters:
         Level 2 of a slots counter takes no counter of its own, so that it is counted in the group of level 1; a second
         group with the same leader would only take turns with the first.
         """
+        return self._groups(self.drill.parents)
+
+    def first_groups(self) -> tuple[EventGroup, ...]:
+        """What is counted for level 1 alone."""
+        return self._groups(())
+
+    def _groups(self, parents: Sequence[str]) -> tuple[EventGroup, ...]:
         found: list[EventGroup] = []
         for branch in self.branches:
             tree = branch.tree
-            names = {parent: tree.counted_for(parent) for parent in ("", *self.drill.parents)
+            names = {parent: tree.counted_for(parent) for parent in ("", *parents)
                      if not parent or tree.children(parent)}
             metrics = {name for every in names.values() for name in every if _of_slots(tree.events[name])}
             base = {*names[""], *metrics}

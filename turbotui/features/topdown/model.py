@@ -32,6 +32,8 @@ class RowLevel(Enum):
     KIND = "kind"
     CORE = "core"
     CPU = "cpu"
+    THREAD = "thread"
+    COMMAND = "command"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ class CpuSet:
         name: for people.
         package, core, cpu: as sysfs numbers them; None where the row is coarser.
         kind: "P", "E", "LP"; "" where there is one.
+        pid, tid: of a thread, which has no CPUs of its own.
     """
 
     level: RowLevel
@@ -53,6 +56,8 @@ class CpuSet:
     core: int | None = None
     cpu: int | None = None
     kind: str = ""
+    pid: int | None = None
+    tid: int | None = None
 
 
 def places(topology: Topology, level: RowLevel) -> tuple[CpuSet, ...]:
@@ -76,6 +81,8 @@ def places(topology: Topology, level: RowLevel) -> tuple[CpuSet, ...]:
             return tuple(CpuSet(level, ("cpu", cpu), f"cpu {cpu}", (cpu,), topology.places[cpu].label(Scope.PACKAGE),
                                topology.places[cpu].label(Scope.CORE), cpu, topology.places[cpu].core_type or "")
                          for cpu in cpus)
+        case RowLevel.THREAD | RowLevel.COMMAND:
+            return ()  # they are no places, and go where the scheduler puts them
 
 
 def _core(topology: Topology, cpus: tuple[int, ...]) -> CpuSet:
@@ -84,6 +91,25 @@ def _core(topology: Topology, cpus: tuple[int, ...]) -> CpuSet:
     several = len(topology.instances(Scope.PACKAGE)) > 1
     name = f"core {package}.{core}" if several else f"core {core}"
     return CpuSet(RowLevel.CORE, ("core", cpus[0]), name, cpus, package, core, kind=place.core_type or "")
+
+
+@dataclass(frozen=True, slots=True)
+class RegionExtent:
+    """How much of a command a region of it was.
+
+    Attributes:
+        entries: how often a thread entered it.
+        seconds: in which it was open in at least one thread.
+        of_time: share of the command's run, 0 to 1.
+        of_slots: share of the command's slots; None where they are unknown.
+        apportioned: share of its time whose counts are its share by time of what was read together with other work.
+    """
+
+    entries: int
+    seconds: float
+    of_time: float
+    of_slots: float | None = None
+    apportioned: float = 0.0
 
 
 @dataclass(frozen=True)  # no slots: its numbers are replaced by such that remember where they are from
@@ -97,6 +123,8 @@ class TopdownRow:
         ran: by group, the part of the interval in which its counters ran.
         whys: by group, why it is unknown.
         partial: groups of which some CPUs of the row are missing.
+        busy: CPU time in percent of the interval; None for rows of CPUs.
+        extent: of a region of a command.
     """
 
     place: CpuSet
@@ -105,6 +133,8 @@ class TopdownRow:
     ran: Mapping[tuple[str, str], float] = field(default_factory=dict)
     whys: Mapping[tuple[str, str], Unavailable] = field(default_factory=dict)
     partial: frozenset[tuple[str, str]] = frozenset()
+    busy: float | None = None
+    extent: RegionExtent | None = None
     _known: dict[str, float | None] = field(default_factory=dict, init=False, compare=False, repr=False)
     _shares: dict[str, tuple[tuple[Node, float], ...]] = field(
         default_factory=dict, init=False, compare=False, repr=False)
@@ -190,6 +220,9 @@ class TopdownRow:
     def refused(self) -> Unavailable | None:
         """Why a row of these CPUs has no shares at all, whatever was counted."""
         for branch in self.branches:
+            if branch.tree.core and branch.threads > 1 and self.place.level in (RowLevel.THREAD, RowLevel.COMMAND):
+                return Unavailable(Reason.NO_HARDWARE, f"the slots of {branch.tree.title} belong to a core, and what "
+                                   "runs on one of its CPUs has no own", "see cores: --per core, or t on the screen")
             if branch.tree.core and self.place.level is RowLevel.CPU and branch.threads > 1:
                 return Unavailable(Reason.NO_HARDWARE, f"the slots of {branch.tree.title} belong to a core, and a CPU "
                                    "that shares it has no own", "see cores: --per core, or t on the screen")

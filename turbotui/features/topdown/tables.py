@@ -16,6 +16,8 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.frame import Frame
 
 TOPDOWN: Final = "topdown"
+REGIONS: Final = "regions"
+TABLES: Final = (TOPDOWN, REGIONS)
 BAR_WIDTH: Final = 40
 TopdownColumn: TypeAlias = Column[TopdownRow]
 _NOTHING: Final = Unavailable(Reason.NOT_READ, "this row has no such value")
@@ -38,11 +40,15 @@ _IDENTITY: Final = {
     RowLevel.KIND: ("kind",),
     RowLevel.CORE: ("package", "core", "kind"),
     RowLevel.CPU: ("package", "core", "cpu", "kind"),
+    RowLevel.THREAD: ("pid", "tid"),
+    RowLevel.COMMAND: (),
 }
 _IDS: Final[dict[str, TopdownColumn]] = {
     "package": Column("Package", "", 0, (), _of_place("package"), width=7, identity=True, help="Its package."),
     "core": Column("Core", "", 0, (), _of_place("core"), width=4, identity=True, help="Its core."),
     "cpu": Column("CPU", "", 0, (), _of_place("cpu"), width=4, identity=True, help="Its CPU."),
+    "pid": Column("PID", "", 0, (), _of_place("pid"), width=7, identity=True, help="Its process."),
+    "tid": Column("TID", "", 0, (), _of_place("tid"), width=7, identity=True, help="Its number."),
     "kind": Column("Type", "", -1, (), _kind, width=4, identity=True, help="Its kind of core."),
 }
 
@@ -113,6 +119,47 @@ RAN: Final[TopdownColumn] = Column("Ran%", "%", 0, (), _ran, width=4, priority=5
                                    help="The part of the interval in which the counters ran; the rest is estimated.")
 
 
+def _busy(row: TopdownRow) -> Value:
+    return row.busy
+
+
+BUSY: Final[TopdownColumn] = Column("CPU%", "%", 1, (), _busy, width=6, priority=4,
+                                    document="perf_event_open(2), time_enabled",
+                                    help="CPU time in the interval; 100 is one CPU.")
+
+
+def _of_extent(name: str, factor: float = 1.0) -> Callable[[TopdownRow], Value]:
+    def compute(row: TopdownRow) -> Value:
+        found = None if row.extent is None else getattr(row.extent, name)
+        return None if found is None else found * factor
+
+    return compute
+
+
+_REGION: Final[TopdownColumn] = replace(NAME, id="Region", help="As the command marks it.")
+_EXTENT: Final[tuple[TopdownColumn, ...]] = (
+    Column("Entered", "", 0, (), _of_extent("entries"), width=7, priority=0, help="How often a thread entered it."),
+    Column("Seconds", "s", 3, (), _of_extent("seconds"), width=8, priority=0,
+           help="In which it was open in at least one thread."),
+    Column("Time%", "%", 1, (), _of_extent("of_time", 100.0), width=6, priority=0, scale=PERCENT,
+           help="Its share of the time for which the command ran."),
+    Column("Slots%", "%", 1, (), _of_extent("of_slots", 100.0), width=6, priority=0, scale=PERCENT,
+           help="Its share of all slots of the command."),
+)
+BY_TIME: Final[TopdownColumn] = Column(
+    "ByTime%", "%", 1, (), _of_extent("apportioned", 100.0), width=7, priority=5,
+    help="Share of its time whose counts are its share by time of what was read together with other work.")
+_EXACT: Final = 0.05
+"""Share of a region's time that may be apportioned without a mark."""
+
+
+def region_table(counters: TopdownCounters, rows: Sequence[TopdownRow], levels: int = 1) -> RowTable[TopdownRow]:
+    """The table of the regions of a command."""
+    table = table_of(counters, RowLevel.COMMAND, rows, levels)
+    _name, *others = table.columns
+    return replace(table, name=REGIONS, kind="region", columns=(_REGION, *_EXTENT, *others, BY_TIME))
+
+
 def columns_of(counters: TopdownCounters, levels: int) -> tuple[TopdownColumn, ...]:
     """The columns of nodes down to a level, children behind their parents' level, of all trees."""
     found: dict[str, TopdownColumn] = {}
@@ -135,10 +182,23 @@ def topdown_table(counters: TopdownCounters, frame: Frame | None, level: RowLeve
         places: the rows.
         levels: how deep columns go.
     """
-    rows = rows_of(counters, frame, places)
+    return table_of(counters, level, rows_of(counters, frame, places), levels)
+
+
+def table_of(counters: TopdownCounters, level: RowLevel, rows: Sequence[TopdownRow],
+             levels: int = 1) -> RowTable[TopdownRow]:
+    """The table of rows that are there.
+
+    Args:
+        counters: what is counted.
+        level: of the rows.
+        rows: in their order.
+        levels: how deep columns go.
+    """
     ran = RAN if levels > 1 else replace(RAN, compute=_ran_first)  # of what the columns show
+    busy = (BUSY,) if level in (RowLevel.THREAD, RowLevel.COMMAND) else ()
     columns = (NAME, *(_IDS[name] for name in _IDENTITY[level]), *columns_of(counters, levels), HOTTEST, TOTAL, SLOTS,
-               ran)
+               *busy, ran)
     return RowTable(TOPDOWN, level.value, columns, rows, judge, basis)
 
 
@@ -156,7 +216,8 @@ def judge(column: TopdownColumn, row: TopdownRow, value: Value) -> Cell:
     parent = _parent(row, node)
     keys = [(branch.pmu, parent) for branch in row.branches]
     fault = row.fault(parent) if node or column.id == TOTAL.id else ""
-    return Cell(value, estimated=bool(node) and any(row.ran.get(key, 1.0) < 1.0 for key in keys),
+    shared = row.extent is not None and row.extent.apportioned > _EXACT
+    return Cell(value, estimated=bool(node) and (shared or any(row.ran.get(key, 1.0) < 1.0 for key in keys)),
                 partial=any(key in row.partial for key in keys), disputed=(fault,) if fault else ())
 
 
@@ -176,7 +237,8 @@ def basis(column: TopdownColumn, row: TopdownRow) -> CellEvidence:
         for event in branch.tree.counted_for(node.parent):
             count = row.count(branch, node.parent, event)
             said = "not counted in this interval" if count is None else f"{count:,.0f}"
-            readings.append((f"{event}: {said}", f"perf {branch.event(event)} on {len(branch.cpus)} CPUs"))
+            where = f"on {len(branch.cpus)} CPUs" if row.place.cpus else f"of {row.place.name}, on any CPU"
+            readings.append((f"{event}: {said}", f"perf {branch.event(event)} {where}"))
         ran = row.ran.get((branch.pmu, node.parent), row.ran.get((branch.pmu, "")))
         remarks += [f"{node.words.title}: {node.words.sentence}", f"what to try: {node.words.advice}",
                     f"{branch.tree.title}: share of all {node.unit}, level {node.level}"]

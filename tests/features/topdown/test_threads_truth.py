@@ -1,0 +1,188 @@
+"""Shares of threads against what the model's work did: counters that go with a thread, wherever it runs."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Mapping, Sequence
+
+import pytest
+from test_topdown_truth import LEVEL_ONE, LEVEL_TWO
+from topdown_bed import Slots, TopdownBed
+
+from turbotui.features.topdown.finding import BusyThreads, ProcessThreads
+from turbotui.features.topdown.model import TopdownRow
+from turbotui.features.topdown.thread_counters import ThreadCounters, ThreadInterval
+from turbotui.features.topdown.thread_rows import thread_rows
+from turbotui.simulated.basis import KINDS
+from turbotui.simulated.threads import process_of
+
+_BRIEF = 0.04  # seconds: shorter than the model's threads stay where they are
+
+
+def truth(bed: TopdownBed, kind: int) -> Mapping[int, Slots]:
+    return {cpu: bed.host.model.pipeline_truth(cpu, kind) for cpu in bed.machine.topology.cpus}
+
+
+class ThreadBed(TopdownBed):
+    """A simulated machine of which one process is counted, or all that are busy.
+
+    Args:
+        name: of the simulated machine.
+        kind: of work, which is a process; None for the busiest threads.
+        level: down to which everything is counted.
+    """
+
+    def __init__(self, name: str, kind: int | None, level: int = 1, most: int = 8) -> None:
+        super().__init__(name, level)
+        finder = BusyThreads(self.host, most) if kind is None else ProcessThreads(self.host, (process_of(kind),))
+        self.threads = ThreadCounters(self.machine, self.counters, finder)
+        self.kind = kind
+
+    def measured(self, seconds: float) -> tuple[ThreadInterval, Mapping[int, Slots]]:
+        """An interval of one kind of work, and what happened in it on every CPU."""
+        kind = self.kind or 0
+        self.threads.look()
+        before = truth(self, kind)
+        self.clock.advance(seconds)
+        found = self.threads.measure()
+        after = truth(self, kind)
+        return found, {cpu: {name: after[cpu][name] - before[cpu][name] for name in after[cpu]} for cpu in after}
+
+    def thread_rows(self, interval: ThreadInterval) -> Sequence[TopdownRow]:
+        return thread_rows(self.counters.branches, interval)
+
+
+@pytest.mark.parametrize("name", ["sapphire-2s", "icelake-2s", "turin-2s", "forest-1s", "grace-2s", "vera-2s",
+                                  "laptop", "laptop-arrow"])
+@pytest.mark.parametrize("kind", range(KINDS))
+def test_each_thread_has_the_slots_of_its_work(name: str, kind: int) -> None:
+    bed = ThreadBed(name, kind)
+    interval, happened = bed.measured(_BRIEF)
+    rows = bed.thread_rows(interval)
+    assert {row.place.pid for row in rows} == {process_of(kind)}
+    ran = 0
+    for row in rows:
+        assert row.place.tid is not None
+        mine = happened[row.place.tid - process_of(kind)]
+        if mine["slots"] < 1e4:
+            continue
+        ran += 1
+        assert row.slots() == pytest.approx(mine["slots"], rel=1e-3)
+        assert row.total() == pytest.approx(100.0, abs=0.1)
+        assert not row.fault()
+        for node in row.nodes():
+            share = 100.0 * mine[LEVEL_ONE[node.id]] / mine["slots"]
+            assert row.percent(node.id) == pytest.approx(share, abs=0.1), (row.place, node.id)
+    resting = [row for row in rows if row.slots() is None]
+    assert len(resting) <= len(rows) - ran
+    assert all("did not run" in row.why("retiring").detail for row in resting)
+
+
+@pytest.mark.parametrize("name", ["sapphire-2s", "laptop"])
+def test_threads_that_move_take_their_counts_along(name: str) -> None:
+    bed = ThreadBed(name, 1)
+    bed.threads.look()
+    before = truth(bed, 1)
+    for _ in range(60):
+        bed.clock.advance(0.1)
+        bed.threads.look()
+    rows = bed.thread_rows(bed.threads.measure())
+    after = truth(bed, 1)
+    slots = sum(after[cpu]["slots"] - before[cpu]["slots"] for cpu in after)
+    assert sum(row.slots() or 0.0 for row in rows) == pytest.approx(slots, rel=1e-6)
+    for row in rows:
+        if row.slots():
+            assert row.total() == pytest.approx(100.0, abs=0.01)
+
+
+def test_deeper_levels_of_one_thread_only() -> None:
+    bed = ThreadBed("sapphire-2s", 1, 3)
+    busiest = bed.thread_rows(bed.measured(_BRIEF)[0])[0].place.tid
+    assert busiest is not None
+    before, chosen = bed.host.open_descriptors, busiest
+    bed.threads.only = chosen
+    bed.threads.look()
+    assert bed.host.open_descriptors < before / 2
+    interval, happened = bed.measured(_BRIEF)
+    rows = {row.place.tid: row for row in bed.thread_rows(interval)}
+    row, mine = rows[chosen], happened[chosen - process_of(1)]
+    for node, form in LEVEL_TWO.items():
+        if node in row.branches[0].tree.by_id:
+            assert row.percent(node) == pytest.approx(100.0 * mine[form] / mine["slots"], abs=0.5), node
+    assert row.ran["cpu", ""] == 1.0
+    assert row.percent("dram_bound") is not None
+    assert min(row.ran.values()) < 1.0
+    other = next(one for tid, one in rows.items() if tid != chosen)
+    assert ("cpu", "backend") not in other.ran
+
+
+def test_the_busiest_threads_are_chosen_and_the_others_are_counted() -> None:
+    bed = ThreadBed("sapphire-2s", None, most=4)
+    bed.threads.look()
+    assert not bed.threads.measure().threads  # nobody knows yet who runs
+    bed.clock.advance(1.0)
+    bed.threads.look()
+    bed.clock.advance(1.0)
+    found = bed.threads.measure()
+    assert len(found.threads) == 4
+    assert found.left_out > 0
+    rows = bed.thread_rows(found)
+    busy = [row.busy or 0.0 for row in rows]
+    assert min(busy) > 20.0
+    bed.threads.close()
+
+
+def test_a_core_that_has_the_slots_gives_threads_none() -> None:
+    bed = ThreadBed("laptop-old", 1)
+    interval, _happened = bed.measured(_BRIEF)
+    for row in bed.thread_rows(interval):
+        assert row.percent("retiring") is None
+        assert "a core" in row.why("retiring").detail or "did not run" in row.why("retiring").detail
+
+
+def test_threads_of_other_users_are_refused_with_the_reason() -> None:
+    bed = ThreadBed("sapphire-2s", 2)
+    bed.host.set_privileges(uid=4711, capabilities=0, paranoid=2)
+    bed.threads.look()
+    found = bed.threads.measure()
+    assert not found.threads
+    (why,) = found.refused
+    assert "another user" in why.detail
+    assert "CAP_PERFMON" in why.remedy
+
+
+def test_own_threads_are_counted_without_the_kernel_where_it_is_paranoid() -> None:
+    bed = ThreadBed("sapphire-2s", 1)
+    bed.host.set_privileges(uid=1000, capabilities=0, paranoid=2)
+    interval, _happened = bed.measured(1.0)
+    assert interval.user_only
+    assert any(row.total() is not None for row in bed.thread_rows(interval))
+
+
+def test_no_descriptor_left_is_a_reason() -> None:
+    bed = ThreadBed("sapphire-2s", 1)
+    bed.host.set_privileges(descriptors=(bed.host.open_descriptors + 40, 4096))
+    bed.threads.look()
+    found = bed.threads.measure()
+    assert 0 < len(found.threads) < len(bed.machine.topology.cpus)
+    (why,) = found.refused
+    assert "file descriptor" in why.detail
+
+
+def test_counters_that_the_kernel_refuses_are_unknown_with_the_reason() -> None:
+    bed = ThreadBed("sapphire-2s", 1)
+    bed.host.fail(("perf", 4, 0x0400), errno.ENOENT)
+    interval, _happened = bed.measured(_BRIEF)
+    rows = bed.thread_rows(interval)
+    assert rows
+    assert all("no such event" in row.why("retiring").detail for row in rows)
+    bed.threads.close()
+
+
+def test_every_descriptor_is_given_back() -> None:
+    bed = ThreadBed("laptop", 1, 2)
+    before = bed.host.open_descriptors
+    bed.measured(_BRIEF)
+    assert bed.host.open_descriptors > before
+    bed.threads.close()
+    assert bed.host.open_descriptors == before

@@ -1,0 +1,241 @@
+"""A top-down analysis of a command and all that it starts, and of the regions that it marks.
+
+Counters are handed on by the kernel (perf_event_open(2), inherit), so that nothing of the command is missed, however
+short its threads live. A region has what the whole command did while the region was open in at least one thread:
+counters are read at the marks, and what is read together with other work is shared out by time, as on the roofline.
+"""
+
+from __future__ import annotations
+
+import errno
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.errors import MachineError
+from turbotui.features.topdown.counter_parts import (
+    DISABLED,
+    ENABLE_ON_EXEC,
+    EXCLUDE_HV,
+    EXCLUDE_KERNEL,
+    INHERIT,
+    Counts,
+    GroupKey,
+    NamedEvents,
+    OpenPart,
+    PartCount,
+    encoded_events,
+    open_parts,
+)
+from turbotui.features.topdown.engine import TopdownCounters
+from turbotui.features.topdown.model import CpuSet, RegionExtent, RowLevel, TopdownRow
+from turbotui.features.topdown.thread_rows import counted_row
+from turbotui.machine.host import HostError
+from turbotui.machine.machine import Machine
+from turbotui.machine.observing import Observation
+from turbotui.machine.perf_errors import circumstances, explain_perf
+from turbotui.machine.perf_groups import close_all
+from turbotui.machine.regions import RegionPipe, RegionShare, RegionTimes
+from turbotui.quantities.unavailable import Reason, Unavailable
+
+_REFUSED: Final = (errno.EACCES, errno.EPERM)
+_WHOLE: Final = 0.95  # of the time between two readings: the rest is the way from the mark to the reading
+_PAUSE: Final = 0.5  # seconds between two readings where no mark comes
+
+
+class FamilyCounters:
+    """Counters of every group over a command, from its exec(2) on.
+
+    Args:
+        machine: this one.
+        counters: the trees, and what is counted below level 1.
+        pid: of a process that waits before its exec.
+
+    Attributes:
+        user_only: whether counts leave the kernel out, for want of rights.
+
+    Raises:
+        MachineError: this user may count nothing of a command; it was not run.
+    """
+
+    def __init__(self, machine: Machine, counters: TopdownCounters, pid: int) -> None:
+        self._host = machine.host
+        self._open: dict[GroupKey, list[OpenPart] | Unavailable] = {}
+        self.user_only = False
+        for group in counters.groups():
+            key = group.branch.pmu, group.parent
+            events = encoded_events(machine, group)
+            if isinstance(events, Unavailable):
+                self._open[key] = events
+                continue
+            try:
+                self._open[key] = self._opened(events, pid)
+            except HostError as error:
+                why = explain_perf(error, f"perf {group.request.text}, of a command", circumstances(machine),
+                                   events[0][1].attr.type)
+                if error.errno in (*_REFUSED, errno.EMFILE, errno.ENFILE):
+                    self.close()
+                    raise MachineError(f"the command was not run: {why.sentence()}") from error
+                self._open[key] = why
+
+    def _opened(self, events: NamedEvents, pid: int) -> list[OpenPart]:
+        for attempt in (self.user_only, True):
+            try:
+                found = open_parts(self._host, events, pid, DISABLED | ENABLE_ON_EXEC,
+                                   INHERIT | (EXCLUDE_KERNEL | EXCLUDE_HV if attempt else 0))
+            except HostError as error:
+                if error.errno not in _REFUSED or attempt:
+                    raise
+            else:
+                self.user_only = attempt
+                return found
+        raise HostError(errno.EACCES, "perf_event_open")
+
+    def read(self) -> Counts:
+        """What was counted since the last time."""
+        found: dict[GroupKey, tuple[PartCount, ...] | Unavailable] = {}
+        for key, parts in self._open.items():
+            try:
+                found[key] = parts if isinstance(parts, Unavailable) else tuple(part.read(self._host) for part in parts)
+            except HostError as error:
+                found[key] = Unavailable(Reason.FAILED, f"counters of the command: {error}")
+        return found
+
+    def close(self) -> None:
+        """Close every counter."""
+        for parts in self._open.values():
+            for part in () if isinstance(parts, Unavailable) else parts:
+                close_all(self._host, part.descriptors)
+        self._open = {}
+
+
+def added(one: Counts, other: Counts, share: float = 1.0) -> Counts:
+    """Counts and a share of others."""
+    found: dict[GroupKey, tuple[PartCount, ...] | Unavailable] = dict(one)
+    for key, parts in other.items():
+        known = found.get(key)
+        if isinstance(parts, Unavailable):
+            found.setdefault(key, parts)
+            continue
+        mine = tuple(PartCount({name: value * share for name, value in part.values.items()}, part.enabled * share,
+                               part.running * share) for part in parts)
+        found[key] = mine if known is None or isinstance(known, Unavailable) else tuple(
+            PartCount({name: value + new.values.get(name, 0.0) for name, value in old.values.items()},
+                      old.enabled + new.enabled, old.running + new.running)
+            for old, new in zip(known, mine, strict=True))
+    return found
+
+
+class RegionTotals:
+    """What was counted in each region of a command.
+
+    Args:
+        start: `time.monotonic` of the first reading.
+    """
+
+    def __init__(self, start: float) -> None:
+        self.times = RegionTimes(round(start * 1e9))
+        self._counts: dict[str, Counts] = {}
+        self._seconds: dict[str, float] = {}
+        self._apportioned: dict[str, float] = {}
+
+    def take(self, counts: Counts, now: float) -> None:
+        """Share out what was counted since the reading before."""
+        for one in self.times.until(round(now * 1e9)):
+            self._add(one, counts)
+
+    def _add(self, one: RegionShare, counts: Counts) -> None:
+        name = one.name
+        self._counts[name] = added(self._counts.get(name, {}), counts, one.share)
+        self._seconds[name] = self._seconds.get(name, 0.0) + one.seconds
+        if one.share < _WHOLE:
+            self._apportioned[name] = self._apportioned.get(name, 0.0) + one.seconds
+
+    def rows(self, counters: TopdownCounters, whole: TopdownRow, seconds: float) -> tuple[TopdownRow, ...]:
+        """The rows of the regions, longest first.
+
+        Args:
+            counters: whose branches have the trees.
+            whole: the row of the command.
+            seconds: how long it ran.
+        """
+        names = sorted(self.times.entries, key=lambda name: -self._seconds.get(name, 0.0))
+        return tuple(self._row(counters, whole, seconds, at, name) for at, name in enumerate(names))
+
+    def _row(self, counters: TopdownCounters, whole: TopdownRow, seconds: float, at: int, name: str) -> TopdownRow:
+        mine = self._seconds.get(name, 0.0)
+        place = CpuSet(RowLevel.COMMAND, ("region", at), name, ())
+        row = counted_row(place, counters.branches, self._counts.get(name, {}), mine)
+        slots, every = row.slots(), whole.slots()
+        return replace(row, extent=RegionExtent(
+            self.times.entries[name], mine, mine / seconds if seconds else 0.0,
+            slots / every if slots is not None and every else None,
+            self._apportioned.get(name, 0.0) / mine if mine else 0.0))
+
+    def notes(self, pipe: RegionPipe) -> tuple[str, ...]:
+        """What regions mean, and what went wrong with marks."""
+        times = self.times
+        found = []
+        if times.entries:
+            found.append("a region's counts are those of the whole command while the region was open in at least one "
+                         "thread, with what lies in the region")
+        if self._apportioned:
+            found.append("~ of a region: its marks came faster than counters are read, and it gets its share by time "
+                         "of what was read together with other work")
+        said: Mapping[str, int] = {
+            "marks of regions were lost: the program made them too fast": times.lost,
+            "ends of regions that had not begun are left out": times.unmatched,
+            "regions had not ended with the command": times.still_open,
+            "lines in TURBOTUI_REGIONS were no marks": pipe.unread,
+        }
+        return (*found, *(f"{number} {words}" for words, number in said.items() if number))
+
+
+@dataclass(frozen=True, slots=True)
+class CommandTopdown:
+    """A command that has ended.
+
+    Attributes:
+        whole: its row; `regions` those of its regions.
+        seconds: how long it ran.
+        notes: on them.
+    """
+
+    whole: TopdownRow
+    regions: tuple[TopdownRow, ...]
+    seconds: float
+    notes: tuple[str, ...]
+
+
+def follow_command(machine: Machine, counters: TopdownCounters, seen: Observation, pipe: RegionPipe) -> CommandTopdown:
+    """Run a held command with its counters open from its first instruction, and read them at its marks.
+
+    Raises:
+        MachineError: this user may count nothing of a command; it was not run.
+        TurbotuiError: the command cannot be run.
+    """
+    opened = FamilyCounters(machine, counters, seen.commands[0].pid)
+    try:
+        seen.run()
+        began = pause_until = time.monotonic()
+        regions, counts, over = RegionTotals(began), opened.read(), False
+        while not over:
+            over = seen.wait(pause_until)
+            if not over:
+                over = seen.wait(time.monotonic() + _PAUSE, also=pipe.descriptor)
+            for mark in pipe.take():
+                regions.times.take(mark)
+            now, more = time.monotonic(), opened.read()
+            counts = added(counts, more)
+            regions.take(more, now)
+            pause_until = now + pipe.rest()
+    finally:
+        opened.close()
+    seconds = time.monotonic() - began
+    whole = counted_row(CpuSet(RowLevel.COMMAND, ("command", 0), seen.commands[0].name, ()), counters.branches, counts,
+                        seconds)
+    notes = ("counts leave the kernel out: kernel.perf_event_paranoid hides it from this user",)
+    return CommandTopdown(whole, regions.rows(counters, whole, seconds), seconds,
+                          (*(notes if opened.user_only else ()), *regions.notes(pipe)))

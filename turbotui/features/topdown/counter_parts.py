@@ -1,0 +1,158 @@
+"""Counters that go with a thread: encoded, opened as one group or as few parts as the kernel takes, and read."""
+
+from __future__ import annotations
+
+import errno
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final, Protocol, TypeAlias
+
+from turbotui.dataclass import dataclass
+from turbotui.events.encoded import EncodedEvent
+from turbotui.events.leaders import led
+from turbotui.features.topdown.engine import EventGroup
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.machine import Machine
+from turbotui.machine.perf_groups import close_all
+from turbotui.machine.pmus import EventError
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sources.event_bundles import bundles_of, counting
+
+DISABLED: Final = 1 << 0
+INHERIT: Final = 1 << 1
+EXCLUDE_KERNEL: Final = 1 << 5
+EXCLUDE_HV: Final = 1 << 6
+ENABLE_ON_EXEC: Final = 1 << 12
+_TOO_MANY: Final = (errno.EINVAL, errno.ENOSPC)  # of a sibling that finds no counter beside those before it
+_TIMES: Final = 0b0011  # TOTAL_TIME_ENABLED | TOTAL_TIME_RUNNING
+_GROUP: Final = 0b1000 | _TIMES
+GroupKey: TypeAlias = tuple[str, str]
+"""PMU and node of a group."""
+NamedEvents: TypeAlias = "Sequence[tuple[str, EncodedEvent]]"
+"""Events with their names in formulas, "" for a leader that nobody asked for, in the order in which they are opened."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartCount:
+    """What counters that were opened together say of an interval.
+
+    Attributes:
+        values: increase of each event, by its name in formulas.
+        enabled: ns for which what they count ran.
+        running: ns of these in which the counters did.
+    """
+
+    values: Mapping[str, float]
+    enabled: float
+    running: float
+
+
+Counts: TypeAlias = Mapping[GroupKey, "tuple[PartCount, ...] | Unavailable"]
+"""Counts of every group in an interval, or why there are none."""
+
+
+class OpenPart(Protocol):
+    """Open counters of a group."""
+
+    @property
+    def descriptors(self) -> Sequence[int]:
+        """The leader first."""
+
+    def read(self, host: Host) -> PartCount:
+        """What was counted since the last time.
+
+        Raises:
+            HostError: as read(2).
+        """
+
+
+class ThreadPart:
+    """Counters of one thread, read by one read(2)."""
+
+    def __init__(self, names: Sequence[str], descriptors: Sequence[int]) -> None:
+        self.descriptors = descriptors
+        self._names = names
+        self._layout = struct.Struct(f"={3 + len(names)}Q")  # how many, enabled, running, values
+        self._before: Sequence[int] = (0,) * (3 + len(names))
+
+    def read(self, host: Host) -> PartCount:
+        """See `OpenPart.read`."""
+        now = self._layout.unpack(host.read_counter(self.descriptors[0], self._layout.size))
+        _number, enabled, running, *values = (new - old for new, old in zip(now, self._before, strict=True))
+        self._before = now
+        counted = {name: value for name, value in zip(self._names, values, strict=True) if name}
+        return PartCount(counted, enabled, running)
+
+
+class FamilyPart:
+    """Counters of a thread and all that it starts, which are read one by one."""
+
+    _LAYOUT: Final = struct.Struct("=3Q")
+
+    def __init__(self, names: Sequence[str], descriptors: Sequence[int]) -> None:
+        self.descriptors = descriptors
+        self._names = names
+        self._before: list[tuple[int, ...]] = [(0, 0, 0)] * len(names)
+
+    def read(self, host: Host) -> PartCount:
+        """See `OpenPart.read`."""
+        now = [self._LAYOUT.unpack(host.read_counter(one, self._LAYOUT.size)) for one in self.descriptors]
+        changes = [tuple(new - old for new, old in zip(one, before, strict=True))
+                   for one, before in zip(now, self._before, strict=True)]
+        self._before = list(now)
+        counted = {name: change[0] for name, change in zip(self._names, changes, strict=True) if name}
+        return PartCount(counted, changes[0][1], changes[0][2])
+
+
+def encoded_events(machine: Machine, group: EventGroup) -> NamedEvents | Unavailable:
+    """The events of a group."""
+    names = {group.branch.event(name): name for name in group.names}
+    try:
+        members = [one for bundle in bundles_of(machine, group.request) for one in bundle.members]
+    except EventError as error:
+        return Unavailable(Reason.NO_HARDWARE, f"{group.request.text}: {error}")
+    said = {id(event): names[text] for text, event in members}
+    return [(said.get(id(event), ""), event) for event in led([event for _text, event in members])]
+
+
+def open_parts(host: Host, events: NamedEvents, tid: int, first: int, flags: int) -> list[OpenPart]:
+    """Open the events of a group on a thread.
+
+    Args:
+        host: this machine.
+        events: of the group.
+        tid: the thread.
+        first: flags of a leader.
+        flags: of every event; with INHERIT threads and children are counted too.
+
+    Raises:
+        HostError: as perf_event_open(2); nothing stays open.
+    """
+    family = bool(flags & INHERIT)
+    kind = FamilyPart if family else ThreadPart
+    made: list[tuple[list[str], list[int]]] = [([], [])]
+
+    def open_one(event: EncodedEvent) -> int:
+        opened = made[-1][1]
+        attr = counting(event)
+        asked = replace(attr, flags=attr.flags | flags | (0 if opened else first),
+                        read_format=_TIMES if family else _GROUP)
+        return host.perf_event_open(asked, tid, -1, opened[0] if opened else -1)
+
+    try:
+        for name, event in events:
+            try:
+                descriptor = open_one(event)
+            except HostError as error:
+                if not made[-1][1] or error.errno not in _TOO_MANY or event.needs_leader is not None:
+                    raise
+                made.append(([], []))
+                descriptor = open_one(event)
+            made[-1][0].append(name)
+            made[-1][1].append(descriptor)
+    except HostError:
+        for _names, opened in made:
+            close_all(host, opened)
+        raise
+    return [kind(names, opened) for names, opened in made]

@@ -1,0 +1,144 @@
+"""The threads of a top-down analysis: those of some processes, of a command and all that it starts, or the busiest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.errors import MachineError
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.small_files import names_in, text_of
+from turbotui.machine.tasks.process_stats import ProcessStats
+from turbotui.machine.tasks.processes import cpu_time, name_of, threads_of
+
+MOST: Final = 64
+"""Threads that are counted at most where nobody named a process: each takes a counter of every event."""
+_RENAMED: Final = 20
+"""Looks at a thread in which its name is read."""
+_STAYS: Final = 1.5
+"""Times the CPU time that a thread needs to take the place of a counted one: counters are not opened for nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class CountedThread:
+    """A thread that is counted.
+
+    Attributes:
+        pid, tid: numbers.
+        name: as the kernel has it, made visible.
+    """
+
+    pid: int
+    tid: int
+    name: str = field(compare=False)
+
+
+class ProcessThreads:
+    """The threads of some processes.
+
+    Args:
+        host: this machine.
+        pids: of the processes.
+        family: whether their children and children's children are meant too.
+
+    Raises:
+        MachineError: there is no such process.
+    """
+
+    def __init__(self, host: Host, pids: Sequence[int], *, family: bool = False) -> None:
+        self._host = host
+        self._pids = tuple(pids)
+        self._family = family
+        self._known: dict[int, tuple[CountedThread, int]] = {}
+        self.left_out = 0
+        gone = next((pid for pid in pids if not _threads_of(host, pid)), None)
+        if gone is not None:
+            raise MachineError(f"there is no process {gone}: it has ended, or this user cannot see it")
+
+    def find(self) -> Mapping[int, CountedThread]:
+        """The threads there are now, by their numbers."""
+        found: dict[int, CountedThread] = {}
+        waiting, seen = list(self._pids), set(self._pids)
+        while waiting:
+            pid = waiting.pop()
+            for tid in _threads_of(self._host, pid):
+                found[tid] = self._named(pid, tid)
+                if self._family:
+                    waiting += (one for one in self._children(pid, tid) if one not in seen)
+                    seen.update(waiting)
+        self._known = {tid: one for tid, one in self._known.items() if tid in found}
+        return found
+
+    def _named(self, pid: int, tid: int) -> CountedThread:
+        """A thread with its name, which a new one changes soon: by exec(2), or by itself."""
+        known, looks = self._known.get(tid, (None, 0))
+        if known is None or looks < _RENAMED:
+            name = name_of(self._host, pid, tid)
+            known = CountedThread(pid, tid, name or (known.name if known else ""))
+            self._known[tid] = known, looks + 1
+        return known
+
+    def _children(self, pid: int, tid: int) -> list[int]:
+        """The children of a thread (proc(5), children: CONFIG_PROC_CHILDREN)."""
+        return [int(word) for word in text_of(self._host, f"/proc/{pid}/task/{tid}/children").split() if word.isdigit()]
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing is left of the processes."""
+        return not any(_threads_of(self._host, pid) for pid in self._pids)
+
+
+class BusyThreads:
+    """The threads of the machine that ran most since the last look; the first look only begins.
+
+    Threads of processes that did not run are not looked at: their numbers and times are a file each.
+
+    Args:
+        host: this machine.
+        most: how many.
+    """
+
+    def __init__(self, host: Host, most: int = MOST) -> None:
+        self._host = host
+        self._most = most
+        self._stats = ProcessStats(host)
+        self._processes: Mapping[int, int] | None = None
+        self._times: dict[int, dict[int, int]] = {}
+        self._chosen: dict[int, CountedThread] = {}
+        self.left_out = 0
+
+    def find(self) -> Mapping[int, CountedThread]:
+        """The busiest threads, by their numbers; those that are counted already stay where others hardly run more."""
+        now = {pid: stat.ran for pid, stat in self._stats.read().items()}
+        before, self._processes = self._processes, now
+        self._times = {pid: times for pid, times in self._times.items() if pid in now}
+        spent: dict[int, int] = {}
+        of: dict[int, int] = {}
+        for pid in (pid for pid, ticks in now.items() if before is None or ticks > before.get(pid, -1)):
+            times = {tid: cpu_time(self._host, pid, tid) or 0 for tid in _threads_of(self._host, pid)}
+            known = times if before is None else self._times.get(pid, {})
+            spent |= {tid: ns - known.get(tid, 0) for tid, ns in times.items()}
+            of |= dict.fromkeys(times, pid)
+            self._times[pid] = times
+        running = [tid for tid, ns in spent.items() if ns > 0]
+        order = sorted(running, key=lambda tid: -spent[tid] * (_STAYS if tid in self._chosen else 1.0))
+        resting = [tid for tid, one in self._chosen.items()
+                   if tid in self._times.get(one.pid, ()) and tid not in running]
+        self.left_out = max(0, len(order) - self._most)
+        self._chosen = {tid: self._chosen.get(tid) or CountedThread(of[tid], tid, name_of(self._host, of[tid], tid))
+                        for tid in [*order, *resting][: self._most]}
+        return self._chosen
+
+    @property
+    def ended(self) -> bool:
+        """The machine goes on."""
+        return False
+
+
+def _threads_of(host: Host, pid: int) -> frozenset[int]:
+    try:
+        return threads_of(host, pid)
+    except HostError:  # ended between two calls, or hidden (hidepid)
+        return frozenset(int(name) for name in names_in(host, f"/proc/{pid}/task") if name.isdigit())

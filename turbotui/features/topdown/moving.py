@@ -1,0 +1,144 @@
+"""Runs a top-down analysis of what moves from CPU to CPU: threads, and a command with all that it starts."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Sequence
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.errors import MachineError
+from turbotui.features.topdown.command_counters import follow_command
+from turbotui.features.topdown.engine import TopdownCounters
+from turbotui.features.topdown.finding import MOST, BusyThreads, ProcessThreads
+from turbotui.features.topdown.model import RowLevel
+from turbotui.features.topdown.printing import TopdownPrinter
+from turbotui.features.topdown.thread_counters import ThreadCounters, ThreadInterval
+from turbotui.features.topdown.thread_rows import thread_rows
+from turbotui.machine.machine import Machine
+from turbotui.machine.observing import Observation, observe
+from turbotui.machine.regions import RegionPipe
+
+MOVING: Final = (RowLevel.THREAD, RowLevel.COMMAND)
+"""Rows that have no CPUs of their own."""
+LOOK: Final = 0.05
+"""Seconds between two looks for new threads of processes."""
+_CHOOSING: Final = 0.3  # seconds in which the busiest threads show
+_UNSEEN: Final = 0.05  # share of a command's CPU time that may be in no row without a word
+_UNSEEN_NS: Final = 50_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Moving:
+    """What is asked for.
+
+    Attributes:
+        command: to be run; empty for what runs already.
+        pids: of processes; empty for the busiest threads of the machine.
+        seconds: of an interval.
+        intervals: how many; None until SIGINT, or the processes have ended.
+    """
+
+    command: Sequence[str]
+    pids: tuple[int, ...]
+    seconds: float
+    intervals: int | None
+
+
+def run_moving(machine: Machine, counters: TopdownCounters, printer: TopdownPrinter, asked: Moving) -> int:
+    """Print the rows; the exit status of the command, if there is one.
+
+    Raises:
+        MachineError: there is no such process, or nothing of it may be counted.
+        TurbotuiError: the command cannot be run.
+    """
+    try:
+        if not asked.command:
+            with contextlib.suppress(KeyboardInterrupt):  # that is how a person ends it
+                _watch(machine, counters, printer, asked)
+            return 0
+        if printer.level is RowLevel.COMMAND:
+            return _follow(machine, counters, printer, asked.command)
+        return _run_threads(machine, counters, printer, asked.command)
+    finally:
+        printer.end()
+
+
+def _follow(machine: Machine, counters: TopdownCounters, printer: TopdownPrinter, command: Sequence[str]) -> int:
+    with RegionPipe() as pipe, observe(command, prepare=pipe.announce) as seen:
+        found = follow_command(machine, counters, seen, pipe)
+        printer.rows(machine, (found.whole,), found.seconds, regions=found.regions, notes=found.notes)
+        return seen.commands[0].status or 0
+
+
+def _run_threads(machine: Machine, counters: TopdownCounters, printer: TopdownPrinter, command: Sequence[str]) -> int:
+    with observe(command) as seen:
+        finder = ProcessThreads(machine.host, (seen.commands[0].pid,), family=True)
+        threads = ThreadCounters(machine, counters, finder)
+        try:
+            threads.look(on_exec=True)
+            if threads.refused:
+                raise MachineError(f"the command was not run: {'; '.join(one.sentence() for one in threads.refused)}")
+            seen.run()
+            while not seen.wait(time.monotonic() + LOOK):
+                threads.look()
+            found = threads.measure()
+        finally:
+            threads.close()
+        _show(machine, counters, printer, found, _unseen(found, seen))
+        return seen.commands[0].status or 0
+
+
+def _unseen(found: ThreadInterval, seen: Observation) -> tuple[str, ...]:
+    """What ended before it was found, by the CPU time that wait4(2) says of the command."""
+    used = seen.commands[0].used_ns
+    left = 0 if used is None else used - found.enabled
+    if used is None or left < max(_UNSEEN_NS, _UNSEEN * used):
+        return ()
+    said = (f"{100.0 * left / used:.0f} % of the command's CPU time is in no row: its threads ended before they were "
+            "found (--per command counts it)")
+    return (said,)
+
+
+def _watch(machine: Machine, counters: TopdownCounters, printer: TopdownPrinter, asked: Moving) -> None:
+    host = machine.host
+    finder = ProcessThreads(host, asked.pids) if asked.pids else BusyThreads(host)
+    threads = ThreadCounters(machine, counters, finder)
+    try:
+        threads.look()
+        if not asked.pids:
+            time.sleep(_CHOOSING)
+        threads.measure()  # from now on
+        number = 0
+        while asked.intervals is None or number < asked.intervals:
+            until = time.monotonic() + asked.seconds
+            while (left := until - time.monotonic()) > 0 and not threads.ended:
+                time.sleep(min(LOOK, left) if asked.pids else left)
+                if asked.pids:
+                    threads.look()
+            number += 1
+            _show(machine, counters, printer, threads.measure())
+            if threads.ended:
+                return
+    finally:
+        threads.close()
+
+
+def _show(machine: Machine, counters: TopdownCounters, printer: TopdownPrinter, found: ThreadInterval,
+          more: Sequence[str] = ()) -> None:
+    if not found.threads and found.refused:
+        raise MachineError("; ".join(why.sentence() for why in found.refused))
+    printer.rows(machine, thread_rows(counters.branches, found), found.seconds, notes=(*interval_notes(found), *more))
+
+
+def interval_notes(found: ThreadInterval) -> tuple[str, ...]:
+    """What a reader of rows of threads has to know."""
+    notes = []
+    if found.left_out:
+        notes.append(f"{found.left_out} more threads ran: each takes counters of its own, and the {MOST} busiest are "
+                     "counted")
+    notes += [f"{number} threads are not counted: {why.sentence()}" for why, number in found.refused.items()]
+    if found.user_only:
+        notes.append("counts leave the kernel out: kernel.perf_event_paranoid hides it from this user")
+    return tuple(notes)

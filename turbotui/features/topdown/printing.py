@@ -1,0 +1,137 @@
+"""Prints tables of top-down analyses: as text with bars and what to try, or in the format that is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from turbotui.commands.formats import print_lines, text_lines
+from turbotui.features.topdown.engine import TopdownCounters
+from turbotui.features.topdown.model import CpuSet, RowLevel, TopdownRow, places
+from turbotui.features.topdown.tables import (
+    BAR,
+    BY_TIME,
+    HOTTEST,
+    RAN,
+    TOPDOWN,
+    TOTAL,
+    TopdownColumn,
+    region_table,
+    table_of,
+    topdown_table,
+)
+from turbotui.machine.machine import Machine
+from turbotui.quantities.tables import RowTable
+from turbotui.sampling.frame import Frame
+from turbotui.tables.envelope import Envelope
+from turbotui.tables.formats import Writer
+
+
+class TopdownPrinter:
+    """Prints the table of every interval.
+
+    Args:
+        counters: what is counted.
+        level: of the rows.
+        levels: of the tree.
+        writer: None for text.
+    """
+
+    def __init__(self, counters: TopdownCounters, level: RowLevel, levels: int, writer: Writer | None) -> None:
+        self._counters = counters
+        self.level = level
+        self._levels = levels
+        self._writer = writer
+
+    def all(self, machine: Machine, frames: Iterable[Frame]) -> None:
+        """Print until there are no more intervals, or SIGINT comes."""
+        try:
+            for frame in frames:
+                self._one(machine, frame)
+        except KeyboardInterrupt:
+            pass  # that is how a person ends it
+        finally:
+            self.end()
+
+    def _one(self, machine: Machine, frame: Frame) -> None:
+        rows: Sequence[CpuSet] = places(frame.topology, self.level)
+        table = topdown_table(self._counters, frame, self.level, rows, self._levels)
+        self.write(machine, (table,), frame.seconds, wall_ns=frame.newer.wall_ns)
+
+    def rows(self, machine: Machine, rows: Sequence[TopdownRow], seconds: float, *,
+             regions: Sequence[TopdownRow] = (), notes: Sequence[str] = ()) -> None:
+        """Print rows that go with what they count, and regions of a command."""
+        tables = [table_of(self._counters, self.level, rows, self._levels)]
+        if regions:
+            tables.append(region_table(self._counters, regions, self._levels))
+        self.write(machine, tables, seconds, notes=notes)
+
+    def write(self, machine: Machine, tables: Sequence[RowTable[TopdownRow]], seconds: float | None, *,
+              notes: Sequence[str] = (), wall_ns: int | None = None) -> None:
+        """Print tables of one interval.
+
+        Args:
+            machine: whose.
+            tables: of the rows; the second one of regions.
+            seconds: of the interval.
+            notes: that a reader has to know.
+            wall_ns: the end of the interval; None: now.
+        """
+        facts = {branch.pmu: branch.tree.title for branch in self._counters.branches}
+        faults = (row.fault() for table in tables for row in table.rows)
+        host = machine.host
+        envelope = Envelope(host.name, host.kind, host.wall_ns() if wall_ns is None else wall_ns, seconds, facts=facts,
+                            notes=tuple(dict.fromkeys((*filter(None, faults), *notes))))
+        if self._writer is not None:
+            self._writer.write(envelope, tables)
+        else:
+            print_lines(_text(envelope, tables, facts.values()))
+
+    def end(self) -> None:
+        """End the output."""
+        if self._writer is not None:
+            self._writer.end()
+
+
+def _text(envelope: Envelope, tables: Sequence[RowTable[TopdownRow]], trees: Iterable[str]) -> Iterator[str]:
+    """The tables with bars in place of ids, and what to try where most is lost."""
+    yield f"# {', '.join([TOPDOWN, envelope.time, *filter(None, [envelope.label])])}"
+    yield f"# {'; '.join(dict.fromkeys(trees))}"
+    asleep = sum(_is_asleep(row) for table in tables for row in table.rows)
+    tables = [replace(table, rows=[row for row in table.rows if not _is_asleep(row)]) for table in tables]
+    for number, table in enumerate(tables):
+        if number:
+            yield "# regions that the command marks"
+        yield from _table(envelope, table)
+    if asleep:
+        yield f"# {asleep} threads did not run"
+    yield from (f"# ! {text}" for text in envelope.notes)
+    rows = [row for table in tables for row in table.rows]
+    hottest = {node.id: node for row in rows if not row.fault() for node in row.hottest_path()}
+    for node in hottest.values():
+        yield f"# {node.words.title}: {node.words.sentence} Try: {node.words.advice}."
+    whys = dict.fromkeys(cell.why.sentence() for table in tables for row in table.rows for column in _shown(table)
+                         for cell in [table.cell(column, row)] if cell.why is not None)
+    yield from (f"# - {why}" for why in whys)
+    yield ""
+
+
+def _shown(table: RowTable[TopdownRow]) -> Sequence[TopdownColumn]:
+    """The columns of numbers that some row has; all of them where no row has any."""
+    apart = {HOTTEST.id, TOTAL.id, RAN.id, BY_TIME.id}
+    measured = [column for column in table.columns if not column.identity and column.id not in apart]
+    return [one for one in measured if any(table.cell(one, row).value is not None for row in table.rows)] or measured
+
+
+def _table(envelope: Envelope, table: RowTable[TopdownRow]) -> Iterator[str]:
+    ran = next(column for column in table.columns if column.id == RAN.id)
+    shared = any((ran.compute(row) or 100.0) != 100.0 for row in table.rows)
+    name = table.columns[0]
+    ids = [column for column in table.columns if column.id in ("PID", "TID")]
+    kept = (name, *ids, BAR, *_shown(table), *((ran,) if shared else ()), HOTTEST)
+    yield from text_lines(envelope, replace(table, columns=kept))
+
+
+def _is_asleep(row: TopdownRow) -> bool:
+    """Whether a row is of a thread that did not run: text leaves it out, a machine may have thousands."""
+    return row.place.level is RowLevel.THREAD and row.busy == 0

@@ -1,0 +1,220 @@
+"""Counters of a top-down analysis on threads: a group for each, on whichever CPU it runs.
+
+The tasks feature samples its counters at switches, below a leader that samples. Intel's slots metrics take no such
+leader (intel_pmu_hw_config in arch/x86/events/intel/core.c), so that the groups here only count: they are opened on a
+thread alone and read at the end of an interval. They are not handed on, for read(2) gives the sum of a thread and all
+that it made (perf_event_open(2), inherit): new threads are found in /proc, and those that end before are told of.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterable, Mapping
+from dataclasses import field
+from typing import Final, TypeAlias
+
+from turbotui.dataclass import dataclass
+from turbotui.features.topdown.counter_parts import (
+    DISABLED,
+    ENABLE_ON_EXEC,
+    EXCLUDE_HV,
+    EXCLUDE_KERNEL,
+    Counts,
+    GroupKey,
+    NamedEvents,
+    OpenPart,
+    PartCount,
+    encoded_events,
+    open_parts,
+)
+from turbotui.features.topdown.engine import EventGroup, TopdownCounters
+from turbotui.features.topdown.finding import BusyThreads, CountedThread, ProcessThreads
+from turbotui.machine.host import HostError
+from turbotui.machine.machine import Machine
+from turbotui.machine.perf_errors import circumstances, explain_perf
+from turbotui.machine.perf_groups import close_all
+from turbotui.quantities.unavailable import Reason, Unavailable
+
+_REFUSED: Final = (errno.EACCES, errno.EPERM)
+_NO_ROOM: Final = (errno.EMFILE, errno.ENFILE)
+_GroupId: TypeAlias = tuple[str, str, tuple[str, ...]]
+"""PMU, node and events of a group: with level 2 the slots counter has more of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadCounts:
+    """A thread in an interval."""
+
+    thread: CountedThread
+    counts: Counts
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadInterval:
+    """All threads in an interval.
+
+    Attributes:
+        threads: that were counted.
+        seconds: how long it was.
+        left_out: threads that ran and were not counted, for there are too many.
+        refused: why threads could not be counted, and how many.
+        user_only: whether counts leave the kernel out, for want of rights.
+    """
+
+    threads: tuple[ThreadCounts, ...]
+    seconds: float
+    left_out: int = 0
+    refused: Mapping[Unavailable, int] = field(default_factory=dict)
+    user_only: bool = False
+
+    @property
+    def enabled(self) -> float:
+        """CPU time of all threads together in ns, as their counters saw it."""
+        return sum(max((part.enabled for parts in one.counts.values() if not isinstance(parts, Unavailable)
+                        for part in parts), default=0.0) for one in self.threads)
+
+
+class ThreadCounters:
+    """The open counters of threads.
+
+    Args:
+        machine: this one.
+        counters: the trees, and what is counted below level 1.
+        finder: says which threads there are.
+
+    Attributes:
+        only: the thread for which what lies below level 1 is counted; None for all of them.
+        refused: why threads were not counted at the last look, and how many.
+        user_only: whether counts leave the kernel out, for want of rights.
+    """
+
+    def __init__(self, machine: Machine, counters: TopdownCounters, finder: ProcessThreads | BusyThreads) -> None:
+        self._machine = machine
+        self._host = machine.host
+        self._counters = counters
+        self._finder = finder
+        self._open: dict[CountedThread, dict[_GroupId, list[OpenPart] | Unavailable]] = {}
+        self._ended: list[ThreadCounts] = []
+        self._encoded: dict[_GroupId, NamedEvents | Unavailable] = {}
+        self.refused: dict[Unavailable, int] = {}
+        self._began = machine.host.now_ns()
+        self.only: int | None = None
+        self.user_only = False
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing is left of what is counted."""
+        return self._finder.ended
+
+    def look(self, *, on_exec: bool = False) -> None:
+        """Open counters for threads that came, and close those of threads that nobody counts any more.
+
+        Args:
+            on_exec: they begin to count with exec(2).
+        """
+        found = self._finder.find()
+        for thread in [one for one in self._open if found.get(one.tid) != one]:
+            self._ended.append(self._read(thread))
+            self._close(thread)
+        self.refused = {}
+        every, first = _by_id(self._counters.groups()), _by_id(self._counters.first_groups())
+        for thread in found.values():
+            wanted = every if self.only is None or thread.tid == self.only else first
+            mine = self._open.pop(thread, {})  # put back under its newest name
+            for key in [key for key in mine if key not in wanted]:
+                self._close_group(mine.pop(key))
+            try:
+                for key in [key for key in wanted if key not in mine]:
+                    mine[key] = self._opened(thread, wanted[key], on_exec=on_exec)
+            except HostError as error:
+                for parts in mine.values():
+                    self._close_group(parts)
+                if error.errno != errno.ESRCH:  # it has ended meanwhile
+                    why = self._why(error, thread)
+                    self.refused[why] = self.refused.get(why, 0) + 1
+                continue
+            self._open[thread] = mine
+
+    def measure(self) -> ThreadInterval:
+        """End the interval."""
+        self.look()
+        ended, self._ended = self._ended, []
+        now = self._host.now_ns()
+        seconds, self._began = (now - self._began) / 1e9, now
+        return ThreadInterval((*ended, *map(self._read, self._open)), seconds, self._finder.left_out,
+                              dict(self.refused), self.user_only)
+
+    def close(self) -> None:
+        """Give every descriptor back."""
+        for thread in list(self._open):
+            self._close(thread)
+
+    def _read(self, thread: CountedThread) -> ThreadCounts:
+        found: dict[GroupKey, tuple[PartCount, ...] | Unavailable] = {}
+        for (pmu, parent, _names), parts in self._open[thread].items():
+            key = pmu, parent
+            if isinstance(parts, Unavailable):
+                found[key] = parts
+                continue
+            try:
+                found[key] = tuple(part.read(self._host) for part in parts)
+            except HostError as error:
+                found[key] = Unavailable(Reason.FAILED, f"counters of {thread.name}: {error}")
+        return ThreadCounts(thread, found)
+
+    def _close(self, thread: CountedThread) -> None:
+        for parts in self._open.pop(thread).values():
+            self._close_group(parts)
+
+    def _close_group(self, parts: list[OpenPart] | Unavailable) -> None:
+        for part in () if isinstance(parts, Unavailable) else parts:
+            close_all(self._host, part.descriptors)
+
+    def _events(self, group: EventGroup) -> NamedEvents | Unavailable:
+        key = _id(group)
+        if key not in self._encoded:
+            self._encoded[key] = encoded_events(self._machine, group)
+        return self._encoded[key]
+
+    def _opened(self, thread: CountedThread, group: EventGroup, *, on_exec: bool) -> list[OpenPart] | Unavailable:
+        """The counters of a group on a thread: as one, or as few parts as the kernel takes.
+
+        Raises:
+            HostError: ESRCH, the thread has ended; EACCES, EPERM, EMFILE or ENFILE.
+        """
+        events = self._events(group)
+        if isinstance(events, Unavailable):
+            return events
+        try:
+            return open_parts(self._host, events, thread.tid, DISABLED | ENABLE_ON_EXEC if on_exec else 0,
+                              EXCLUDE_KERNEL | EXCLUDE_HV if self.user_only else 0)
+        except HostError as error:
+            if error.errno in _REFUSED and not self.user_only:
+                self.user_only = True  # without the kernel's part a user may count what is his own
+                try:
+                    return self._opened(thread, group, on_exec=on_exec)
+                except HostError:
+                    self.user_only = False
+                    raise
+            if error.errno in (*_REFUSED, *_NO_ROOM, errno.ESRCH):
+                raise
+            return explain_perf(error, f"perf {group.request.text}, of a thread", circumstances(self._machine),
+                                events[0][1].attr.type)
+
+    def _why(self, error: HostError, thread: CountedThread) -> Unavailable:
+        if error.errno in _REFUSED:
+            level = self._machine.privileges.perf_paranoid
+            said = "unknown" if level is None else level
+            return Unavailable(Reason.NOT_PERMITTED, f"{thread.name or thread.pid} belongs to another user, or "
+                               f"kernel.perf_event_paranoid ({said}) forbids it", "run as root, or with CAP_PERFMON")
+        soft, hard = self._machine.privileges.descriptors
+        return Unavailable(Reason.NO_DESCRIPTORS, f"no file descriptor left for counters of threads (limit {soft})",
+                           f"ulimit -n {hard}, or name fewer processes with --pid")
+
+
+def _id(group: EventGroup) -> _GroupId:
+    return group.branch.pmu, group.parent, group.names
+
+
+def _by_id(groups: Iterable[EventGroup]) -> Mapping[_GroupId, EventGroup]:
+    return {_id(group): group for group in groups}

@@ -1,0 +1,94 @@
+"""Rows of threads, commands and regions: what counters that went with them say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from turbotui.features.topdown.counter_parts import Counts, GroupKey, PartCount
+from turbotui.features.topdown.engine import Branch
+from turbotui.features.topdown.finding import CountedThread
+from turbotui.features.topdown.model import CpuSet, RowLevel, TopdownRow, count_key
+from turbotui.features.topdown.thread_counters import ThreadInterval
+from turbotui.quantities.unavailable import Reason, Unavailable
+
+_ALL: Final = 0.99
+_NEVER: Final = Unavailable(Reason.NEVER_RAN, "the counters of this row never ran in this interval",
+                            "end other perf sessions, or let it run longer")
+_DID_NOT_RUN: Final = Unavailable(Reason.ASLEEP, "the thread did not run in this interval")
+
+
+def thread_rows(branches: Sequence[Branch], interval: ThreadInterval) -> tuple[TopdownRow, ...]:
+    """The rows of threads, those of most slots first."""
+    rows = [counted_row(_place(one.thread), branches, one.counts, interval.seconds) for one in interval.threads]
+    return tuple(sorted(rows, key=lambda row: (-(row.slots() or 0.0), -(row.busy or 0.0), row.place.key)))
+
+
+def _place(thread: CountedThread) -> CpuSet:
+    return CpuSet(RowLevel.THREAD, ("thread", thread.tid), thread.name or f"thread {thread.tid}", (), pid=thread.pid,
+                  tid=thread.tid)
+
+
+def counted_row(place: CpuSet, branches: Sequence[Branch], counts: Counts, seconds: float) -> TopdownRow:
+    """A row of counters that went from CPU to CPU with what they count.
+
+    A counter stands while its thread is on a CPU of another kind. So where there are several kinds each is to have run
+    for its share of the time in which those of level 1 did.
+
+    Args:
+        place: what the row is of.
+        branches: the trees of the machine's cores.
+        counts: of every group, by PMU and node.
+        seconds: of the interval.
+    """
+    at_first = {branch.pmu: _share_of(_parts(counts, branch.pmu, "")) for branch in branches}
+    enabled = max((part.enabled for branch in branches for part in _parts(counts, branch.pmu, "")), default=0.0)
+    total = sum(at_first.values())
+    here = tuple(branch for branch in branches if at_first[branch.pmu])
+    busy = 100.0 * enabled / 1e9 / seconds if seconds > 0 else None
+    if not here:
+        return _nothing(place, branches, counts, enabled, busy)
+    row = TopdownRow(place, here, {})
+    found: dict[str, float] = {}
+    ran: dict[GroupKey, float] = {}
+    whys: dict[GroupKey, Unavailable] = {}
+    for branch in here:
+        # where kinds of core together ran all the time, a counter stood for no other reason than the other kind
+        expected = 1.0 if len(branches) == 1 else at_first[branch.pmu] / (total if total < _ALL else 1.0)
+        for key, group in counts.items():
+            if key[0] != branch.pmu:
+                continue
+            if isinstance(group, Unavailable):
+                whys[key] = group
+                continue
+            shares = [_near(_share_of((part,)) / expected) for part in group]
+            if not all(shares):
+                whys[key] = _NEVER
+                continue
+            for part, share in zip(group, shares, strict=True):
+                for name, value in part.values.items():
+                    found[count_key(row, branch, key[1], name)] = value / share
+            ran[key] = min(shares, default=1.0)
+    return TopdownRow(place, here, found, ran, whys, busy=busy)
+
+
+def _share_of(parts: Sequence[PartCount]) -> float:
+    """The part of the time in which counters ran, of those of a group that ran longest."""
+    return max((part.running / part.enabled for part in parts if part.enabled), default=0.0)
+
+
+def _near(share: float) -> float:
+    """A share, where groups are not read at one instant: nearly all is all."""
+    return 1.0 if share >= _ALL else share
+
+
+def _nothing(place: CpuSet, branches: Sequence[Branch], counts: Counts, enabled: float,
+             busy: float | None) -> TopdownRow:
+    whys = {key: group if isinstance(group, Unavailable) else _NEVER if enabled else _DID_NOT_RUN
+            for key, group in counts.items()}
+    return TopdownRow(place, tuple(branches), {}, {}, whys, busy=busy)
+
+
+def _parts(counts: Counts, pmu: str, parent: str) -> Sequence[PartCount]:
+    found = counts.get((pmu, parent), ())
+    return () if isinstance(found, Unavailable) else found
