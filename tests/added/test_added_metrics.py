@@ -10,6 +10,7 @@ import pytest
 from addwatch import SYSTEM_ROW, Adding, adding, cell, cpu_row, package
 from made_tables import SAPPHIRE
 
+from turbotui.events.vendor.model import VendorTables
 from turbotui.quantities.added import AddError
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.definition import CountedEvents
@@ -155,11 +156,33 @@ def test_what_a_metric_cannot_be_is_a_reason() -> None:
     ("tma_retirin", "did you mean tma_retiring"), ("zzz", "turbotui events metrics lists them"),
     ("", "names no metric"), ("missing", "needs NOT_AN_EVENT"), ("ringed", "refers to itself"),
     ("elsewhere", "of another machine: of imx93"), ("atoms", "of another machine: of cpu_atom"),
-    ("nothing", "nothing is counted"), ("power", "PkgWatt tells them"),
+    ("nothing", "nothing is counted for it, for the machine has no NOT_AN_EVENT"), ("power", "PkgWatt tells them"),
+    ("pmem", "for its table counts instructions on other machines only"),
+    ("seconds", "made of the interval's seconds alone"),
 ])  # fmt: skip
 def test_what_is_no_metric_is_told(name: str, says: str) -> None:
     with sapphire() as here, pytest.raises(AddError, match=says):
         here.add(f"metric:{name}")
+
+
+def test_a_metric_of_facts_alone_is_worked_out_with_its_rule_and_counts_nothing() -> None:
+    with sapphire() as here:
+        (column,) = here.add("metric:all_cpus")
+        assert (column.needs, column.unit) == ((), "CPUs")
+        here.start()
+        frame, _before, _after = here.interval(1.0)
+        assert cell(frame, column, SYSTEM_ROW) == 2 * 224
+        assert frame.cell(column, cpu_row(5)) is None  # of the whole machine, and so of no CPU
+        assert column.rule is not None
+        assert frame.cell(column.rule, SYSTEM_ROW) == 1.0
+
+
+def test_what_a_table_lacks_is_said_where_a_name_of_it_is_not_found() -> None:
+    with adding("sapphire-2s", None) as here:
+        tables = VendorTables("a folder", SAPPHIRE.events(), SAPPHIRE.metrics(), lacks_metrics="perf has more.")
+        here.session.find_tables = lambda: tables
+        with pytest.raises(AddError, match=r"called lpm_cs; turbotui events metrics lists them\. perf has more$"):
+            here.add("metric:lpm_cs,tma_retiring")
 
 
 def test_names_that_are_taken_and_metrics_that_are_there() -> None:

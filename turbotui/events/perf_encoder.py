@@ -45,13 +45,13 @@ class PerfEncoder:
             UsageError: tables that somebody named cannot be used.
         """
         if isinstance(self._tables, EventEncoder):
-            return self._tables.encode(text)
+            return _by_tables(self._tables, text)
         try:
             return self.own.encode(text)
         except _UNKNOWN as error:
             tables = self._with_tables()
             if isinstance(tables, EventEncoder):
-                return tables.encode(text)
+                return _by_tables(tables, text)
             if "." not in text:  # as names of vendors have it, and those of sysfs have not
                 raise
             raise type(error)(f"{error} {tables}") from None
@@ -74,6 +74,20 @@ class PerfEncoder:
             except NoTablesError as absent:
                 self._tables = absent
         return self._tables
+
+
+def _by_tables(encoder: EventEncoder, text: str) -> tuple[EncodedEvent, ...]:
+    """Encode over tables; of a name that looks like a vendor's, and is not there, what the tables leave out is said."""
+    from turbotui.events.vendor.devices import VendorDevices  # noqa: PLC0415 - as below
+
+    try:
+        return encoder.encode(text)
+    except _UNKNOWN as error:
+        devices = encoder.devices
+        lacks = devices.tables.lacks_events if isinstance(devices, VendorDevices) else ""
+        if not lacks or "." not in text:
+            raise
+        raise type(error)(f"{error} {lacks}") from None
 
 
 def table_encoder(host: Host, rings: str | None = None) -> EventEncoder:

@@ -149,8 +149,9 @@ def _unknown(name: str, tables: VendorTables) -> str:
     known = {one: one for one in (*(metric.name for metric in tables.metrics()), *tables.group_names())}
     lower = {one.lower(): one for one in known}
     near = [lower[one] for one in difflib.get_close_matches(name.lower(), lower, n=3, cutoff=0.6)]
-    hint = f"did you mean {', '.join(near)}?" if near else "turbotui events metrics lists them"
-    return f"{tables.source} has no metric and no group of metrics called {name}; {hint}"
+    hint = f"did you mean {', '.join(near)}?" if near else "turbotui events metrics lists them."
+    said = f"{tables.source} has no metric and no group of metrics called {name}; {hint} {tables.lacks_metrics}"
+    return said.rstrip(". ")
 
 
 def _numbered(named: Iterable[_Named], constants: MachineConstants) -> Iterator[_Named]:

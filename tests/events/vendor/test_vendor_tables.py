@@ -190,6 +190,7 @@ def test_kept_tables_are_the_same_and_follow_the_files(host: LinuxHost, tables: 
     second = cached(DirectoryTables(host, str(tables)))
     assert (list(second.events()), list(second.metrics())) == (list(first.events()), list(first.metrics()))
     assert (second.source, second.group_words) == (first.source, first.group_words)
+    assert second.lacks_metrics == first.lacks_metrics != ""
     kept.write_text("damaged\n")
     assert len(cached(DirectoryTables(host, str(tables))).events()) == 6
     (tables / "arch/x86/model/more.json").write_text('[{"EventName": "MORE.X", "EventCode": "0x9"}]')

@@ -53,6 +53,12 @@ class ExpandedMetric:
         return (*self.events, *self.rule_events)
 
     @property
+    def dropped(self) -> tuple[str, ...]:
+        """Names in branches of its expression, and of what it refers to, that this machine does not take."""
+        return tuple(dict.fromkeys(one for part in (self.own, *(part for _name, part in self.parts))
+                                   for one in part.dropped))
+
+    @property
     def literals(self) -> tuple[str, ...]:
         """Facts of the machine in its expression and in what it refers to."""
         return tuple(dict.fromkeys(one for part in (self.own, *(part for _name, part in self.parts))

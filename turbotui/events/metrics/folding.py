@@ -15,7 +15,7 @@ from typing import Final, Protocol
 
 from turbotui.dataclass import dataclass
 from turbotui.events.metrics.errors import MetricError
-from turbotui.events.metrics.syntax import LEAVES, LITERAL, MetricExpression
+from turbotui.events.metrics.syntax import LEAVES, LITERAL, NAMES, MetricExpression
 from turbotui.quantities.expressions import result_of
 from turbotui.quantities.grammar import RATIO, Step
 
@@ -50,11 +50,14 @@ class Folded:
             the table has them, without escapes.
         names: every name whose value or count is needed, each once.
         literals: facts of the machine that were put in, "#num_packages".
+        dropped: names in branches that this machine does not take: "64 * EVENT if #has_pmem else 0", and events that
+            it was asked for and does not have.
     """
 
     steps: tuple[Step, ...]
     names: tuple[str, ...]
     literals: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -89,7 +92,10 @@ def fold(expression: MetricExpression, machine: MetricConstants) -> Folded:
             literals[step.name.lower()] = None
         stack.append(_leaf(step, machine))
     found = stack[0]
-    return Folded(tuple(found.steps), tuple(found.names), tuple(literals))
+    written = dict.fromkeys(step.name for step in expression.steps if step.kind in NAMES or (
+        step.kind == "has_event" and not machine.has_event(step.name)))
+    dropped = tuple(name for name in written if name not in found.names)
+    return Folded(tuple(found.steps), tuple(found.names), tuple(literals), dropped)
 
 
 def _leaf(step: Step, machine: MetricConstants) -> _Operand:

@@ -70,15 +70,18 @@ def requests(wanted: Sequence[TitledMetric], machine: MachineConstants, text: st
         text: that asked for them, which names the requests.
 
     Raises:
-        MetricError: nothing is counted for one of them.
+        MetricError: one of them would count events that this machine does not have.
     """
     found: list[_Counted] = []
     alone: dict[str, _Counted] = {}
     for one in sorted(wanted, key=lambda one: -len(one.expanded.all_events)):
         events = _events(one, machine)
-        if not events:
+        if not events and one.expanded.dropped:  # a zero that nobody counted is no zero
             raise MetricError(f"The metric {one.expanded.metric.name} is {text_of(one.expanded.own.steps)} on this "
-                              "machine, whatever happens: nothing is counted for it.")
+                              f"machine, whatever happens: nothing is counted for it, {_why_nothing(one, machine)}.")
+        if not events and TIME in one.expanded.events:
+            raise MetricError(f"The metric {one.expanded.metric.name} is made of the interval's seconds alone, which "
+                              "every output says beside its time: nothing is counted for it.")
         if _grouped(one, machine):
             counted = next((each for each in found if each.together and events.keys() <= each.events.keys()), None)
         else:
@@ -90,6 +93,14 @@ def requests(wanted: Sequence[TitledMetric], machine: MachineConstants, text: st
         counted.columns.append(column_of(one, machine))
     several = len(found) > 1
     return tuple(_request(one, machine, f"{text} {number}" if several else text) for number, one in enumerate(found, 1))
+
+
+def _why_nothing(one: TitledMetric, machine: MachineConstants) -> str:
+    dropped = one.expanded.dropped
+    missing = [event_text(name) for name in dropped if not machine.has_event(name)]
+    if missing:
+        return f"for the machine has no {', '.join(missing)}"
+    return f"for its table counts {', '.join(map(event_text, dropped))} on other machines only"
 
 
 def _request(counted: _Counted, machine: MachineConstants, text: str) -> EventRequest:

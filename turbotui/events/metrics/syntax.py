@@ -22,6 +22,8 @@ LITERAL: Final = "literal"
 """A fact of the machine: "#num_cores", "#smt_on"."""
 ASKED: Final = frozenset({"source_count", "aggr_nr", "has_event", "strcmp_cpuid_str"})
 """What is asked of a name instead of its value."""
+NAMES: Final = frozenset({"name", "source_count", "aggr_nr"})
+"""What an event or another metric is counted or worked out for."""
 LEAVES: Final = frozenset({"number", "name", "unknown", LITERAL, *ASKED})
 """Steps without operands."""
 _FUNCTIONS: Final = frozenset({"min", "max", "d_ratio"})

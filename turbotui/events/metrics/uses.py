@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from turbotui.dataclass import dataclass
 from turbotui.events.metrics.errors import MetricError
-from turbotui.events.metrics.syntax import parse_metric
+from turbotui.events.metrics.syntax import NAMES, parse_metric
 from turbotui.events.vendor.model import VendorMetric, VendorTables
-
-_NAMED = frozenset({"name", "source_count", "aggr_nr"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +60,7 @@ def _names(text: str) -> tuple[str, ...]:
     if not text:
         return ()
     try:
-        return tuple(step.name for step in parse_metric(text).steps if step.kind in _NAMED)
+        return tuple(step.name for step in parse_metric(text).steps if step.kind in NAMES)
     except MetricError:
         return ()
 

@@ -19,7 +19,7 @@ from turbotui.machine.own_files import cache_folder, replace_file
 from turbotui.quantities.documents import DocumentError, parse_json
 from turbotui.untrusted import json_text
 
-_FORMAT: Final = 1  # of the file: another number is another key
+_FORMAT: Final = 2  # of the file: another number is another key
 _LARGEST: Final = 64 << 20
 _EVENT: Final = ("name", "pmu", "terms", "brief", "description", "unit", "scale", "per_package", "aggregation", "topic",
                  "deprecated", "compat")
@@ -66,7 +66,7 @@ def cached(source: TableSource) -> VendorTables:
 
 
 def _lines(tables: VendorTables, key: str) -> Iterable[str]:
-    yield json_text([key, tables.source, tables.group_words], compact=True)
+    yield json_text([key, tables.source, tables.group_words, tables.lacks_events, tables.lacks_metrics], compact=True)
     yield from (_line(row, _EVENT) for row in tables.events())
     yield ""
     yield from (_line(row, _METRIC) for row in tables.metrics())
@@ -90,7 +90,8 @@ def _read(path: str, key: str) -> VendorTables | None:
         if not gap:
             return None
         rows = VendorRows(_by_name(events), _event), VendorRows(_by_name(metrics), _metric)
-        return VendorTables(str(header[1]), *rows, dict(header[2]))
+        return VendorTables(str(header[1]), *rows, dict(header[2]), lacks_events=str(header[3]),
+                            lacks_metrics=str(header[4]))
     except (GivenFileError, DocumentError, LookupError, TypeError, ValueError):
         return None
 

@@ -45,6 +45,9 @@ _FIXED = {
     "cpu_clk_unhalted.core": "event=0x3c,period=2000003",
     "cpu_clk_unhalted.thread_any": "event=0x3c,any=1,period=2000003",
 }  # fmt: skip
+COMPUTED = ("Metrics that perf's build computes (the kernel's tools/perf/pmu-events/*_metrics.py: lpm_* ...) stand "
+            "in no folder of JSON; perf's own tables have them.")
+"""What the kernel's folder lacks, and Intel's: 126 of the 466 metrics of Sapphire Rapids in perf 7.2."""
 _SCALE = re.compile(r"[-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?")
 
 

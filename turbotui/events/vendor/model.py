@@ -131,6 +131,8 @@ class VendorTables:
         events: by name.
         metrics: by name.
         groups: what the vendor says of a group of metrics, by its name.
+        lacks_events: a sentence about events that the CPU has and this source does not tell; "" where it tells all.
+        lacks_metrics: the same of metrics.
     """
 
     def __init__(
@@ -139,8 +141,13 @@ class VendorTables:
         events: VendorRows[VendorEvent],
         metrics: VendorRows[VendorMetric],
         groups: Mapping[str, str] | None = None,
+        *,
+        lacks_events: str = "",
+        lacks_metrics: str = "",
     ) -> None:
         self.source = source
+        self.lacks_events = lacks_events
+        self.lacks_metrics = lacks_metrics
         self._events = events
         self._metrics = metrics
         self.group_words = groups or {}

@@ -30,6 +30,10 @@ _WRAPPED: Final = ("/usr/lib/linux-tools/{0}/perf", "/usr/lib/linux-tools-{0}/pe
 _NOT_VENDORS: Final = frozenset({"tool", "software", "tracepoint"})
 _REMEDY: Final = "name a folder of pmu-events JSON with --event-tables"
 
+_HIDDEN: Final = ("perf lists no event that its vendor calls deprecated; a folder of pmu-events JSON has those "
+                  "(--event-tables).")
+"""`perf list -j` hides them with --deprecated too (perf 7.2)."""
+
 _NONE: Final = "No event tables of the vendor"
 
 _Object = dict[str, str]
@@ -125,7 +129,7 @@ def parse_list(answer: bytes, source: str) -> VendorTables:
         of = f"{row['MetricName'].lower()} {row.get('Unit', '')}"
         return _metric(row, tuple(dict.fromkeys(one for one in groups[of] if one and one != "No_group")))
 
-    return VendorTables(source, VendorRows(events, _event), VendorRows(metrics, metric))
+    return VendorTables(source, VendorRows(events, _event), VendorRows(metrics, metric), lacks_events=_HIDDEN)
 
 
 def _is_vendors(row: _Object) -> bool:

@@ -16,7 +16,7 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.events.vendor.cpuid import cpuid_of, matches
 from turbotui.events.vendor.errors import VendorTablesError
-from turbotui.events.vendor.json_rows import JsonRow, event_row, metric_row
+from turbotui.events.vendor.json_rows import COMPUTED, JsonRow, event_row, metric_row
 from turbotui.events.vendor.model import VendorEvent, VendorRows, VendorTables
 from turbotui.events.vendor.pmu_events import MAPFILE, document_of, row_of, rows_of, text_of_file
 from turbotui.machine.host import Host
@@ -107,7 +107,7 @@ class PerfmonTables:
                 if all(one.get("Unit") != row.get("Unit") for one in same):
                     same.append(row)
         return VendorTables(self._source, VendorRows(events, partial(_made, self._source)),
-                            VendorRows(metrics, lambda row: metric_row(row, None, "metrics")))
+                            VendorRows(metrics, lambda row: metric_row(row, None, "metrics")), lacks_metrics=COMPUTED)
 
 
 def _perfs_form(path: str) -> str:

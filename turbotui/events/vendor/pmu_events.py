@@ -12,7 +12,7 @@ from functools import partial
 
 from turbotui.events.vendor.cpuid import ARCHITECTURES, cpuid_of, matches
 from turbotui.events.vendor.errors import VendorTablesError
-from turbotui.events.vendor.json_rows import JsonRow, event_row, metric_row
+from turbotui.events.vendor.json_rows import COMPUTED, JsonRow, event_row, metric_row
 from turbotui.events.vendor.model import VendorEvent, VendorMetric, VendorRows, VendorTables
 from turbotui.machine.cpumodel import read_cpu_model
 from turbotui.machine.given_files import GivenFileError, read_given
@@ -125,7 +125,8 @@ def _tables(source: str, folder: str, home: str) -> VendorTables:
                 same = metrics.setdefault(merged["MetricName"].lower(), [])
                 if all(one[0].get("Unit") != found[0].get("Unit") for one in same):
                     same.append(found)
-    return VendorTables(source, VendorRows(events, partial(_event, folder)), VendorRows(metrics, _metric), groups)
+    return VendorTables(source, VendorRows(events, partial(_event, folder)), VendorRows(metrics, _metric), groups,
+                        lacks_metrics=COMPUTED)
 
 
 def _files(folder: str, home: str) -> Iterator[tuple[str, bool]]:

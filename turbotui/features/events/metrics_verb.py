@@ -30,7 +30,9 @@ def list_metrics(arguments: argparse.Namespace, host: Host) -> int:
     tables = open_vendor_tables(host)
     found = fitting(tables, arguments.pattern)
     if not found:
-        raise UsageError(f"{tables.source} has no metric with {arguments.pattern!r} in its name, groups or words.")
+        lacks = f" {tables.lacks_metrics}" if tables.lacks_metrics else ""
+        what = f"{tables.source} has no metric with {arguments.pattern!r} in its name, groups or words."
+        raise UsageError(what + lacks)
     metrics = metric_table(listed_metrics(read_machine(host), tables, found))
     groups = group_table(tables, [one.metric for one in metrics.rows])
     envelope = envelope_now(host)
