@@ -14,6 +14,8 @@ TERMS = (
     ("the first of two codes", {"EventCode": "0xB7,0xBB", "UMask": "0x1"}, "event=0xb7,umask=1"),
     ("offcore", {"EventCode": "0x2A,0x2B", "UMask": "0x1", "MSRIndex": "0x1a6,0x1a7", "MSRValue": "0x10001"},
      "event=0x2a,umask=1,offcore_rsp=0x10001"),
+    ("offcore module", {"EventCode": "0x2A", "UMask": "0x1", "MSRIndex": "0x3E0,0x3E1,0x3E2,0x3E3",
+                        "MSRValue": "0xFF03F000000001"}, "event=0x2a,umask=1,offcore_rsp=0xFF03F000000001"),
     ("latency", {"EventCode": "0xcd", "MSRIndex": "0x3F6", "MSRValue": "0x80"}, "event=0xcd,ldlat=0x80"),
     ("front end", {"EventCode": "0xc6", "MSRIndex": "0x3F7", "MSRValue": "0x11"}, "event=0xc6,frontend=0x11"),
     ("no register", {"EventCode": "0x0", "MSRIndex": "0x00", "MSRValue": "0x00"}, "event=0"),

@@ -60,6 +60,16 @@ def test_rows_are_the_kernels(tmp_path: Path, keys: dict[str, str], pmu: str, te
     assert (found.pmu, found.terms, found.per_package) == (pmu, terms, True)
 
 
+def test_an_event_whose_register_the_kernel_does_not_fill_is_left_out(tmp_path: Path) -> None:
+    registers = {"MSRIndex": "0x3E0,0x3E1,0x3E2,0x3E3", "MSRValue": "0xFF03F000000001"}
+    core = {"Events": [{"EventName": "MEM_LOAD_L2_MISS_RETIRED.L3_MISS", "EventCode": "0xD6",
+                        "UMask": "0x01,0x02,0x04,0x08", **registers},
+                       {"EventName": "OMR.X", "EventCode": "0xb7", "UMask": "0x01,0x02,0x04,0x08", **registers}]}
+    tables = PerfmonTables(_collection(tmp_path, core, {"Events": []}), str(tmp_path)).read()
+    assert [(one.name, one.terms) for one in tables.events()] == [
+        ("omr.x", "event=0xb7,umask=1,offcore_rsp=0xFF03F000000001")]
+
+
 def test_kinds_of_core_and_metrics(tmp_path: Path) -> None:
     core = {"Header": {}, "Events": [{"EventName": "A.B", "EventCode": "0x1"},
                                      {"EventName": "OFFCORE_RESPONSE:request=X:response=Y", "EventCode": "0x2"},

@@ -34,7 +34,10 @@ _FIELDS = (
     ("RdWrMask", "rdwrmask"), ("EnAllCores", "enallcores"), ("EnAllSlices", "enallslices"), ("SliceId", "sliceid"),
     ("ThreadMask", "threadmask"),
 )  # fmt: skip
-_MSRS = {0x3F6: "ldlat", 0x1A6: "offcore_rsp", 0x1A7: "offcore_rsp", 0x3F7: "frontend"}
+OMR_REGISTERS = range(0x3E0, 0x3E4)
+"""Offcore module response, Diamond Rapids and Nova Lake (kernel arch/x86/include/asm/msr-index.h, MSR_OMR_0)."""
+_MSRS = {0x3F6: "ldlat", 0x1A6: "offcore_rsp", 0x1A7: "offcore_rsp", 0x3F7: "frontend",
+         **dict.fromkeys(OMR_REGISTERS, "offcore_rsp")}
 """Registers beside an event's select register, by the term that fills them (Intel SDM vol. 4)."""
 _FIXED = {
     # Events of fixed counters, by the codes that the kernel takes for them whatever a table says

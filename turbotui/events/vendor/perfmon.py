@@ -16,7 +16,7 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.events.vendor.cpuid import cpuid_of, matches
 from turbotui.events.vendor.errors import VendorTablesError
-from turbotui.events.vendor.json_rows import COMPUTED, JsonRow, event_row, metric_row
+from turbotui.events.vendor.json_rows import COMPUTED, OMR_REGISTERS, JsonRow, event_row, metric_row
 from turbotui.events.vendor.model import VendorEvent, VendorRows, VendorTables
 from turbotui.events.vendor.pmu_events import MAPFILE, document_of, row_of, rows_of, text_of_file
 from turbotui.machine.host import Host
@@ -25,6 +25,9 @@ from turbotui.untrusted import one_line
 _EVENTS: Final = frozenset({"core", "hybridcore", "uncore", "uncore experimental"})
 _METRICS: Final = "metrics"
 _PMUS: Final = {"Core": "cpu_core", "Atom": "cpu_atom", "LowPower_Atom": "cpu_lowpower"}
+_OMR_CODES = frozenset({0x2A, 0xB7})
+"""Events whose offcore module response the kernel fills (intel_pnc_extra_regs, intel_arw_extra_regs of
+arch/x86/events/intel/core.c, Linux 7.2)."""
 _SAYS_NOTHING: Final = frozenset({"", "0", "0x0", "0x00", "na", "null", "tbd"})
 _UNREADABLE: Final = ("ha_addrmatch", "ha_opcodematch", "irpfilter")
 """Beginnings of filters for which the kernel has no field: such an event is left out."""
@@ -144,6 +147,8 @@ def _as_perf_has_it(row: JsonRow) -> dict[str, str] | None:
         return None
     if wanted and not wanted.lower().startswith(_LEFT_TO_TERMS):
         said["Filter"] = f"config1={said.get('FILTER_VALUE', '0')}" if wanted == "Filter1" else wanted
+    if _first(said, "MSRIndex") in OMR_REGISTERS and _first(said, "EventCode") not in _OMR_CODES:
+        return None  # config1 would be taken and the register left as it is
     if "UMask" in said or "UMaskExt" in said:
         said["UMask"] = _umask(said)
     if said.get("CounterType") == "FREERUN":
@@ -152,6 +157,10 @@ def _as_perf_has_it(row: JsonRow) -> dict[str, str] | None:
         said["EventCode"] = "0xff"
         said.pop("UMask", None)
     return said
+
+
+def _first(said: JsonRow, key: str) -> int:
+    return int(said.get(key, "0").partition(",")[0], 0)
 
 
 def _umask(said: dict[str, str]) -> str:
