@@ -236,7 +236,9 @@ def test_every_published_event_opens(name: str) -> None:
         pmu = read_pmu(host, folder)
         if pmu is None:
             continue
-        for event in pmu.events:
+        for event, written in pmu.events.items():
+            if "?" in written.text:
+                continue  # it needs a node or a value that somebody chooses
             cpu = next(iter(sorted(pmu.cpumask or pmu.cpus or (0,))))
             led = [named(host, folder, "slots")] if event.startswith("topdown-") else []
             members = [host.perf_event_open(attr, -1, cpu, -1) for attr in led or [named(host, folder, event)]]

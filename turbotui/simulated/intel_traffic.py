@@ -33,6 +33,18 @@ READ_MISSES, WRITE_MISSES = 0.3, 0.2
 """The parts of what devices read and write that is not in the last-level cache."""
 ACTIVATIONS, CONFLICTS = 0.35, 0.15
 """Row activations and precharges for other rows, for each transfer of a line."""
+READ_QUEUE, WRITE_QUEUE = 36.0, 90.0
+"""Cycles of DCLK that a request for a line waits for DRAM in the memory controllers' queues."""
+PERSISTENT, PERSISTENT_QUEUE = 0.02, 400.0
+"""Lines of persistent memory for each line of DRAM, and the cycles of DCLK that reads of them wait."""
+CXL, CXL_CYCLES = 0.01, 420.0
+"""What is read of CXL memory and written to it for each byte of DRAM; how long a read stays in a CHA, in its clock."""
+MMIO_READ, MMIO_WRITTEN = 0.02, 0.03
+"""What cores read of devices and write to them, for each byte that these read and write of memory."""
+MMIO_BYTES: Final = 8.0
+"""Of one such access."""
+IOTLB_MISSES, CONTEXT_HITS, WALK_READS = 0.04, 0.95, 3.0
+"""The part of devices' requests that misses the IOTLB; of these what finds its context; reads of memory for each."""
 SNOOPED, UPDATED = 0.05, 0.1
 """Directory lookups that find any package may have the line, and updates for each line written."""
 
@@ -113,7 +125,22 @@ def cha_events(flows: Flows) -> Mapping[str, Parts]:
     for word, share in (("ITOM", WHOLE_LINES), ("ITOMCACHENEAR", 1 - WHOLE_LINES)):
         found[f"IO_{word}"] = times(stores, share)
         found[f"IO_MISS_{word}"] = times(stores, share * WRITE_MISSES)
+        found[f"IO_HIT_{word}"] = times(stores, share * (1 - WRITE_MISSES))
+    found |= {"IA_MISS_UCRDF": times(flows.io_read, MMIO_READ / MMIO_BYTES),
+              "IA_MISS_WIL": times(flows.io_written, MMIO_WRITTEN / MMIO_BYTES)}
+    cxl = times(flows.read, CXL / LINE)
+    found |= {"IA_MISS_DRD_CXL_ACC": times(cxl, DEMAND), "IA_MISS_DRD_PREF_CXL_ACC": times(cxl, PREFETCH),
+              "OCCUPANCY.IA_MISS_DRD_CXL_ACC": times(cxl, DEMAND * CXL_CYCLES)}
+    for name in ("IA_MISS_DRD_PMM", "OCCUPANCY.IA_MISS_DRD_PMM"):
+        found[name] = ()
+    for name in ("IO_RFO", "IO_MISS_RFO", "IO_HIT_RFO", "IA_MISS_WCIL", "IA_MISS_WCILF"):
+        found[name] = ()
     return found
+
+
+def requests(flows: Flows) -> Parts:
+    """What devices ask of memory, in lines."""
+    return times(flows.io_read + flows.io_written, 1 / LINE)
 
 
 def upi_events(flows: Flows) -> Mapping[str, Parts]:

@@ -190,7 +190,7 @@ class PerfEvents:
         group.members.append(event)
         event.group = group
         pmu = event.pmu
-        if pmu.counters and not self._fits(pmu, [event.counter for event in group.members]):
+        if pmu.counters and not self._fits(pmu, group.members):
             group.members.pop()
             raise HostError(errno.EINVAL, what)
         self._next_identity += 1
@@ -302,8 +302,10 @@ class PerfEvents:
                 general += counter.slots
         return general
 
-    def _fits(self, pmu: SimulatedPmu, counters: list[SimulatedCounter]) -> bool:
-        return self._demand(counters) <= pmu.counters
+    def _fits(self, pmu: SimulatedPmu, members: list[OpenEvent]) -> bool:
+        if self._demand(event.counter for event in members) > pmu.counters:
+            return False
+        return pmu.fits is None or pmu.fits([event.attr for event in members if event.pmu is pmu])
 
     def _enter(self, group: OpenGroup, now: float) -> None:
         pmu = group.hardware
@@ -318,9 +320,12 @@ class PerfEvents:
         """The kernel rotates groups when they do not fit together: each then runs a part of the time."""
         alive = [group for group in together if not (group.stopped or group.dead)]
         for group in alive:
-            wanted = self._demand(event.counter for other in alive if not is_beside(other.cgroup, group.cgroup)
-                                  for event in other.members)
+            wanting = [event.counter for other in alive if not is_beside(other.cgroup, group.cgroup)
+                      for event in other.members]
+            wanted = self._demand(wanting)
             share = 1.0 if wanted <= pmu.counters else pmu.counters / wanted
+            for part in {event.counter.local for event in group.members} - {""}:
+                share = min(share, pmu.local_counters / max(1, sum(one.local == part for one in wanting)))
             # A group that uses only fixed counters never has to wait.
             own = self._demand(event.counter for event in group.members)
             mine = 1.0 if own == 0 else share

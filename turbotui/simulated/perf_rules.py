@@ -95,7 +95,7 @@ def refused_by_pmu(pmu: SimulatedPmu, attr: PerfAttr, *, x86: bool) -> int:
     if inherited_read and not attr.sample_type & _SAMPLE_TID:
         return errno.EINVAL
     if pmu.context is Context.UNCORE or pmu.name == "msr":  # PERF_PMU_CAP_NO_EXCLUDE, and no interrupts
-        return errno.EINVAL if sampled or attr.flags & EXCLUDES else 0
+        return pmu.sampling if sampled else errno.EINVAL if attr.flags & EXCLUDES else 0
     if pmu.context is Context.SAMPLER:
         return _refused_by_ibs(attr, software_filter="swfilt" in pmu.formats)
     if pmu.context is not Context.CORE:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import errno
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from enum import Enum
 from typing import TypeAlias
@@ -32,6 +33,7 @@ class SimulatedCounter:
         value: the running count.
         slots: general counters it takes; 0 for none.
         fixed: the fixed-purpose counter it prefers, or "".
+        local: the counters of a part of the PMU that it takes one of beside a general one, or "".
         absolute: the value is a level, not a count, so it does not start at zero.
         form: over the CPU's integrals, where it is one: the share of each kind of work in it is known then.
     """
@@ -39,6 +41,7 @@ class SimulatedCounter:
     value: Value
     slots: int = 0
     fixed: str = ""
+    local: str = ""
     absolute: bool = False
     form: Form = ()
 
@@ -72,6 +75,9 @@ class SimulatedPmu:
         counters: general counters for each CPU, 0 for no limit.
         files: more files, name to text.
         modes: exclude_user and exclude_kernel are understood.
+        local_counters: how many counters there are of each name that a counter's `local` says.
+        sampling: the errno with which events that sample are refused.
+        fits: whether its driver opens these events as one group; None where counters alone decide.
     """
 
     name: str
@@ -86,3 +92,6 @@ class SimulatedPmu:
     counters: int = 0
     files: Mapping[str, str] = field(default_factory=dict)
     modes: bool = False
+    local_counters: int = 0
+    sampling: int = errno.EINVAL
+    fits: Callable[[Sequence[PerfAttr]], bool] | None = None

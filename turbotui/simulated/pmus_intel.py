@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -22,17 +23,15 @@ from turbotui.simulated.tree import Node, fixed, folder
 _MEBIBYTE_SCALE: Final = "6.103515625e-5"
 """64 / 2^20: memory controllers count cache lines."""
 _COUNTERS: Final = 4
-_CHANNELS: Final = 8
-_FIRST_HALF: Final = 0.6  # of a channel's traffic, on its first subchannel: unequal, so that one taken for both is seen
+_FIRST_HALF: Final = 0.6
+"""Of a channel's traffic on its first subchannel or pseudochannel: unequal, so that one taken for both is seen."""
 _LINKS: Final = (0.4, 0.35, 0.25)
+_SIX_LINKS: Final = (0.25, 0.2, 0.2, 0.15, 0.1, 0.1)
 _STACKS: Final = (0.5, 0.3, 0.15, 0.05)
 """How traffic between packages spreads over the links, and that of devices over the PCI Express stacks."""
 _PORTS: Final = (0.6, 0.0, 0.3, 0.0, 0.1, 0.0, 0.0, 0.0)
 _DEVICES: Final = (("0x15b3:1021", "0x020000", 16), ("0x144d:a826", "0x010802", 4), ("0x144d:a826", "0x010802", 4))
 """An adapter and two drives: what they are, their class, lanes."""
-_MMIO_READ, _MMIO_WRITTEN = 0.02, 0.03
-_CXL: Final = 0.01
-"""What is read of CXL memory, and written to it, for each byte of the other memory."""
 _SLICE_CORES: Final = {0xAF: 4}
 """Cores for each slice of the last-level cache, where they are not one."""
 
@@ -63,6 +62,10 @@ class _Generation:
         mesh_codes: of its lookups, lookups in state A, updates, reads and writes.
         upi_hertz: an eighth of the links' rate.
         drd: the word for data reads of the cores in the vendor's names.
+        channels: of the memory of a package.
+        halves: whether the kernel names the counts of a channel's two subchannels apart.
+        links: how what goes to other packages spreads over the links.
+        nameless: further PMUs, of which neither kernel nor vendor names an event that is read here.
     """
 
     mask: str
@@ -74,6 +77,10 @@ class _Generation:
     mesh_codes: tuple[int, int, int, int, int]
     upi_hertz: float
     drd: str = "DRD"
+    channels: int = 8
+    halves: bool = False
+    links: tuple[float, ...] = _LINKS
+    nameless: tuple[tuple[str, int], ...] = ()
 
 
 def _code(event: int, mask: int = 0) -> int:
@@ -91,14 +98,20 @@ _SPR: Final = _Generation("config:8-15,32-63", 0x01, 2.4e9, _code(0x02, 0xFF),
 _SRF: Final = _Generation("config:8-15,32-63", 0x01, 1.6e9, _code(0x02, 0xF7),
                           _code(0x03, 0xF7), "b2cmi",
                           (_code(0x20, 0x01), _code(0x20, 0x08), _code(0x21, 0x301), _code(0x24, 0x104),
-                           _code(0x25, 0x110)), 3.0e9, "DRD_OPT")
-_GENERATIONS: Final = {0x6A: _ICX, 0x8F: _SPR, 0xCF: _SPR, 0xAF: _SRF}
+                           _code(0x25, 0x110)), 3.0e9, "DRD_OPT", halves=True)
+_GNR: Final = replace(_SRF, memory_hertz=2.2e9, drd="DRD", channels=12, links=_SIX_LINKS,  # MRDIMM-8800
+                      nameless=(("b2cxl", 2), ("b2hot", 4), ("b2upi", 3), ("mdf_sbo", 8), ("pciex16", 4),
+                                ("pciex8", 2)))
+_GENERATIONS: Final = {0x6A: _ICX, 0x8F: _SPR, 0xCF: _SPR, 0xAF: _SRF, 0xAD: _GNR}
 
 _TOR: Final = {
     # Intel perfmon, UNC_CHA_TOR_INSERTS: umask with umask_ext above it; the same of these processors
     "IA_MISS": 0xC001FE01, "IA_HIT": 0xC001FD01, "IO_PCIRDCUR": 0xC8F3FF04, "IO_HIT_PCIRDCUR": 0xC8F3FD04,
     "IO_MISS_PCIRDCUR": 0xC8F3FE04, "IO_ITOM": 0xCC43FF04, "IO_MISS_ITOM": 0xCC43FE04,
-    "IO_ITOMCACHENEAR": 0xCD43FF04, "IO_MISS_ITOMCACHENEAR": 0xCD43FE04,
+    "IO_ITOMCACHENEAR": 0xCD43FF04, "IO_MISS_ITOMCACHENEAR": 0xCD43FE04, "IO_HIT_ITOM": 0xCC43FD04,
+    "IO_HIT_ITOMCACHENEAR": 0xCD43FD04, "IO_RFO": 0xC803FF04, "IO_MISS_RFO": 0xC803FE04, "IO_HIT_RFO": 0xC803FD04,
+    "IA_MISS_UCRDF": 0xC877DE01, "IA_MISS_WIL": 0xC87FDE01, "IA_MISS_WCIL": 0xC86FFE01, "IA_MISS_WCILF": 0xC867FE01,
+    "IA_MISS_DRD_CXL_ACC": 0x10C8178201, "IA_MISS_DRD_PREF_CXL_ACC": 0x10C8978201, "IA_MISS_DRD_PMM": 0xC8178A01,
 }  # fmt: skip
 _READS: Final = {
     "DRD": {"IA_MISS_DRD": 0xC817FE01, "IA_HIT_DRD": 0xC817FD01, "IA_MISS_DRD_LOCAL": 0xC816FE01,
@@ -201,21 +214,20 @@ def _boxes(shape: MachineShape) -> list[_Box]:
     wide = {**_PLAIN, "umask": "config:8-15,32-55"}
     iio = {**_PLAIN, "thresh": "config:24-35", "ch_mask": "config:36-47", "fc_mask": "config:48-50"}
     cha = {**_PLAIN, "umask": made.mask, "filter_tid": "config1:0-9"}
-    halves = made is _SRF
     found = [
         _Box("cha", (1 / slices,) * slices, cha, lambda flows, share: _cha(made, flows, share), {}),
-        _Box("imc", (1 / _CHANNELS,) * _CHANNELS, _PLAIN if made is _ICX else wide,
-             lambda flows, share: _memory(made, flows, share), _halves() if halves else _whole(made)),
+        _Box("imc", (1 / made.channels,) * made.channels, _PLAIN if made is _ICX else wide,
+             lambda flows, share: _memory(made, flows, share), _halves() if made.halves else _whole(made)),
         _Box(made.mesh, (0.25,) * 4, wide, lambda flows, share: _mesh(made, flows, share), {}),
         _Box("iio", _STACKS, iio, _stack, {}),
         _Box("pcu", (1.0,), _PLAIN, _nothing, {}),
         _Box("ubox", (1.0,), _PLAIN, _nothing, {}),
     ]
     if shape.packages > 1:
-        found.append(_Box("upi", _LINKS, wide, lambda flows, share: _link(made, flows, share), {}))
+        found.append(_Box("upi", made.links, wide, lambda flows, share: _link(made, flows, share), {}))
     if made is not _ICX:
         found += [_Box("cxlcm", (0.7, 0.3), wide, _cxl_in, {}), _Box("cxldp", (0.7, 0.3), wide, _cxl_out, {})]
-    return found
+    return found + [_Box(name, (1 / count,) * count, wide, _nothing, {}) for name, count in made.nameless]
 
 
 def _whole(made: _Generation) -> Mapping[str, EventFile]:
@@ -244,13 +256,41 @@ def _memory(made: _Generation, flows: Flows, share: float) -> Events:
         found = {_code(0x00): clock, _code(0x04, 0x0F): read, _code(0x04, 0x30): written, _code(0x04, 0x3F): every}
     else:
         found = {_code(0x01): times(clock, 0.5), _code(0x01, 0x01): clock}
-        halves = ((0x05, _FIRST_HALF), (0x06, 1 - _FIRST_HALF)) if made is _SRF else ((0x05, 1.0),)
+        halves = ((0x05, _FIRST_HALF), (0x06, 1 - _FIRST_HALF)) if made.halves else ((0x05, 1.0),)
         for event, part in halves:
             found |= {_code(event, 0xCF): times(read, part), _code(event, 0xF0): times(written, part),
                       _code(event, 0xFF): times(every, part)}
     found |= {made.activations: times(every, flow.ACTIVATIONS), made.conflicts: times(every, flow.CONFLICTS)}
-    found[_code(0x43, 0x01 if made is _SRF else 0)] = ()  # self-refresh: never here
-    found |= {_code(0xE3): (), _code(0xE7): ()} if made is _ICX else {}  # no persistent memory
+    found[_code(0x43, 0x01 if made.halves else 0)] = ()  # self-refresh: never here
+    return {**found, **_queues(made, read, written), **({} if made.halves else _persistent(made, read, written))}
+
+
+def _queues(made: _Generation, read: Parts, written: Parts) -> Events:
+    """What waits for DRAM: occupancies count the cycles that each request waits, in DCLK."""
+    halves = (_FIRST_HALF, 1 - _FIRST_HALF)
+    ways = ((read, flow.READ_QUEUE), (written, flow.WRITE_QUEUE))
+    found: dict[int, Parts] = {}
+    if made.halves:  # subchannels, each of two pseudochannels
+        for (lines, cycles), first, inserts in zip(ways, (0x80, 0x84), (0x10, 0x22), strict=True):
+            for number, part in enumerate(halves):
+                found[_code(inserts, 0x30 << 2 * number)] = times(lines, part)
+                found |= {_code(first + 2 * number + one): times(lines, part * half * cycles)
+                          for one, half in enumerate(halves)}
+        return found
+    for (lines, cycles), first, inserts in zip(ways, (0x80, 0x82), (0x10, 0x20), strict=True):
+        found[_code(inserts, 0x03)] = lines
+        found |= {_code(first + one): times(lines, half * cycles) for one, half in enumerate(halves)}
+    return found
+
+
+def _persistent(made: _Generation, read: Parts, written: Parts) -> Events:
+    """Persistent memory, which Ice Lake's machine has, in App Direct: DRAM is no cache of it."""
+    lines = (times(read, flow.PERSISTENT), times(written, flow.PERSISTENT)) if made is _ICX else ((), ())
+    waits = times(lines[0], flow.PERSISTENT_QUEUE)
+    found: dict[int, Parts] = {_code(0xE3): lines[0], _code(0xE7): lines[1], _code(0xE0, 0x01): waits,
+                               _code(0xE0, 0x02): ()}
+    for mask in (0x01, 0x02, 0x04):
+        found[_code(0xD3, mask)] = ()
     return found
 
 
@@ -271,7 +311,9 @@ def _mesh(made: _Generation, flows: Flows, share: float) -> Events:
     read, written = times(flows.read, share / LINE), times(flows.written, share / LINE)
     lookup, snooped, updated, reads, writes = made.mesh_codes
     return {_code(made.cha_clock): flows.cha_cycles, lookup: read, snooped: times(read, flow.SNOOPED),
-            updated: times(written, flow.UPDATED), reads: read, writes: written}
+            updated: times(written, flow.UPDATED), reads: read, writes: written,
+            **({_code(0x2C, 0x0F): (), _code(0x61): ()} if made is _ICX else
+               {_code(0x1F, 0x0F): (), _code(0x4B, 0x0F if made.halves else 0x03): ()})}  # no memory is another's cache
 
 
 def _link(made: _Generation, flows: Flows, share: float) -> Events:
@@ -282,11 +324,16 @@ def _link(made: _Generation, flows: Flows, share: float) -> Events:
 
 
 def _stack(flows: Flows, share: float) -> Events:
-    """Counts of four bytes by port, and of all ports in one mask."""
+    """Counts of four bytes by port, and of all ports in one mask; the IOMMU of the stack."""
     found: dict[int, Parts] = {_code(0x01): times(flows.seconds, 1.0e9)}
+    asked = times(flow.requests(flows), share)
+    missed = times(asked, flow.IOTLB_MISSES)
+    found |= {_code(0x40, 0x01): asked, _code(0x40, 0x20): missed, _code(0x40, 0x40): missed,
+              _code(0x40, 0x80): times(missed, flow.CONTEXT_HITS), _code(0x41, 0x40): times(missed, flow.WALK_READS),
+              _code(0x41, 0xC0): times(missed, flow.WALK_READS)}
     for event, mask, parts in (
         (0x83, 0x04, flows.io_read), (0x83, 0x01, flows.io_written),
-        (0xC0, 0x04, times(flows.io_read, _MMIO_READ)), (0xC0, 0x01, times(flows.io_written, _MMIO_WRITTEN)),
+        (0xC0, 0x04, times(flows.io_read, flow.MMIO_READ)), (0xC0, 0x01, times(flows.io_written, flow.MMIO_WRITTEN)),
     ):  # fmt: skip
         found |= {event | mask << 8 | 1 << 36 + port | 7 << 48: times(parts, share * part / 4)
                   for port, part in enumerate(_PORTS)}
@@ -295,11 +342,11 @@ def _stack(flows: Flows, share: float) -> Events:
 
 
 def _cxl_in(flows: Flows, share: float) -> Events:
-    return {_code(0x41, 0x10): times(flows.read, share * _CXL / LINE)}
+    return {_code(0x41, 0x10): times(flows.read, share * flow.CXL / LINE)}
 
 
 def _cxl_out(flows: Flows, share: float) -> Events:
-    return {_code(0x02, 0x20): times(flows.written, share * _CXL / LINE)}
+    return {_code(0x02, 0x20): times(flows.written, share * flow.CXL / LINE)}
 
 
 def _nothing(flows: Flows, share: float) -> Events:

@@ -96,6 +96,10 @@ _NEOVERSE_V2 = CoreType(
     capacitance=0.75, volts_min=0.60, volts_per_ghz=0.08, leakage=0.35, ohms=2.4, ipc=1.15, vector_bits=128,
     l1d=64, l1i=64, l2=1024, events="neoverse-v2", pmu="armv8_pmuv3_0", counters=6, fixed=1, idle=_ARM_IDLE,
 )  # fmt: skip
+_NEOVERSE_N1 = replace(
+    _NEOVERSE_V2, base_mhz=2600, min_mhz=1000, max_mhz=3000, bins=((64, 3000),), ipc=0.9, capacitance=0.6,
+    events="neoverse-n1",
+)  # fmt: skip
 _OLYMPUS = replace(
     _NEOVERSE_V2, threads=2, base_mhz=3000, max_mhz=3700, bins=((88, 3700),), l1i=64, l2=2048, ipc=1.3,
     capacitance=0.85, events="olympus",
@@ -189,6 +193,22 @@ _FOREST = replace(
     fabric_clusters=4,
     psys_unit=0.0, memory_gib=512, memory_mts=6400, flags=_without(SERVER_FLAGS, "amx_", "avx512"),
 )  # fmt: skip
+_GRANITE = replace(
+    _SAPPHIRE, name="granite-2s", summary="two-package Intel server with 12 channels of MRDIMM, 2 x 72 cores, "
+    "SMT 2, 288 CPUs", model=0xAD, stepping=1, model_name="Intel(R) Xeon(R) 6960P (simulated)",
+    microcode=0x10003A2, l3_kib=442368, tsc_hz=2_700_000_000, crystal=(2, 216, 25_000_000),
+    core_types=(
+        replace(
+            _GOLDEN_COVE,
+            base_mhz=2700,
+            max_mhz=3900,
+            bins=((16, 3900), (32, 3800), (48, 3700), (72, 3600)),
+            l1i=64,
+        ),
+    ),
+    blocks=(Block(72, 0, 1, 72),), power=replace(_XEON_POWER, tdp=500.0, pl2=600.0), fabric_clusters=5,
+    memory_gib=1536, memory_channels=12, memory_mts=8800,
+)  # fmt: skip
 _ARROW = replace(
     _LAPTOP, name="laptop-arrow", summary="hybrid Intel laptop without SMT: 6 P, 8 E, 2 LP-E of their own PMU, 16 CPUs",
     model=0xC5, stepping=2, model_name="Intel(R) Core(TM) Ultra 7 255H (simulated)", microcode=0x119,
@@ -226,6 +246,13 @@ _VERA = replace(
     family=0x4E, model=0x010, model_name="NVIDIA Olympus", core_types=(_OLYMPUS,), blocks=(Block(88, 0, 1, 88),),
     l3_kib=166912, nvidia="t410", memory_gib=1536,
 )  # fmt: skip
+_MESH = replace(
+    _GRACE, name="neoverse-2s", summary="two-package Arm server with a CMN-600 mesh, 2 x 64 cores in clusters of 4, "
+    "128 CPUs", model=0xD0C, stepping=1, model_name="Neoverse-N1", core_types=(_NEOVERSE_N1,),
+    blocks=(Block(64, 0, 1, 4),), l3_kib=2048, tsc_hz=25_000_000, nvidia="", mesh="cmn-600", memory_gib=512,
+    memory_channels=8, memory_mts=3200,
+    around=Surroundings(),
+)  # fmt: skip
 _CREATOR = replace(
     _LAPTOP, name="laptop-gpu", summary="hybrid Intel laptop on battery with a graphics card, an NPU and fans, 22 CPUs",
     around=Surroundings(card_watts=34.0, npu=True, battery_joules=80.0 * 3600, fans=2),
@@ -247,8 +274,8 @@ _GUEST = MachineShape(
 SHAPES: Final[Mapping[str, MachineShape]] = MappingProxyType(
     {
         shape.name: shape
-        for shape in (_SAPPHIRE, _ICELAKE, _TURIN, _LAPTOP, _ARROW, _KABY, _CREATOR, _GRACE, _VERA, _FOREST, _SUPPLIED,
-                      _BIG, _GUEST)
+        for shape in (_SAPPHIRE, _ICELAKE, _TURIN, _LAPTOP, _ARROW, _KABY, _CREATOR, _GRACE, _VERA, _MESH, _FOREST,
+                      _GRANITE, _SUPPLIED, _BIG, _GUEST)
     }
 )
 """The simulated machines by the word that names them on the command line."""

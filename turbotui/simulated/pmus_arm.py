@@ -1,0 +1,227 @@
+"""The uncore PMUs of a simulated Arm server with a mesh: CMN, DSUs, SMMUs, memory controllers and a network-on-chip.
+
+Names, formats and refusals: kernel drivers/perf/arm-cmn.c, arm_dsu_pmu.c, arm_smmuv3_pmu.c, arm_dmc620_pmu.c, arm-ni.c.
+What the mesh counts is in `mesh_arm`.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from turbotui.machine.cpulist import format_cpulist
+from turbotui.machine.host import PerfAttr
+from turbotui.simulated import basis as b
+from turbotui.simulated import mesh_arm
+from turbotui.simulated.basis import Form
+from turbotui.simulated.events_common import counts
+from turbotui.simulated.model import Model
+from turbotui.simulated.pmu import Context, EventFile, Resolve, SimulatedCounter, SimulatedPmu
+from turbotui.simulated.shapes import MachineShape
+
+_LINE: Final = 64.0
+_DSU_EVENTS: Final = {
+    "cycles": 0x11, "bus_access": 0x19, "memory_error": 0x1A, "bus_cycles": 0x1D, "l3d_cache_allocate": 0x29,
+    "l3d_cache_refill": 0x2A, "l3d_cache": 0x2B, "l3d_cache_wb": 0x2C,
+}  # fmt: skip
+_DSU_COUNTERS: Final = 6
+WRITE_BACKS: Final = 0.4
+"""Lines that leave a cluster's L3 for each one that comes."""
+_CLUSTER_HZ: Final = 2.0e9
+_SMMU_EVENTS: Final = ("cycles", "transaction", "tlb_miss", "config_cache_miss", "trans_table_walk_access",
+                       "config_struct_access", "pcie_ats_trans_rq", "pcie_ats_trans_passed")
+_SMMU_COUNTERS: Final = 4
+_SMMU_SHARES: Final = (0.75, 0.25)
+"""How the devices' requests spread over the SMMUs of a package, by the page frame of each one's registers."""
+_SMMU_PAGES: Final = (0x27FFA0, 0x2BFFA0)
+STREAM, STREAM_SHARE = 0x100, 0.5
+"""A device by its stream id, and its share of what passes its SMMU."""
+TLB_MISSES, CONFIG_MISSES, WALK_READS = 0.03, 0.001, 2.0
+"""Of the transactions those that miss, and reads of tables for each miss."""
+_SMMU_HZ: Final = 1.0e9
+_CHANNELS: Final = 8
+_DMC_COUNTERS: Final = 10
+_DMC_HZ: Final = 1.6e9
+ROW_MISSES: Final = 0.45
+"""Of reads and writes of memory those that open a row first."""
+_DMC_FORMATS: Final = {"mask": "config:0-44", "match": "config1:0-44", "invert": "config2:0", "incr": "config2:1-2",
+                       "event": "config2:3-8", "clkdiv2": "config2:9"}
+_DMC_NAMES: Final = (
+    "cycle_count", "allocate", "queue_depth", "waiting_for_wr_data", "read_backlog", "waiting_for_mi",
+    "hazard_resolution", "enqueue", "arbitrate", "lrank_turnaround_activate", "prank_turnaround_activate",
+    "read_depth", "write_depth", "highigh_qos_depth", "high_qos_depth", "medium_qos_depth", "low_qos_depth",
+    "activate", "rdwr", "refresh", "training_request", "t_mac_tracker", "bk_fsm_tracker", "bk_open_tracker",
+    "ranks_in_pwr_down", "ranks_in_sref",
+)  # fmt: skip
+_DMC_CLOCKED: Final = ("cycle_count", "request", "upload_stall")
+_NI_FORMATS: Final = {"type": "config:0-15", "nodeid": "config:16-31", "eventid": "config:32-47"}
+_NI_CYCLES, _NI_AMNI, _NI_COUNTERS = 0x6, 0x5, 8
+_NI_NODES: Final = 2
+
+
+def arm_names(shape: MachineShape) -> list[str]:
+    """Names of the PMUs; none on machines without a mesh."""
+    if not shape.mesh:
+        return []
+    found: list[str] = []
+    for package in range(shape.packages):
+        found.append(f"arm_cmn_{package}")
+        found += _smmus(package) + _controllers(package)
+        found.append(f"arm_ni_{package}_cd_0")
+    return [*found, *(f"arm_dsu_{number}" for number in range(_clusters(shape)))]
+
+
+def arm_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
+    """Every uncore PMU of the machine; none on machines without a mesh."""
+    shape = model.shape
+    if not shape.mesh:
+        return []
+    found = [_cluster(model, number, types) for number in range(_clusters(shape))]
+    for package in range(shape.packages):
+        found += [_mesh(model, package, types), _network(model, package, types)]
+        found += [_smmu(model, package, name, share, types)
+                  for name, share in zip(_smmus(package), _SMMU_SHARES, strict=True)]
+        found += [_controller(model, package, name, types) for name in _controllers(package)]
+    return found
+
+
+def _clusters(shape: MachineShape) -> int:
+    return shape.packages * sum(block.cores // block.l3 for block in shape.blocks)
+
+
+def _smmus(package: int) -> list[str]:
+    """By the page frame of their registers, in hexadecimal digits (arm_smmuv3_pmu.c)."""
+    return [f"smmuv3_pmcg_{page + package * 0x400000:x}" for page in _SMMU_PAGES]
+
+
+def _controllers(package: int) -> list[str]:
+    return [f"arm_dmc620_{0x10008C000 + package * 0x400000000000 + number * 0x400000:x}" for number in range(_CHANNELS)]
+
+
+def _first(model: Model, cpus: Sequence[int]) -> Callable[[], list[int]]:
+    """The CPU that a PMU wants: the first one of its place that is online."""
+    return lambda: [cpu for cpu in cpus if model.online[cpu]][:1]
+
+
+def _mesh(model: Model, package: int, types: Mapping[str, int]) -> SimulatedPmu:
+    name = f"arm_cmn_{package}"
+    return SimulatedPmu(
+        name, types[name], Context.UNCORE, mesh_arm.Mesh(model, package), mesh_arm.FORMATS, mesh_arm.event_files(),
+        _first(model, model.layout.package_cpus[package]), counters=mesh_arm.COUNTERS,
+        local_counters=mesh_arm.LOCAL_COUNTERS, files={"identifier": mesh_arm.IDENTIFIER}, fits=mesh_arm.fits,
+    )  # fmt: skip
+
+
+def _cluster(model: Model, number: int, types: Mapping[str, int]) -> SimulatedPmu:
+    """The shared unit of a cluster: it takes only events on the CPUs of that cluster."""
+    cpus, name = model.layout.l3_cpus[number], f"arm_dsu_{number}"
+    places = model.layout.places
+
+    def of(word: str) -> list[tuple[b.Basis, Form]]:
+        return [(model.cpu[cpu], counts(model.shape.core_types[places[cpu].type])[word]) for cpu in cpus]
+
+    refills, lookups = of("llc-misses"), of("llc-references")
+    package = model.package[places[cpus[0]].package]
+    parts: dict[int, list[tuple[b.Basis, Form]]] = {
+        0x11: [(package, ((b.PKG_SECONDS, _CLUSTER_HZ),))], 0x1D: [(package, ((b.PKG_SECONDS, _CLUSTER_HZ / 2),))],
+        0x2B: lookups, 0x2A: refills, 0x29: refills, 0x1A: [],
+        0x2C: [(one, b.scaled(form, WRITE_BACKS)) for one, form in refills],
+        0x19: [(one, b.scaled(form, 1 + WRITE_BACKS)) for one, form in refills],
+    }  # fmt: skip
+
+    def resolve(attr: PerfAttr, cpu: int) -> SimulatedCounter | int:
+        behind = parts.get(attr.config)
+        if cpu not in cpus or behind is None:
+            return errno.EINVAL
+        is_clock = attr.config == 0x11
+        return SimulatedCounter(lambda now: sum(one.value(form, now) for one, form in behind),
+                                slots=1, fixed="cycles" if is_clock else "")
+
+    return SimulatedPmu(
+        name, types[name], Context.UNCORE, resolve, {"event": "config:0-31"},
+        {event: EventFile(f"event={code:#x}") for event, code in _DSU_EVENTS.items()}, _first(model, cpus),
+        counters=_DSU_COUNTERS, files={"associated_cpus": format_cpulist(cpus)}, sampling=errno.EOPNOTSUPP,
+        fits=lambda attrs: (sum(attr.config == 0x11 for attr in attrs) <= 1
+                            and sum(attr.config != 0x11 for attr in attrs) <= _DSU_COUNTERS),
+    )  # fmt: skip
+
+
+def _smmu(model: Model, package: int, name: str, share: float, types: Mapping[str, int]) -> SimulatedPmu:
+    """A counter group of an SMMU: its mask names the CPU that probed the driver, wherever the SMMU is."""
+    one = model.package[package]
+    passed = dict.fromkeys((b.PKG_IO_READ_BYTES, b.PKG_IO_WRITTEN_BYTES), share / _LINE)
+    weights = (0.0, 1.0, TLB_MISSES, CONFIG_MISSES, TLB_MISSES * WALK_READS, CONFIG_MISSES * WALK_READS, 0.0, 0.0)
+
+    def resolve(attr: PerfAttr, cpu: int) -> SimulatedCounter | int:
+        del cpu
+        event = attr.config & 0xFFFF
+        if event >= len(weights):
+            return errno.EINVAL
+        part = weights[event] * _stream_share(attr)
+        form: Form = (((b.PKG_SECONDS, _SMMU_HZ),) if event == 0 else
+                      tuple((index, weight * part) for index, weight in passed.items()))
+        return SimulatedCounter(lambda now: one.value(form, now), slots=1)
+
+    return SimulatedPmu(
+        name, types[name], Context.UNCORE, resolve,
+        {"event": "config:0-15", "filter_stream_id": "config1:0-31", "filter_span": "config1:32",
+         "filter_enable": "config1:33"},
+        {event: EventFile(f"event={code:#04x}") for code, event in enumerate(_SMMU_EVENTS)},
+        _first(model, model.layout.package_cpus[0]), counters=_SMMU_COUNTERS, sampling=errno.EOPNOTSUPP,
+    )  # fmt: skip
+
+
+def _stream_share(attr: PerfAttr) -> float:
+    """The part of an SMMU's requests that passes the filter, which without its enable bit leaves everything in."""
+    if not attr.config1 >> 33 & 1:
+        return 1.0
+    return STREAM_SHARE if not attr.config1 >> 32 & 1 and attr.config1 & 0xFFFFFFFF == STREAM else 0.0
+
+
+def _controller(model: Model, package: int, name: str, types: Mapping[str, int]) -> SimulatedPmu:
+    """A channel of memory. The driver cannot stop its counters together, and so takes one event a group."""
+    one = model.package[package]
+    each: Form = tuple((index, 1 / _LINE / _CHANNELS) for index in (b.PKG_READ_BYTES, b.PKG_WRITTEN_BYTES))
+    halved: dict[int, Form] = {0x00: ((b.PKG_SECONDS, _DMC_HZ / 2),), 0x11: b.scaled(each, ROW_MISSES), 0x12: each}
+    clocked: dict[int, Form] = {0x00: ((b.PKG_SECONDS, _DMC_HZ),), 0x01: each}
+
+    def resolve(attr: PerfAttr, cpu: int) -> SimulatedCounter | int:
+        del cpu
+        event, half = attr.config2 >> 3 & 0x3F, attr.config2 >> 9 & 1
+        if event >= len(_DMC_NAMES if half else _DMC_CLOCKED):
+            return errno.EINVAL
+        form = (halved if half else clocked).get(event, ())
+        return SimulatedCounter(lambda now: one.value(form, now), slots=1)
+
+    events = {f"clkdiv2_{event}": EventFile(f"event={code:#x},clkdiv2=0x1") for code, event in enumerate(_DMC_NAMES)}
+    events |= {f"clk_{event}": EventFile(f"event={code:#x},clkdiv2=0x0") for code, event in enumerate(_DMC_CLOCKED)}
+    return SimulatedPmu(
+        name, types[name], Context.UNCORE, resolve, _DMC_FORMATS, events,
+        _first(model, model.layout.package_cpus[0]), counters=_DMC_COUNTERS, fits=lambda attrs: len(attrs) < 2,
+    )  # fmt: skip
+
+
+def _network(model: Model, package: int, types: Mapping[str, int]) -> SimulatedPmu:
+    """A clock domain of a network-on-chip: its clock, and whatever event of a node somebody names."""
+    one, name = model.package[package], f"arm_ni_{package}_cd_0"
+    asked: Form = ((b.PKG_IO_READ_BYTES, 1 / _LINE / _NI_NODES),)
+
+    def resolve(attr: PerfAttr, cpu: int) -> SimulatedCounter | int:
+        del cpu
+        kind, node = attr.config & 0xFFFF, attr.config >> 16 & 0xFFFF
+        if kind == _NI_CYCLES:
+            return SimulatedCounter(lambda now: one.value(((b.PKG_SECONDS, 1.0e9),), now), slots=0)
+        if kind != _NI_AMNI or node >= _NI_NODES:
+            return errno.EINVAL
+        return SimulatedCounter(lambda now: one.value(asked, now), slots=1)
+
+    events = {"cycles": EventFile(f"type={_NI_CYCLES:#x}"),
+              "amni": EventFile(f"type={_NI_AMNI:#x},eventid=?,nodeid=?")}
+    resolver: Resolve = resolve
+    return SimulatedPmu(
+        name, types[name], Context.UNCORE, resolver, _NI_FORMATS, events,
+        _first(model, model.layout.package_cpus[package]), counters=_NI_COUNTERS, files={"identifier": "43b01"},
+        fits=lambda attrs: (sum(attr.config & 0xFFFF == _NI_CYCLES for attr in attrs) <= 1
+                            and sum(attr.config & 0xFFFF != _NI_CYCLES for attr in attrs) <= _NI_COUNTERS),
+    )  # fmt: skip

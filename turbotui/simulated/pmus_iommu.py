@@ -1,0 +1,82 @@
+"""The IOMMU PMUs of simulated Intel servers, one for each translation unit (kernel drivers/iommu/intel/perfmon.c)."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from turbotui.machine.host import PerfAttr
+from turbotui.simulated import intel_traffic as flow
+from turbotui.simulated.intel_traffic import Parts, times
+from turbotui.simulated.model import Model
+from turbotui.simulated.pmu import Context, EventFile, SimulatedCounter, SimulatedPmu
+from turbotui.simulated.shapes import Isa, MachineShape
+
+_MODELS: Final = (0xAD,)
+_SHARES: Final = (0.5, 0.3, 0.15, 0.05)
+"""How devices' requests spread over the units of a package: each serves one PCI Express stack."""
+_COUNTERS: Final = 8
+_HERTZ: Final = 1.0e9
+WALK_CYCLES: Final = 150.0
+"""How long a page walk is under way, in the IOMMU's clock."""
+_FORMATS: Final = {
+    "event": "config:0-27", "event_group": "config:28-31", "filter_requester_id_en": "config1:0",
+    "filter_domain_en": "config1:1", "filter_pasid_en": "config1:2", "filter_ats_en": "config1:3",
+    "filter_page_table_en": "config1:4", "filter_requester_id": "config1:16-31", "filter_domain": "config1:32-47",
+    "filter_pasid": "config2:0-21", "filter_ats": "config2:24-28", "filter_page_table": "config2:32-36",
+}  # fmt: skip
+_EVENTS: Final = {
+    "iommu_clocks": (0, 0x001), "iommu_requests": (0, 0x002), "pw_occupancy": (0, 0x004), "ats_blocked": (0, 0x008),
+    "iommu_mrds": (1, 0x001), "iommu_mem_blocked": (1, 0x020), "pg_req_posted": (1, 0x040),
+    "ctxt_cache_lookup": (2, 0x001), "ctxt_cache_hit": (2, 0x002), "pasid_cache_lookup": (2, 0x004),
+    "pasid_cache_hit": (2, 0x008), "ss_nonleaf_lookup": (2, 0x010), "ss_nonleaf_hit": (2, 0x020),
+    "fs_nonleaf_lookup": (2, 0x040), "fs_nonleaf_hit": (2, 0x080), "hpt_nonleaf_lookup": (2, 0x100),
+    "hpt_nonleaf_hit": (2, 0x200), "iotlb_lookup": (3, 0x001), "iotlb_hit": (3, 0x002), "hpt_leaf_lookup": (3, 0x004),
+    "hpt_leaf_hit": (3, 0x008), "int_cache_lookup": (4, 0x001), "int_cache_hit_nonposted": (4, 0x002),
+    "int_cache_hit_posted": (4, 0x004),
+}  # fmt: skip
+
+
+def iommu_names(shape: MachineShape) -> list[str]:
+    """Names of the PMUs; none on other machines."""
+    known = shape.isa is Isa.INTEL and not shape.hypervisor and shape.model in _MODELS
+    return [f"dmar{number}" for number in range(shape.packages * len(_SHARES))] if known else []
+
+
+def iommu_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
+    """Every IOMMU PMU. Their mask is one CPU for all of them, wherever the unit is."""
+    def readers() -> Sequence[int]:
+        return [cpu for cpu, online in enumerate(model.online) if online][:1]
+
+    events = {name: EventFile(f"event_group={group:#x},event={code:#05x}") for name, (group, code) in _EVENTS.items()}
+    return [SimulatedPmu(name, types[name], Context.UNCORE, _Unit(model, number), _FORMATS, events, readers,
+                         counters=_COUNTERS)
+            for number, name in enumerate(iommu_names(model.shape))]
+
+
+class _Unit:
+    """Resolves the events of one translation unit."""
+
+    def __init__(self, model: Model, number: int) -> None:
+        package, place = divmod(number, len(_SHARES))
+        flows = flow.flows_of(model, package)
+        asked = times(flow.requests(flows), _SHARES[place])
+        missed = times(asked, flow.IOTLB_MISSES)
+        counted: dict[str, Parts] = {
+            "iommu_clocks": times(flows.seconds, _HERTZ), "iommu_requests": asked, "iotlb_lookup": asked,
+            "iotlb_hit": times(asked, 1 - flow.IOTLB_MISSES), "ctxt_cache_lookup": missed,
+            "ctxt_cache_hit": times(missed, flow.CONTEXT_HITS), "iommu_mrds": times(missed, flow.WALK_READS),
+            "pw_occupancy": times(missed, WALK_CYCLES),
+        }  # fmt: skip
+        self._model = model
+        self._parts = {group << 28 | code: counted.get(name, ()) for name, (group, code) in _EVENTS.items()}
+
+    def __call__(self, attr: PerfAttr, cpu: int) -> SimulatedCounter | int:
+        """The counter of an event; a filter lets nothing through here but what it is not enabled for."""
+        del cpu
+        parts = self._parts.get(attr.config)
+        if parts is None:
+            return errno.EINVAL
+        behind = [] if attr.config1 & 0x1F else [(self._model.package[package], form) for package, form in parts]
+        return SimulatedCounter(lambda now: sum(one.value(form, now) for one, form in behind), slots=1)
