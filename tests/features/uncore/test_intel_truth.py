@@ -10,9 +10,11 @@ from turbotui.sampling.frame import Frame
 
 NS = SECONDS * 1e9
 REMOTE = 0.2  # of a package's memory traffic, where there are two packages
-DCLK = {"sapphire-2s": 2.4, "icelake-2s": 1.6, "forest-1s": 1.6}
-WIDTH = {"sapphire-2s": 16, "icelake-2s": 16, "forest-1s": 32}  # bytes a channel moves in a cycle of DCLK
-LINK = {"sapphire-2s": (2.0, 3.0), "icelake-2s": (1.4, 2.5)}  # GHz, slots a cycle
+DCLK = {"sapphire-2s": 2.4, "icelake-2s": 1.6, "forest-1s": 1.6, "granite-2s": 2.2}
+WIDTH = {"sapphire-2s": 16, "icelake-2s": 16, "forest-1s": 32, "granite-2s": 32}  # bytes in a cycle of DCLK
+# GHz, slots a cycle, links
+LINK = {"sapphire-2s": (2.0, 3.0, 3), "icelake-2s": (1.4, 2.5, 3), "granite-2s": (3.0, 3.0, 6)}
+CHANNELS = {"granite-2s": 12}  # of a package; 8 of the others
 PCIE = 16.0 * (16 + 4 + 4) * 128 / 130 / 8  # GB/s of a package's three devices
 
 
@@ -43,7 +45,7 @@ class Watched:
         return self.watch.counters.reading(self.frame, units, row, column)
 
 
-@pytest.fixture(scope="module", params=["sapphire-2s", "icelake-2s", "forest-1s"])
+@pytest.fixture(scope="module", params=["sapphire-2s", "icelake-2s", "forest-1s", "granite-2s"])
 def watched(request: pytest.FixtureRequest) -> Watched:
     return Watched(request.param)
 
@@ -62,14 +64,18 @@ def expected(one: Watched, package: int) -> dict[str, dict[str, float | None]]:
     assert 0.8 <= mesh <= 2.2  # between what the model's mesh runs at; latencies are made of cycles of it
     late = {"near": 190 / mesh, "far": 320 / mesh, "mean": (near * 190 + far * 320) / (near + far) / mesh}
     io_read, io_written = one.io_read[package], one.io_written[package]
-    peak = 8 * width * dclk
-    drd = "OPT" if one.shape == "forest-1s" else ""
+    peak = CHANNELS.get(one.shape, 8) * width * dclk
+    persistent = 0.02 if one.shape == "icelake-2s" else 0.0
+    asked = (io_read + io_written) / 64 * 1000
     found: dict[str, dict[str, float | None]] = {
         "uncore_imc": {
             "rd bandwidth GB/s": read, "wr bandwidth GB/s": written, "used %": 100 * (read + written) / peak,
             "row hits %": 65.0, "row conflicts %": 15.0, "row empties %": 20.0, "peak bandwidth GB/s": peak,
-            "frequency GHz": dclk, "self-refresh %": 0.0, "pmem rd bandwidth GB/s": 0.0, "pmem wr bandwidth GB/s": 0.0,
-            "clockticks GHz": dclk / 2,
+            "frequency GHz": dclk, "self-refresh %": 0.0, "pmem rd bandwidth GB/s": persistent * read,
+            "pmem wr bandwidth GB/s": persistent * written, "pmem rd latency ns": 400 / dclk if persistent else None,
+            "near memory hits %": None, "clockticks GHz": dclk / 2,
+            **{f"{way} queue {part}latency ns": cycles / dclk for way, cycles in (("rd", 36), ("wr", 90))
+               for part in ("", "0 ", "1 ")},
         },
         "uncore_cha": {
             "rd loc bandwidth GB/s": 0.8 * near, "rd rem bandwidth GB/s": 0.8 * far,
@@ -79,11 +85,19 @@ def expected(one: Watched, package: int) -> dict[str, dict[str, float | None]]:
             "ddio rd hits %": 70.0, "data hits %": 60.0, "frequency GHz": mesh,
             "home rd loc bandwidth GB/s": near, "home rd rem bandwidth GB/s": served,
             "home wr loc bandwidth GB/s": written - served_writes, "home wr rem bandwidth GB/s": served_writes,
+            **{f"{name}{part} M/s": amount * share / 64 * 1000
+               for name, amount, missed in (("pcirdcur", io_read, 0.3), ("itom", 0.9 * io_written, 0.2),
+                                            ("itomcachenear", 0.1 * io_written, 0.2), ("rfo", 0.0, 0.0))
+               for part, share in (("", 1.0), (" misses", missed), (" hits", 1 - missed))},
+            "ucrdf M/s": 0.02 * io_read / 8 * 1000, "wil M/s": 0.03 * io_written / 8 * 1000, "wcil M/s": 0.0,
+            "wcilf M/s": 0.0, "cxl rd bandwidth GB/s": 0.008 * read, "cxl latency ns": 420 / mesh,
         },
         "uncore_iio": {
             "used %": 100 * max(io_read, io_written) / PCIE, "mem rd bandwidth GB/s": io_read,
             "mem wr bandwidth GB/s": io_written, "mmio rd bandwidth GB/s": 0.02 * io_read,
-            "mmio wr bandwidth GB/s": 0.03 * io_written, "frequency GHz": 1.0,
+            "mmio wr bandwidth GB/s": 0.03 * io_written, "frequency GHz": 1.0, "iotlb lookups M/s": asked,
+            "iotlb misses M/s": 0.04 * asked, "iotlb hits %": 96.0, "context hits %": 95.0,
+            "iommu memory accesses M/s": 0.12 * asked,
             **{f"{way} port {port} bandwidth GB/s": part * amount
                for way, amount in (("rd", io_read), ("wr", io_written))
                for port, part in enumerate((0.6, 0.0, 0.3, 0.0, 0.1, 0.0, 0.0, 0.0))},
@@ -92,13 +106,14 @@ def expected(one: Watched, package: int) -> dict[str, dict[str, float | None]]:
     if one.shape != "icelake-2s":
         found["uncore_cxlcm"] = {"rd bandwidth GB/s": 0.01 * read}
         found["uncore_cxldp"] = {"wr bandwidth GB/s": 0.01 * written}
-    found["uncore_b2cmi" if drd else "uncore_m2m"] = {
+    found["uncore_b2cmi" if one.shape in ("forest-1s", "granite-2s") else "uncore_m2m"] = {
+        "near memory hits %": None,
         "rd bandwidth GB/s": read, "wr bandwidth GB/s": written, "dir lookups M/s": read / 64 * 1000,
         "dir updates M/s": 0.1 * written / 64 * 1000, "dir snooped %": 5.0, "frequency GHz": mesh,
     }  # fmt: skip
     if several:
-        hertz, slots = LINK[one.shape]
-        sent, heard, most = served + far_writes, far + served_writes, 3 * slots * hertz * 64 / 9
+        hertz, slots, links = LINK[one.shape]
+        sent, heard, most = served + far_writes, far + served_writes, links * slots * hertz * 64 / 9
         found["uncore_upi"] = {
             "tx data bandwidth GB/s": sent, "rx data bandwidth GB/s": heard, "tx other bandwidth GB/s": sent / 4,
             "rx other bandwidth GB/s": heard / 4, "tx used %": 125 * sent / most, "rx used %": 125 * heard / most,
@@ -107,7 +122,7 @@ def expected(one: Watched, package: int) -> dict[str, dict[str, float | None]]:
     return found
 
 
-UNCOUNTED = {"prefetch hits %", "dram latency ns", "pmem latency ns", "cxl rd bandwidth GB/s"}
+UNCOUNTED = {"prefetch hits %", "dram latency ns", "pmem latency ns"}
 """What the model has nothing of."""
 
 

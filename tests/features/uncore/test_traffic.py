@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,10 @@ from turbotui.features.uncore.counters import UncoreCounters
 from turbotui.features.uncore.map_picture import draw_map
 from turbotui.features.uncore.traffic import Traffic, find_edges, metrics_by_kind, traffic_of, traffic_table
 from turbotui.quantities.uncore import EdgeKind
+from turbotui.simulated import SHAPES, MachineShape
 
 
-def watched(shape: str) -> tuple[UncoreWatch, tuple[Traffic, ...]]:
+def watched(shape: str | MachineShape) -> tuple[UncoreWatch, tuple[Traffic, ...]]:
     watch = UncoreWatch(shape)
     edges = find_edges(watch.machine, watch.counters.kinds)
     watch.counters.count_beside(metrics_by_kind(edges))
@@ -34,7 +36,7 @@ def test_what_leaves_one_package_arrives_at_the_other() -> None:
     assert len(links) == 2 * 6
     sides = {row.edge.package: {"in": 0.0, "out": 0.0} for row in links}
     for row in links:
-        assert (row.peak.value, row.edge.end.partition(" by ")[0]) == (64.0, f"package {1 - row.edge.package}")
+        assert (row.peak.value, row.edge.end.partition(" by ")[0]) == (None, f"package {1 - row.edge.package}")
         sides[row.edge.package]["in"] += row.inward.value or 0.0
         sides[row.edge.package]["out"] += row.outward.value or 0.0
     assert sides[0]["in"] == pytest.approx(sides[1]["out"], rel=5e-3)
@@ -83,11 +85,33 @@ def test_a_small_picture_has_a_line_for_each_package() -> None:
 
 
 def test_a_sum_of_links_is_held_against_all_their_peaks() -> None:
-    _watch, traffic = watched("turin-2s")
+    _watch, traffic = watched("granite-2s")
     links = [row for row in traffic if row.edge.place.kind is EdgeKind.PACKAGE and row.edge.package == 0]
     most = max(sum(row.inward.value or 0.0 for row in links), sum(row.outward.value or 0.0 for row in links))
     (line,) = [line for line in picture(traffic, 90, 16) if "package 1, 6 edges" in line]
-    assert f"  {100 * most / (6 * 64):.1f}% of 384  package 1" in line
+    peak = 6 * 3.0 * 3 * 64 / 9  # links, GHz, slots a cycle, bytes a slot carries
+    assert f"  {100 * most / peak:.1f}% of 384  package 1" in line
+
+
+def test_what_comes_in_is_what_the_other_of_two_packages_sends() -> None:
+    """Zen 4 counts on its links what goes out, and no more."""
+    watch, traffic = watched(replace(SHAPES["turin-2s"], family=25, model=0x11))
+    first, second = [row for row in traffic if row.edge.place.kind is EdgeKind.PACKAGE]
+    assert (first.edge.end, second.edge.end) == ("package 1 by xGMI", "package 0 by xGMI")
+    assert first.inward.value == second.outward.value != first.outward.value
+    assert first.total.value == pytest.approx((first.inward.value or 0.0) + (first.outward.value or 0.0))
+    table = traffic_table(watch.counters, traffic)
+    columns = {column.id: column for column in table.columns}
+    counted = table.evidence(columns["in"], first)
+    assert any("package 1" in line for part in counted.readings for line in part), "who counted it"
+    assert table.evidence(columns["total"], first).arithmetic[0] == "= in + out"
+
+
+def test_more_than_two_packages_do_not_say_who_sent() -> None:
+    _watch, traffic = watched(replace(SHAPES["turin-2s"], family=25, model=0x11, packages=4))
+    links = [row for row in traffic if row.edge.place.kind is EdgeKind.PACKAGE]
+    assert len(links) == 4
+    assert all(row.inward.value is None and row.outward.value for row in links)
 
 
 def test_a_machine_without_such_pmus_has_no_edges(tmp_path: Path) -> None:

@@ -28,9 +28,10 @@ BY_ADDRESS = ("smmuv3_pmcg", "arm_dmc620", "ali_drw", "mrvl_ddr_pmu", "mrvl_pcie
 """Kinds that the kernel numbers by an address, in hexadecimal digits, though they may look decimal (drivers/perf)."""
 _ADDRESSED = re.compile(rf"({'|'.join(BY_ADDRESS)})_([0-9a-f]+)", re.ASCII)
 _CLOCK_DOMAIN = re.compile(r"(arm_ni)_(\d+)_cd_(\d+)", re.ASCII)  # drivers/perf/arm-ni.c
-_ANYWHERE = ("smmuv3_pmcg", "arm_dmc620", "ali_drw", "mrvl_ddr_pmu", "mrvl_tad_pmu", "mrvl_pcie_rc_pmu")
+_ANYWHERE = ("smmuv3_pmcg", "arm_dmc620", "ali_drw", "mrvl_ddr_pmu", "mrvl_tad_pmu", "mrvl_pcie_rc_pmu", "dmar",
+             "cxl_pmu_mem", "cxl_pmu_swp")
 """Kinds whose cpumask says only which CPU probed the driver (arm_smmuv3_pmu.c, arm_dmc620_pmu.c and the others:
-raw_smp_processor_id), not where they are."""
+raw_smp_processor_id) or came first (iommu/intel/perfmon.c, cxl_pmu.c), not where they are."""
 _ENDING = re.compile(r"([\w.]*[a-z]{2})(\d+)(?:\.(\d+))?", re.ASCII)  # dmar0, imx8_ddr0, cxl_pmu_mem0.1; neither amd_l3
 _NOT_UNCORE = ("power", "power_core", "msr")  # energy and time: other sources read them, with columns of their own
 _IDLE = "cstate_"

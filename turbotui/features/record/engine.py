@@ -73,7 +73,7 @@ def kept_answers(machine: Machine) -> KeptAnswers:
     counters = UncoreCounters(noted)
     if counters.kinds:  # what the events of each PMU are: 26 ms where there are most
         PortMap(host)
-        counters.stacks.read([unit for units in counters.kinds for unit in units.units])
+        counters.look_up()
     TopdownCounters(noted)  # the core PMUs, by which the trees of the cores are found
     return kept_of(host.gathered(""))
 

@@ -13,12 +13,13 @@ from turbotui.events.uncore.corrections import right_scale
 from turbotui.events.uncore.discovery import UncoreUnit
 from turbotui.events.uncore.fields import settings_said
 from turbotui.features.uncore.kinds import Row, UncoreUnits, find_kinds, raw_metric, typed_metric
+from turbotui.features.uncore.sampled_latency import SampledLatency
 from turbotui.features.uncore.stacks import StackMap
 from turbotui.machine.machine import Machine
 from turbotui.machine.pmus import EventError
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.quantities.uncore import CLOCKS, ELAPSED, LINK, UNITS, Metric
+from turbotui.quantities.uncore import ALONE, CLOCKS, ELAPSED, L3_UNIT, LINK, UNITS, Metric
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.reasons import problem
 from turbotui.sources.perf_group import Times
@@ -27,6 +28,7 @@ from turbotui.sources.uncore import Order, UncoreSource
 _FEWEST: Final = 4
 """Counters that every uncore PMU has: a data fabric of AMD has 4 before the second version of its counters."""
 _UNLINKED = "no PCI Express link is up below it, or sysfs does not say how fast it is (current_link_speed, ..._width)"
+_UNSIZED = "its unit depends on the size of the L3, which sysfs does not say (cache/index*/size) or which differs here"
 _EMPTY = "a divisor is zero: nothing of it happened in this interval"
 
 
@@ -68,6 +70,8 @@ def bundles_of(metrics: Sequence[Metric]) -> tuple[tuple[str, ...], ...]:
 def _together(metric: Metric) -> Sequence[Sequence[str]]:
     """The events of a metric in as few groups as any PMU can count: only those of a plain sum may be apart."""
     needs = metric.needs
+    if metric.pmu in ALONE:
+        return [(name,) for name in needs]
     if not metric.additive:
         return [needs] if needs else []
     return [needs[at : at + _FEWEST] for at in range(0, len(needs), _FEWEST)]
@@ -93,6 +97,7 @@ class UncoreCounters:
         self._encoder = PerfEncoder(machine.host)
         self._model = machine.model
         self.stacks = StackMap(machine.host)
+        self._latencies = SampledLatency(machine.host)
         self._shown: dict[str, tuple[Metric, ...]] = {units.kind.id: units.starting for units in self.kinds}
         self._beside: dict[str, tuple[Metric, ...]] = {}
         self._settings: dict[str, Mapping[str, int]] = {}
@@ -150,6 +155,14 @@ class UncoreCounters:
         """Count with these filters from now on; check them first (`events.uncore.filters`)."""
         for pmu in pmus:
             self._settings[pmu] = {name: value for name, value in settings.items() if value}
+
+    def look_up(self) -> None:
+        """Look up every file that values depend on, so that a recording has them."""
+        self.stacks.read([unit for units in self.kinds for unit in units.units])
+        for units in self.kinds:
+            if any(L3_UNIT in metric.expression.names for metric in units.metrics):
+                for unit in units.units:
+                    self._latencies.unit_of(unit.cpu)
 
     # What is read
 
@@ -223,6 +236,8 @@ class UncoreCounters:
             inputs[UNITS] = float(len(known))
         if LINK in metric.expression.names:
             inputs[LINK] = self._links(row)
+        if L3_UNIT in metric.expression.names:
+            inputs[L3_UNIT] = self._sampled(row)
         value = metric.expression.evaluate(inputs)
         why = None if value is not None else _no_value(metric, inputs)
         estimated = any(part[_RAN] < 1.0 for part in known)
@@ -232,6 +247,11 @@ class UncoreCounters:
         """GB/s of the links below the units of a row in one direction, those that are up; None where none says it."""
         speeds = [speed for unit in row.units if (speed := self.stacks.link(unit)) is not None]
         return sum(speeds) if speeds else None
+
+    def _sampled(self, row: Row) -> float | None:
+        """The ns of one count of sampled latency, which is one for all L3s of a row or unknown."""
+        found = {self._latencies.unit_of(unit.cpu) for unit in row.units}
+        return found.pop() if len(found) == 1 else None
 
     def _behind(self, order: Order, unit: UncoreUnit, metric: Metric) -> _Behind | None:
         """The signals behind a formula; None where they are not counted."""
@@ -302,6 +322,8 @@ def _no_value(metric: Metric, inputs: Mapping[str, float | None]) -> Unavailable
     """Why a formula of known counts has no value."""
     if LINK in inputs and inputs[LINK] is None:
         return Unavailable(Reason.NO_HARDWARE, _UNLINKED)
+    if L3_UNIT in inputs and inputs[L3_UNIT] is None:
+        return Unavailable(Reason.NO_HARDWARE, _UNSIZED)
     return Unavailable(Reason.OUT_OF_RANGE, f"{metric.formula}: {_EMPTY}")
 
 

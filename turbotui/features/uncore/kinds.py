@@ -154,9 +154,13 @@ def _units_of(kind: UncoreKind, units: tuple[UncoreUnit, ...], processor: str) -
 
 def _is_count(pmu: Pmu, event: str) -> bool:
     """Whether an event is a running count of known scale that needs no parameter."""
+    return _is_summable(pmu, event) and "?" not in pmu.events[event].text
+
+
+def _is_summable(pmu: Pmu, event: str) -> bool:
+    """Whether an event is a running count of known scale, with the parameters that it needs."""
     found = pmu.events[event]
-    known = math.isfinite(found.scale) and not is_meaningless(pmu.name, event)
-    return known and not found.snapshot and "?" not in found.text
+    return math.isfinite(found.scale) and not is_meaningless(pmu.name, event) and not found.snapshot
 
 
 def can_count(pmu: Pmu, event: str) -> bool:
@@ -194,7 +198,7 @@ def raw_metric(kind: str, pmu: Pmu, event: str) -> Metric:
 
 
 def typed_metric(units: UncoreUnits, text: str) -> Metric:
-    """An event that a person typed: a name, or terms such as event=0x35,umask=0x1.
+    """An event that a person typed: a name, terms such as event=0x35,umask=0x1, or a name with terms after it.
 
     Raises:
         EventError: the PMU has no such event or field, or a value is no number or too large.
@@ -203,7 +207,15 @@ def typed_metric(units: UncoreUnits, text: str) -> Metric:
     event = text.strip().strip("/").rpartition("/")[2]
     if event in pmu.events and _is_count(pmu, event):
         return raw_metric(units.kind.id, pmu, event)
+    named, comma, rest = event.partition(",")
     terms = terms_of(event)
+    if named in pmu.events and _is_summable(pmu, named):
+        terms = terms_of(rest) if comma else {}
+        wanted = [name for name, value in terms_of(pmu.events[named].text).items() if value == "?"]
+        missing = [name for name in wanted if name not in terms]
+        if missing:
+            example = ",".join((named, *(f"{name}=0x1" for name in wanted)))
+            raise EventError(f"{pmu.name}: the event {named} needs {', '.join(missing)}; write {example}.")
     for name, value in terms.items():
         if name not in pmu.formats:
             fields = ", ".join(sorted(pmu.formats))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any, Final
 
 from turbotui.dataclass import dataclass
@@ -19,8 +19,8 @@ from turbotui.quantities.uncore import EdgeKind, EdgeRow, Metric
 from turbotui.sampling.frame import Frame
 
 _UNIT: Final = "GB/s"
-_SAME_MEMORY: Final = {"uncore_imc_free_running": "uncore_imc"}
-"""Kinds that count the traffic of another kind once more, whoever asks."""
+_SAME_MEMORY: Final = {"uncore_imc_free_running": "uncore_imc", "arm_cmn": "arm_dmc620"}
+"""Kinds that count the memory's traffic of another kind once more: whoever asks, or less exactly."""
 _TOGETHER: Final = Unavailable(Reason.NO_HARDWARE, "this PMU counts both directions together: see total")
 NO_EDGES: Final = ("no uncore PMU here counts bytes between packages, memory and devices; "
                    "turbotui uncore shows what they count")
@@ -85,6 +85,7 @@ class Traffic:
         outward: out of it.
         total: both.
         peak: the most it can take; in each direction, or of both where they share it.
+        sender: the edge of the other package whose outward traffic is the inward one here; None where it is counted.
         share: of the peak, 0 to 1; None where it is not known.
     """
 
@@ -93,6 +94,7 @@ class Traffic:
     outward: Reading
     total: Reading
     peak: Reading
+    sender: Edge | None = None
 
     @property
     def share(self) -> float | None:
@@ -108,11 +110,13 @@ def find_edges(machine: Machine, kinds: Sequence[UncoreUnits]) -> tuple[Edge, ..
     """Every edge that a PMU of the machine counts or stands for, by package."""
     dies = {(place.package, place.die) for place in machine.topology.places.values()}
     packages = _Packages(tuple(sorted({package for package, _die in dies})), len(dies))
-    present = {units.kind.id for units in kinds if units.metrics and units.edges}
-    found = [edge for units in kinds if _SAME_MEMORY.get(units.kind.id) not in present
-             for place in units.edges for edge in _edges(packages, units, place)]
+    found = [edge for units in kinds for place in units.edges for edge in _edges(packages, units, place)]
+    memory = {(edge.units.kind.id, edge.package) for edge in found
+              if edge.place.kind is EdgeKind.MEMORY and edge.units.metrics}
     order = list(EdgeKind)
-    return tuple(sorted(found, key=lambda edge: (edge.package, order.index(edge.place.kind))))
+    return tuple(sorted((edge for edge in found if edge.place.kind is not EdgeKind.MEMORY
+                         or (_SAME_MEMORY.get(edge.units.kind.id, ""), edge.package) not in memory),
+                        key=lambda edge: (edge.package, order.index(edge.place.kind))))
 
 
 def metrics_by_kind(edges: Sequence[Edge]) -> Mapping[str, tuple[Metric, ...]]:
@@ -136,8 +140,8 @@ def _edges(packages: _Packages, units: UncoreUnits, place: EdgeRow) -> Iterator[
         for package in dict.fromkeys(unit.package for unit in units.units):
             row = next(row for row in units.rows if (row.package, row.parent, row.is_machine) == (package, None, False))
             known = _placed(packages, package)
-            yield Edge(f"{row.key}.memory", place, units, row, known,
-                       "memory" if known == UNKNOWN else f"memory {known}")
+            end = "memory" if known == UNKNOWN else f"memory {known}"
+            yield Edge(f"{row.key}.memory", place, units, row, known, f"{end} ({place.label})" if place.label else end)
         return
     for row in units.rows:
         if not row.is_sum:
@@ -178,7 +182,29 @@ def traffic_of(counters: UncoreCounters, frame: Frame | None, edges: Sequence[Ed
     if frame is None:
         return tuple(Traffic(edge, _WAITING, _WAITING, _WAITING, _WAITING) for edge in edges)
     counters.follow(frame)
-    return tuple(_traffic(counters, frame, edge) for edge in edges)
+    found = [_traffic(counters, frame, edge) for edge in edges]
+    return tuple(replace(row, inward=sent.outward, total=_sum(sent.outward, row.outward), sender=sent.edge)
+                 if (sent := _sender(row, found)) is not None else row for row in found)
+
+
+def _sender(row: Traffic, rows: Sequence[Traffic]) -> Traffic | None:
+    """The edge at the other package of which what goes out is what comes in here, where nothing here counts that.
+
+    It is told of two packages alone: of more, nobody says which of them sent it.
+    """
+    place = row.edge.place
+    if place.kind is not EdgeKind.PACKAGE or place.inward or not place.outward:
+        return None
+    alike = [one for one in rows if one.edge.place is place]
+    others = [one for one in alike if one.edge.package != row.edge.package]
+    return others[0] if len(alike) == 2 and len(others) == 1 else None
+
+
+def _sum(one: Reading, other: Reading) -> Reading:
+    """Two directions together; unknown where one is."""
+    if one.value is None or other.value is None:
+        return Reading(why=one.why or other.why)
+    return Reading(one.value + other.value, None, one.estimated or other.estimated, one.partial or other.partial)
 
 
 def _traffic(counters: UncoreCounters, frame: Frame, edge: Edge) -> Traffic:
@@ -192,11 +218,22 @@ def _traffic(counters: UncoreCounters, frame: Frame, edge: Edge) -> Traffic:
         both = read(edge.place.inward, _uncounted(title))
         return Traffic(edge, Reading(why=_TOGETHER), Reading(why=_TOGETHER), both, peak)
     inward, outward = (read(name, _uncounted(title)) for name in (edge.place.inward, edge.place.outward))
-    if inward.value is None or outward.value is None:
-        return Traffic(edge, inward, outward, Reading(why=inward.why or outward.why), peak)
-    total = Reading(inward.value + outward.value, None, inward.estimated or outward.estimated,
-                    inward.partial or outward.partial)
-    return Traffic(edge, inward, outward, total, peak)
+    return Traffic(edge, inward, outward, _sum(inward, outward), peak)
+
+
+def _of_others(column: str, row: Traffic) -> CellEvidence:
+    """What a cell is made of that is made of other cells of its row."""
+    def said(reading: Reading) -> str:
+        return "—" if reading.value is None else f"{reading.value:.3f}"
+
+    if column == "total":
+        if row.edge.together:
+            return CellEvidence((f"= {row.edge.place.inward}, which counts both directions",))
+        return CellEvidence(("= in + out", f"= {said(row.inward)} + {said(row.outward)}"))
+    both = row.edge.place.kind.shared or row.edge.together
+    parts = said(row.total) if both else f"max({said(row.inward)}, {said(row.outward)})"
+    return CellEvidence((f"= 100 * {'total' if both else 'max(in, out)'} / peak",
+                         f"= 100 * {parts} / {said(row.peak)}"))
 
 
 def _uncounted(title: str) -> Unavailable:
@@ -259,13 +296,17 @@ class TrafficTable(RowTable[Traffic]):
 
     def evidence(self, column: Column[Any], row: Traffic) -> CellEvidence:
         """See `tables.Table.evidence`."""
-        names = {"in": row.edge.place.inward, "out": row.edge.place.outward, "peak": row.edge.place.peak}
-        metric = row.edge.metric(names.get(column.id, ""))
+        edge, place = row.edge, row.edge.place
+        if column.id in ("total", "of peak"):
+            return _of_others(column.id, row)
+        name = {"in": place.inward, "out": place.outward, "peak": place.peak}.get(column.id, "")
+        if column.id == "in" and row.sender is not None:
+            edge, name = row.sender, row.sender.place.outward
+        metric = edge.metric(name)
         if metric is None:
             return CellEvidence()
         reading: Reading = getattr(row, _READ[column.id])
-        return evidence_of(self.counters, row.edge.units, row.edge.row, metric, reading, ports=None)
-
+        return evidence_of(self.counters, edge.units, edge.row, metric, reading, ports=None)
 
     def reasons(self) -> tuple[str, ...]:
         """Why values are unknown, a sentence each, with the edges that it is said of."""

@@ -57,8 +57,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-k", "--kind", metavar="WORD", action="append", default=[],
                         help="only kinds of PMU whose name has this in it; may be given several times (csv: the first)")
     parser.add_argument("-e", "--event", metavar="PMU/EVENT/", action="append", default=[],
-                        help="show this event too, on every PMU of its kind: a name or terms; a name of the vendor's "
-                        "tables may stand alone")
+                        help="show this event too, on every PMU of its kind: a name, terms, both, or a derived "
+                        "value (amd_umc/row hits/); a name of the vendor's tables may stand alone")
+    parser.add_argument("--all", dest="all_values", action="store_true",
+                        help="every derived value, not only those that are shown at first")
     parser.add_argument("-f", "--filter", metavar="PMU/FIELD=VALUE,.../", action="append", default=[],
                         help="count only what passes, on this PMU or on all of a kind; src_bdf takes 27:01.1 too")
     add_event_tables_argument(parser)
@@ -84,9 +86,13 @@ def run(arguments: argparse.Namespace) -> int:
         print_tables(arguments, envelope_now(machine.host, notes=(why,)), (no_units(),), lambda: (why,))
         return 0
     kinds = _chosen(counters, arguments.kind)
+    if arguments.all_values:
+        for each in kinds:
+            counters.show(each, each.metrics or counters.shown(each))
     for text in arguments.event:
         units, _pmus, event = _aimed(counters, text)
-        counters.show(units, (*counters.shown(units), counters.typed(units, event)))
+        derived = [one for one in units.metrics if one.what == event.strip().lower()]
+        counters.show(units, (*counters.shown(units), *(derived or (counters.typed(units, event),))))
     for text in arguments.filter:
         _filter(counters, text)
     counters.keep(kinds)
@@ -113,8 +119,8 @@ def _replay(arguments: argparse.Namespace) -> int:
     """
     from turbotui.features.uncore.recorded import RecordedCounters  # noqa: PLC0415 - most runs watch a machine
 
-    if arguments.interval or arguments.event or arguments.filter:
-        raise UsageError("--replay shows what was recorded: leave -i (--every), -e and -f out")
+    if arguments.interval or arguments.event or arguments.filter or arguments.all_values:
+        raise UsageError("--replay shows what was recorded: leave -i (--every), --all, -e and -f out")
     with open_replay(arguments) as journal:
         counters = RecordedCounters(journal.machine, journal.definitions())
         frames = (frame for frame in replayed_frames(arguments, journal) if counters.has_any(frame))

@@ -11,6 +11,7 @@ from turbotui.quantities.uncore.metric import Metric, metric_of
 
 _INTEL: Final = "kernel arch/x86/events/intel/uncore_snb.c, uncore_snbep.c"
 _AMD: Final = "AMD PPR, UMC performance monitor events: umc_cas_cmd.rd and .wr, 64 bytes each"
+_DMC620: Final = "kernel drivers/perf/arm_dmc620_pmu.c; Arm CoreLink DMC-620 TRM: bursts of 64 bytes"
 _TEGRA410: Final = "kernel Documentation/admin-guide/perf/nvidia-tegra410-pmu.rst"
 _TEGRA241: Final = ("kernel Documentation/admin-guide/perf/nvidia-tegra241-pmu.rst: lines of 64 bytes between "
                     "the system cache and memory")
@@ -28,6 +29,7 @@ TRAFFIC: Final[tuple[Metric, ...]] = (
          "(cas_count_read_sch0 + cas_count_read_sch1 + cas_count_write_sch0 + cas_count_write_sch1)"),
     _all(_INTEL, "uncore_imc", "(data_reads + data_writes)"),
     _all(_AMD, "amd_umc", "('event=0xa,rdwrmask=0x1' + 'event=0xa,rdwrmask=0x2') * 64"),
+    _all(_DMC620, "arm_dmc620", "clkdiv2_rdwr * 64"),
     _all(_TEGRA410, "nvidia_ucf_pmu", "(mem_bytes_rd + mem_bytes_wr)"),
     _all(_TEGRA241, "nvidia_scf_pmu", "(scf_cache_refill + scf_cache_wb) * 64"),
 )

@@ -16,20 +16,20 @@ from typing import Final, TypeAlias
 from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import PERCENT, Column, Value
 from turbotui.quantities.expressions import Expression, parse_expression
-from turbotui.quantities.uncore.names import CLOCKS, ELAPSED, LINK, UNITS
+from turbotui.quantities.uncore.names import CLOCKS, ELAPSED, L3_UNIT, LINK, UNITS
 from turbotui.untrusted import one_line
 
-_DECIMALS: Final = {"GB/s": 3, "1/cycle": 4, "cycles": 1, "ns": 1, "GHz": 3, "%": 1, "M/s": 3, "GT/s": 3}
+_DECIMALS: Final = {"GB/s": 3, "1/cycle": 4, "cycles": 1, "ns": 1, "GHz": 3, "%": 1, "M/s": 3, "GT/s": 3, "walks": 3}
 # fixed by unit, so that a column of numbers never moves
 _UNTOLD: Final = 3
 _SHORT: Final = ((" bandwidth", ""), (" requests", ""), (" latency", " lat"), ("frequency", "clock"))
 _NARROWEST: Final = 8
 _NAME: Final = re.compile(r"'[^']*'|([A-Za-z_][\w.]*)", re.ASCII)
-_NO_EVENTS: Final = (ELAPSED, UNITS, LINK)
+_NO_EVENTS: Final = (ELAPSED, UNITS, LINK, L3_UNIT)
 _NONE: Final[Mapping[str, str]] = {}
 
 Increases: TypeAlias = Mapping[str, float | None]
-"""What a formula is given: by how much each event rose, `ELAPSED`, `UNITS` and `LINK`."""
+"""What a formula is given: by how much each event rose, `ELAPSED`, `UNITS`, `LINK` and `L3_UNIT`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +59,8 @@ class Metric(Column[Increases]):
         what = one_line(self.what)
         for long, short in _SHORT:
             what = what.replace(long, short)
-        return what.replace("_", " "), "req/cyc" if self.unit == "1/cycle" else self.unit
+        words = what if "=" in what else what.replace("_", " ")  # terms are typed as they stand
+        return words, "req/cyc" if self.unit == "1/cycle" else self.unit
 
     @property
     def together(self) -> bool:
