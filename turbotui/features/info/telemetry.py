@@ -11,14 +11,15 @@ from collections.abc import Iterable
 from typing import Final
 
 from turbotui.features.info.machine_facts import HeaderLine, MachineFacts
+from turbotui.machine.hsmp_metrics import find_tables, metric_fields, read_table
 from turbotui.quantities.facts import FactFile
+from turbotui.quantities.unavailable import Unavailable
 from turbotui.sources.pmt import find_regions
 from turbotui.untrusted import one_line
 
 LAYOUTS: Final = FactFile("machine/data/telemetry_layouts.toml")
 _PLATFORM: Final = "/sys/devices/platform"
 _SOCKET: Final = re.compile(r"AMDI0097:([0-9a-fA-F]{2})\Z", re.ASCII)
-_LEGACY: Final = f"{_PLATFORM}/amd_hsmp"
 _ANSWERS: Final = (
     # file, words around what it holds: amd_hsmp.rst
     ("protocol_version", "protocol {}"),
@@ -64,13 +65,15 @@ def _sockets(facts: MachineFacts) -> Iterable[HeaderLine]:
 
 
 def _tables(facts: MachineFacts) -> Iterable[HeaderLine]:
-    """Tell of metrics tables that are there: no document gives the units of their fields (uapi asm/amd_hsmp.h)."""
-    folders = (f"{_PLATFORM}/{name}" for name in facts.names(_PLATFORM) if _SOCKET.match(name))
-    sockets = (f"{_LEGACY}/{name}" for name in facts.names(_LEGACY) if name.startswith("socket"))
-    for folder in (*folders, *sockets):
-        if "metrics_bin" in facts.names(folder):
-            yield HeaderLine("HSMP metrics table: there (protocol 6, MI300A), and not read: no document gives the "
-                             "units of its fields", f"{folder}/metrics_bin")
+    """What the metrics tables of sockets hold now."""
+    host = facts.machine.host
+    for socket, path in find_tables(host):
+        table = read_table(host, path)
+        if isinstance(table, Unavailable):
+            yield HeaderLine(f"HSMP metrics table of socket {socket}: {one_line(table.sentence())}", path)
+            continue
+        told = (field.words.format(f"{field.value(table):.{field.decimals}f}") for field in metric_fields().values())
+        yield HeaderLine(f"HSMP metrics table of socket {socket}: {', '.join(told)}", path)
 
 
 FACTS = (_regions, _sockets, _tables)

@@ -1,0 +1,94 @@
+"""The metrics table that the firmware of AMD MI300A fills: where it is, and its fields by a table of facts.
+
+Kernel Documentation/arch/x86/amd_hsmp.rst, "Metrics table binary sysfs": amd_hsmp shows it where the firmware
+speaks protocol 6, one file a socket. Each read asks the firmware, and gives the whole table or nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.reading import read_bytes
+from turbotui.machine.small_files import names_in
+from turbotui.quantities.facts import FactFile
+from turbotui.quantities.unavailable import Reason, Unavailable
+
+METRICS: Final = FactFile("machine/data/hsmp_metrics.toml")
+SIZE: Final = 1404
+"""Bytes of the table of protocol 6 (struct hsmp_metric_table, arch/x86/include/uapi/asm/amd_hsmp.h)."""
+FILE: Final = "metrics_bin"
+_PLATFORM: Final = "/sys/devices/platform"
+_ACPI: Final = re.compile(r"AMDI0097:([0-9a-fA-F]{2})", re.ASCII)
+_LEGACY: Final = f"{_PLATFORM}/amd_hsmp"
+_SOCKET: Final = re.compile(r"socket(\d+)", re.ASCII)
+_PAGE: Final = 4096  # one read of the file has to have room for the whole table
+_BYTES: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class MetricField:
+    """A field of the table.
+
+    Attributes:
+        offset: bytes from the beginning.
+        words: what is said of it; {} is the value.
+        decimals: of the value.
+        fraction: lower bits behind the point.
+        signed: whether it is two's complement.
+        count: how many stand in a row; the greatest is taken.
+    """
+
+    offset: int
+    words: str
+    decimals: int
+    fraction: int = 0
+    signed: bool = False
+    count: int = 1
+
+    def raw(self, table: bytes) -> int:
+        """The greatest of the integers there."""
+        places = range(self.offset, self.offset + _BYTES * self.count, _BYTES)
+        return max(int.from_bytes(table[at : at + _BYTES], "little", signed=self.signed) for at in places)
+
+    def value(self, table: bytes) -> float:
+        """The value in the unit of `words`."""
+        return self.raw(table) / (1 << self.fraction)
+
+
+@functools.cache
+def metric_fields() -> dict[str, MetricField]:
+    """The fields by their names in the kernel's header, in the order in which they are told."""
+    return {name: METRICS.row(MetricField, name, values) for name, values in METRICS.tables()}
+
+
+def find_tables(host: Host) -> tuple[tuple[int, str], ...]:
+    """The number of each socket that has a table, and its file."""
+    found = [(int(match[1], 16), f"{_PLATFORM}/{name}") for name in names_in(host, _PLATFORM)
+             if (match := _ACPI.fullmatch(name))]
+    found += [(int(match[1]), f"{_LEGACY}/{name}") for name in names_in(host, _LEGACY)
+              if (match := _SOCKET.fullmatch(name))]
+    return tuple(sorted((socket, f"{folder}/{FILE}") for socket, folder in found if FILE in names_in(host, folder)))
+
+
+def read_table(host: Host, path: str) -> bytes | Unavailable:
+    """The table now; or why it cannot be read or understood."""
+    try:
+        return checked(read_bytes(host, path, _PAGE), path)
+    except HostError as error:
+        permitted = error.name not in ("EACCES", "EPERM")
+        return Unavailable(Reason.FAILED if permitted else Reason.NOT_PERMITTED, f"{path}: {error}",
+                           "" if permitted else "run as root")
+
+
+def checked(table: bytes, path: str) -> bytes | Unavailable:
+    """The bytes if they are a table that the firmware has filled."""
+    if len(table) != SIZE:
+        return Unavailable(Reason.UNKNOWN_MODEL, f"{path}: {len(table)} bytes, and the kernel describes a table of "
+                           f"{SIZE} (protocol 6, MI300A)")
+    if not any(table):
+        return Unavailable(Reason.FAILED, f"{path}: the firmware has not filled the table")
+    return table
