@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from patience import PATIENCE
 from simsession import SimulatedSession
 from textual.pilot import Pilot
 
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.explain import Explain
 from turbotui.features.topdown.screen import TopdownScreen
+from turbotui.simulated.host import SimulatedHost
 from turbotui.widgets.listing import Listing
 from turbotui.widgets.segment_lines import SegmentLines
 
@@ -122,3 +126,56 @@ async def test_a_machine_that_cannot_says_why_and_what_to_do() -> None:
                          for item in pilot.app.screen.query_one("#absent", Listing).items)
         assert "there is no PMU of the cores" in said
         assert "to do: " in said
+
+
+async def threads_counted(session: SimulatedSession, screen: TopdownScreen, pilot: Pilot[int]) -> None:
+    """Tick until an interval of threads is shown."""
+    end = time.monotonic() + PATIENCE
+    while not any(one.startswith("GSlots") for one in shown(screen)) or not screen.table.lines:
+        assert time.monotonic() < end, screen.readout()
+        session.tick()
+        await pilot.pause(0.05)
+
+
+def shown(screen: TopdownScreen) -> list[str]:
+    content = screen.table.content
+    return [] if content is None or not content.rows else [column.id for column in content.whole.columns]
+
+
+async def test_threads_are_rows_of_their_own_and_one_is_opened() -> None:
+    async with topdown("sapphire-2s") as (session, screen, pilot):
+        await pilot.press("t", "t", "t", "t")
+        await threads_counted(session, screen, pilot)
+        content = screen.table.content
+        assert content is not None
+        names = {str(content.value_of("Place", row)) for row in content.rows}
+        assert names <= {"dense algebra", "streaming", "compiling", "housekeeping"}
+        assert "TID" in shown(screen)
+        sums = [content.value_of("Sum%", row) for row in content.rows]
+        assert all(isinstance(one, float) and abs(one - 100.0) < 2.0 for one in sums)
+        assert "more ran and are not counted" in below(screen)
+        assert opened(screen) == (0, None)
+        await pilot.press("enter")
+        end = time.monotonic() + PATIENCE
+        while " % of slots" not in below(screen):
+            assert time.monotonic() < end, below(screen)
+            session.tick()
+            await pilot.pause(0.05)
+        assert " › " in below(screen)
+        await pilot.press("t")
+        await counted(session, screen, pilot)
+        assert content is not screen.table.content
+        assert str(screen.table.content and screen.table.content.rows[0]) == "('machine', 0)"
+
+
+async def test_a_machine_whose_threads_are_elsewhere_has_no_rows_of_threads() -> None:
+    async with topdown("laptop-old") as (session, screen, pilot):
+        host = session.machine.host
+        assert isinstance(host, SimulatedHost)
+        host.fail("/proc", errno.EACCES)
+        await pilot.press("t", "t", "t", "t")
+        end = time.monotonic() + PATIENCE
+        while "No threads" not in screen.readout():
+            assert time.monotonic() < end, screen.readout()
+            session.tick()
+            await pilot.pause(0.05)

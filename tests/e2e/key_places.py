@@ -403,7 +403,7 @@ TOPDOWN = Place("d", Where.TOPDOWN, _SAPPHIRE, (160, 36), _place("machine", "Ret
     "untag": Promise(gone=r"(?m)^•", first=("x",), now=r"(?m)^•"),
     "mark": Promise("cells are DIFFERENCES", undo=("b",)),
     "copy_rows": Promise("Copied.*: 1 row as CSV", undo=("Home",)),
-    "topdown_rows": Promise("A row for each cpu", undo=("t", "t", "t")),
+    "topdown_rows": Promise("A row for each cpu", undo=("t", "t", "t", "t")),
     "explain": Promise(r"Retire% · machine · .*─", undo=ESC),
     **moves(_CORE, _CORE),
     **pages(_CORE, _CORE, _place("machine")),

@@ -98,6 +98,10 @@ class BusyThreads:
     Args:
         host: this machine.
         most: how many.
+
+    Attributes:
+        kept: a thread that is counted as long as it lives, however little it runs; None for none.
+        left_out: how many more ran.
     """
 
     def __init__(self, host: Host, most: int = MOST) -> None:
@@ -107,6 +111,7 @@ class BusyThreads:
         self._processes: Mapping[int, int] | None = None
         self._times: dict[int, dict[int, int]] = {}
         self._chosen: dict[int, CountedThread] = {}
+        self.kept: int | None = None
         self.left_out = 0
 
     def find(self) -> Mapping[int, CountedThread]:
@@ -127,8 +132,9 @@ class BusyThreads:
         resting = [tid for tid, one in self._chosen.items()
                    if tid in self._times.get(one.pid, ()) and tid not in running]
         self.left_out = max(0, len(order) - self._most)
+        wanted = sorted((*order, *resting), key=lambda tid: tid != self.kept)[: self._most]
         self._chosen = {tid: self._chosen.get(tid) or CountedThread(of[tid], tid, name_of(self._host, of[tid], tid))
-                        for tid in [*order, *resting][: self._most]}
+                        for tid in wanted}
         return self._chosen
 
     @property

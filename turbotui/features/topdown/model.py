@@ -59,6 +59,11 @@ class CpuSet:
     pid: int | None = None
     tid: int | None = None
 
+    @property
+    def label(self) -> str:
+        """Its name, which of threads many have, with what tells them apart."""
+        return self.name if self.tid is None else f"{self.name} {self.tid}"
+
 
 def places(topology: Topology, level: RowLevel) -> tuple[CpuSet, ...]:
     """The rows of one level, in topology order."""

@@ -11,11 +11,12 @@ from turbotui.dataclass import dataclass
 from turbotui.errors import MachineError
 from turbotui.features.topdown.command_counters import follow_command
 from turbotui.features.topdown.engine import TopdownCounters
-from turbotui.features.topdown.finding import MOST, BusyThreads, ProcessThreads
+from turbotui.features.topdown.finding import BusyThreads, ProcessThreads
 from turbotui.features.topdown.model import RowLevel
 from turbotui.features.topdown.printing import TopdownPrinter
 from turbotui.features.topdown.thread_counters import ThreadCounters, ThreadInterval
-from turbotui.features.topdown.thread_rows import thread_rows
+from turbotui.features.topdown.thread_rows import interval_notes, thread_rows
+from turbotui.features.topdown.thread_watch import CHOOSING
 from turbotui.machine.machine import Machine
 from turbotui.machine.observing import Observation, observe
 from turbotui.machine.regions import RegionPipe
@@ -24,7 +25,6 @@ MOVING: Final = (RowLevel.THREAD, RowLevel.COMMAND)
 """Rows that have no CPUs of their own."""
 LOOK: Final = 0.05
 """Seconds between two looks for new threads of processes."""
-_CHOOSING: Final = 0.3  # seconds in which the busiest threads show
 _UNSEEN: Final = 0.05  # share of a command's CPU time that may be in no row without a word
 _UNSEEN_NS: Final = 50_000_000
 
@@ -108,7 +108,7 @@ def _watch(machine: Machine, counters: TopdownCounters, printer: TopdownPrinter,
     try:
         threads.look()
         if not asked.pids:
-            time.sleep(_CHOOSING)
+            time.sleep(CHOOSING)
         threads.measure()  # from now on
         number = 0
         while asked.intervals is None or number < asked.intervals:
@@ -130,15 +130,3 @@ def _show(machine: Machine, counters: TopdownCounters, printer: TopdownPrinter, 
     if not found.threads and found.refused:
         raise MachineError("; ".join(why.sentence() for why in found.refused))
     printer.rows(machine, thread_rows(counters.branches, found), found.seconds, notes=(*interval_notes(found), *more))
-
-
-def interval_notes(found: ThreadInterval) -> tuple[str, ...]:
-    """What a reader of rows of threads has to know."""
-    notes = []
-    if found.left_out:
-        notes.append(f"{found.left_out} more threads ran: each takes counters of its own, and the {MOST} busiest are "
-                     "counted")
-    notes += [f"{number} threads are not counted: {why.sentence()}" for why, number in found.refused.items()]
-    if found.user_only:
-        notes.append("counts leave the kernel out: kernel.perf_event_paranoid hides it from this user")
-    return tuple(notes)

@@ -6,19 +6,26 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import ClassVar, Final
 
+from textual.message import Message
 from textual.widget import Widget
 
 from turbotui.app.actions import Where, bindings_for
 from turbotui.app.row_table import RowTableScreen
 from turbotui.app.watch import Watch
 from turbotui.app.watched import PlayedSession
+from turbotui.errors import MachineError
 from turbotui.features.topdown.engine import Drill, TopdownCounters
 from turbotui.features.topdown.model import RowLevel, TopdownRow, places
 from turbotui.features.topdown.ordering import busiest_first
 from turbotui.features.topdown.recorded import RecordedTopdown
 from turbotui.features.topdown.screen_rows import TopdownPainter, drill_of, tree_lines
-from turbotui.features.topdown.tables import BAR, NAME, TopdownColumn, node_of, topdown_table
+from turbotui.features.topdown.tables import BAR, NAME, TopdownColumn, node_of, table_of, topdown_table
+from turbotui.features.topdown.thread_counters import ThreadInterval
+from turbotui.features.topdown.thread_rows import interval_notes, thread_rows
+from turbotui.features.topdown.thread_watch import BusyThreadWatch
 from turbotui.features.topdown.trees import LEVELS, Node
+from turbotui.machine.host import HostError
+from turbotui.machine.tasks.sample_reader import refuse_recorded
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.sentences import as_sentence
 from turbotui.quantities.tables import RowTable
@@ -30,17 +37,27 @@ from turbotui.widgets.row_content import Naming, RowContent
 from turbotui.widgets.segment_lines import SegmentLines
 from turbotui.widgets.table_messages import Moved
 
-_LEVELS: Final = (RowLevel.CORE, RowLevel.CPU, RowLevel.PACKAGE, RowLevel.KIND)
+_LEVELS: Final = (RowLevel.CORE, RowLevel.CPU, RowLevel.PACKAGE, RowLevel.KIND, RowLevel.THREAD)
 _LINES: Final = 12
 """Of the opened row at most; a third of the screen where that is less."""
-_NAMING: Final[Naming[TopdownRow]] = Naming(lambda row: row.place.key, lambda row: f"{row.place.name} {row.place.kind}",
-                                            lambda row: row.place.name)
+_NAMING: Final[Naming[TopdownRow]] = Naming(lambda row: row.place.key,
+                                            lambda row: f"{row.place.name} {row.place.tid or row.place.kind}",
+                                            lambda row: row.place.label)
 NOT_RECORDED: Final = Unavailable(Reason.NOT_READ, "this recording has no slots of pipelines",
                                   "turbotui record --tables topdown")
 
 
+class TopdownThreadsReady(Message):
+    """Posted when an interval of threads has been counted, from the watch's own thread."""
+
+    def __init__(self, found: ThreadInterval | HostError, watch: BusyThreadWatch) -> None:
+        super().__init__()
+        self.found = found
+        self.watch = watch
+
+
 class TopdownScreen(RowTableScreen[TopdownRow]):
-    """Bars for the machine and each core, CPU, package or kind. Counts only while it is shown."""
+    """Bars for the machine and each core, CPU, package or kind, or for threads. Counts only while it is shown."""
 
     where: ClassVar[Where] = Where.TOPDOWN
     number = "d"
@@ -61,7 +78,9 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         self._path: tuple[Node, ...] = ()
         self._opened: Hashable = None
         self._order: dict[RowLevel, tuple[Hashable, ...]] = {}
-        self._made: tuple[Frame | None, RowContent[TopdownRow] | None] = (None, None)
+        self._made: tuple[object, RowContent[TopdownRow] | None] = (None, None)
+        self._threads: BusyThreadWatch | None = None
+        self._interval: ThreadInterval | HostError | None = None
         super().__init__(watch)
         self._tree = SegmentLines(id="tree")
         self._absent = Listing(id="absent")
@@ -90,13 +109,37 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
 
     def read_beside(self) -> None:
         """Count what the rows show, from now on and not only from the end of this interval."""
+        if self._level is RowLevel.THREAD:  # counters of CPUs and of threads would take turns on the slots
+            self.watch_state.read_also(self, (), frozenset())
+            self._watch_threads()
+            return
         self.watch_state.read_also(self, self._counters.sources(), self._counters.signals())
         self.watch_state.session.end_interval()
+
+    def _watch_threads(self) -> None:
+        if self._threads is None:
+            def publish(found: ThreadInterval | HostError) -> None:
+                self.post_message(TopdownThreadsReady(found, watch))
+
+            self._threads = watch = BusyThreadWatch(self.watch_state.session.machine, publish)
+            watch.start()
+
+    def _forget_threads(self) -> None:
+        if self._threads is not None:
+            self._threads.stop()
+        self._threads = self._interval = None
+
+    def on_topdown_threads_ready(self, message: TopdownThreadsReady) -> None:
+        """Show what was counted of threads."""
+        if message.watch is self._threads:
+            self._interval = message.found
+            self._fill()
 
     def close(self) -> None:
         """See `RowTableScreen.close`: what was opened below level 1 is closed."""
         self._path, self._opened = (), None
         self._counters.drill = Drill()
+        self._forget_threads()
 
     # Drawing
 
@@ -108,6 +151,8 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
 
     def take(self, frame: Frame) -> None:
         """See `WatchScreen.take`: the past of cells that were drawn or looked into."""
+        if self._threads is not None:
+            self._threads.request()
         content = self._content(frame)
         self.past(content).push(content, (), ())
 
@@ -118,26 +163,38 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
 
     def _content(self, frame: Frame | None) -> RowContent[TopdownRow]:
         made_of, content = self._made
-        if content is None or made_of is not frame:
-            topology = self.watch_state.session.machine.topology if frame is None else frame.topology
-            rows = places(topology, RowLevel.MACHINE) + places(topology, self._level)
-            whole = self._ordered(topdown_table(self._counters, frame, self._level, rows, 1))
+        of: object = self._interval if self._level is RowLevel.THREAD else frame
+        if content is None or made_of is not of:
+            whole = self._ordered(self._table_now(frame))
             content = RowContent(replace(whole, columns=self._columns(whole.columns)), _NAMING,
                                  0 if frame is None else frame.seq)
-            self._made = frame, content
+            self._made = of, content
         return content
+
+    def _table_now(self, frame: Frame | None) -> RowTable[TopdownRow]:
+        if self._level is RowLevel.THREAD:
+            found = self._interval
+            rows = thread_rows(self._counters.branches, found) if isinstance(found, ThreadInterval) else ()
+            shown = [row for row in rows if row.busy or row.place.key == self._opened]
+            return table_of(self._counters, self._level, shown)
+        topology = self.watch_state.session.machine.topology if frame is None else frame.topology
+        return topdown_table(self._counters, frame, self._level,
+                             places(topology, RowLevel.MACHINE) + places(topology, self._level), 1)
 
     def _ordered(self, table: RowTable[TopdownRow]) -> RowTable[TopdownRow]:
         """The machine, then what works most: on a machine of hundreds of cores a hot one would else be far below."""
-        machine, *others = table.rows
+        machine = [row for row in table.rows if row.place.level is RowLevel.MACHINE]
+        others = table.rows[len(machine):]
         rows = busiest_first(others, self._order.get(self._level, ()))
         self._order[self._level] = tuple(row.place.key for row in rows) if any(row.slots() for row in rows) else ()
-        return replace(table, rows=(machine, *rows))
+        return replace(table, rows=(*machine, *rows))
 
     def _columns(self, columns: Sequence[TopdownColumn]) -> tuple[TopdownColumn, ...]:
-        room = max(10, min(60, self.size.width // 2 - NAME.width - 3))
+        ids = [replace(NAME, width=15), *(one for one in columns if one.id == "TID")] if (
+            self._level is RowLevel.THREAD) else [NAME]
+        room = max(10, min(60, self.size.width // 2 - sum(one.width + 1 for one in ids) - 2))
         bar = replace(BAR, identity=True, width=room)
-        return (NAME, bar, *(column for column in columns if not column.identity))
+        return (*ids, bar, *(column for column in columns if not column.identity))
 
     def _fill(self) -> None:
         if not self.composed:
@@ -154,12 +211,10 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
 
     def _show_tree(self) -> None:
         row = self._row()
-        if row is None:
-            self._tree.show([])
-            self._tree.styles.height = 0
-            return
         most = min(_LINES, max(3, self.size.height // 3))
-        lines = tree_lines(row, self._path, self.size.width, self._how)[:most]
+        lines = [] if row is None else tree_lines(row, self._path, self.size.width, self._how)[:most]
+        if self._level is RowLevel.THREAD and isinstance(self._interval, ThreadInterval):
+            lines += [[(f" {note}"[: self.size.width], StyleRole.DIM)] for note in interval_notes(self._interval)]
         self._tree.styles.height = len(lines)
         self._tree.show(lines)
 
@@ -170,7 +225,16 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         """See `TableKeys.readout`: why there is nothing stands above."""
         if self._why is not None:
             return ""
-        return super().readout() if self._table.lines else as_sentence(NOT_RECORDED.sentence())
+        if self._table.lines:
+            return super().readout()
+        if self._level is not RowLevel.THREAD:
+            return as_sentence(NOT_RECORDED.sentence())
+        found = self._interval
+        if isinstance(found, HostError):
+            return f"No threads: {found}"
+        refused = next(iter(found.refused), None) if found is not None else None
+        return "Threads that run now are counted from the next interval on" if refused is None else as_sentence(
+            refused.sentence())
 
     # The row under the cursor, and what is opened of it
 
@@ -208,7 +272,10 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         """Have these nodes of a row counted, and nothing else below level 1."""
         row = self._row()
         self._path, self._opened = path, key if path else None
-        if row is not None:
+        if self._threads is not None:
+            tid = None if row is None else row.place.tid
+            self._threads.drill(tid if path else None, Drill(tuple(node.id for node in path)))
+        elif row is not None:
             self._counters.drill = drill_of(row, path)
         self._made = (None, None)
         self.read_beside()
@@ -222,8 +289,21 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
             super().action_sideways(by)
 
     def action_rows(self) -> None:
-        """Rows for cores, CPUs, packages or kinds of core."""
-        at = (_LEVELS.index(self._level) + 1) % len(_LEVELS)
-        self._level = _LEVELS[at]
-        self.notice(f"A row for each {self._level.value}")
+        """Rows for cores, CPUs, packages, kinds of core, or threads."""
+        self.close()
+        self._level = _LEVELS[(_LEVELS.index(self._level) + 1) % len(_LEVELS)]
+        why = self._why_no_threads() if self._level is RowLevel.THREAD else ""
+        if why:
+            self._level = _LEVELS[0]
+        self.notice(f"A row for each {self._level.value}{f', for there are no threads here: {why}' if why else ''}")
         self._open((), None)
+
+    def _why_no_threads(self) -> str:
+        """Why threads cannot be counted here; "" where they can."""
+        if self._played:
+            return "a recording has the slots of CPUs"
+        try:
+            refuse_recorded(self.watch_state.session.machine.host)
+        except MachineError as error:
+            return str(error)
+        return ""

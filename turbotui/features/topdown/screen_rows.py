@@ -67,17 +67,17 @@ def tree_lines(row: TopdownRow, path: Sequence[Node], width: int, key: Callable[
     if node is None:
         fault = row.fault()
         if fault:
-            return [[(f" {row.place.name}: {fault}"[:width], StyleRole.AMBER)]]
+            return [[(f" {row.place.label}: {fault}"[:width], StyleRole.AMBER)]]
         if hottest is None:
             first = next(iter(row.nodes()), None)
             why = row.refused if first is None else row.why(first.id)
-            return [[(f" {row.place.name}: {'' if why is None else why.sentence()}"[:width], StyleRole.DIM)]]
+            return [[(f" {row.place.label}: {'' if why is None else why.sentence()}"[:width], StyleRole.DIM)]]
         return [
-            [(f" {row.place.name} · ", StyleRole.PLAIN), (f"{hottest.words.title} {_said(row, hottest)}",
+            [(f" {row.place.label} · ", StyleRole.PLAIN), (f"{hottest.words.title} {_said(row, hottest)}",
                                                           StyleRole.SUMMARY), (f"  {key(hottest)}", StyleRole.KEY)],
             *_words(hottest, width),
         ]
-    lines: list[list[TextSegment]] = [[(f" {row.place.name}", StyleRole.PLAIN)]]
+    lines: list[list[TextSegment]] = [[(f" {row.place.label}", StyleRole.PLAIN)]]
     for one in path:
         lines[0] += [(" › ", StyleRole.DIM), (f"{one.words.title} {_said(row, one)}", StyleRole.SUMMARY)]
     lines += _words(node, width)

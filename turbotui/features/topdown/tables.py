@@ -123,7 +123,7 @@ def _busy(row: TopdownRow) -> Value:
     return row.busy
 
 
-BUSY: Final[TopdownColumn] = Column("CPU%", "%", 1, (), _busy, width=6, priority=4,
+BUSY: Final[TopdownColumn] = Column("CPU%", "%", 1, (), _busy, width=6, priority=0,
                                     document="perf_event_open(2), time_enabled",
                                     help="CPU time in the interval; 100 is one CPU.")
 
@@ -197,8 +197,8 @@ def table_of(counters: TopdownCounters, level: RowLevel, rows: Sequence[TopdownR
     """
     ran = RAN if levels > 1 else replace(RAN, compute=_ran_first)  # of what the columns show
     busy = (BUSY,) if level in (RowLevel.THREAD, RowLevel.COMMAND) else ()
-    columns = (NAME, *(_IDS[name] for name in _IDENTITY[level]), *columns_of(counters, levels), HOTTEST, TOTAL, SLOTS,
-               *busy, ran)
+    columns = (NAME, *(_IDS[name] for name in _IDENTITY[level]), *busy, *columns_of(counters, levels), HOTTEST, TOTAL,
+               SLOTS, ran)
     return RowTable(TOPDOWN, level.value, columns, rows, judge, basis)
 
 

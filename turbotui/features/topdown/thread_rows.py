@@ -7,7 +7,7 @@ from typing import Final
 
 from turbotui.features.topdown.counter_parts import Counts, GroupKey, PartCount
 from turbotui.features.topdown.engine import Branch
-from turbotui.features.topdown.finding import CountedThread
+from turbotui.features.topdown.finding import MOST, CountedThread
 from turbotui.features.topdown.model import CpuSet, RowLevel, TopdownRow, count_key
 from turbotui.features.topdown.thread_counters import ThreadInterval
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -92,3 +92,14 @@ def _nothing(place: CpuSet, branches: Sequence[Branch], counts: Counts, enabled:
 def _parts(counts: Counts, pmu: str, parent: str) -> Sequence[PartCount]:
     found = counts.get((pmu, parent), ())
     return () if isinstance(found, Unavailable) else found
+
+
+def interval_notes(found: ThreadInterval) -> tuple[str, ...]:
+    """What a reader of rows of threads has to know."""
+    notes = []
+    if found.left_out:
+        notes.append(f"the {MOST} busiest threads; {found.left_out} more ran and are not counted")
+    notes += [f"{number} threads are not counted: {why.sentence()}" for why, number in found.refused.items()]
+    if found.user_only:
+        notes.append("counts leave the kernel out: kernel.perf_event_paranoid hides it from this user")
+    return tuple(notes)

@@ -1,0 +1,94 @@
+"""Counts the busiest threads on a thread of its own, so that a screen never waits for /proc or for counters."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Final
+
+from turbotui.features.topdown.engine import Drill, TopdownCounters
+from turbotui.features.topdown.finding import BusyThreads
+from turbotui.features.topdown.thread_counters import ThreadCounters, ThreadInterval
+from turbotui.machine.host import HostError
+from turbotui.machine.machine import Machine
+
+CHOOSING: Final = 0.3
+"""Seconds in which the busiest threads show, before the first of them are counted."""
+
+
+class BusyThreadWatch:
+    """The busiest threads, from `start` to `stop`.
+
+    Args:
+        machine: whose threads.
+        publish: called on the watch's own thread with each interval; with the error that ended it.
+    """
+
+    def __init__(self, machine: Machine, publish: Callable[[ThreadInterval | HostError], object]) -> None:
+        self._counters = TopdownCounters(machine)
+        self._finder = BusyThreads(machine.host)
+        self._threads = ThreadCounters(machine, self._counters, self._finder)
+        self._publish = publish
+        self._wake = threading.Condition()
+        self._due = self._over = False
+        self._drill: tuple[int | None, Drill] | None = None
+        self._runner = threading.Thread(target=self._run, name="topdown threads", daemon=True)
+
+    @property
+    def counters(self) -> TopdownCounters:
+        """The trees of the cores."""
+        return self._counters
+
+    def start(self) -> None:
+        """Begin."""
+        self._runner.start()
+
+    def request(self) -> None:
+        """End an interval; its rows are published soon."""
+        with self._wake:
+            self._due = True
+            self._wake.notify()
+
+    def drill(self, tid: int | None, drill: Drill) -> None:
+        """Have what lies below level 1 counted of one thread, from now on."""
+        with self._wake:
+            self._drill = tid, drill
+            self._wake.notify()
+
+    def stop(self) -> None:
+        """End; every counter is closed on the watch's own thread."""
+        with self._wake:
+            self._over = True
+            self._wake.notify()
+
+    def wait(self) -> None:
+        """Wait until every counter is closed."""
+        self._runner.join()
+
+    def _run(self) -> None:
+        try:
+            self._threads.look()
+            with self._wake:
+                self._wake.wait_for(lambda: self._over, CHOOSING)
+            self._threads.look()
+            while self._next():
+                self._publish(self._threads.measure())
+        except HostError as error:
+            self._publish(error)
+        finally:
+            self._threads.close()
+
+    def _next(self) -> bool:
+        """Wait for a request; whether there is one."""
+        while True:
+            with self._wake:
+                self._wake.wait_for(lambda: self._over or self._due or self._drill is not None)
+                wanted, self._drill = self._drill, None
+                if self._over:
+                    return False
+                if wanted is None:
+                    self._due = False
+                    return True
+            self._threads.only, self._counters.drill = wanted
+            self._finder.kept = self._threads.only
+            self._threads.look()
