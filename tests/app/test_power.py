@@ -160,6 +160,24 @@ async def test_arrows_choose_package_and_number_and_e_and_g_are_about_it(server:
         assert grid(app).target == (session.catalog.by_id["SysWatt"], SYSTEM_ROW)
 
 
+async def test_right_leads_through_every_number_of_every_panel_and_left_back(server: Recording) -> None:
+    session = ReplayedSession(server)
+    async with dashboard(session, ticks=1) as (app, pilot):
+        await go(pilot, session, "4", ticks=10)
+        expected = [(at, number) for at, panel in enumerate(grid(app).panels) for number in range(len(panel.targets))]
+        await go(pilot, session, "home", "left")
+        seen = [grid(app).place]
+        for _ in expected:  # once more than there are numbers to go to: the last one is the end
+            await go(pilot, session, "right")
+            seen.append(grid(app).place)
+        assert seen == [*expected, expected[-1]]
+        for _ in expected:
+            seen.append(grid(app).place)
+            await go(pilot, session, "left")
+        assert seen[-len(expected):] == expected[::-1]
+        assert grid(app).place == expected[0]
+
+
 async def test_words_cannot_be_drawn(server: Recording) -> None:
     session = ReplayedSession(server)
     async with dashboard(session, ticks=1) as (app, pilot):

@@ -71,7 +71,7 @@ async def test_every_number_of_charts_and_panels_is_explained_in_it(
         number: str, letter: str, wanted: str, other: str) -> None:
     async with hot_machine(letter) as (app, pilot, session):
         found = [await shown_after(app, pilot, session, number, "home")]
-        for at in range(12):  # on the power screen arrows sideways stay in their panel: the package's is the second
+        for at in range(12):  # on the power screen the package's panel is the second
             found.append(await shown_after(app, pilot, session, "down" if at == 4 and number == "4" else "right", "e"))
             await pilot.press("escape")
             found.append(await shown_after(app, pilot, session, "g"))

@@ -106,7 +106,7 @@ POWER = Place("4", Where.POWER, _SAPPHIRE, (160, 45), r"(?m)^ SysWatt  whole mac
     "explain": Promise("SysWatt · whole machine · ", undo=ESC),
     "search": Promise(_watt("package 0", "PkgTmp"), typed=("pkgtmp",), undo=ESC),
     "search_next": Promise(_watt("package 1", "PkgTmp"), first=("/", "pkgtmp", "Enter"),
-                           now=_watt("package 0", "PkgTmp"), undo=(*("Left",) * 6, "Up", *("Left",) * 6)),
+                           now=_watt("package 0", "PkgTmp"), undo=(*("Left",) * 4, "Up", *("Left",) * 4)),
 }, calm=("Home", *("Left",) * 6))
 
 # Uncore

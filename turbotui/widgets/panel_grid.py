@@ -158,12 +158,25 @@ class PanelGrid(StyledScroll):
         self._go(self.at + by)
 
     def step(self, by: int) -> None:
-        """Move the cursor to another number of the panel."""
+        """Move the cursor to the next number: behind the last one of a panel comes the first of the next panel.
+
+        Args:
+            by: 1 for the next, -1 for the one before.
+        """
         if not self.panels:
             return
         count = len(self.panels[self.at].targets)
-        if count:
-            self._chosen[self.at] = max(0, min(count - 1, min(self._chosen.get(self.at, 0), count - 1) + by))
+        at = min(self._chosen.get(self.at, 0), max(0, count - 1)) + by
+        if not 0 <= at < count:
+            beyond = self.at + by
+            while 0 <= beyond < len(self.panels) and not self.panels[beyond].targets:
+                beyond += by
+            if 0 <= beyond < len(self.panels):
+                self.at, at = beyond, 0 if by > 0 else len(self.panels[beyond].targets) - 1
+            else:
+                at = max(0, min(count - 1, at))
+        if self.panels[self.at].targets:
+            self._chosen[self.at] = at
             self._moved()
 
     def page(self, by: int) -> None:
