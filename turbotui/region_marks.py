@@ -80,7 +80,7 @@ _writer: Final = _Writer(_path) if _path else None
 
 
 def region(name: str) -> AbstractContextManager[None]:
-    """A region of this program, for `turbotui roofline -- COMMAND` and other verbs that count a command.
+    """A region of this program, for `turbotui roofline -- COMMAND`, `tasks -- COMMAND` and `topdown -- COMMAND`.
 
     Regions may lie in each other and be open in several threads at once. Nothing happens where nobody counts.
 

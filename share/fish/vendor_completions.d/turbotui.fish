@@ -210,7 +210,7 @@ complete -c turbotui -n '__fish_seen_subcommand_from tasks' -l to -r -d 'with --
 complete -c turbotui -n '__fish_seen_subcommand_from tasks' -l every -r -d 'with --replay: intervals of this length (10s, 1m)'
 complete -c turbotui -n '__fish_seen_subcommand_from tasks' -l format -x -a 'text table csv json openmetrics' -d 'text for people (default), an aligned table, csv, json (see docs/table.schema.json) or openmetrics'
 complete -c turbotui -n '__fish_seen_subcommand_from tasks' -l json -d 'as --format json'
-complete -c turbotui -n '__fish_seen_subcommand_from tasks' -l table -x -a 'tasks totals' -d 'only this one of its tables (csv: tasks)'
+complete -c turbotui -n '__fish_seen_subcommand_from tasks' -l table -x -a 'tasks totals regions' -d 'only this one of its tables (csv: tasks)'
 complete -c turbotui -n '__fish_seen_subcommand_from tasks' -l pages -r -d 'pages of each ring of samples, a power of two'
 complete -c turbotui -f -n 'not __fish_seen_subcommand_from stat why record doctor info power uncore roofline roofs topdown tasks groups spy score machines diff export fleet columns events replay gather collect view serve' -a groups -d 'what each container, job or service uses: control groups, and resctrl groups'
 complete -c turbotui -n '__fish_seen_subcommand_from groups' -s h -l help -d 'show this help message and exit'

@@ -15,6 +15,7 @@ from typing import Final
 
 from turbotui.features.tasks.multiplexing import MultiplexedSets
 from turbotui.features.tasks.slices import Slices
+from turbotui.features.tasks.task_regions import TaskRegions
 from turbotui.features.tasks.thread_totals import ThreadTotals
 from turbotui.features.tasks.timeline import Timeline
 from turbotui.features.tasks.totals_table import ALIVE, ENDED, LOST, OTHERS, TotalsTable
@@ -66,6 +67,7 @@ class SampleAggregator(TotalsTable):
         tail: what the final read showed and no entry has.
         read: the final read; None before it.
         newest: time of the latest record.
+        regions: takes what threads did in each slice of time; None where the application marks no regions.
         began: since when the interval is that records are booked in, by the perf clock; 0: nothing is too old.
     """
 
@@ -81,6 +83,7 @@ class SampleAggregator(TotalsTable):
         self.tail: tuple[int, ...] = (0,) * len(self.names)
         self.read: tuple[int, ...] | None = None
         self.began = 0
+        self.regions: TaskRegions | None = None
         self._creators: set[int] = set()
         self._width = choice.width
         self._named = len(choice.names)
@@ -372,4 +375,6 @@ class SampleAggregator(TotalsTable):
         entry.add_load(cpu, more[self._load])
         if self.time is not None:
             self.time.book(entry, cpu, more[self._run], time)
+        if self.regions is not None and entry.tid > 0 and any(more):
+            self.regions.add(time - more[self._run], time, more)
         return more[self._run]

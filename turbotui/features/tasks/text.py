@@ -16,6 +16,7 @@ from turbotui.features.tasks.fact_columns import ARGUMENTS
 from turbotui.features.tasks.loads import LOADS
 from turbotui.features.tasks.report import Report, cpu_seconds
 from turbotui.features.tasks.tables import Grouping, TaskRow
+from turbotui.features.tasks.task_regions import TaskRegions, region_table
 from turbotui.features.tasks.task_table import of_all_sets, task_table, total_table
 from turbotui.features.tasks.thread_totals import RUN, RUN_MEANING, SWITCHES
 from turbotui.features.tasks.timeline import IDLE, STAYS, Stretch, place_texts, place_width
@@ -78,6 +79,7 @@ class TaskInterval:
         host: of the machine.
         earlier: what was known when the interval began; of the whole run, nothing.
         looks: what /proc says of the rows.
+        regions: that a command marks, over the whole run; None where it marks none, or the run is not over.
     """
 
     report: Report
@@ -89,6 +91,7 @@ class TaskInterval:
     host: Host
     earlier: SoFar = field(default_factory=SoFar)
     looks: TaskLooks = field(default_factory=lambda: TaskLooks(None))
+    regions: TaskRegions | None = None
 
     @property
     def no_energy(self) -> Unavailable | None:
@@ -103,8 +106,10 @@ class TaskInterval:
 
     @property
     def tables(self) -> tuple[AnyTable, ...]:
-        """The table of tasks, and the table of their totals."""
-        return self.tasks, total_table(self.report, self.aggregate)
+        """The table of tasks, the table of their totals, and that of regions where a command marked some."""
+        found = () if self.regions is None else self.regions.found()
+        regions = (region_table(found),) if found else ()
+        return self.tasks, total_table(self.report, self.aggregate), *regions
 
     @property
     def envelope(self) -> Envelope:
@@ -137,6 +142,9 @@ def as_text(table: TaskInterval, said: Collection[str] = (), room: int | None = 
     lines = [f"# {label}"] if label else []
     lines += [f"# {name}{title}; mode {aggregate.choice.mode.value}", f"# sampled {aggregate.choice.when.value}",
               *text_lines(table.envelope, in_text(table.tasks), room=room), f"# {report.sums_sentence()}"]
+    regions = () if table.regions is None else table.regions.found()
+    if regions:
+        lines += ["# regions that the command marks", *text_lines(table.envelope, region_table(regions), room=room)]
     if any(row.incomplete for row in report.rows):
         lines.append("# * marks counts that are too low: another profiler held the counters for a part of the time")
     return [*lines, *(f"# {note}" for note in notes(table) if note not in said)]
@@ -144,7 +152,8 @@ def as_text(table: TaskInterval, said: Collection[str] = (), room: int | None = 
 
 def notes(table: TaskInterval) -> list[str]:
     """Sentences on what the numbers leave out, and how they were made."""
-    return [*_what_lacks(table), *_what_adds_up(table), *_what_is_not_counted(table), *_what_is_estimated(table)]
+    return [*_what_lacks(table), *_what_adds_up(table), *_what_is_not_counted(table), *_what_is_estimated(table),
+            *(() if table.regions is None else table.regions.notes)]
 
 
 def _what_lacks(table: TaskInterval) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import math
 import shutil
 import signal
@@ -20,6 +21,7 @@ from turbotui.features.tasks.applications import GRAMMAR, Application, parse_app
 from turbotui.features.tasks.energy import share_out
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.tables import Grouping
+from turbotui.features.tasks.task_regions import REGIONS
 from turbotui.features.tasks.task_table import TASKS, TOTALS
 from turbotui.features.tasks.text import SoFar, TaskInterval, as_text, notes, timeline_lines
 from turbotui.features.tasks.thread_totals import RUN_MEANING
@@ -29,6 +31,7 @@ from turbotui.machine.launching import Held
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.machine.observing import Observation, observe
+from turbotui.machine.regions import RegionPipe
 from turbotui.machine.tasks.proc_facts import ProcFacts, TaskLooks
 from turbotui.sampling.energy import ENERGY_SOURCES, Energy, EnergyMeter, energy_signals
 from turbotui.sampling.session import Session
@@ -75,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--timeline", action="store_true",
                         help="where each thread ran: time from left to right, CPU as number and colour")
     add_span_arguments(parser)
-    add_format_arguments(parser, (TASKS, TOTALS))
+    add_format_arguments(parser, (TASKS, TOTALS, REGIONS))
     parser.add_argument("--pages", metavar="N", type=int, help="pages of each ring of samples, a power of two")
     parser.add_argument("command", nargs="*", metavar="command", help="after --: run this and watch it")
 
@@ -145,14 +148,20 @@ class _Watch:
         watching.watch_waits(self._arguments.waits)
         watching.watch_loads(self._arguments.loads)
         try:
-            with observe(*commands.values()) as seen:
-                return self._run(watching, seen, dict(zip(commands, seen.commands, strict=True)))
+            with contextlib.ExitStack() as stack:
+                # marks do not say which of several commands they are of
+                pipe = stack.enter_context(RegionPipe()) if commands and len(self._applications) == 1 else None
+                prepare = None if pipe is None else pipe.announce
+                seen = stack.enter_context(observe(*commands.values(), prepare=prepare))
+                return self._run(watching, seen, dict(zip(commands, seen.commands, strict=True)), pipe)
         finally:
             watching.close()
 
-    def _run(self, watching: Watching, seen: Observation, held: Mapping[str, Held]) -> int:
+    def _run(self, watching: Watching, seen: Observation, held: Mapping[str, Held], pipe: RegionPipe | None) -> int:
         for application in self._applications:
-            watching.add(application, child=held[application.name].pid if application.command else None)
+            one = watching.add(application, child=held[application.name].pid if application.command else None)
+            if pipe is not None:
+                one.mark_regions(pipe)
         sources = tuple(source for source in SOURCES if source.id in ENERGY_SOURCES)
         session = Session(self._machine, sources, max(_FIRST, min(1.0, (self._interval or 4.0) / 4)), LinuxHost())
         meter = EnergyMeter(session.capabilities)
@@ -161,8 +170,8 @@ class _Watch:
         if signals:
             session.start(meter.feed, first=_FIRST)
         try:
-            for one in seen.commands:
-                watching.waiting.add(one.descriptor)
+            for command in seen.commands:
+                watching.waiting.add(command.descriptor)
             seen.run(partial(self._end_by, watching))
             return self._watch(watching, meter, seen, held)
         finally:
@@ -227,7 +236,7 @@ class _Watch:
                                by_cycles="cycles" in report.names, everything=one.application.everything)
             earlier = SoFar() if number is None else self._so_far.get(one.application.name, SoFar())
             shown = TaskInterval(report, one.aggregate, number, joules, energy, self._by, self._machine.host, earlier,
-                                 TaskLooks(self._facts))
+                                 TaskLooks(self._facts), one.regions if number is None else None)
             self._so_far[one.application.name] = shown.so_far()
             if self._writer is not None:
                 self._writer.write(shown.envelope, shown.tables)

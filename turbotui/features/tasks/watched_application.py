@@ -10,7 +10,9 @@ from turbotui.features.tasks.application_totals import ApplicationTotals, Marks
 from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.numerics import Numerics
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
+from turbotui.features.tasks.task_regions import TaskRegions
 from turbotui.features.tasks.thread_totals import RUN, Mark
+from turbotui.machine.regions import RegionPipe
 from turbotui.machine.tasks.sample_reader import SampleReader
 from turbotui.machine.tasks.slices import Ran
 
@@ -43,6 +45,7 @@ class Watched:
         gap_ns: the clock of the host minus that of the records, at most; None before there are any. No record is newer
             than now, and one of a busy task is hardly older.
         missed: threads of mode A that ended between two looks, or may not be followed.
+        regions: of a command, where its marks are read.
         used_ns: CPU time of a command that has ended, and of all that it waited for, once somebody has said so.
     """
 
@@ -66,6 +69,13 @@ class Watched:
     gap_ns: int | None = None
     missed: int = 0
     used_ns: int | None = None
+    regions: TaskRegions | None = None
+
+    def mark_regions(self, pipe: RegionPipe) -> None:
+        """Share out what threads do from now on to the regions that the command marks."""
+        single = len(self.aggregators) == 1
+        self.regions = TaskRegions(pipe, self.aggregators[0].names, len(self.aggregators))
+        self.aggregators[0].regions = self.regions if single else None
 
     def take(self, now_ns: int, ran: Ran | None) -> None:
         """Book the samples that came, and how long threads ran by the times of switches."""

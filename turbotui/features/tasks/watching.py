@@ -196,6 +196,8 @@ class Watching:
         for one in self.watched:
             one.take(now, ran)
             one.next_slice(now)
+            if one.regions is not None:
+                one.regions.settle()
         if self._stats.due(now):
             for one in self.watched:
                 self._read_times(one, whole=False)
@@ -276,6 +278,8 @@ class Watching:
                 if aggregator is one.aggregators[-1]:
                     self._read_times(one, whole=True)
                 aggregator.close(reader.final_readings())
+            if one.regions is not None:
+                one.regions.settle()
 
     def close(self) -> None:
         """Give every descriptor back."""

@@ -1,0 +1,142 @@
+"""Regions of a command by what its threads are sampled to do: page faults stand in for events of a core."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import sys
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turbotui.cli import main
+from turbotui.features.tasks.task_regions import TaskRegions, region_table
+from turbotui.features.tasks.thread_totals import RUN
+from turbotui.machine.regions import RegionPipe
+
+_PAGES = 12_000
+_PROGRAM = f"""
+import mmap, turbotui
+
+def touch(pages):
+    for _ in range(pages // 500):
+        area = mmap.mmap(-1, 500 * mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        area.madvise(mmap.MADV_NOHUGEPAGE)
+        for place in range(0, 500 * mmap.PAGESIZE, mmap.PAGESIZE):
+            area[place] = 1
+        area.close()
+
+with turbotui.region("all of it"):
+    for _ in range(3):
+        with turbotui.region("much"):
+            touch({3 * _PAGES})
+        with turbotui.region("little"):
+            touch({_PAGES})
+"""
+_NAMES = (RUN, "events")
+
+
+@pytest.mark.real
+def test_each_region_has_its_own_counts(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["tasks", "-e", "page-faults", "--json", "--", sys.executable, "-c", _PROGRAM]) == 0
+    tables = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    tasks, regions = tables[0], tables[-1]
+    assert regions["table"] == "regions"
+    found = {row["region"]: row["values"] for row in regions["rows"]}
+    assert {name: row["Entered"] for name, row in found.items()} == {"all of it": 1, "much": 3, "little": 3}
+    faults = {name: row["page-faults"] for name, row in found.items()}
+    assert 1.5 < faults["much"] / faults["little"] < 6
+    assert faults["all of it"] == pytest.approx(12 * _PAGES, rel=0.1)
+    assert faults["much"] + faults["little"] == pytest.approx(faults["all of it"], rel=0.1)
+    assert 0 < found["much"]["Run%"] < found["all of it"]["Run%"] <= 100.0
+    assert any("at least one thread" in note for note in tasks["notes"])
+
+
+@pytest.mark.real
+def test_text_has_the_regions_below_the_tasks(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["tasks", "--", sys.executable, "-c", _PROGRAM]) == 0
+    written = capfd.readouterr().out
+    assert "# regions that the command marks" in written
+    assert "all of it" in written
+    assert main(["tasks", "--", "true"]) == 0
+    assert "regions" not in capfd.readouterr().out
+
+
+def _write(pipe: RegionPipe, *marks: str) -> None:
+    descriptor = os.open(pipe.path, os.O_WRONLY)
+    os.write(descriptor, "".join(f"{mark}\n" for mark in marks).encode())
+    os.close(descriptor)
+
+
+def _raw(ns: int) -> int:
+    """The perf clock at a time of the marks' clock."""
+    return ns + time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW) - time.monotonic_ns()
+
+
+def test_a_slice_is_shared_out_by_the_time_that_a_region_was_open_in_it() -> None:
+    base = time.monotonic_ns() - 20 * 10**9
+    second = 10**9
+    with RegionPipe() as pipe:
+        regions = TaskRegions(pipe, _NAMES)
+        _write(pipe, f"B {base + 1 * second} 7 7 0 solve", f"B {base + 2 * second} 7 8 0 solve", "what is this",
+               f"E {base + 3 * second} 7 7 2 solve", f"E {base + 5 * second} 7 8 0 solve",
+               f"E {base + 6 * second} 7 8 0 never")
+        at = _raw(base)
+        regions.add(at, at + 2 * second, (2 * second, 100))  # half of it
+        regions.add(at + 2 * second, at + 4 * second, (2 * second, 1000))  # all of it
+        regions.add(at + 5 * second, at + 9 * second, (4 * second, 7))  # none of it
+        regions.settle()
+        (one,) = regions.found()
+        notes = " ".join(regions.notes)
+    assert (one.name, one.entries) == ("solve", 2)
+    assert one.seconds == pytest.approx(4.0)
+    assert one.counts["events"] == pytest.approx(50 + 1000, abs=1)
+    assert one.counts[RUN] == pytest.approx(3 * second, rel=1e-3)
+    assert one.of_run == pytest.approx(3 / 8, rel=1e-3)
+    assert one.apportioned >= 1 / 3 - 1e-3
+    assert "2 marks of regions were lost" in notes
+    assert "1 ends of regions that had not begun" in notes
+    assert "1 lines in TURBOTUI_REGIONS were no marks" in notes
+    table = region_table((one,))
+    column = next(column for column in table.columns if column.id == "events")
+    assert table.cell(column, one).estimated
+
+
+@given(st.lists(st.tuples(st.integers(0, 99), st.integers(1, 100)), max_size=20),
+       st.lists(st.integers(0, 100), min_size=2, max_size=20, unique=True))
+def test_parts_of_slices_add_up(spans: list[tuple[int, int]], cuts: list[int]) -> None:
+    """However time is cut into slices, a region gets the same share of it as of the whole."""
+    ms = 10**6
+    base = time.monotonic_ns() - 10**9
+    marks = sorted((base + at * ms, kind, number) for number, (start, length) in enumerate(spans)
+                   for at, kind in ((start, "B"), (start + length, "E")))
+    with RegionPipe() as pipe:
+        regions = TaskRegions(pipe, _NAMES)
+        for ns, kind, number in marks:
+            _write(pipe, f"{kind} {ns} 7 {number + 1} 0 it")
+        edges = sorted(cuts)
+        at = _raw(base)
+        for start, end in itertools.pairwise(edges):
+            regions.add(at + start * ms, at + end * ms, ((end - start) * ms, end - start))
+        regions.settle()
+        found = regions.found()
+    inside = sum(any(start <= ms_at < start + length for start, length in spans)
+                 for ms_at in range(edges[0], edges[-1]))
+    counted = found[0].counts["events"] if found else 0.0
+    assert counted == pytest.approx(inside, abs=0.5)
+
+
+def test_counts_of_multiplexed_sets_are_unknown_with_the_reason() -> None:
+    with RegionPipe() as pipe:
+        regions = TaskRegions(pipe, _NAMES, 2)
+        _write(pipe, "B 1 7 7 0 solve")
+        regions.settle()
+        table = region_table(regions.found())
+    (row,) = table.rows
+    column = next(column for column in table.columns if column.id == "Run%")
+    why = table.cell(column, row).why
+    assert why is not None
+    assert "multiplexed" in why.detail

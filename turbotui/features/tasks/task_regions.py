@@ -1,0 +1,228 @@
+"""Regions that a watched command marks: what its threads are sampled to do, a slice of time after the other.
+
+A region has what all threads of the command did while it was open in at least one of them, as on the roofline and in
+top-down analyses. No counter is read for it: samples come at each switch and at least every 50 ms of run time, and a
+slice that a region began or ended in is shared out by time, which rows say. Marks are read when samples are.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_right
+from collections import Counter, deque
+from collections.abc import Sequence
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.features.tasks.cpu_time import CPU_TIME
+from turbotui.features.tasks.thread_totals import RUN
+from turbotui.machine.regions import RegionMark, RegionPipe
+from turbotui.quantities.columns import PERCENT, Column, Value
+from turbotui.quantities.tables import Cell, RowTable
+from turbotui.quantities.unavailable import Reason, Unavailable
+
+REGIONS: Final = "regions"
+_EXACT: Final = 0.05
+"""Share of a region's run time that may be apportioned without a mark."""
+_KEPT: Final = 100_000  # stretches of a region that are remembered: slices of before them are shared out no more
+_MOST: Final = 200  # regions by name
+_OTHERS: Final = "(other regions)"
+_SETS: Final = Unavailable(Reason.NOT_READ, "counts of multiplexed sets are not shared out to regions",
+                           "leave events out (-e), so that one set has them all")
+_NO_CYCLES: Final = Unavailable(Reason.NOT_READ, "no time slice of a thread lay in the region")
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRegion:
+    """A region over the whole run.
+
+    Attributes:
+        name: as marked, made visible.
+        entries: how often a thread entered it.
+        seconds: in which it was open in at least one thread.
+        counts: of all threads meanwhile, by name; empty where sets are multiplexed.
+        of_run: share of the command's run time, 0 to 1.
+        apportioned: share of its run time that is its share by time of slices that were not all its own.
+    """
+
+    name: str
+    entries: int
+    seconds: float
+    counts: dict[str, float]
+    of_run: float | None
+    apportioned: float
+
+    @property
+    def ipc(self) -> float | None:
+        """Instructions of a cycle."""
+        instructions, cycles = self.counts.get("instructions"), self.counts.get("cycles")
+        return None if instructions is None or not cycles else instructions / cycles
+
+
+class _Stretches:
+    """When a region was open in at least one thread."""
+
+    def __init__(self) -> None:
+        self.entries = 0
+        self.threads = 0
+        self.since = 0
+        self.done_ns = 0
+        self._starts: deque[int] = deque(maxlen=_KEPT)
+        self._ends: deque[int] = deque(maxlen=_KEPT)
+
+    def begin(self, ns: int) -> None:
+        self.entries += 1
+        if not self.threads:
+            self.since = ns
+        self.threads += 1
+
+    def end(self, ns: int) -> None:
+        self.threads -= 1
+        if not self.threads and ns > self.since:
+            self._starts.append(self.since)
+            self._ends.append(ns)
+            self.done_ns += ns - self.since
+
+    def overlap(self, start: int, end: int) -> int:
+        """How much of a stretch of time lies in it; of an instant 1 if it does."""
+        found, whole = 0, max(1, end - start)
+        stop = max(end, start + 1)
+        if self.threads and stop > self.since:
+            found += stop - max(start, self.since)
+        at = bisect_right(self._ends, start)
+        while at < len(self._starts) and self._starts[at] < stop:
+            found += min(stop, self._ends[at]) - max(start, self._starts[at])
+            at += 1
+        return min(found, whole)
+
+
+class TaskRegions:
+    """The regions of one command.
+
+    Args:
+        pipe: that its marks come through.
+        names: of the counts of a slice.
+        sets: how many sets of events are multiplexed.
+    """
+
+    def __init__(self, pipe: RegionPipe, names: Sequence[str], sets: int = 1) -> None:
+        self._pipe = pipe
+        self._names = tuple(names)
+        self._run = self._names.index(RUN)
+        self._sets = sets
+        self._stretches: dict[str, _Stretches] = {}
+        self._open: Counter[tuple[tuple[int, int], str]] = Counter()
+        self._slices: list[tuple[int, int, tuple[int, ...]]] = []
+        self._counts: dict[str, list[float]] = {}
+        self._apportioned: Counter[str] = Counter()
+        self._whole = 0
+        self._lost = self._unmatched = 0
+
+    def add(self, start: int, end: int, counts: tuple[int, ...]) -> None:
+        """Note what a thread did in a slice of time, by CLOCK_MONOTONIC_RAW; marks of that time may still come."""
+        self._slices.append((start, end, counts))
+
+    def settle(self) -> None:
+        """Take the marks that have come, and share out the slices: all marks of their time have been written."""
+        offset = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW) - time.monotonic_ns()
+        for mark in sorted(self._pipe.take(), key=lambda mark: mark.ns):
+            self._mark(mark, mark.ns + offset)
+        slices, self._slices = self._slices, []
+        for start, end, counts in slices:
+            self._whole += counts[self._run]
+            for name, stretches in self._stretches.items():
+                inside = stretches.overlap(start, end)
+                if inside:
+                    self._share_out(name, inside / max(1, end - start), counts)
+
+    def _share_out(self, name: str, share: float, counts: tuple[int, ...]) -> None:
+        mine = self._counts.setdefault(name, [0.0] * len(self._names))
+        for number, value in enumerate(counts):
+            mine[number] += value * share
+        if share < 1.0:
+            self._apportioned[name] += round(counts[self._run] * share)
+
+    def _mark(self, mark: RegionMark, ns: int) -> None:
+        self._lost += mark.lost
+        name = mark.name if mark.name in self._stretches or len(self._stretches) < _MOST else _OTHERS
+        stretches = self._stretches.setdefault(name, _Stretches()) if mark.begins else self._stretches.get(name)
+        key = mark.thread, name
+        if stretches is None or (not mark.begins and not self._open[key]):
+            self._unmatched += 1
+            return
+        if mark.begins:
+            self._open[key] += 1
+            stretches.begin(ns)
+        else:
+            self._open[key] -= 1
+            stretches.end(ns)
+
+    def found(self) -> tuple[TaskRegion, ...]:
+        """All regions until now, those that ran most first."""
+        now = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+        rows = []
+        for name, one in self._stretches.items():
+            counts = self._counts.get(name, [0.0] * len(self._names))
+            run = counts[self._run]
+            open_ns = one.done_ns + (now - one.since if one.threads else 0)
+            rows.append(TaskRegion(
+                name, one.entries, open_ns / 1e9,
+                dict(zip(self._names, counts, strict=True)) if self._sets == 1 else {},
+                run / self._whole if self._whole and self._sets == 1 else None,
+                min(1.0, self._apportioned[name] / run) if run else 0.0))
+        return tuple(sorted(rows, key=lambda row: (-row.counts.get(RUN, 0.0), -row.seconds, row.name)))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What regions mean, and what went wrong with marks."""
+        found = []
+        if self._stretches:
+            found.append("a region's counts are those of the whole command while the region was open in at least one "
+                         "thread, with what lies in the region; ~: slices that it began or ended in are shared out by "
+                         "time")
+        for number, words in ((self._lost, "marks of regions were lost: the program made them too fast"),
+                              (self._unmatched, "ends of regions that had not begun are left out"),
+                              (sum(self._open.values()), "regions had not ended"),
+                              (self._pipe.unread, "lines in TURBOTUI_REGIONS were no marks")):
+            if number:
+                found.append(f"{number} {words}")
+        return tuple(found)
+
+
+def _count(name: str) -> Column[TaskRegion]:
+    def compute(row: TaskRegion) -> Value:
+        return row.counts.get(name)
+
+    return Column(name, "", 0, (), compute, width=max(12, len(name)), help=f"{name} of all threads while it was open")
+
+
+def _run_seconds(row: TaskRegion) -> Value:
+    return row.counts[RUN] / 1e9 if RUN in row.counts else None
+
+
+_FIXED: Final[tuple[Column[TaskRegion], ...]] = (
+    Column("Region", "", -1, (), lambda row: row.name, width=16, identity=True, help="as the command marks it"),
+    Column("Entered", "", 0, (), lambda row: row.entries, width=7, help="how often a thread entered it"),
+    Column("Seconds", "s", 3, (), lambda row: row.seconds, width=8,
+           help="in which it was open in at least one thread"),
+    Column("Time_s", "s", 6, (), _run_seconds, width=10,
+           help="run time of all threads meanwhile, by perf's task clock"),
+    Column("Run%", "%", 1, (), lambda row: None if row.of_run is None else 100.0 * row.of_run, width=6, scale=PERCENT,
+           help="its share of the command's run time"),
+    Column("IPC", "", 2, (), lambda row: row.ipc, width=6, help="instructions of a cycle"),
+)
+_OWN: Final = ("Region", "Entered", "Seconds")
+
+
+def region_table(regions: Sequence[TaskRegion]) -> RowTable[TaskRegion]:
+    """The table of a command's regions."""
+    names = dict.fromkeys(name for row in regions for name in row.counts)
+    fixed = _FIXED if any(row.ipc is not None for row in regions) else _FIXED[:-1]
+    columns = (*fixed, *(_count(name) for name in names if name not in (RUN, CPU_TIME)))
+    return RowTable(REGIONS, "region", columns, regions, _judged)
+
+
+def _judged(column: Column[TaskRegion], row: TaskRegion, value: Value) -> Cell:
+    if value is None:
+        return Cell(None, _NO_CYCLES if row.counts else _SETS)
+    return Cell(value, estimated=column.id not in _OWN and row.apportioned > _EXACT)
