@@ -75,6 +75,27 @@ def test_a_sample_lies_in_what_was_mapped_then() -> None:
     assert spaces.lost == 4
 
 
+def test_what_ran_before_is_looked_up_when_it_is_sampled() -> None:
+    asked: list[int] = []
+
+    def maps_of(pid: int) -> list[Mapped]:
+        asked.append(pid)
+        return [Mapped(0, pid, 0x1000, 0x1000, 0, 9, "/bin/old")] if pid == 7 else []
+
+    spaces = AddressSpaces(maps_of)
+    sample = IpSample(2, 3, 7, 0x1010, False, 5)
+    spaces.take(Began(1, 8, 7))  # of a parent that nothing is known of: not taken for a process without mappings
+    for _ in range(3):
+        spaces.take(sample)
+    spaces.take(sample._replace(kernel=True))
+    for _ in range(20):
+        spaces.take(sample._replace(pid=8))
+    assert spaces.weights == {(3, CodeFile("/bin/old", 9), 0x10): (3, 15), (3, KERNEL, 0): (1, 5),
+                              (3, UNMAPPED, 0): (20, 100)}
+    assert spaces.tasks == {(3, 7): 4, (3, 8): 20}
+    assert asked == [7, *[8] * 5]  # what cannot be had is not asked for at each sample
+
+
 def test_an_offset_is_named_by_the_function_that_covers_it() -> None:
     table = FunctionTable((0x100, 0x200, 0x300), (0x10, 0, 0x80), ("one", "two", "three"), ((0x1000, 0x400, 0x0),))
     assert [table.name(0x1000 + at) for at in (0x0, 0x100, 0x10F, 0x110, 0x250, 0x300, 0x3FF)] == [

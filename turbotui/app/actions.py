@@ -328,6 +328,9 @@ ACTIONS: tuple[Action, ...] = (
     Action("roof_levels", "levels", ("E",), "E",
            "The point under the cursor by the bytes of each memory level, and which level binds; or no more.", "levels",
            _ROOFLINE, rank=3),
+    Action("roof_functions", "functions", ("f",), "f",
+           "The functions that run on the point's CPUs, or in its thread: sampled for ten seconds.",
+           "functions", _ROOFLINE, rank=2),
 )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import bisect
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from turbotui.dataclass import dataclass
@@ -23,6 +23,9 @@ _BODY: Final = struct.Struct("=QQIIQQ")  # identifier, ip, pid, tid, time, perio
 _TRAILER: Final = struct.Struct("=IIQQ")  # pid, tid, time, identifier
 _MAPPED: Final = struct.Struct("=IIQQQIIQQII")  # pid, tid, addr, len, pgoff, maj, min, ino, generation, prot, flags
 _MOST_PLACES: Final = 1_000_000
+_MOST_TASKS: Final = 20_000
+_LOOKS: Final = 5
+"""Times that the mappings of a process are looked up: it may map more where nothing is recorded of it."""
 
 
 class IpSample(NamedTuple):
@@ -137,13 +140,20 @@ UNMAPPED: Final = CodeFile("")
 class AddressSpaces:
     """The code that processes have mapped, by the records in order of time, and the samples that lie in it.
 
+    Args:
+        maps_of: what a process has mapped that ran before records began; None: all is recorded from its exec(2) on.
+
     Attributes:
         weights: of each event, file and offset in it, the number of samples and the events that they stand for.
+        tasks: samples of each event and process.
         lost: records that found no room.
         left_out: samples of code places beyond a million.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, maps_of: Callable[[int], Iterable[Mapped]] | None = None) -> None:
+        self._maps_of = maps_of
+        self._looks: dict[int, int] = {}
+        self.tasks: dict[tuple[int, int], int] = {}
         self._starts: dict[int, list[int]] = {}
         self._maps: dict[int, dict[int, Mapped]] = {}
         self.weights: dict[tuple[int, CodeFile, int], tuple[int, int]] = {}
@@ -157,6 +167,8 @@ class AddressSpaces:
                 self._sample(record)
             case Mapped():
                 self._map(record)
+            case Began() if self._maps_of is not None and record.parent not in self._maps:
+                pass  # nothing is known of its parent: its own mappings are looked up with its first sample
             case Began():
                 copied = self._maps.get(record.parent, {}) if record.parent != record.pid else {}
                 self._maps[record.pid] = dict(copied)
@@ -175,12 +187,27 @@ class AddressSpaces:
 
     def _sample(self, sample: IpSample) -> None:
         file, offset = self.place(sample)
+        if file == UNMAPPED and self._look_up(sample.pid):
+            file, offset = self.place(sample)
+        task = (sample.event, sample.pid)
+        if task in self.tasks or len(self.tasks) < _MOST_TASKS:
+            self.tasks[task] = self.tasks.get(task, 0) + 1
         key = (sample.event, file, offset)
         if key not in self.weights and len(self.weights) >= _MOST_PLACES:
             self.left_out += 1
             return
         number, events = self.weights.get(key, (0, 0))
         self.weights[key] = number + 1, events + sample.period
+
+    def _look_up(self, pid: int) -> bool:
+        """Look up what a process has mapped now; whether there was something to look at."""
+        looks = self._looks.get(pid, 0)
+        if self._maps_of is None or looks >= _LOOKS:
+            return False
+        self._looks[pid] = looks + 1
+        for mapped in self._maps_of(pid):
+            self._map(mapped)
+        return pid in self._maps
 
     def place(self, sample: IpSample) -> tuple[CodeFile, int]:
         """The file that a sample lies in, and where in it; the address itself where there is no file."""

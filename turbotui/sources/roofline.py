@@ -21,6 +21,8 @@ from turbotui.sources.perf_group import Times
 from turbotui.sources.perf_hardware import time_signals
 from turbotui.sources.perf_source import Findings, Offer, OfferGroup, PerfSource, count_signal, try_offers
 
+_BY_HOST = ("have the host pass its PMU on (QEMU: -cpu host,pmu=on, which not every hypervisor can), or "
+            "run it on a whole machine")
 _INSTEAD = "a simulated machine has them: turbotui roofline --machine laptop-old -- calculix"
 
 
@@ -98,11 +100,12 @@ def _no_definition(machine: Machine) -> Unavailable:
 
 def _no_pmu(machine: Machine, definition: MetricDefinition) -> Unavailable:
     if machine.model.hypervisor:
-        reason, why = Reason.VIRTUALISED, "this virtual machine is not given the cores' counters"
+        reason, remedy = Reason.VIRTUALISED, f"{_BY_HOST}; {_INSTEAD}"
+        why = "this virtual machine is not given the cores' counters, so that operations and bytes cannot be known"
     else:
-        reason, why = Reason.NO_HARDWARE, "the kernel has no such PMU for this processor"
+        reason, why, remedy = Reason.NO_HARDWARE, "the kernel has no such PMU for this processor", _INSTEAD
     events = ", ".join(dict.fromkeys(event.name.split(",")[0] for event in definition.events))
-    return Unavailable(reason, f"perf {' or '.join(definition.pmu)} ({events}): {why}", _INSTEAD)
+    return Unavailable(reason, f"perf {' or '.join(definition.pmu)} ({events}): {why}", remedy)
 
 
 def _no_events(definition: MetricDefinition) -> Unavailable:

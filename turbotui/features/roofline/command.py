@@ -16,7 +16,7 @@ from turbotui.features.roofline.region_points import Regions, RegionWatch, point
 from turbotui.features.roofline.time_slices import joined_intervals
 from turbotui.machine.core_metrics import CountedCoreType, vector_bits
 from turbotui.machine.host import HostError, PerfAttr
-from turbotui.machine.ip_sampling import CPU_CLOCK, IpSampler
+from turbotui.machine.ip_sampling import CPU_CLOCK, IpSampler, SampledCode
 from turbotui.machine.machine import Machine
 from turbotui.machine.observing import Observation, observe
 from turbotui.machine.perf_errors import circumstances, explain_perf
@@ -160,7 +160,8 @@ def follow(
 
 def _sample(machine: Machine, pid: int, events: Sequence[SampledEvent]) -> IpSampler:
     try:
-        sampler = IpSampler(machine.host, pid, machine.topology.cpus, [event.attr for event in events])
+        sampler = IpSampler(machine.host, SampledCode.of_command(pid, machine.topology.cpus),
+                            [event.sampled for event in events])
     except HostError as error:
         why = explain_perf(error, "samples of its instruction pointers", circumstances(machine), CPU_CLOCK.type)
         raise MachineError(f"the command was not run: {why.sentence()}") from error

@@ -17,9 +17,8 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.machine.core_metrics import CountedCoreType
 from turbotui.machine.elf_symbols import FunctionTable, read_functions
-from turbotui.machine.host import PerfAttr
 from turbotui.machine.ip_records import KERNEL, OTHER_MODE, UNMAPPED, CodeFile
-from turbotui.machine.ip_sampling import IpSampler
+from turbotui.machine.ip_sampling import IpSampler, SampledAttr
 from turbotui.quantities.metric_definitions import MetricEvent
 from turbotui.quantities.roofline import Counted, Sizing, counted
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -29,6 +28,7 @@ _PERIOD: Final = 2_000_003
 """Events of a sample: of two a cycle at 4 GHz 4,000 samples a second, of a millionth of the work none."""
 _SOFTWARE: Final = 1  # PERF_TYPE_SOFTWARE, whose events are thousands a second
 _RARE_PERIOD: Final = 97
+_ALWAYS: Final = 0.98
 _OTHERS: Final = "(others)"
 _NO_EVENTS: Final = Unavailable(
     Reason.NOT_READ, "operations and bytes are not counted here, so that only time is sampled",
@@ -90,10 +90,11 @@ class SampledEvent:
     event: MetricEvent
 
     @property
-    def attr(self) -> PerfAttr:
-        """The event with the number of it that a sample stands for."""
+    def sampled(self) -> SampledAttr:
+        """The event with the number of it that a sample stands for, and the CPUs that count it."""
         rare = self.core_type.pmu.type == _SOFTWARE
-        return replace(self.core_type.attr(self.event), sample_period=_RARE_PERIOD if rare else _PERIOD)
+        return SampledAttr(replace(self.core_type.attr(self.event), sample_period=_RARE_PERIOD if rare else _PERIOD),
+                           self.core_type.cpus)
 
 
 def sampled_events(core_types: Sequence[CountedCoreType]) -> tuple[SampledEvent, ...]:
@@ -101,19 +102,22 @@ def sampled_events(core_types: Sequence[CountedCoreType]) -> tuple[SampledEvent,
     return tuple(SampledEvent(core_type, event) for core_type in core_types for event in core_type.definition.events)
 
 
-def function_points(sampler: IpSampler, events: Sequence[SampledEvent], sizing: Sizing, since: float) -> Functions:
+def function_points(sampler: IpSampler, events: Sequence[SampledEvent], sizing: Sizing, since: float,
+                    tables: dict[CodeFile, FunctionTable] | None = None) -> Functions:
     """The functions of what was sampled.
 
     Args:
-        sampler: that has stopped.
+        sampler: whose rings nobody empties meanwhile.
         events: in the order in which the sampler was given them.
         sizing: how accesses become bytes.
         since: when the command began, in seconds since 1970.
+        tables: symbols of files that were read before; those that are read now are added.
     """
-    tables: dict[CodeFile, FunctionTable] = {}
+    tables = {} if tables is None else tables
     times: Counter[tuple[str, str]] = Counter()
     counts: dict[tuple[str, str], dict[int, float]] = {}
     unnamed: Counter[tuple[str, str]] = Counter()
+    shares = sampler.shares()
     for (identifier, file, offset), (number, weight) in sampler.spaces.weights.items():
         key, why = _named(file, offset, tables, since)
         at = sampler.keys.get(identifier)
@@ -123,13 +127,13 @@ def function_points(sampler: IpSampler, events: Sequence[SampledEvent], sizing: 
                 unnamed[key[1], why] += number
         elif at is not None:
             mine = counts.setdefault(key, {})
-            mine[at] = mine.get(at, 0.0) + weight
+            mine[at] = mine.get(at, 0.0) + weight / (shares.get(at) or 1.0)
     total = times.total()
-    asked = [at for at in range(len(events)) if at not in sampler.refused]
+    asked = [at for at in range(len(events)) if at not in sampler.refused and shares.get(at) != 0.0]
     rows = [_point(key, (times[key], total), _counted(counts.get(key, {}), events, asked, sizing), sampled=bool(asked))
             for key in dict.fromkeys([key for key, _number in times.most_common()] + list(counts))]
     rows.sort(key=lambda row: -row.share)
-    return Functions(_with_rest(rows, total), total, tuple(_notes(sampler, events, unnamed, total)))
+    return Functions(_with_rest(rows, total), total, tuple(_notes(sampler, events, unnamed, (total, shares))))
 
 
 def _named(file: CodeFile, offset: int, tables: dict[CodeFile, FunctionTable],
@@ -190,12 +194,17 @@ def _with_rest(rows: Sequence[FunctionPoint], total: int) -> tuple[FunctionPoint
 
 
 def _notes(sampler: IpSampler, events: Sequence[SampledEvent], unnamed: Counter[tuple[str, str]],
-           total: int) -> list[str]:
+           known: tuple[int, Mapping[int, float]]) -> list[str]:
+    total, shares = known
     found = [f"functions: {total:,} samples, one for each millisecond of a CPU (perf cpu-clock)"]
     if sampler.user_only:
         found.append("functions: without the kernel's part, which kernel.perf_event_paranoid hides from this user")
     if events and len(sampler.refused) < len(events):
         found.append("functions: operations and bytes by samples at overflows, which are taken some instructions late")
+    least = min((share for at, share in shares.items() if at not in sampler.refused), default=1.0)
+    if least < _ALWAYS:
+        found.append(f"functions: their events took turns, one of them in {100 * least:.0f} % of the time: what each "
+                     "counted is scaled to all of it")
     for at, error in list(sampler.refused.items())[:1]:
         found.append(f"functions: {events[at].event.name} cannot be sampled: {error}")
     for (file, why), number in unnamed.most_common(3):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import textwrap
 import time
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
@@ -24,6 +23,8 @@ from turbotui.features.roofline.machine_curves import MachineCurves
 from turbotui.features.roofline.point_table import point_table
 from turbotui.features.roofline.result import JudgedPoint
 from turbotui.features.roofline.roof_plot import RoofPlot
+from turbotui.features.roofline.screen_functions import open_functions
+from turbotui.features.roofline.screen_missing import missing_lines
 from turbotui.features.roofline.screen_table import POINT_TABLE_COLUMNS, points_content
 from turbotui.features.roofline.screen_tasks import ThreadsReady, ThreadWatch
 from turbotui.features.roofline.screen_text import SIDE, below_lines, notes_of, side_lines
@@ -38,8 +39,6 @@ from turbotui.quantities.scope import SYSTEM_ROW
 from turbotui.tables.csv_lines import csv_text
 from turbotui.tables.envelope import envelope_now
 from turbotui.tables.saving import write_numbered
-from turbotui.widgets.cells import StyleRole
-from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.row_content import RowView
 from turbotui.widgets.segment_lines import SegmentLines
 from turbotui.widgets.table_messages import Moved
@@ -207,27 +206,8 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
 
     def _show_missing(self) -> None:
         why = self.watch_state.session.capabilities.why_missing(NO_FLOPS)
-        width = max(20, min(100, self.size.width - 4))
-        title = "  No point can be placed on the roofline here."
-        lines: list[list[TextSegment]] = [[("", StyleRole.PLAIN)], [(title, StyleRole.SUMMARY)],
-                                    [("", StyleRole.PLAIN)]]
-        lines += [
-            [("  " + line, StyleRole.PLAIN)] for line in textwrap.wrap(f"{why.reason.value}: {why.detail}.", width)
-        ]
-        lines.append([("", StyleRole.PLAIN)])
         choice = self._view.roofs(SYSTEM_ROW)
-        source = "" if choice.roofs is None else f" Until then: {choice.source}."
-        roofs = f"Its roofs can be measured all the same: turbotui roofs.{source}"
-        lines += [[("  " + line, StyleRole.DIM)] for line in textwrap.wrap(roofs, width)]
-        lines += [
-            [("", StyleRole.PLAIN)],
-            [("  A command's functions and regions have shares of its time here, too:", StyleRole.PLAIN)],
-            [("    turbotui roofline --by function -- COMMAND", StyleRole.KEY)],
-            [("", StyleRole.PLAIN)],
-            [("  A simulated machine has the counters:", StyleRole.PLAIN)],
-            [("    turbotui --machine laptop-old+calculix", StyleRole.KEY), ("   two behaviours", StyleRole.DIM)],
-            [("    turbotui --machine sapphire-2s+tonto", StyleRole.KEY), ("     two widths, 224 CPUs", StyleRole.DIM)],
-        ]
+        lines = missing_lines(why, "" if choice.roofs is None else choice.source, self.size.width)
         self.query_one("#missing", SegmentLines).show(lines)
 
     def _draw(self) -> None:
@@ -301,6 +281,18 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
     def action_roofs(self) -> None:
         """Swap measured roofs for theory, or back."""
         self._shown(f"Roofs: {self._view.swap_roofs()}", points=True)
+
+    def action_functions(self) -> None:
+        """Sample the functions of the point under the cursor; of the whole machine where there are no points."""
+        if self.watch_state.in_past or isinstance(self.watch_state.session, PlayedSession):
+            self.notice("Functions are sampled as they run, not of the past")
+            return
+        why = None if self._definitions else self.watch_state.session.capabilities.why_missing(NO_FLOPS)
+        window = open_functions(self.watch_state.session.machine, self._view, why)
+        if isinstance(window, str):
+            self.notice(window)
+        else:
+            self.app.push_screen(window)
 
     def action_zoom(self, by: int) -> None:
         """Zoom in or out around the cursor."""

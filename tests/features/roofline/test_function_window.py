@@ -1,0 +1,155 @@
+"""Functions under a point of the roofline screen: samples of what runs, and the window that shows them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+from patience import PATIENCE
+from replayed import ReplayedSession, roofline
+
+from turbotui.features.roofline.function_points import FunctionPoint, Functions
+from turbotui.features.roofline.function_watch import FunctionWatch, SampledFunctions
+from turbotui.features.roofline.screen_functions import FunctionsWindow, SampledPlace, function_lines, place_of
+from turbotui.machine.ip_sampling import SampledCode
+from turbotui.machine.linux import LinuxHost
+from turbotui.machine.machine import read_machine
+from turbotui.quantities.roofline import Sizing
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.unavailable import Reason, Unavailable
+
+_BUSY = "import hashlib\nprint(flush=True)\nwhile 1: hashlib.sha256(b'x' * 1000000).digest()"
+_NO_COUNTERS = Unavailable(Reason.VIRTUALISED, "made for this test")
+
+
+@pytest.fixture
+def busy() -> Iterator[int]:
+    process = subprocess.Popen([sys.executable, "-c", _BUSY], stdout=subprocess.PIPE)  # noqa: S603 - this Python
+    assert process.stdout is not None
+    process.stdout.readline()
+    yield process.pid
+    process.kill()
+    process.wait()
+    process.stdout.close()
+
+
+def _sampled(code: SampledCode, seconds: float = 1.2) -> SampledFunctions:
+    found: list[SampledFunctions] = []
+    watch = FunctionWatch(read_machine(LinuxHost()), code, Sizing(), found.append, _NO_COUNTERS, longest=seconds)
+    watch.start()
+    assert watch.wait(PATIENCE)
+    assert found[-1].over
+    return found[-1]
+
+
+@pytest.mark.real
+def test_a_thread_that_runs_already_is_sampled_with_the_files_it_has_mapped(busy: int) -> None:
+    found = _sampled(SampledCode.of_thread(busy))
+    if found.why is not None:
+        pytest.skip(found.why.sentence())
+    assert found.functions.samples > 20
+    program = os.path.basename(os.readlink(f"/proc/{busy}/exe"))
+    assert [name for name, _share in found.tasks] == [f"{program[:15]} {busy}"]
+    assert sum(one.share for one in found.functions.points) == pytest.approx(1.0)
+    by_file: dict[str, float] = {}
+    for one in found.functions.points:
+        by_file[one.file] = by_file.get(one.file, 0.0) + one.share
+    assert max(by_file, key=lambda file: by_file[file]).split(".")[0].rstrip("0123456789-") in {
+        "libcrypto", "_sha", "_hashlib", "python", "libpython"}
+    assert all(one.flops is None and one.why is not None for one in found.functions.points)
+    assert found.uncounted is _NO_COUNTERS
+    assert found.cost > 0
+
+
+@pytest.mark.real
+def test_cpus_are_sampled_while_something_runs_there(busy: int) -> None:
+    machine = read_machine(LinuxHost())
+    found = _sampled(SampledCode.of_cpus(machine.topology.cpus))
+    if found.why is not None:
+        pytest.skip(found.why.sentence())
+    assert any(name.endswith(f" {busy}") for name, _share in found.tasks)
+    # the clock does not count idle time
+    assert found.functions.samples <= 1.15 * 1e3 * found.seconds * len(machine.topology.cpus)
+
+
+def _point(name: str, share: float, flops: float | None, size: float | None) -> FunctionPoint:
+    return FunctionPoint(name, "prog", 10, share, 0.01, flops, size)
+
+
+_PLACE = SampledPlace("core 1", SampledCode.of_cpus((1, 3)), "CPUs 1,3")
+
+
+def test_a_table_has_rates_where_they_are_sampled_and_shares_always() -> None:
+    points = (_point("dgemm", 0.75, 8e9, 2e9), _point("f" * 200, 0.25, 1e9, None))
+    tasks = (("a 1", 0.6), ("b 2", 0.4))
+    found = SampledFunctions(2.0, 0.01, True, Functions(points, 40, ("functions: a note",)), tasks)
+    lines = list(function_lines(found, _PLACE, 90))
+    assert lines[0] == "CPUs 1,3: 40 samples in 2.0 s (over); reading and naming them took 0.01 s of CPU time"
+    assert lines[1] == "tasks: a 1 60 %, b 2 40 %"
+    assert " ".join(lines[4].split()) == "75.0 % 1.0 4 4 1 dgemm prog"  # flop/B, GFLOP/s, GB/s
+    assert " ".join(lines[5].split())[:22] == "25.0 % 1.0 — 0.5 — fff"
+    assert lines[-1] == "a note"
+    assert max(map(len, lines[2:])) <= 90
+    plain = list(function_lines(SampledFunctions(2.0, 0.01, False, Functions((_point("f", 1.0, None, None),), 40),
+                                                 uncounted=_NO_COUNTERS), _PLACE, 90))
+    assert plain[1].startswith("No intensity: virtual machine: made for this test")
+    assert not any("GF/s" in line for line in plain)
+
+
+@pytest.mark.parametrize(("found", "words"), [
+    (SampledFunctions(), "sampling CPUs 1,3 for 10 s"),
+    (SampledFunctions(3.0, 0.0, True), "nothing ran there in 3.0 s"),
+    (SampledFunctions(over=True, why=Unavailable(Reason.NOT_PERMITTED, "kernel.perf_event_paranoid is 2", "sudo")),
+     "Not sampled: kernel.perf_event_paranoid is 2\nto do: sudo"),
+])
+def test_what_is_not_sampled_is_said(found: SampledFunctions, words: str) -> None:
+    assert words in "\n".join(function_lines(found, _PLACE, 90))
+
+
+async def test_the_window_is_of_the_point_under_the_cursor_and_says_that_nothing_runs_there() -> None:
+    async with roofline(ReplayedSession("laptop-old+calculix")) as (app, pilot, screen):
+        point = screen.view.under_cursor
+        assert point is not None
+        await pilot.press("f")
+        await pilot.pause()
+        window = app.screen
+        assert isinstance(window, FunctionsWindow)
+        while not window.found.over:
+            await pilot.pause()
+        title, lines = window.tell(80)
+        assert title == f"functions of {point.name}"
+        assert "a simulated machine runs no code" in lines[0]
+        await pilot.press("escape")
+        await pilot.pause()
+        assert app.screen is screen
+
+
+async def test_a_point_is_its_cpus_or_its_thread() -> None:
+    async with roofline(ReplayedSession("laptop-old+calculix")) as (_app, pilot, screen):
+        topology = screen.watch_state.session.machine.topology
+        place = place_of(screen.view, topology)
+        point = screen.view.under_cursor
+        assert place is not None
+        assert point is not None
+        instance = topology.instance(point.row)
+        assert instance is not None
+        assert point.row.scope is Scope.CORE
+        assert place.code == SampledCode.of_cpus(instance.cpus)
+        await pilot.press("t", "t")
+        await pilot.pause()
+        assert screen.view.tasks
+        assert screen.view.under_cursor is None
+        whole = place_of(screen.view, topology)
+        assert whole is not None
+        assert whole.code == SampledCode.of_cpus(topology.cpus)
+
+
+async def test_without_counters_the_whole_machine_is_sampled() -> None:
+    async with roofline(ReplayedSession("guest")) as (app, pilot, _screen):
+        await pilot.press("f")
+        await pilot.pause()
+        assert isinstance(app.screen, FunctionsWindow)
+        assert app.screen.tell(80)[0] == "functions of the whole machine"

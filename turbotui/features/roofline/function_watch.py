@@ -1,0 +1,151 @@
+"""Samples the functions of CPUs or of a thread while somebody looks, on a thread of its own."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.features.roofline.function_points import Functions, SampledEvent, function_points, sampled_events
+from turbotui.machine.core_metrics import core_types_of, vector_bits
+from turbotui.machine.elf_symbols import FunctionTable
+from turbotui.machine.host import Host, HostError, HostKind
+from turbotui.machine.ip_records import CodeFile
+from turbotui.machine.ip_sampling import CPU_CLOCK, DRAIN, IpSampler, SampledCode
+from turbotui.machine.machine import Machine
+from turbotui.machine.perf_errors import circumstances, explain_perf
+from turbotui.machine.small_files import text_of
+from turbotui.quantities.roofline import Sizing
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.untrusted import one_line
+
+LONGEST: Final = 10.0
+"""Seconds of one sampling: enough for shares within a percent, and nobody forgets it."""
+_EVERY: Final = 1.0  # seconds between two tables
+_TASKS: Final = 6
+_ENDED: Final = "(ended)"
+
+
+@dataclass(frozen=True, slots=True)
+class SampledFunctions:
+    """What a sampling has found so far.
+
+    Attributes:
+        seconds: since it began.
+        cost: CPU seconds of its own thread: emptying rings, reading symbol tables.
+        over: whether it has ended.
+        functions: with their shares.
+        tasks: processes with their share of the samples by time, the busiest first.
+        why: why nothing is sampled; None where something is.
+        uncounted: why operations and bytes are not; None where they are.
+    """
+
+    seconds: float = 0.0
+    cost: float = 0.0
+    over: bool = False
+    functions: Functions = Functions()
+    tasks: tuple[tuple[str, float], ...] = ()
+    why: Unavailable | None = None
+    uncounted: Unavailable | None = None
+
+
+def why_not_sampled(host: Host) -> Unavailable | None:
+    """Why no functions can be sampled on a kind of machine; None where the kernel is to be asked."""
+    if host.kind is HostKind.REAL:
+        return None
+    word = "a simulated machine runs no code" if host.kind is HostKind.SIMULATED else "a recording has no samples"
+    return Unavailable(Reason.NOT_READ, f"{word}: functions are sampled on a real machine, as it runs")
+
+
+class FunctionWatch:
+    """Samples from `start` to `stop`, or for `LONGEST`.
+
+    Args:
+        machine: this one.
+        code: what is sampled.
+        sizing: how accesses become bytes.
+        publish: called on the watch's thread about once a second, and at the end.
+        uncounted: why the events of operations and bytes are not sampled; None: they are.
+        longest: seconds of the sampling.
+    """
+
+    def __init__(self, machine: Machine, code: SampledCode, sizing: Sizing,
+                 publish: Callable[[SampledFunctions], None], uncounted: Unavailable | None = None, *,
+                 longest: float = LONGEST) -> None:
+        self._machine = machine
+        self._code = code
+        self._sizing = sizing
+        self._publish = publish
+        self._uncounted = uncounted
+        self._longest = longest
+        self._stop = threading.Event()
+        self._names: dict[int, str] = {}
+        self._thread = threading.Thread(target=self._run, name="functions", daemon=True)
+
+    def start(self) -> None:
+        """Begin to sample."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End; what was found is not published any more. Never waits."""
+        self._stop.set()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for the end; whether it has come."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        why = why_not_sampled(self._machine.host)
+        if why is not None:
+            self._publish(SampledFunctions(over=True, why=why))
+            return
+        events: tuple[SampledEvent, ...] = ()
+        if self._uncounted is None:
+            events = sampled_events([one for one in core_types_of(self._machine) if one.definition.flops])
+        try:
+            sampler = IpSampler(self._machine.host, self._code, [event.sampled for event in events])
+        except HostError as error:
+            refused = explain_perf(error, "samples of instruction pointers", circumstances(self._machine),
+                                   CPU_CLOCK.type)
+            self._publish(SampledFunctions(over=True, why=refused))
+            return
+        try:
+            self._sample(sampler, events)
+        finally:
+            sampler.stop()
+
+    def _sample(self, sampler: IpSampler, events: Sequence[SampledEvent]) -> None:
+        tables: dict[CodeFile, FunctionTable] = {}
+        began = told = time.monotonic()
+        used = time.thread_time()
+        how = Sizing(self._sizing.model, self._sizing.given, vector_bits(self._machine.host))
+        over = False
+        while not over:
+            if self._stop.wait(DRAIN):
+                return
+            sampler.drain()
+            now = time.monotonic()
+            over = now - began >= self._longest
+            if over or now - told >= _EVERY:
+                told = now
+                # a file with another inode than the mapped one is another file: of a container, or replaced since
+                found = function_points(sampler, events, how, 0.0, tables)
+                self._publish(SampledFunctions(now - began, time.thread_time() - used, over, found,
+                                               self._tasks(sampler), uncounted=self._uncounted))
+
+    def _tasks(self, sampler: IpSampler) -> tuple[tuple[str, float], ...]:
+        by_time: Counter[int] = Counter()
+        for (identifier, pid), number in sampler.spaces.tasks.items():
+            if sampler.keys.get(identifier) == -1:
+                by_time[pid] += number
+        total = by_time.total()
+        return tuple((f"{self._name(pid)} {pid}", number / total) for pid, number in by_time.most_common(_TASKS))
+
+    def _name(self, pid: int) -> str:
+        if pid not in self._names:
+            self._names[pid] = one_line(text_of(self._machine.host, f"/proc/{pid}/comm")) or _ENDED
+        return self._names[pid]

@@ -1,0 +1,182 @@
+"""A window with the functions that run where a point of the roofline screen stands, sampled while somebody looks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar, Final
+
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from turbotui.app.text_window import TextWindow
+from turbotui.dataclass import dataclass
+from turbotui.features.roofline.function_points import FunctionPoint
+from turbotui.features.roofline.function_watch import LONGEST, FunctionWatch, SampledFunctions
+from turbotui.features.roofline.screen_view import SIZINGS, RoofView
+from turbotui.machine.cpulist import format_cpulist
+from turbotui.machine.ip_sampling import SampledCode
+from turbotui.machine.machine import Machine
+from turbotui.machine.topology import Topology
+from turbotui.quantities.roofline import Sizing
+from turbotui.quantities.sentences import as_sentence
+from turbotui.quantities.unavailable import Unavailable
+from turbotui.widgets.cells import UNKNOWN
+
+_SHARES: Final = 14
+"""Characters of the shares at the left."""
+_PLACES: Final = 27
+"""Of intensity and rates, where they are sampled."""
+_LEAST: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class SampledPlace:
+    """What a point stands for, as it is sampled.
+
+    Attributes:
+        name: for people.
+        code: whose instruction pointers.
+        where: CPUs or thread, for people.
+    """
+
+    name: str
+    code: SampledCode
+    where: str
+
+
+def place_of(view: RoofView, topology: Topology) -> SampledPlace | None:
+    """The CPUs or the thread of the point under the cursor; None where it is several threads, or gone.
+
+    Without a point, as where no operations are counted, all CPUs.
+    """
+    point = view.under_cursor
+    if point is None:
+        return SampledPlace("the whole machine", SampledCode.of_cpus(topology.cpus), "all CPUs")
+    if point.task:
+        rows = () if view.report is None else view.report.rows
+        tid = next((row.tid or row.pid for row in rows if row.key == point.task), None)
+        return None if tid is None else SampledPlace(point.name, SampledCode.of_thread(tid), f"thread {tid}")
+    instance = topology.instance(point.row)
+    if instance is None or not instance.cpus:
+        return None
+    one = "CPU" if len(instance.cpus) == 1 else "CPUs"
+    return SampledPlace(point.name, SampledCode.of_cpus(instance.cpus), f"{one} {format_cpulist(instance.cpus)}")
+
+
+@dataclass()
+class FunctionsReady(Message, bubble=False):
+    """What a sampling has found so far, from its thread."""
+
+    found: SampledFunctions
+    watch: FunctionWatch
+
+
+class FunctionsWindow(TextWindow):
+    """Window with functions, their shares of time, and where they stand by the events of operations and bytes.
+
+    Args:
+        machine: whose code.
+        place: what is sampled.
+        sizing: how accesses become bytes.
+        uncounted: why operations and bytes are not known; None: they are sampled.
+    """
+
+    KEYS = "r sample again · y copy · Esc close"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("r", "again", "sample again"),
+        Binding("f", "close", "close", show=False),
+    ]
+
+    def __init__(self, machine: Machine, place: SampledPlace, sizing: Sizing, uncounted: Unavailable | None) -> None:
+        super().__init__(self._lines)
+        self._machine = machine
+        self._place = place
+        self._sizing = sizing
+        self._uncounted = uncounted
+        self._watch: FunctionWatch | None = None
+        self.found = SampledFunctions()
+
+    def on_mount(self) -> None:
+        """Begin to sample."""
+        self.action_again()
+
+    def on_unmount(self) -> None:
+        """Sample no more."""
+        if self._watch is not None:
+            self._watch.stop()
+
+    def action_again(self) -> None:
+        """Forget what was found, and sample anew."""
+        if self._watch is not None:
+            self._watch.stop()
+        watch: FunctionWatch | None = None
+
+        def publish(found: SampledFunctions) -> None:
+            if watch is not None:
+                self.post_message(FunctionsReady(found, watch))
+
+        watch = self._watch = FunctionWatch(self._machine, self._place.code, self._sizing, publish, self._uncounted)
+        self.found = SampledFunctions()
+        self.show_frame()
+        watch.start()
+
+    def on_functions_ready(self, message: FunctionsReady) -> None:
+        """Show the newest table."""
+        if message.watch is self._watch:
+            self.found = message.found
+            self.show_frame()
+
+    def _lines(self, width: int) -> tuple[str, list[str]]:
+        return f"functions of {self._place.name}", list(function_lines(self.found, self._place, width))
+
+
+def open_functions(machine: Machine, view: RoofView, uncounted: Unavailable | None) -> FunctionsWindow | str:
+    """The window for the point under the cursor, or why there is none."""
+    place = place_of(view, machine.topology)
+    if place is None:
+        return "This point's thread is gone: its functions cannot be sampled any more"
+    return FunctionsWindow(machine, place, SIZINGS[view.sizing], uncounted)
+
+
+def function_lines(found: SampledFunctions, place: SampledPlace, width: int) -> Iterator[str]:
+    """What is sampled and what it costs, then the table, then what must be known beside it.
+
+    Args:
+        found: so far.
+        place: what is sampled.
+        width: of a line.
+    """
+    if found.why is not None:
+        yield f"Not sampled: {found.why.detail}"
+        if found.why.remedy:
+            yield f"to do: {found.why.remedy}"
+        return
+    if not found.functions.points:
+        yield f"sampling {place.where} for {LONGEST:.0f} s: an interrupt each millisecond of CPU time"
+        if found.seconds:
+            yield ""
+            yield f"nothing ran there in {found.seconds:.1f} s"
+        return
+    state = "over" if found.over else "goes on"
+    yield (f"{place.where}: {found.functions.samples:,} samples in {found.seconds:.1f} s ({state}); reading and naming "
+           f"them took {found.cost:.2f} s of CPU time")
+    if len(found.tasks) > 1:
+        yield "tasks: " + ", ".join(f"{name} {100 * share:.0f} %" for name, share in found.tasks)
+    if found.uncounted is not None:
+        yield as_sentence(f"no intensity: {found.uncounted.sentence()}")
+    yield ""
+    counted = any(one.flops is not None for one in found.functions.points)
+    room = max(_LEAST, width - _SHARES - (_PLACES if counted else 0))
+    yield f"{'share':>7}{'±':>6}" + (f"{'flop/B':>9}{'GF/s':>9}{'GB/s':>9}" if counted else "") + "  function"
+    for one in found.functions.points:
+        yield _row(one, found.seconds, room, counted=counted)
+    yield ""
+    yield from (note.removeprefix("functions: ") for note in found.functions.notes)
+
+
+def _row(one: FunctionPoint, seconds: float, room: int, *, counted: bool) -> str:
+    rates = ((one.intensity, 1.0), (one.flops, 1e9 * seconds), (one.bytes, 1e9 * seconds)) if counted else ()
+    cells = "".join(f"{UNKNOWN if value is None else f'{value / unit:.3g}':>9}" for value, unit in rates)
+    file = f"  {one.file}" if one.file else ""
+    name = one.name if len(one.name) + len(file) <= room else f"{one.name[:max(1, room - len(file) - 1)]}…"
+    return f"{100 * one.share:>5.1f} %{100 * one.error:>6.1f}{cells}  {name}{file}"[:_SHARES + _PLACES + room]

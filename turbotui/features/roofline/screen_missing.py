@@ -1,0 +1,47 @@
+"""What the roofline screen says where operations cannot be counted, and what can be done there."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Final
+
+from turbotui.quantities.unavailable import Unavailable
+from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.painter import TextSegment
+
+_BLANK: Final = [("", StyleRole.PLAIN)]
+_SIMULATED: Final = "a simulated machine"
+"""A remedy that is shown below, with examples."""
+
+
+def missing_lines(why: Unavailable, roofs: str, width: int) -> list[list[TextSegment]]:
+    """The reason, its remedy, and what is known without counters.
+
+    Args:
+        why: operations are not counted.
+        roofs: where the roofs are from that there are; "" for none.
+        width: of the screen.
+    """
+    room = max(20, min(100, width - 4))
+
+    def wrapped(text: str, role: StyleRole) -> list[list[TextSegment]]:
+        return [[("  " + line, role)] for line in textwrap.wrap(text, room)]
+
+    remedies = [part.strip() for part in why.remedy.split(";") if not part.strip().startswith(_SIMULATED)]
+    until = "" if not roofs else f" Until then: {roofs}."
+    return [
+        _BLANK, [("  No point can be placed on the roofline here.", StyleRole.SUMMARY)], _BLANK,
+        *wrapped(f"{why.reason.value}: {why.detail}.", StyleRole.PLAIN),
+        *wrapped(f"to do: {'; '.join(remedies)}" if any(remedies) else "", StyleRole.KEY),
+        _BLANK,
+        *wrapped(f"Its roofs can be measured all the same: turbotui roofs.{until}", StyleRole.DIM),
+        _BLANK,
+        [("  Functions have shares of time here, too: ", StyleRole.PLAIN), ("f", StyleRole.KEY),
+         (" samples those that run now.", StyleRole.PLAIN)],
+        [("  Those and the regions of a command:", StyleRole.PLAIN)],
+        [("    turbotui roofline --by function -- COMMAND", StyleRole.KEY)],
+        _BLANK,
+        [("  A simulated machine has the counters:", StyleRole.PLAIN)],
+        [("    turbotui --machine laptop-old+calculix", StyleRole.KEY), ("   two behaviours", StyleRole.DIM)],
+        [("    turbotui --machine sapphire-2s+tonto", StyleRole.KEY), ("     two widths, 224 CPUs", StyleRole.DIM)],
+    ]
