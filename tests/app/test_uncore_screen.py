@@ -217,6 +217,43 @@ async def test_the_map_of_traffic_takes_the_place_of_the_tables() -> None:
         assert len(screen.counters.signals()) == before
 
 
+async def test_keys_act_on_the_edges_of_the_map() -> None:
+    async with uncore("granite-2s", (160, 60)) as (session, screen, pilot):
+        await press(pilot, "down")
+        place = screen.table.current
+        await press(pilot, "t")
+        session.tick(3)
+        await pilot.pause()
+        edges = screen.table
+        assert edges.id == "edges"
+        assert len(edges.lines) == 2 * (1 + 6 + 4 + 4), "memory, links, CXL ports, stacks"
+        assert "package 0 · memory 0" in screen.readout()
+        picture = screen.query_one("#traffic", SegmentLines)
+        assert "memory 0" in marked(picture)
+        await press(pilot, "down")
+        assert "UPI 0 to pkg 1" in marked(picture)
+        assert "memory 0" not in marked(picture)
+        await press(pilot, "e")
+        assert isinstance(pilot.app.screen, Explain)
+        words = "\n".join(str(one.render()) for one in pilot.app.screen.query(Static))
+        assert "UNC_UPI_RxL_FLITS.ALL_DATA" in words
+        await press(pilot, "escape", "g")
+        assert isinstance(pilot.app.screen, Graph)
+        await press(pilot, "escape")
+        before = screen.counters.shown(screen.counters.kinds[0])
+        for key, said in (("f", "Filters are set for units"), ("asterisk", "The map has no sums")):
+            await press(pilot, key)
+            assert said in screen.query_one("#status", SegmentLines).text
+        assert screen.counters.shown(screen.counters.kinds[0]) == before
+        await press(pilot, "t")
+        assert (screen.table.id, screen.table.current) == ("table-0", place), "back where one was"
+
+
+def marked(picture: SegmentLines) -> str:
+    """What stands out in a picture."""
+    return " ".join(text for line in picture.segments for text, role in line if role is StyleRole.CELL)
+
+
 async def test_the_mouse_folds_sorts_and_explains() -> None:
     async with uncore() as (_session, screen, pilot):
         table = table_of(screen, "nvidia_pcie_pmu")

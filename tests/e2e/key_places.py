@@ -159,6 +159,15 @@ FOLDED = Place("5", Where.UNCORE, _SAPPHIRE, (160, 40), r"(?m)^ rd bandwidth GB/
     "uncore_left": Promise(_UNFOLDED, first=("Down",), now="8 x IMC · pkg 0 Σ", undo=("Left", "Home")),
 }, everywhere=False)
 
+_MAP_SHOWN = r"\[ +memory 0 +\]"
+EDGES = Place("5", Where.UNCORE, ("icelake-2s",), (160, 50), FOLDED.home, {
+    "explain": Promise(r"package 0 · memory 0 · [\d.]+ GB/s ─", first=("t",), now=_MAP_SHOWN, undo=(*ESC, "t")),
+    "fold_all": Promise("The map has no sums to fold", first=("t",), now=_MAP_SHOWN, undo=("t",)),
+    "filters": Promise("Filters are set for units", first=("t",), now=_MAP_SHOWN, undo=("t",)),
+    "tag_row": Promise(r"(?m)^•package 0 memory 0", first=("t",), now=_MAP_SHOWN, undo=("V", "t")),
+}, everywhere=False)
+"""The map of traffic: the keys act on its edges."""
+
 # Roofline
 
 
@@ -472,4 +481,4 @@ DOCTOR = Place("9", Where.DOCTOR, _SAPPHIRE, (160, 18), (
     **there_and_back("page_up", "page_down", r"─\n virtual machine +no\n", "NPage", "PPage"),
 }, calm=("PPage", "Home"))
 
-PLACES = (OVERVIEW, CPUS, TOPOLOGY, MAP, POWER, UNCORE, FOLDED, ROOFLINE, TASKS, INFO, DOCTOR, GROUPS, TOPDOWN)
+PLACES = (OVERVIEW, CPUS, TOPOLOGY, MAP, POWER, UNCORE, FOLDED, EDGES, ROOFLINE, TASKS, INFO, DOCTOR, GROUPS, TOPDOWN)

@@ -49,6 +49,11 @@ class SegmentLines(Widget):
         """The drawn text, without colours."""
         return "\n".join("".join(text for text, _ in line).rstrip() for line in self._segments)
 
+    @property
+    def segments(self) -> Sequence[Sequence[TextSegment]]:
+        """The drawn lines with their roles, for tests."""
+        return self._segments
+
     def show(self, lines: Sequence[Sequence[TextSegment]], hot: Sequence[Hot] = ()) -> None:
         """Show these lines."""
         self._hot = hot

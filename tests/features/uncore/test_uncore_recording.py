@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import jsontables
@@ -16,9 +17,11 @@ from turbotui.features.uncore.counters import Reading
 from turbotui.features.uncore.kinds import typed_metric
 from turbotui.features.uncore.recorded import RecordedCounters
 from turbotui.features.uncore.tables import uncore_table
+from turbotui.features.uncore.traffic import find_edges, metrics_by_kind, traffic_of
 from turbotui.recording.recorder import Recorder
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampler import Sampler
+from turbotui.simulated import SHAPES, MachineShape
 
 EXPECTED = {"rd bandwidth GB/s": 10.239345, "wr bandwidth GB/s": 4.607705, "clockticks GHz": 2.4}
 Readings = list[tuple[str, str, str, Reading]]
@@ -51,7 +54,7 @@ def written(path: Path, watch: UncoreWatch, count: int = 3, *, change: bool = Fa
     return found[1:]
 
 
-@pytest.mark.parametrize("shape", ["sapphire-2s", "turin-2s", "grace-2s"])
+@pytest.mark.parametrize("shape", ["sapphire-2s", "turin-2s", "grace-2s", "neoverse-2s", "granite-2s"])
 def test_every_reading_of_a_recording_is_the_live_one(shape: str, tmp_path: Path) -> None:
     watch = UncoreWatch(shape)
     live = written(tmp_path / "u.ttj", watch)
@@ -71,6 +74,44 @@ def test_every_reading_of_a_recording_is_the_live_one(shape: str, tmp_path: Path
         table = uncore_table(counters, units, frames[-1])
         column = counters.shown(units)[0]
         assert f"= {column.formula}" in table.evidence(column, units.rows[0]).arithmetic
+
+
+@pytest.mark.parametrize("shape", [
+    pytest.param(replace(SHAPES["turin-2s"], family=25, model=0x11), id="zen4"),
+    *(pytest.param(SHAPES[name], id=name) for name in ("turin-2s", "granite-2s", "neoverse-2s", "vera-2s"))])
+def test_the_map_of_a_recording_is_the_live_one(shape: MachineShape, tmp_path: Path) -> None:
+    """What tables show at first counts everything that edges need, but what no counter says is unknown in both."""
+    watch = UncoreWatch(shape)
+    edges = find_edges(watch.machine, watch.counters.kinds)
+    watch.counters.count_beside(metrics_by_kind(edges))
+    recorder = Recorder(str(tmp_path / "u.ttj"), watch.machine, kept=kept_answers(watch.machine), sync_seconds=0.0)
+    live = []
+    for frame in watch.frames(2, also_first=True):
+        recorder.take(frame)
+        live.append([(row.edge.key, row.inward.value, row.outward.value, row.total.value, row.peak.value)
+                     for row in traffic_of(watch.counters, frame, edges)])
+    recorder.close()
+    with recording.read(str(tmp_path / "u.ttj")) as journal:
+        counters = RecordedCounters(journal.machine, journal.definitions())
+        again = find_edges(journal.machine, counters.kinds)
+        *_first, last = [frame for frame in journal.frames() if frame.older is not None]
+        found = {row.edge.key: row for row in traffic_of(counters, last, again)}
+        assert [(key, row.inward.value, row.outward.value, row.total.value, row.peak.value)
+                for key, row in found.items()] == [one for one in live[-1] if one[0] in found]
+        assert found.keys() >= {key for key, *values in live[-1] if any(value is not None for value in values)}
+        assert any(row.total.value for row in found.values())
+
+
+def test_the_verb_draws_the_map_of_a_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(tmp_path / "u.ttj")
+    assert main(["record", path, "--machine", "granite-2s", "--tables", "uncore", "-i", "0.1", "-n", "2"]) == 0
+    capsys.readouterr()
+    assert main(["uncore", "--replay", path, "--map", "-n", "1"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("# RECORDED machine granite-2s (SIMULATED)")
+    assert "[   memory 1  ]" in out
+    assert "UPI 5 to pkg 1" in out
+    assert "% of 845" in out, "12 channels of MRDIMM-8800"
 
 
 def test_what_was_counted_changes_with_the_moment(tmp_path: Path) -> None:

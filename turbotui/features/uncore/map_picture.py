@@ -36,6 +36,7 @@ class _Stroke:
         share: of the peak.
         peak: GB/s.
         least: something in the sum is unknown.
+        chosen: it stands out, for the cursor is on it.
     """
 
     name: str
@@ -45,10 +46,13 @@ class _Stroke:
     share: float | None
     peak: float | None
     least: bool = False
+    chosen: bool = False
 
     @property
     def role(self) -> StyleRole:
         """The colour of its share; plain where nobody knows the peak."""
+        if self.chosen:
+            return StyleRole.CELL
         return StyleRole.PLAIN if self.share is None else role_of(self.share)
 
     @property
@@ -61,11 +65,12 @@ def _amount(value: float | None, *, least: bool = False, decimals: int = 2) -> s
     return _UNKNOWN if value is None else f"{'≥' if least else ''}{value:.{decimals}f}"
 
 
-def _stroke(row: Traffic) -> _Stroke:
-    return _Stroke(row.edge.end, row.inward.value, row.outward.value, row.total.value, row.share, row.peak.value)
+def _stroke(row: Traffic, chosen: str) -> _Stroke:
+    return _Stroke(row.edge.end, row.inward.value, row.outward.value, row.total.value, row.share, row.peak.value,
+                   chosen=row.edge.key == chosen)
 
 
-def _added(name: str, rows: Sequence[Traffic]) -> _Stroke:
+def _added(name: str, rows: Sequence[Traffic], chosen: str) -> _Stroke:
     def of(values: Iterable[float | None]) -> float | None:
         known = [value for value in values if value is not None]
         return sum(known) if known else None
@@ -77,7 +82,7 @@ def _added(name: str, rows: Sequence[Traffic]) -> _Stroke:
     most = total if shared else max((value for value in (inward, outward) if value is not None), default=None)
     least = any(None in (row.inward.value, row.outward.value) for row in rows)
     share = None if most is None or not peak else most / peak
-    return _Stroke(name, inward, outward, total, share, peak, least)
+    return _Stroke(name, inward, outward, total, share, peak, least, any(row.edge.key == chosen for row in rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,21 +95,22 @@ class _Package:
     ports: tuple[Traffic, ...]
 
 
-def draw_map(traffic: Sequence[Traffic], width: int, height: int) -> list[MapLine]:
+def draw_map(traffic: Sequence[Traffic], width: int, height: int, chosen: str = "") -> list[MapLine]:
     """The map in so many columns, and lines if it can be.
 
     Args:
         traffic: of every edge, by package.
         width: columns; what is longer is cut.
         height: lines that there are.
+        chosen: key of the edge that stands out.
     """
     packages = [_package(name, [row for row in traffic if row.edge.start == name])
                 for name in dict.fromkeys(row.edge.start for row in traffic)]
     ways: list[Callable[[_Package], list[MapLine]]] = [
-        lambda one: _block(one, _each(one.ports), _each(one.links)),
-        lambda one: _block(one, _sums(one.ports), _each(one.links)),
-        lambda one: _block(one, _sums(one.ports), _sums(one.links)),
-        lambda one: [_line(one)],
+        lambda one: _block(one, _each(one.ports, chosen), _each(one.links, chosen), chosen),
+        lambda one: _block(one, _sums(one.ports, chosen), _each(one.links, chosen), chosen),
+        lambda one: _block(one, _sums(one.ports, chosen), _sums(one.links, chosen), chosen),
+        lambda one: [_line(one, chosen)],
     ]
     lines: list[MapLine] = []
     for way in ways if width >= _NARROW else ways[-1:]:
@@ -121,24 +127,24 @@ def _package(name: str, rows: Sequence[Traffic]) -> _Package:
     return _Package(name, of(EdgeKind.MEMORY), of(EdgeKind.PACKAGE), of(EdgeKind.GPU, EdgeKind.CXL, EdgeKind.DEVICE))
 
 
-def _each(rows: Sequence[Traffic]) -> list[_Stroke]:
-    return [_stroke(row) for row in rows]
+def _each(rows: Sequence[Traffic], chosen: str) -> list[_Stroke]:
+    return [_stroke(row, chosen) for row in rows]
 
 
-def _sums(rows: Sequence[Traffic]) -> list[_Stroke]:
+def _sums(rows: Sequence[Traffic], chosen: str) -> list[_Stroke]:
     """Edges of one kind, and of a link to one package, added up."""
     groups: dict[str, list[Traffic]] = {}
     for row in rows:
         linked = row.edge.place.kind is EdgeKind.PACKAGE
         name = row.edge.end.partition(" by ")[0] if linked else row.edge.units.kind.title
         groups.setdefault(name, []).append(row)
-    return [_stroke(group[0]) if len(group) == 1 else _added(f"{name}, {len(group)} edges", group)
+    return [_stroke(group[0], chosen) if len(group) == 1 else _added(f"{name}, {len(group)} edges", group, chosen)
             for name, group in groups.items()]
 
 
-def _block(package: _Package, ports: Sequence[_Stroke], links: Sequence[_Stroke]) -> list[MapLine]:
+def _block(package: _Package, ports: Sequence[_Stroke], links: Sequence[_Stroke], chosen: str) -> list[MapLine]:
     """A package's box with memory on its left, ports on its right, and links below."""
-    left = [line for row in package.memory for line in _memory(_stroke(row), row)]
+    left = [line for row in package.memory for line in _memory(_stroke(row, chosen), row)]
     left = left or [[("no PMU counts the memory".ljust(_LEFT + _ARROW), StyleRole.DIM)]]
     rows = max(len(left), len(ports), 3)
     blank: MapLine = [(" " * (_LEFT + _ARROW), StyleRole.PLAIN)]
@@ -154,7 +160,7 @@ def _block(package: _Package, ports: Sequence[_Stroke], links: Sequence[_Stroke]
 
 
 def _memory(stroke: _Stroke, row: Traffic) -> list[MapLine]:
-    name = (stroke.name.center(_LEFT - 2), StyleRole.SUMMARY)
+    name = (stroke.name.center(_LEFT - 2), StyleRole.CELL if stroke.chosen else StyleRole.SUMMARY)
     sides: list[TextSegment] = [("[", StyleRole.DIM), name, ("]", StyleRole.DIM)]
     empty: TextSegment = (" " * _LEFT, StyleRole.PLAIN)
     if row.edge.together:
@@ -173,7 +179,8 @@ def _wire(text: str, stroke: _Stroke) -> TextSegment:
 
 def _port(stroke: _Stroke) -> MapLine:
     inward, outward = (_amount(value, least=stroke.least) for value in (stroke.inward, stroke.outward))
-    return [(f"{_INWARD}─{inward:>7} ─{outward:>7} ─{_OUTWARD} ", stroke.role), (stroke.name, StyleRole.PLAIN),
+    name = (stroke.name, StyleRole.CELL if stroke.chosen else StyleRole.PLAIN)
+    return [(f"{_INWARD}─{inward:>7} ─{outward:>7} ─{_OUTWARD} ", stroke.role), name,
             (f"  {stroke.limit}" if stroke.limit else "", StyleRole.DIM)]
 
 
@@ -183,16 +190,16 @@ def _link(stroke: _Stroke, indent: int) -> MapLine:
     other, _by, label = stroke.name.partition(" by ")
     name = f"{label} to {other.replace('package', 'pkg')}" if label else stroke.name
     return [(f"{'│':>{indent}} ", StyleRole.SUMMARY), (f"{_UP}{inward:>7} {_DOWN}{outward:>7}  ", stroke.role),
-            (limit, StyleRole.DIM), (name, StyleRole.PLAIN)]
+            (limit, StyleRole.DIM), (name, StyleRole.CELL if stroke.chosen else StyleRole.PLAIN)]
 
 
-def _line(package: _Package) -> MapLine:
+def _line(package: _Package, chosen: str) -> MapLine:
     """A package in one line: memory, links and ports, each added up."""
     line: MapLine = [(f"{package.name:<11}", StyleRole.SUMMARY)]
     for word, rows in (("mem", package.memory), ("links", package.links), ("ports", package.ports)):
         if not rows:
             continue
-        stroke = _added(word, rows)
+        stroke = _added(word, rows, chosen)
         both = all(row.edge.together for row in rows)
         inward, outward = (_amount(value, least=stroke.least, decimals=1) for value in (stroke.inward, stroke.outward))
         text = _amount(stroke.total, decimals=1) if both else f"{_UP}{inward} {_DOWN}{outward}"

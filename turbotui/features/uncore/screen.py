@@ -21,19 +21,18 @@ from turbotui.features.uncore.counters import UncoreCounters
 from turbotui.features.uncore.events_window import EventPicker
 from turbotui.features.uncore.filters_window import FilterForm
 from turbotui.features.uncore.kinds import Row, UncoreUnits
-from turbotui.features.uncore.map_picture import draw_map
+from turbotui.features.uncore.map_panel import NO_FILTERS, MapPanel, edges_content
 from turbotui.features.uncore.ports import PortMap
 from turbotui.features.uncore.recorded import RecordedCounters
 from turbotui.features.uncore.screen_rows import UnitPainter, UnitRows, content_of, unit_painter
 from turbotui.features.uncore.tables import Fullest, UncoreTable, uncore_table
-from turbotui.features.uncore.traffic import NO_EDGES, find_edges, metrics_by_kind, traffic_of
+from turbotui.features.uncore.traffic import find_edges, metrics_by_kind, traffic_of
 from turbotui.quantities.columns import Column, CounterColumn
 from turbotui.quantities.uncore import Metric
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.levels import cell_role_of
 from turbotui.widgets.listing import Item, Listing
-from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.row_content import RowContent, RowView
 from turbotui.widgets.segment_lines import Hot, SegmentLines
 from turbotui.widgets.table_messages import Moved
@@ -71,8 +70,7 @@ class UncoreScreen(RowTableScreen[Row]):
         scrollbar-background-hover: $background; scrollbar-color-active: $tui-accent;
         scrollbar-background-active: $background;
     }
-    UncoreScreen #picture { height: 1fr; display: none; scrollbar-size-vertical: 1; background: $background; }
-    UncoreScreen TableWidget { height: auto; overflow-y: hidden; scrollbar-gutter: auto; margin-bottom: 1; }
+    UncoreScreen #stack TableWidget { height: auto; overflow-y: hidden; scrollbar-gutter: auto; margin-bottom: 1; }
     """
 
     def __init__(self, watch: Watch) -> None:
@@ -84,15 +82,15 @@ class UncoreScreen(RowTableScreen[Row]):
         self._typed: dict[str, tuple[Metric, ...]] = {}
         self._contents: dict[str, tuple[Frame | None, RowContent[Row]]] = {}
         self._tables: dict[str, KindWidget] = {}
+        self._mapped = False
         super().__init__(watch)
         self._captions = tuple(SegmentLines() for _table in self._tables)
         pairs = zip(self._captions, self._tables.values(), strict=True)
         self._stack = VerticalScroll(*(widget for pair in pairs for widget in pair), id="stack", can_focus=False)
         self._absent = Listing(id="absent")
         self._edges = find_edges(machine, self._counters.kinds)
-        self._map = SegmentLines(id="traffic")
-        self._picture = VerticalScroll(self._map, id="picture", can_focus=False)
-        self._mapped = False
+        self._map = MapPanel(watch.interval)
+        self._before_map = self._table
 
     def new_table(self) -> KindWidget:
         """See `TableKeys.new_table`: one for each kind; the first."""
@@ -117,12 +115,12 @@ class UncoreScreen(RowTableScreen[Row]):
         compared, _table = super().body()
         yield compared
         yield self._stack
-        yield self._picture
+        yield self._map
 
     @property
     def tables(self) -> Sequence[KindWidget]:
-        """See `RowTableScreen.tables`."""
-        return tuple(self._tables.values())
+        """See `RowTableScreen.tables`: of the map, its edges."""
+        return (self._map.table,) if self._mapped else tuple(self._tables.values())
 
     @property
     def counters(self) -> UncoreCounters:
@@ -152,6 +150,9 @@ class UncoreScreen(RowTableScreen[Row]):
         for units in self._counters.kinds:
             content = self._content(units, frame)
             self.past(content).push(content, (), ())
+        if self._mapped:
+            edges = edges_content(self._counters, traffic_of(self._counters, frame, self._edges), frame.seq)
+            self.past(edges).push(edges, (), ())
 
     def readout(self) -> str:
         """See `TableKeys.readout`: nothing is waited for where there are no tables, and why stands above."""
@@ -170,10 +171,15 @@ class UncoreScreen(RowTableScreen[Row]):
             lines += [(f"to do: {part.strip()}", StyleRole.KEY) for part in why.remedy.split(";")]
             self._absent.show([Item(((f" {text}", role),)) for text, role in lines])
             return
+        if self._mapped:
+            frame = self.watch_state.frame
+            traffic = traffic_of(self._counters, frame, self._edges)
+            self._map.show_traffic(self._counters, traffic, 0 if frame is None else frame.seq, self.fill)
+            self.show_mark()
+            self.show_status()
+            return
         for units, table in zip(self._counters.kinds, self._tables.values(), strict=True):
             self.fill(table, self._content(units, self.watch_state.frame))
-        if self._mapped:
-            self._draw_map()
         for at, (units, line) in enumerate(zip(self._counters.kinds, self._captions, strict=True)):
             kind, many = units.kind, f"{len(units.units)} x {units.kind.id}"
             about = f"{kind.what} · {many}" if kind.what else many
@@ -242,7 +248,9 @@ class UncoreScreen(RowTableScreen[Row]):
 
     def on_table_widget_moved(self, message: Moved) -> None:
         """Keep the cursor in sight; with a table's first row, what stands above it."""
-        if message.table is self._table:
+        if self._mapped:
+            self._map.draw()
+        elif message.table is self._table:
             y, line, lines = self._table.cursor_y, self._table.line, self._table.lines
             top = -1 if line is None or line is lines[0] else y
             region = Region(0, self._table.virtual_region.y + top, 1, y - top + 1)
@@ -258,8 +266,10 @@ class UncoreScreen(RowTableScreen[Row]):
             self._table.move_to_end(last=by < 0)
 
     def action_page(self, by: int) -> None:
-        """The next or previous table."""
-        if self._enter_beside(by):
+        """The next or previous table; of the map, the next or previous page of edges."""
+        if self._mapped:
+            super().action_page(by)
+        elif self._enter_beside(by):
             self._table.move_to_end(last=False)
 
     def action_end(self, by: int) -> None:
@@ -283,6 +293,9 @@ class UncoreScreen(RowTableScreen[Row]):
 
     def action_fold_all(self) -> None:
         """Fold every table that has sums, or unfold all of them."""
+        if self._mapped:
+            self.notice(self._map.no_folds)
+            return
         is_open = any(self._tables[units.kind.id].view.folded != _sums(units) for units in self._counters.kinds)
         for units in self._counters.kinds:
             table = self._tables[units.kind.id]
@@ -306,6 +319,8 @@ class UncoreScreen(RowTableScreen[Row]):
     def known_columns(self) -> Sequence[Column[Any]]:
         """See `RowTableScreen.known_columns`: derived values, what was typed, every event, and what is no number."""
         units, content = self._units, self._table.content
+        if self._mapped:
+            return super().known_columns
         if units is None or content is None:
             return ()
         shown = self._counters.shown(units)
@@ -349,12 +364,17 @@ class UncoreScreen(RowTableScreen[Row]):
     def action_columns(self) -> None:
         """Choose what the table under the cursor shows."""
         units, cell = self._units, self._table.selected
-        if units is not None:
+        if self._mapped:
+            super().action_columns()
+        elif units is not None:
             host = None if self._played else self.watch_state.session.machine.host
             self.app.push_screen(EventPicker(self, cell[0].id if cell else "", units, host))
 
     def action_filters(self) -> None:
         """Filter what the row under the cursor counts."""
+        if self._mapped:
+            self.notice(NO_FILTERS)
+            return
         units, content = self._units, self._table.content
         row = None if content is None or self._table.current is None else content.get(self._table.current)
         if units is None or row is None:
@@ -371,20 +391,13 @@ class UncoreScreen(RowTableScreen[Row]):
         """Show the map of traffic in place of the tables, or the tables again; only what is seen is counted."""
         if not self._tables:
             return
+        if not self._mapped:
+            self._before_map = self._table
         self._mapped = not self._mapped
-        self._stack.display, self._picture.display = not self._mapped, self._mapped
+        self._stack.display, self._map.display = not self._mapped, self._mapped
+        self.enter(self._map.table if self._mapped else self._before_map)
         self._counters.count_beside(metrics_by_kind(self._edges) if self._mapped else {})
         self._changed()
-
-    def _draw_map(self) -> None:
-        traffic = traffic_of(self._counters, self.watch_state.frame, self._edges)
-        lines: list[list[TextSegment]] = [[(f"   {NO_EDGES}", StyleRole.PLAIN)]]
-        if traffic:
-            units = "  GB/s into and out of packages, shares of the peak"
-            drawn = draw_map(traffic, self.size.width, max(1, self._picture.size.height - 1))
-            lines = [[("   Traffic", StyleRole.SUMMARY), (units, StyleRole.DIM)], *drawn]
-        self._map.styles.height = len(lines)
-        self._map.show(lines)
 
     def _changed(self) -> None:
         self._contents.clear()

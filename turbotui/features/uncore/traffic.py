@@ -251,9 +251,10 @@ _FROM: Final[Column[Traffic]] = Column("from", "", -1, (), lambda row: row.edge.
 _TO: Final[Column[Traffic]] = Column("to", "", -1, (), lambda row: row.edge.end, width=22, identity=True,
                                      help="memory, another package, or what a link or port leads to")
 _NUMBERS: Final[tuple[Column[Traffic], ...]] = (
-    Column("in", _UNIT, 3, (), lambda row: row.inward.value, width=9, help="into the package: reads of its memory"),
+    Column("in", _UNIT, 3, (), lambda row: row.inward.value, width=9,
+           help="into the package: what is read of memory, what comes over a link or from devices"),
     Column("out", _UNIT, 3, (), lambda row: row.outward.value, width=9,
-           help="out of the package: writes to its memory"),
+           help="out of the package: what is written to memory, what goes over a link or to devices"),
     Column("total", _UNIT, 3, (), lambda row: row.total.value, width=9, help="both directions"),
     Column("peak", _UNIT, 1, (), lambda row: row.peak.value, width=9,
            help="the most that it can take: of both directions of memory, of each direction of a link"),

@@ -1,0 +1,105 @@
+"""The map of traffic on the screen: its picture, and below it the table of its edges, which the keys act on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from textual.containers import Vertical, VerticalScroll
+
+from turbotui.features.uncore.counters import UncoreCounters
+from turbotui.features.uncore.map_picture import draw_map
+from turbotui.features.uncore.traffic import NO_EDGES, Traffic, traffic_table
+from turbotui.quantities.columns import Column
+from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.painter import TextSegment
+from turbotui.widgets.row_content import Naming, RowContent, RowPainter, RowView
+from turbotui.widgets.row_list import RowList
+from turbotui.widgets.segment_lines import SegmentLines
+from turbotui.widgets.slots import row_slots
+from turbotui.widgets.table_view import TableView
+from turbotui.widgets.table_widget import TableWidget
+
+EdgeWidget: TypeAlias = TableWidget[RowContent[Any], Column[Any], Hashable]
+_EDGES = 6  # lines that are left for the table: a title and a few edges
+_NO_FOLDS = "The map has no sums to fold: t shows the tables"
+NO_FILTERS = "Filters are set for units: t shows their tables"
+
+
+def _painter(view: RowView[Any], seconds: float, width: int) -> RowPainter[Any]:
+    del seconds
+    return RowPainter(view, *row_slots(view, width), width)
+
+
+class MapPanel(Vertical):
+    """The picture above the edges. The edge under the cursor stands out in the picture.
+
+    Args:
+        seconds: of an interval.
+
+    Attributes:
+        table: the edges.
+        no_folds: what is said of folding here.
+    """
+
+    no_folds = _NO_FOLDS
+    DEFAULT_CSS = """
+    MapPanel { height: 1fr; display: none; background: $background; }
+    MapPanel #picture { height: auto; scrollbar-size-vertical: 1; background: $background; }
+    MapPanel #edges { height: 1fr; margin: 0; }
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.table: EdgeWidget = TableWidget(TableView(), RowList(), _painter, seconds=seconds, id="edges")
+        self._lines = SegmentLines(id="traffic")
+        self._picture = VerticalScroll(self._lines, id="picture", can_focus=False)
+        self._traffic: Sequence[Traffic] = ()
+        super().__init__(self._picture, self.table)
+
+    def show_traffic(self, counters: UncoreCounters, traffic: Sequence[Traffic], seq: int,
+                     fill: Callable[[EdgeWidget, RowContent[Any]], None]) -> None:
+        """Show what the edges carried in a newer interval.
+
+        Args:
+            counters: what is counted.
+            traffic: of every edge.
+            seq: number of the interval.
+            fill: shows the content of the table.
+        """
+        self._traffic = traffic
+        self.table.display = bool(traffic)
+        fill(self.table, edges_content(counters, traffic, seq))
+        self.draw()
+
+    def draw(self) -> None:
+        """Draw the picture, the edge under the cursor marked."""
+        lines: list[list[TextSegment]] = [[(f"   {NO_EDGES}", StyleRole.PLAIN)]]
+        if self._traffic:
+            units = "  GB/s into and out of packages, shares of the peak"
+            chosen = self.table.current
+            drawn = draw_map(self._traffic, self.size.width, max(1, self.size.height - 1 - _EDGES),
+                             chosen if isinstance(chosen, str) else "")
+            lines = [[("   Traffic", StyleRole.SUMMARY), (units, StyleRole.DIM)], *drawn]
+        self._picture.styles.height = min(len(lines), max(1, self.size.height - _EDGES))
+        self._lines.styles.height = len(lines)
+        self._lines.show(lines)
+
+
+def edges_content(counters: UncoreCounters, traffic: Sequence[Traffic], seq: int) -> RowContent[Any]:
+    """The table of edges for the screen, its texts as wide as they have to be."""
+    table = traffic_table(counters, traffic)
+
+    def widened(column: Column[Any]) -> Column[Any]:
+        if column.decimals >= 0:
+            return column
+        return replace(column, width=max((len(str(column.compute(row))) for row in table.rows), default=0))
+
+    def said(row: Traffic) -> str:
+        return f"{row.edge.start} · {row.edge.end}"
+
+    def words(row: Traffic) -> str:
+        return f"{said(row)} {row.edge.source} {row.edge.units.kind.title}"
+
+    columns = tuple(widened(column) for column in table.columns)
+    return RowContent(replace(table, columns=columns), Naming(lambda row: row.edge.key, words, said), seq)
