@@ -9,6 +9,7 @@ from turbotui.errors import UsageError
 from turbotui.events.encoded import FLAGS, EncodedEvent
 from turbotui.events.engines import open_engine
 from turbotui.events.errors import ModifierError
+from turbotui.events.kinds_of_core import told_apart
 from turbotui.machine.host import HostError, PerfAttr
 from turbotui.machine.machine import Machine
 from turbotui.machine.topology import Topology
@@ -47,14 +48,16 @@ def counted(events: Sequence[EncodedEvent]) -> Sequence[EncodedEvent]:
 
 
 def expanded(machine: Machine, request: EventRequest) -> EventRequest:
-    """The request with a column for each event that a pattern in it stands for (`sched:sched_*`, `imc/cas_count_*/`).
+    """The request with a column for each event that a text in it stands for.
+
+    A pattern stands for several (`sched:sched_*`, `imc/cas_count_*/`), and so does a code on several kinds of core.
 
     Raises:
         AddError: too many events, or several where one is needed.
     """
     try:
         engine = open_engine(machine.host)
-        named = [(item, _strings(engine.encode(item))) for item in request.items]
+        named = [(item, _strings(told_apart(engine.encode(item)))) for item in request.items]
     except (UsageError, HostError):
         return request  # whoever opens it finds the same fault, and tells it
     if all(set(strings) == set(events) for (_item, strings), events in zip(named, request.by_item, strict=True)):
@@ -88,7 +91,7 @@ def bundles_of(machine: Machine, request: EventRequest) -> list[Bundle]:
         LibpfmAbsentError, PfmError: one is in libpfm's grammar.
     """
     engine = open_engine(machine.host)
-    encoded = [counted(engine.encode(item)) for item in request.items]
+    encoded = [told_apart(counted(engine.encode(item))) for item in request.items]
     if request.together:
         return _joined(machine.topology, request.events, encoded)
     found: list[Bundle] = []

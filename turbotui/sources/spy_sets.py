@@ -72,9 +72,9 @@ class _Arranger:
         self._plan = plan
         self._host: Host = machine.host
         self._facts: Circumstances = circumstances(machine)
-        from turbotui.events.perf_encoder import PerfEncoder  # noqa: PLC0415 - most starts spy on nothing
+        from turbotui.events.engines import open_engine  # noqa: PLC0415 - most starts spy on nothing
 
-        self._encoder = PerfEncoder(machine.host)
+        self._engine = open_engine(machine.host)
         self._encoded: dict[str, tuple[EncodedEvent, ...] | Unavailable] = {}
         self._opens: dict[EncodedEvent, Unavailable | None] = {}
         self._split: dict[tuple[object, ...], tuple[SpySet, ...]] = {}
@@ -129,16 +129,23 @@ class _Arranger:
         return event if why is None else None
 
     def _encode(self, name: str) -> tuple[EncodedEvent, ...] | Unavailable:
+        from turbotui.events.kinds_of_core import are_unlike  # noqa: PLC0415 - as above
+        from turbotui.events.libpfm.errors import LibpfmAbsentError, PfmError  # noqa: PLC0415 - as above
         from turbotui.sources.event_bundles import counted, counting  # noqa: PLC0415 - as above
 
         try:
-            found = tuple(counted(self._encoder.encode(name)))
-        except EventError as error:
+            found = tuple(counted(self._engine.encode(name)))
+        except (EventError, LibpfmAbsentError, PfmError) as error:
             return Unavailable(Reason.FAILED, str(error).rstrip("."))
         unlike = list(dict.fromkeys(event.string for event in found))
         if len(unlike) > 1:
             return Unavailable(Reason.FAILED, f"{name} stands for {len(unlike)} events, {unlike[0]} among them",
                                "write them one by one")
+        kinds = [event for event in found if self._cpus_spied(name) & set(event.cpus)]
+        if are_unlike(kinds):
+            pmus = ", ".join(dict.fromkeys(event.pmu for event in kinds))
+            return Unavailable(Reason.FAILED, f"{name} is another event on each kind of core ({pmus}), and their sum "
+                               "counts nothing", "name the PMU, or spy on one kind")
         if any(event.uncore for event in found):
             return Unavailable(Reason.NO_HARDWARE, f"{name} counts for many CPUs at once, which no spy does",
                                "add it as a column of its own (--add)")
@@ -146,6 +153,12 @@ class _Arranger:
             return Unavailable(Reason.FAILED, f"{name} is a group: write its events one by one, a set is a group")
 
         return tuple(replace(event, name=name, attr=counting(event)) for event in found)
+
+    def _cpus_spied(self, name: str) -> set[int]:
+        """The CPUs on which an event is counted by somebody's wish."""
+        every = self._plan.reference == name
+        wanted = (spy for spy in self._plan.spies if every or any(name in events for events in spy.sets))
+        return {cpu for spy in wanted for cpu in cpus_of(spy.on, self._machine.topology)}
 
     def _try(self, cpu: int, event: EncodedEvent) -> Unavailable | None:
         error = self._refusal(cpu, led((event,)))
@@ -189,3 +202,4 @@ def _by_pmu(events: Sequence[EncodedEvent]) -> SpySet:
     for event in events:
         groups.setdefault(event.pmu or event.attr.type, []).append(event)
     return tuple(led(group) for group in groups.values())
+

@@ -258,6 +258,20 @@ def test_what_perf_says_when_it_fails_is_told(host: LinuxHost, tmp_path: Path, m
         open_engine(host).encode("mem_loads")
 
 
+def test_what_perf_does_not_list_is_said(host: LinuxHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    devices = tmp_path / "machine/sys/bus/event_source/devices"
+    answer = json.dumps([{**LISTED[0], "Encoding": "cpu/event=0xd1/"}])
+    monkeypatch.setenv("PATH", _perf(tmp_path / "bin", ANSWERING % (answer, tmp_path / "log")))
+    with pytest.raises(UnknownEventError, match="perf lists no event that its vendor calls deprecated"):
+        open_engine(host).encode("mem.stores")
+    assert open_vendor_tables(host).lacks_metrics == ""
+    for name in ("cpu_core", "cpu_atom"):
+        (devices / name).mkdir()
+        (devices / name / "type").write_text("9\n")
+    again = LinuxHost(str(tmp_path / "machine"))
+    assert "that of cpu_core" in open_vendor_tables(again).lacks_metrics
+
+
 def test_without_perf(host: LinuxHost, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(NoTablesError, match=r"perf is not installed \(package linux-perf\)"):

@@ -120,7 +120,8 @@ class _Walk:
             named = tuple(one for one in self.tables.metric(name) if one.name == name)
             found = chosen(named, self.pmu)
             if named and found is None:
-                raise MetricError(f"{name} is a metric of {core_of(named[0])} only, and not of {self.pmu}.")
+                lacks = f" {self.tables.lacks_metrics}" if self.tables.lacks_metrics else ""
+                raise MetricError(f"{name} is a metric of {core_of(named[0])} only, and not of {self.pmu}.{lacks}")
             if found is None:
                 self.events[name] = None
                 continue

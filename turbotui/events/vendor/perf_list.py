@@ -33,6 +33,12 @@ _REMEDY: Final = "name a folder of pmu-events JSON with --event-tables"
 _HIDDEN: Final = ("perf lists no event that its vendor calls deprecated; a folder of pmu-events JSON has those "
                   "(--event-tables).")
 """`perf list -j` hides them with --deprecated too (perf 7.2)."""
+_KINDS: Final = "cpu_"
+"""How PMUs of kinds of core begin on x86."""
+_FIRST_OF_A_NAME: Final = ("perf lists one metric of each name: of those that cpu_core and cpu_atom have both, such as "
+                           "tma_backend_bound, that of cpu_core; a folder of pmu-events JSON has them all "
+                           "(--event-tables).")
+"""16 names of Meteor Lake's and Arrow Lake's, though `perf stat -M` counts both (perf 7.2)."""
 
 _NONE: Final = "No event tables of the vendor"
 
@@ -86,19 +92,21 @@ class PerfTables:
         else:
             with passing_files(_pmu_files(self._host)) as folder:
                 answer = _run(path, _WHAT, {"PERF_CPUID": self._cpuid, "SYSFS_PATH": f"{folder}/sys"})
-        tables = parse_list(answer, f"perf {one_line(release)} list -j")
+        kinds = [name for name in list_pmus(self._host) if name.startswith(_KINDS)]
+        tables = parse_list(answer, f"perf {one_line(release)} list -j", _FIRST_OF_A_NAME if len(kinds) > 1 else "")
         if not len(tables.events()):
             raise NoTablesError(f"{_NONE}: perf {one_line(release)} lists none for the CPU {self._cpuid} and the PMUs "
                                 f"that this machine has; {_REMEDY}.")
         return tables
 
 
-def parse_list(answer: bytes, source: str) -> VendorTables:
+def parse_list(answer: bytes, source: str, lacks_metrics: str = "") -> VendorTables:
     """What `perf list -j` printed.
 
     Args:
         answer: all of it.
         source: whose answer it is, for people.
+        lacks_metrics: see `VendorTables`.
 
     Raises:
         NoTablesError: it is something else.
@@ -129,7 +137,8 @@ def parse_list(answer: bytes, source: str) -> VendorTables:
         of = f"{row['MetricName'].lower()} {row.get('Unit', '')}"
         return _metric(row, tuple(dict.fromkeys(one for one in groups[of] if one and one != "No_group")))
 
-    return VendorTables(source, VendorRows(events, _event), VendorRows(metrics, metric), lacks_events=_HIDDEN)
+    return VendorTables(source, VendorRows(events, _event), VendorRows(metrics, metric), lacks_events=_HIDDEN,
+                        lacks_metrics=lacks_metrics)
 
 
 def _is_vendors(row: _Object) -> bool:

@@ -35,7 +35,7 @@ def list_metrics(arguments: argparse.Namespace, host: Host) -> int:
         raise UsageError(what + lacks)
     metrics = metric_table(listed_metrics(read_machine(host), tables, found))
     groups = group_table(tables, [one.metric for one in metrics.rows])
-    envelope = envelope_now(host)
+    envelope = envelope_now(host, notes=(tables.lacks_metrics,) if tables.lacks_metrics else ())
     print_tables(arguments, envelope, (metrics, groups),
                  lambda: _text(envelope, tables.source, tuple(metrics.rows), tuple(groups.rows)))
     return 0
@@ -47,6 +47,7 @@ def _text(envelope: Envelope, source: str, metrics: tuple[ListedMetric, ...],
         yield f"# {envelope.label}"
     there = sum(not one.refused for one in metrics)
     yield f"# {len(metrics)} metrics of {source}; this machine knows the events of {there}"
+    yield from (f"# {note}" for note in envelope.notes)
     for one in metrics:
         yield from _metric_said(one)
     if groups:

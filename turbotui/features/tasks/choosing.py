@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import MachineError, UsageError
-from turbotui.events.perf_encoder import PerfEncoder
+from turbotui.events.engines import open_engine
 from turbotui.features.tasks.application_totals import REFERENCE
 from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.numerics import DOUBLE, FLOPS, Numerics, definition_counters, in_order, needed, numerics_of
@@ -163,7 +163,7 @@ def _asked(host: Host, application: Application) -> tuple[tuple[TaskCounter, ...
         raise UsageError(f"--event {FLOPS} has all precisions, {DOUBLE} has one of them: give one of the two")
     definition = DOUBLE if DOUBLE in words else FLOPS if FLOPS in words else ""
     text = ",".join(word for word in words if word not in (FLOPS, DOUBLE))
-    encoded = PerfEncoder(host).encode(text) if text else ()
+    encoded = open_engine(host).encode(text) if text else ()
     led = next((one for one in encoded if one.needs_leader is not None), None)
     if led is not None:
         raise UsageError(f"--event {led.string}: the kernel counts it below the event slots only, and a task's "

@@ -1,0 +1,45 @@
+"""Events by code on machines with several kinds of core, where one code is another event on each kind.
+
+perf counts both and shows them apart (`perf stat -e r1c2`: cpu_atom/r1c2/, cpu_core/r1c2/); so does turbotui, for a
+sum of unlike events is no count of anything. An event by name is one event, whatever its code on each kind.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from turbotui.events.encoded import EncodedEvent
+
+_KIND = re.compile(r"cpu_|armv\d+_")
+"""How PMUs of kinds of core begin; what follows tells them apart in a title."""
+
+
+def are_unlike(events: Sequence[EncodedEvent]) -> bool:
+    """Whether the counters of one string are of one code on several kinds of core."""
+    return len({event.pmu for event in events}) > 1 and all(_is_code(event) for event in events)
+
+
+def told_apart(events: Sequence[EncodedEvent]) -> tuple[EncodedEvent, ...]:
+    """The events, where codes that several kinds of core count have got strings of their own, which name one PMU."""
+    by_string: dict[str, list[EncodedEvent]] = {}
+    for event in events:
+        by_string.setdefault(event.string, []).append(event)
+    unlike = {string for string, members in by_string.items() if are_unlike(members)}
+    return tuple(_alone(event) if event.string in unlike else event for event in events)
+
+
+def _is_code(event: EncodedEvent) -> bool:
+    """Whether an event of a core is written by terms with numbers alone."""
+    _pmu, slash, rest = event.fstr.partition("/")
+    terms = rest.rpartition("/")[0]
+    return bool(slash) and not event.uncore and not event.table and all("=" in term for term in terms.split(","))
+
+
+def _alone(event: EncodedEvent) -> EncodedEvent:
+    head, _, letters = event.fstr.rpartition("/")
+    given = "" if event.name == event.string else event.name
+    terms = ",".join(term for term in head.split(",") if not term.startswith("name="))
+    title = f"{given or f'r{event.attr.config:x}'}.{_KIND.sub('', event.pmu, count=1)}"
+    return replace(event, string=f"{terms},name={title}/{letters}", name=title)
