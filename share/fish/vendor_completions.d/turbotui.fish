@@ -174,6 +174,7 @@ complete -c turbotui -f -n 'not __fish_seen_subcommand_from stat why record doct
 complete -c turbotui -n '__fish_seen_subcommand_from topdown' -s h -l help -d 'show this help message and exit'
 complete -c turbotui -n '__fish_seen_subcommand_from topdown' -l machine -r -d 'watch a simulated machine (see turbotui machines) or a FILE.tar.gz of turbotui gather; every output says SIMULATED or RECORDED'
 complete -c turbotui -n '__fish_seen_subcommand_from topdown' -l sysroot -r -d 'read the files of a recorded machine below DIR instead of /'
+complete -c turbotui -n '__fish_seen_subcommand_from topdown' -l event-tables -r -d 'the vendor'\''s names of events and metrics from this folder of pmu-events JSON (the kernel'\''s tools/perf/pmu-events, or Intel'\''s perfmon) instead of perf'\''s own; none: sysfs and libpfm alone'
 complete -c turbotui -n '__fish_seen_subcommand_from topdown' -s i -l interval -r -d 'a table for every interval, not only once'
 complete -c turbotui -n '__fish_seen_subcommand_from topdown' -s n -l intervals -r -d 'end after so many (default interval: 1 s)'
 complete -c turbotui -n '__fish_seen_subcommand_from topdown' -l level -r -d 'down to this level of the tree, 1 to 4 (default 1); deeper ones take turns on the counters'

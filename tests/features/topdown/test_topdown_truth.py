@@ -30,6 +30,15 @@ def test_level_one_is_what_the_pipelines_did(name: str) -> None:
                 assert row.percent(node.id) == pytest.approx(100.0 * happened / slots, abs=0.01), (row.place, node.id)
 
 
+def test_a_mesh_is_no_core_and_stalled_cycles_add_up() -> None:
+    bed = TopdownBed("neoverse-2s")
+    assert [branch.pmu for branch in bed.counters.branches] == ["armv8_pmuv3_0"]
+    frame, _truth = bed.interval()
+    for row in bed.rows(frame, RowLevel.PACKAGE):
+        assert row.total() == pytest.approx(100.0, abs=0.01)
+        assert all((row.percent(node.id) or 0.0) > 1.0 for node in row.nodes())
+
+
 @pytest.mark.parametrize("name", ["sapphire-2s", "grace-2s", "laptop"])
 def test_every_cpu_has_its_own(name: str) -> None:
     bed = TopdownBed(name)

@@ -12,6 +12,7 @@ from turbotui.dataclass import dataclass
 from turbotui.errors import InternalError
 from turbotui.events.set_files import model_id
 from turbotui.features.topdown.trees import Tree, suits, trees
+from turbotui.features.topdown.vendor_trees import vendor_tree
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import circumstances
 from turbotui.machine.pmus import DEVICES, Pmu, list_pmus, read_pmu
@@ -26,7 +27,7 @@ from turbotui.sampling.reasons import problem
 from turbotui.sources.event_source import EventSource
 from turbotui.sources.source import Probe, Reader, SharedReader, Source
 
-_CORE_PMUS: Final = re.compile(r"cpu|cpu_(core|atom|lowpower)|armv[89].*|arm_.*")
+_CORE_PMUS: Final = re.compile(r"cpu|cpu_(core|atom|lowpower)|armv[89].*")
 _WATCHDOG: Final = "/proc/sys/kernel/nmi_watchdog"
 _METRIC: Final = "topdown-"
 """Begins names of parts of the slots counter, which take no counter of their own (Intel SDM vol. 3, 20.3.9.3)."""
@@ -58,7 +59,8 @@ class Branch:
 
     def event(self, name: str) -> str:
         """An event of the tree in perf's grammar."""
-        return f"{self.pmu}/{self.tree.events[name]}/"
+        terms = self.tree.events[name]
+        return terms if self.tree.whole else f"{self.pmu}/{terms}/"
 
     @property
     def constants(self) -> Mapping[str, float]:
@@ -286,7 +288,7 @@ def _branches(machine: Machine) -> list[Branch]:
         pmu = read_pmu(machine.host, name) if _CORE_PMUS.fullmatch(name) else None
         if pmu is None:
             continue
-        tree = _tree_of(pmu, model, watchdog=watchdog)
+        tree = _tree_of(pmu, model, watchdog=watchdog) or vendor_tree(machine, pmu)
         topology = machine.topology
         cpus = tuple(cpu for cpu in topology.cpus if not pmu.cpus or cpu in pmu.cpus)
         if tree is None or not cpus:
@@ -320,5 +322,7 @@ def _why_none(machine: Machine) -> Unavailable:
             if facts.hypervisor else "use a kernel with CONFIG_PERF_EVENTS and the driver of this core's PMU",
         )
     here = model_id(machine.model) or "a processor that does not say what it is"
-    return Unavailable(Reason.UNKNOWN_MODEL, f"no top-down tree is known for {', '.join(core)} of {here}",
-                       "turbotui stat --add set:ipc shows what its counters say")
+    return Unavailable(Reason.UNKNOWN_MODEL, f"no top-down tree is known for {', '.join(core)} of {here}, and no "
+                       "tables of its vendor with metrics of TopdownL1 were found",
+                       "use perf's tables (install perf) or name others with --event-tables DIR; turbotui stat --add "
+                       "set:ipc shows what its counters say")

@@ -85,6 +85,7 @@ class Tree:
         unit: what level 1 divides: "slots" or "cycles".
         slots: formula of how many there were.
         width: slots of a cycle; 0 for what the PMU says.
+        whole: whether events are whole strings in perf's grammar, and no terms of the PMU.
         events: name in formulas -> name or terms of the PMU's event.
         nodes: parents before children.
         by_id: the nodes by their ids; `below` those that divide each.
@@ -103,6 +104,7 @@ class Tree:
     watchdog: bool = False
     core: bool = False
     width: int = 0
+    whole: bool = False
     by_id: Mapping[str, Node] = field(init=False, repr=False, compare=False)
     below: Mapping[str, tuple[Node, ...]] = field(init=False, repr=False, compare=False)
 
@@ -191,6 +193,12 @@ class _WrittenTree:
     watchdog: bool = False
     core: bool = False
     width: int = 0
+
+
+@functools.cache
+def node_words() -> Mapping[str, NodeWords]:
+    """What each node means, by its id."""
+    return {node.id: node.words for tree in trees().values() for node in tree.nodes}
 
 
 @functools.cache

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from turbotui.commands.arguments import add_machine_arguments
+from turbotui.commands.arguments import add_event_tables_argument, add_machine_arguments
 from turbotui.commands.formats import add_format_arguments, make_writer, print_tables
 from turbotui.commands.recorded import add_span_arguments, open_replay, refuse_span, replayed_frames, tell_missing
 from turbotui.commands.watching import open_host, parse_interval
@@ -36,6 +36,7 @@ _LONG: Final = 10.0**7  # seconds: a command ends its interval
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_machine_arguments(parser)
+    add_event_tables_argument(parser)
     parser.add_argument("-i", "--interval", metavar="SECONDS", help="a table for every interval, not only once")
     parser.add_argument("-n", "--intervals", metavar="N", type=int, help="end after so many (default interval: 1 s)")
     parser.add_argument("--level", metavar="L", type=int, default=1,
