@@ -158,7 +158,8 @@ class Palette:
         if not text.isprintable():  # what was forgotten where it came in
             segments = [(in_cell(text), role) for text, role in segments]
             text = "".join([text for text, _ in segments])
-        words = [(text, known.get(role) or self.style(base, role)) for text, role in segments if text]
+        # not `known.get(role) or`: whether a style is true Textual's styles work out in Python
+        words = [(text, known[role] if role in known else self.style(base, role)) for text, role in segments if text]
         if len(text) < width:
             words.append((" " * (width - len(text)), self.style(base, StyleRole.PLAIN)))
         elif len(text) > width:

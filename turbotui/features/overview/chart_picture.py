@@ -93,7 +93,7 @@ def framed(chart: Chart, width: int, height: int, seconds: float, cursor: Target
             Span(mark + title, StyleRole.CELL if cursor == chart.target else role, chart.target),
             Span(" " + "─" * max(0, room + 1), StyleRole.RULE), Span("┐", StyleRole.RULE))
     edge = Span("│", StyleRole.RULE)
-    body = [(edge, *(Span(text, role) for text, role in line), edge) for line in picture(chart, inner, height - 2)]
+    body = [(edge, *[Span(text, role) for text, role in line], edge) for line in picture(chart, inner, height - 2)]
     length = f" {_span(seconds * inner)} " if seconds else ""
     foot = f"─{length}".ljust(inner, "─")[:inner]
     return [head, *body, (Span(f"└{foot}┘", StyleRole.RULE),)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import chain
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -99,7 +100,7 @@ def meter_lines(source: CpuSource, plan: MeterPlan, kept: KeptLines) -> list[Lin
     lines: list[Line] = []
     for row in range(plan.down):
         beside = [boxes[at] for at in range(row, len(boxes), plan.down)]
-        lines += [tuple(span for box in beside for span in box[line]) for line in range(plan.height)]
+        lines += [tuple(chain.from_iterable(parts)) for parts in zip(*beside, strict=True)]
     return lines
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import chain
 from typing import Any, Final
 
 from turbotui.dataclass import dataclass
@@ -188,7 +189,7 @@ class OverviewPainter:
             lit = scene.cursor if scene.cursor == chart.target else None
             frames.append(self._kept.get((chart.word, room, lit is None), partial(
                 framed, chart, room, height, scene.seconds, lit)))
-        return [tuple(span for lines in frames for span in lines[line]) for line in range(height)] if frames else []
+        return [tuple(chain.from_iterable(beside)) for beside in zip(*frames, strict=True)] if frames else []
 
     def _row_lines(self, scene: OverviewScene, plan: Parts, width: int, gap: list[Line]) -> list[Line]:
         """Rows that stand out and tasks."""
