@@ -292,6 +292,7 @@ ROOFLINE = Place("6", Where.ROOFLINE, ("sapphire-2s",), (160, 36), r"(?m)^ Past:
     "roof_svg": Promise(r"(?m)^ Saved \S+\.svg"),
     "roof_csv": Promise(r"(?m)^ Saved \S+\.csv"),
     "roof_levels": Promise("Bytes of each memory level", undo=("E",)),
+    "roof_curve": Promise("Loads and streaming stores of one thread", undo=ESC),
     "roof_functions": Promise(r"functions of package \d core", undo=ESC),
 }, calm=("v", "v", "v"), ready=r"DRAM [\d.]+ [\s\S]* AI +~?0\.[12][\s\S]*◉[\s\S]* outside the axes")
 """A machine on which something of every kind is going on at any time, so that points are far apart."""

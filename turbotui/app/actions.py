@@ -331,6 +331,9 @@ ACTIONS: tuple[Action, ...] = (
     Action("roof_functions", "functions", ("f",), "f",
            "The functions that run on the point's CPUs, or in its thread: sampled for ten seconds.",
            "functions", _ROOFLINE, rank=2),
+    Action("roof_curve", "curve", ("c",), "c",
+           "Bandwidth over the size of the working set, with its plateaus; measured on Enter, for ten seconds.", "",
+           _ROOFLINE),
 )
 
 

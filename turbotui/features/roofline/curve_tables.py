@@ -72,20 +72,26 @@ def curve_lines(envelope: Envelope, curves: Sequence[BandwidthCurve], width: int
     if envelope.label:
         yield f"# {envelope.label}"
     for curve in curves:
-        top = max((one.rate for one in curve.points), default=1.0)
-        room = max(10, width - 40)
-        yield f"{curve.kernel}, {curve.threads} thread{'' if curve.threads == 'one' else 's'} [GB/s by working set]"
-        for one in curve.points:
-            ends = [number for number, flat in enumerate(curve.plateaus, 1) if flat.first <= one.bytes <= flat.last]
-            mark = f" {ends[0]}" if ends else ""
-            doubt = "?" if one.disturbed else " "
-            bar = "█" * max(1, round(room * one.rate / top))
-            yield f"{_size(one.bytes):>10} {one.rate / 1e9:10.2f}{doubt} {bar}{mark}"
+        yield from curve_bars(curve, width)
         yield ""
     yield "plateaus"
     yield from text_lines(envelope, plateau_table(curves))
     yield from (f"note: {note}" for note in dict.fromkeys(note for curve in curves for note in curve.notes))
 
 
-def _size(size: int) -> str:
+def curve_bars(curve: BandwidthCurve, width: int) -> Iterator[str]:
+    """A curve as a bar for each size, those of a plateau with its number and level."""
+    top = max((one.rate for one in curve.points), default=1.0)
+    room = max(10, width - 40)
+    yield f"{curve.kernel}, {curve.threads} thread{'' if curve.threads == 'one' else 's'} [GB/s by working set]"
+    for one in curve.points:
+        mark = next((f" {number} {flat.level}" for number, flat in enumerate(curve.plateaus, 1)
+                     if flat.first <= one.bytes <= flat.last), "")
+        doubt = "?" if one.disturbed else " "
+        bar = "█" * max(1, round(room * one.rate / top))
+        yield f"{size_text(one.bytes):>10} {one.rate / 1e9:10.2f}{doubt} {bar}{mark}"
+
+
+def size_text(size: int) -> str:
+    """A working set for people."""
     return f"{size / 1024:,.0f} KiB" if size < 10 << 20 else f"{size / (1 << 20):,.0f} MiB"

@@ -55,7 +55,9 @@ class SampledFunctions:
 def why_not_sampled(host: Host) -> Unavailable | None:
     """Why no functions can be sampled on a kind of machine; None where the kernel is to be asked."""
     if host.kind is HostKind.REAL:
-        return None
+        return None if host.pins else Unavailable(
+            Reason.NOT_READ, "this machine is read by a collector elsewhere, which takes no samples of functions",
+            "run turbotui on it")
     word = "a simulated machine runs no code" if host.kind is HostKind.SIMULATED else "a recording has no samples"
     return Unavailable(Reason.NOT_READ, f"{word}: functions are sampled on a real machine, as it runs")
 

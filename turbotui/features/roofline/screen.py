@@ -23,6 +23,7 @@ from turbotui.features.roofline.machine_curves import MachineCurves
 from turbotui.features.roofline.point_table import point_table
 from turbotui.features.roofline.result import JudgedPoint
 from turbotui.features.roofline.roof_plot import RoofPlot
+from turbotui.features.roofline.screen_curve import CurveWindow
 from turbotui.features.roofline.screen_functions import open_functions
 from turbotui.features.roofline.screen_missing import missing_lines
 from turbotui.features.roofline.screen_table import POINT_TABLE_COLUMNS, points_content
@@ -293,6 +294,10 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
             self.notice(window)
         else:
             self.app.push_screen(window)
+
+    def action_curve(self) -> None:
+        """Show bandwidth over the size of the working set; measured when a person says so."""
+        self.app.push_screen(CurveWindow(self.watch_state.session.machine))
 
     def action_zoom(self, by: int) -> None:
         """Zoom in or out around the cursor."""

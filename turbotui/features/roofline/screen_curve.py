@@ -1,0 +1,140 @@
+"""A window with the bandwidth over the size of the working set: measured when a person says so, its plateaus named."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from typing import ClassVar, Final
+
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from turbotui.app.text_window import TextWindow
+from turbotui.dataclass import dataclass
+from turbotui.errors import TurbotuiError
+from turbotui.features.roofline.curve import BandwidthCurve
+from turbotui.features.roofline.curve_measuring import measure_curves
+from turbotui.features.roofline.curve_tables import curve_bars, size_text
+from turbotui.features.roofline.measuring import threads_of
+from turbotui.machine.host import HostKind
+from turbotui.machine.machine import Machine
+
+_COST: Final = ("Loads and streaming stores of one thread on CPU {cpu} over ever larger working sets, as turbotui "
+                "roofs --sweep measures them.")
+_BUSY: Final = "It takes about ten seconds, in which that CPU and its memory are busy: what runs there is slowed down."
+_ELSEWHERE: Final = "This machine is read by a collector elsewhere: measure it there, by turbotui roofs --sweep"
+_STOPPED: Final = "stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredCurves:
+    """What a measurement has found so far.
+
+    Attributes:
+        doing: what is measured now; "" before it begins and after its end.
+        curves: when all of them are there.
+        why: why there are none; "" while nothing went wrong.
+    """
+
+    doing: str = ""
+    curves: tuple[BandwidthCurve, ...] = ()
+    why: str = ""
+
+
+@dataclass()
+class CurvesReady(Message, bubble=False):
+    """What a measurement has found so far, from its thread."""
+
+    found: MeasuredCurves
+
+
+class CurveWindow(TextWindow):
+    """Window that measures on Enter, and not before: a measurement disturbs what runs.
+
+    Args:
+        machine: that this runs on; of others it says that they cannot be measured.
+    """
+
+    KEYS = "Enter measure · y copy · Esc close"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "measure", "measure"),
+        Binding("c", "close", "close", show=False),
+    ]
+
+    def __init__(self, machine: Machine) -> None:
+        super().__init__(self._lines)
+        self._machine = machine
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self.found = MeasuredCurves()
+
+    def on_unmount(self) -> None:
+        """Have the measurement end where no thread runs a kernel."""
+        self._stop.set()
+
+    def action_measure(self) -> None:
+        """Begin, unless a measurement goes on."""
+        if self._thread is None or not self._thread.is_alive():
+            self.found = MeasuredCurves("measuring")
+            self.show_frame()
+            self._thread = threading.Thread(target=self._run, name="curve", daemon=True)
+            self._thread.start()
+
+    def on_curves_ready(self, message: CurvesReady) -> None:
+        """Show it."""
+        self.found = message.found
+        self.show_frame()
+
+    def _run(self) -> None:
+        machine = self._machine
+
+        def check() -> None:
+            if self._stop.is_set():
+                raise TurbotuiError(_STOPPED)
+
+        def progress(done: int, total: int, what: str) -> None:
+            self.post_message(CurvesReady(MeasuredCurves(f"measuring {what}, {done + 1} of {total}")))
+
+        if machine.host.kind is HostKind.REAL and not machine.host.pins:
+            self.post_message(CurvesReady(MeasuredCurves(why=_ELSEWHERE)))
+            return
+        try:
+            curves = measure_curves(machine, [("one", threads_of(machine, "one", None))], check=check,
+                                    progress=progress)
+        except TurbotuiError as error:
+            found = MeasuredCurves(why=str(error))
+        else:
+            found = MeasuredCurves(curves=curves)
+        self.post_message(CurvesReady(found))
+
+    def _lines(self, width: int) -> tuple[str, list[str]]:
+        return "bandwidth over size", list(window_lines(self.found, threads_of(self._machine, "one", None), width))
+
+
+def window_lines(found: MeasuredCurves, cpus: Sequence[int], width: int) -> Iterator[str]:
+    """What a measurement costs, or the plateaus by the cache that holds them, then every size as a bar.
+
+    Args:
+        found: so far.
+        cpus: that are measured.
+        width: of a line.
+    """
+    if found.why:
+        yield f"Not measured: {found.why}"
+        return
+    if not found.curves:
+        yield _COST.format(cpu=cpus[0] if cpus else "?")
+        yield _BUSY
+        yield ""
+        yield f"{found.doing} …" if found.doing else "Enter begins."
+        return
+    for curve in found.curves:
+        levels = [f"{flat.level} {flat.rate / 1e9:.4g} GB/s ({size_text(flat.first)} to {size_text(flat.last)})"
+                  for flat in curve.plateaus]
+        yield f"{curve.kernel}: {', '.join(levels) if levels else 'no plateau'}"
+    if any(one.disturbed for curve in found.curves for one in curve.points):
+        yield "? other work ran on that CPU meanwhile"
+    for curve in found.curves:
+        yield ""
+        yield from curve_bars(curve, width)
+    yield from dict.fromkeys(f"note: {note}" for curve in found.curves for note in curve.notes)
