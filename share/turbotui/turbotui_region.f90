@@ -1,4 +1,4 @@
-! Marks of a program's own regions for `turbotui roofline -- COMMAND`, by turbotui_region.c:
+! Marks of a program's own regions for `turbotui roofline -- COMMAND` (tasks, topdown), by turbotui_region.c:
 !
 !     use turbotui_region
 !     call region_begin("solve")

@@ -1,4 +1,4 @@
-/* Marks of a program's own regions for `turbotui roofline -- COMMAND`; C99 or C++, Linux, nothing to link.
+/* Marks of a program's own regions for `turbotui roofline -- COMMAND` (tasks, topdown); C99 or C++, Linux, nothing to link.
  *
  *     turbotui_region_begin("solve");
  *     ...

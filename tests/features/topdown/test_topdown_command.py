@@ -182,6 +182,12 @@ def test_the_run_of_a_command_is_the_interval(capsys: pytest.CaptureFixture[str]
     assert "machine       R" in capsys.readouterr().out
 
 
+def test_cores_that_count_for_two_cpus_have_nothing_to_say_of_a_command() -> None:
+    assert TopdownCounters(read_machine(simulated_host("laptop-old", ManualClock()))).only_cores
+    for name in ("sapphire-2s", "laptop", "guest"):
+        assert not TopdownCounters(read_machine(simulated_host(name, ManualClock()))).only_cores
+
+
 def test_a_recording_without_slots_says_how_to_get_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                                         capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)

@@ -190,6 +190,11 @@ class TopdownCounters:
         """Why nothing can be counted; None where something can."""
         return None if self.branches else _why_none(self._machine)
 
+    @property
+    def only_cores(self) -> bool:
+        """Whether no CPU has slots of its own: a core's are counted for all that runs on it."""
+        return bool(self.branches) and all(branch.tree.core and branch.threads > 1 for branch in self.branches)
+
     def below(self, level: int) -> tuple[str, ...]:
         """The nodes whose children are levels 2 to this one, of all trees."""
         return tuple(dict.fromkeys(node.id for branch in self.branches for node in branch.tree.nodes

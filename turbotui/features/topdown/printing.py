@@ -35,9 +35,12 @@ class TopdownPrinter:
         level: of the rows.
         levels: of the tree.
         writer: None for text.
+        notes: that a reader of every interval has to know.
     """
 
-    def __init__(self, counters: TopdownCounters, level: RowLevel, levels: int, writer: Writer | None) -> None:
+    def __init__(self, counters: TopdownCounters, level: RowLevel, levels: int, writer: Writer | None,
+                 notes: tuple[str, ...] = ()) -> None:
+        self._notes = notes
         self._counters = counters
         self.level = level
         self._levels = levels
@@ -81,7 +84,7 @@ class TopdownPrinter:
         faults = (row.fault() for table in tables for row in table.rows)
         host = machine.host
         envelope = Envelope(host.name, host.kind, host.wall_ns() if wall_ns is None else wall_ns, seconds, facts=facts,
-                            notes=tuple(dict.fromkeys((*filter(None, faults), *notes))))
+                            notes=tuple(dict.fromkeys((*filter(None, faults), *notes, *self._notes))))
         if self._writer is not None:
             self._writer.write(envelope, tables)
         else:

@@ -31,6 +31,8 @@ from turbotui.tables.envelope import envelope_now
 
 _INTERVAL: Final = "1"
 _LONG: Final = 10.0**7  # seconds: a command ends its interval
+WHOLE_MACHINE: Final = ("these cores count slots for both of their CPUs together, and not for what runs on one: this "
+                        "is the whole machine while the command ran")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -84,6 +86,9 @@ def run(arguments: argparse.Namespace) -> int:
         print_tables(arguments, envelope_now(machine.host, notes=(sentence,)), (table,), lambda: (sentence,))
         return 1 if command else 0
     counters.drill = Drill(counters.below(arguments.level))
+    notes: tuple[str, ...] = ()
+    if level is RowLevel.COMMAND and arguments.per is None and counters.only_cores:
+        level, notes = RowLevel.MACHINE, (WHOLE_MACHINE,)
     if level in MOVING:
         intervals = 1 if once else arguments.intervals
         printer = TopdownPrinter(counters, level, arguments.level, make_writer(arguments, intervals, marks=True))
@@ -92,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
     session.read_also(counters.sources(), counters.signals())
     intervals = 1 if once else arguments.intervals
     writer = make_writer(arguments, intervals, marks=True)
-    printer = TopdownPrinter(counters, level, arguments.level, writer)
+    printer = TopdownPrinter(counters, level, arguments.level, writer, notes)
     if command:
         return run_beside(session, command, printer)
     printer.all(machine, (frame for frame in frames_of(session, intervals) if frame.older is not None))
@@ -112,7 +117,7 @@ def _level(arguments: argparse.Namespace) -> RowLevel:
     elif arguments.threads or arguments.pid:
         level = RowLevel.THREAD
     else:
-        level = RowLevel.COMMAND if arguments.command else RowLevel.MACHINE
+        level = RowLevel.COMMAND if arguments.command and not arguments.cpu else RowLevel.MACHINE
     if arguments.pid and (level is not RowLevel.THREAD or arguments.command):
         raise UsageError("--pid shows threads of processes that run: leave --per and a command out")
     if level is RowLevel.COMMAND and not arguments.command:
