@@ -14,6 +14,7 @@ from turbotui.events.vendor.model import VendorTables
 from turbotui.quantities.added import AddError
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.definition import CountedEvents
+from turbotui.quantities.event_columns import joined_metrics
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.recording.definition_facts import definition_facts, definition_from
 from turbotui.recording.said import Said
@@ -208,3 +209,16 @@ def test_a_recording_has_the_same_metric() -> None:
             assert isinstance(found, CountedEvents)
             assert found == one.source.definition
         assert column.rule is not None
+
+
+def test_several_texts_of_metrics_count_what_they_share_once() -> None:
+    texts = ("metric:tma_memory", "metric:tma_retiring", "metric:tma_backend")
+    with sapphire() as here:
+        for text in joined_metrics(texts):
+            here.add(text)
+        together = sum(len(one.request.events) for one in here.session.events)
+    with sapphire() as here:
+        for text in texts:
+            here.add(text)
+        apart = sum(len(one.request.events) for one in here.session.events)
+    assert (together, apart) == (5 + 5, 5 + 5 + 4)  # of the third all four are those of the others

@@ -11,7 +11,7 @@ from turbotui.quantities.added import is_turbostats
 from turbotui.quantities.catalog import catalog_for
 from turbotui.quantities.catalog.added import with_events
 from turbotui.quantities.catalog.events import event_column
-from turbotui.quantities.event_columns import EventRequest, parse_requests, renamed, short_title
+from turbotui.quantities.event_columns import EventRequest, joined_metrics, parse_requests, renamed, short_title
 from turbotui.quantities.event_traits import EventTraits, dimension_of, known_unit
 from turbotui.quantities.expressions import UnitError
 from turbotui.quantities.scope import Scope
@@ -142,3 +142,12 @@ def test_titles() -> None:
     assert short_title("power/energy-pkg/") == "power/energy-pkg/"
     assert short_title("nvidia_ucf_pmu_0/slc_bytes_rd,src_rem=1/") == "slc_bytes_rd"
     assert short_title("mem:0x123456789abcdef/8:rw") == "mem:0x123456789abc"
+
+
+@pytest.mark.parametrize(("texts", "joined"), [
+    ((), ()),
+    (("cycles", "cycles"), ("cycles", "cycles")),
+    (("cycles", "metric:A", "X=a/b", "metric:B,C:u", "cs"), ("cycles", "metric:A,B,C:u", "X=a/b", "cs")),
+])
+def test_metrics_of_several_texts_become_one(texts: tuple[str, ...], joined: tuple[str, ...]) -> None:
+    assert joined_metrics(texts) == joined

@@ -15,6 +15,7 @@ from turbotui.machine.host import Host, HostKind
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.quantities.columns import Category, CounterColumn
+from turbotui.quantities.event_columns import joined_metrics
 from turbotui.quantities.units import parse_celsius
 from turbotui.sampling.limits import SHORTEST_INTERVAL
 from turbotui.sampling.selection import choose_columns, default_columns
@@ -108,7 +109,7 @@ def open_session(arguments: argparse.Namespace) -> tuple[Session, tuple[CounterC
     session.find_sets = functools.cache(functools.partial(known_event_sets, arguments.events))
     if arguments.events:
         session.find_sets()  # a file that cannot be used is refused now, whether a set of it is asked for or not
-    added = [column for text in arguments.add for column in session.add_all(text)]
+    added = [column for text in joined_metrics(arguments.add) for column in session.add_all(text)]
     start = default_columns(session.catalog, session.capabilities, machine.topology, extras=True)
     named = {column.id for column in start if column.category is Category.TOPOLOGY} | {column.id for column in added}
     columns = choose_columns(session.catalog, (*start, *added), arguments.choices, kept=named)

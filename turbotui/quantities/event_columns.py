@@ -229,6 +229,17 @@ def parse_requests(text: str) -> tuple[EventRequest, ...]:
     return tuple(_event_request(text, item) for item in items)
 
 
+def joined_metrics(texts: Iterable[str]) -> tuple[str, ...]:
+    """The texts of several --add, with all metrics in the first one of them: what several need is then counted once."""
+    every = tuple(texts)
+    metrics = [text for text in every if text.startswith(METRIC)]
+    if not metrics:
+        return every
+    at = every.index(metrics[0])
+    joined = METRIC + ",".join(text.removeprefix(METRIC) for text in metrics)
+    return (*every[:at], joined, *(text for text in every[at:] if not text.startswith(METRIC)))
+
+
 def formula_request(text: str, name: str, formula: str, options: Mapping[str, str]) -> EventRequest:
     """A derived column.
 

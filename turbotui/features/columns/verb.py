@@ -16,6 +16,7 @@ from turbotui.features.columns.glossary import glossary_lines
 from turbotui.machine.machine import read_machine
 from turbotui.quantities.catalog import STATIC_COLUMNS, catalog_for
 from turbotui.quantities.columns import Column, CounterColumn
+from turbotui.quantities.event_columns import joined_metrics
 from turbotui.quantities.formula_text import formula_of
 from turbotui.quantities.signal_words import legend
 from turbotui.quantities.tables import RowTable
@@ -83,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.add:
         session = Session(machine, SOURCES, 1.0, machine.host)
         session.find_sets = lambda: sets
-        for text in arguments.add:
+        for text in joined_metrics(arguments.add):
             session.add_all(text)
         capabilities, catalog = session.capabilities, session.catalog
     envelope = envelope_now(machine.host)

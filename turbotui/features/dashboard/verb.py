@@ -303,11 +303,12 @@ def _chosen(profile: Profile, session: Session, arguments: argparse.Namespace) -
     Raises:
         UsageError: an added counter of the profile is none, or a word names no column.
     """
+    from turbotui.quantities.event_columns import joined_metrics  # noqa: PLC0415 - as in run
     from turbotui.sampling.selection import choose_columns  # noqa: PLC0415 - as in run
 
     for text in profile.added:
         session.add(text)
-    named = {column.id for text in arguments.add for column in session.add_all(text)}
+    named = {column.id for text in joined_metrics(arguments.add) for column in session.add_all(text)}
     catalog = session.catalog
     start = [column for column in catalog.columns if column.id in profile.columns or column.id in named]
     columns = [column.id for column in choose_columns(catalog, start, arguments.choices)]

@@ -13,7 +13,7 @@ from turbotui.features.groups.files import Quantity
 from turbotui.machine.machine import Machine
 from turbotui.quantities.added import is_turbostats
 from turbotui.quantities.definition import CountedEvents
-from turbotui.quantities.event_columns import METRIC, SET, parse_requests
+from turbotui.quantities.event_columns import METRIC, SET, joined_metrics, parse_requests
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.adding import AddedEvents, named_set, open_request, open_set
@@ -88,7 +88,7 @@ def added_plans(machine: Machine, capabilities: Capabilities, texts: Iterable[st
     """
     found: list[EventPlan] = []
     titles = {*taken, *(column.id for column in COLUMNS)}
-    for text in texts:
+    for text in joined_metrics(texts):
         if is_turbostats(text):
             raise UsageError(f'--add "{text}": registers and files are no counters of groups; perf events are')
         added: list[AddedEvents] = []

@@ -18,7 +18,7 @@ from turbotui.machine.machine import read_machine
 from turbotui.machine.restricted_host import RestrictedHost
 from turbotui.quantities.added import EventAt, RegisterAt, is_turbostats, parse_added
 from turbotui.quantities.columns import CounterColumn
-from turbotui.quantities.event_columns import SET
+from turbotui.quantities.event_columns import SET, joined_metrics
 from turbotui.sampling.selection import why_absent
 from turbotui.sampling.session import Session
 from turbotui.sources import SOURCES
@@ -59,7 +59,7 @@ def open_stat(options: StatOptions, given: Host | None = None) -> Opened:
     session.find_sets = functools.cache(functools.partial(known_event_sets, options.events))
     if options.events:
         session.find_sets()  # a file that cannot be used is refused now, whether a set of it is asked for or not
-    refused = frozenset(name for text in options.added for name in _add(session, text, options))
+    refused = frozenset(name for text in joined_metrics(options.added) for name in _add(session, text, options))
 
     shown = [name for text in options.added if text.startswith(SET) for name in _of_set(session, text)]
     if shown:
