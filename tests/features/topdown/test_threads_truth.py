@@ -9,10 +9,12 @@ import pytest
 from test_topdown_truth import LEVEL_ONE, LEVEL_TWO
 from topdown_bed import Slots, TopdownBed
 
+from turbotui.features.topdown.counter_parts import PartCount
 from turbotui.features.topdown.finding import BusyThreads, ProcessThreads
-from turbotui.features.topdown.model import TopdownRow
+from turbotui.features.topdown.model import CpuSet, RowLevel, TopdownRow
 from turbotui.features.topdown.thread_counters import ThreadCounters, ThreadInterval
-from turbotui.features.topdown.thread_rows import thread_rows
+from turbotui.features.topdown.thread_rows import counted_row, thread_rows
+from turbotui.quantities.unavailable import Unavailable
 from turbotui.simulated.basis import KINDS
 from turbotui.simulated.threads import process_of
 
@@ -186,3 +188,44 @@ def test_every_descriptor_is_given_back() -> None:
     assert bed.host.open_descriptors > before
     bed.threads.close()
     assert bed.host.open_descriptors == before
+
+
+def _hybrid_row(p_time: float, e_time: float) -> TopdownRow:
+    """A thread that ran so long on each kind of core."""
+    bed = TopdownBed("laptop")
+    counts: dict[tuple[str, str], tuple[PartCount, ...] | Unavailable] = {}
+    for branch in bed.counters.branches:
+        ran = p_time if branch.pmu == "cpu_core" else e_time
+        names = bed.counters.first_groups()[bed.counters.branches.index(branch)].names
+        counts[branch.pmu, ""] = (PartCount(dict.fromkeys(names, ran), p_time + e_time, ran),)
+    place = CpuSet(RowLevel.THREAD, ("thread", 7), "it", (), pid=7, tid=7)
+    return counted_row(place, bed.counters.branches, counts, 1.0)
+
+
+def test_a_short_visit_to_another_kind_of_core_is_left_out_and_marked() -> None:
+    row = _hybrid_row(1e9, 1e6)
+    assert [branch.pmu for branch in row.branches] == ["cpu_core"]
+    assert row.partial == {("cpu_core", "")}
+    assert row.ran == {("cpu_core", ""): 1.0}
+    assert row.busy == pytest.approx(100.1)
+
+
+def test_time_on_both_kinds_joins_level_one_alone() -> None:
+    row = _hybrid_row(6e8, 4e8)
+    assert row.several
+    assert not row.partial
+    assert set(row.ran.values()) == {1.0}
+    assert "ran on several kinds" in row.why("memory_bound").detail
+    whole = _hybrid_row(1e9, 0.0)
+    assert not whole.several
+    assert not whole.partial
+
+
+def test_multiplexed_counters_of_both_kinds_are_brought_to_all_of_the_time() -> None:
+    bed = TopdownBed("laptop")
+    counts: dict[tuple[str, str], tuple[PartCount, ...] | Unavailable] = {}
+    for branch, group in zip(bed.counters.branches, bed.counters.first_groups(), strict=True):
+        counts[branch.pmu, ""] = (PartCount(dict.fromkeys(group.names, 10.0), 1000.0, 250.0),)  # half of 500 each
+    row = counted_row(CpuSet(RowLevel.THREAD, ("thread", 7), "it", ()), bed.counters.branches, counts, 1.0)
+    assert all(share == pytest.approx(0.5) for share in row.ran.values())
+    assert all(value == pytest.approx(20.0) for value in row.counts.values())

@@ -246,6 +246,9 @@ class TopdownRow:
             return Unavailable(Reason.OUT_OF_RANGE, "some cores of the row count slots and others cycles",
                                "see kinds: --per kind, or t on the screen")
         if self.several and nodes[0].level > 1:
+            if self.place.tid is not None or self.place.level is RowLevel.COMMAND:
+                return Unavailable(Reason.OUT_OF_RANGE, f"{self.place.name} ran on several kinds of core, whose deeper "
+                                   "levels differ", "run it on one kind: taskset -c, by turbotui info")
             return Unavailable(Reason.OUT_OF_RANGE, "the row has several kinds of core, whose deeper levels differ",
                                "see kinds: --per kind, or t on the screen")
         for branch in self.branches:

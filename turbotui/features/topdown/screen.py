@@ -259,7 +259,9 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         node = next((one for one in row.nodes() if one.id == wanted), None)
         node = node or row.hottest(self._path[-1].id if self._path else "")
         if row.several:
-            self.notice("This row has several kinds of core, whose deeper levels differ: t shows kinds, cores and CPUs")
+            self.notice("This row has several kinds of core, whose deeper levels differ: t shows kinds, cores and CPUs"
+                        if row.place.tid is None else "In this interval the thread ran on several kinds of core, whose "
+                        "deeper levels differ: taskset keeps it on one")
         elif node is None:
             return False  # before the first numbers Enter ends the interval, as everywhere
         elif not any(branch.tree.children(node.id) for branch in row.branches):

@@ -13,6 +13,8 @@ from turbotui.features.topdown.thread_counters import ThreadInterval
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 _ALL: Final = 0.99
+_VISIT: Final = 0.01
+"""Share of the time on another kind of core that is left out, with a mark: deeper levels of two kinds do not join."""
 _NEVER: Final = Unavailable(Reason.NEVER_RAN, "the counters of this row never ran in this interval",
                             "end other perf sessions, or let it run longer")
 _DID_NOT_RUN: Final = Unavailable(Reason.ASLEEP, "the thread did not run in this interval")
@@ -44,7 +46,8 @@ def counted_row(place: CpuSet, branches: Sequence[Branch], counts: Counts, secon
     at_first = {branch.pmu: _share_of(_parts(counts, branch.pmu, "")) for branch in branches}
     enabled = max((part.enabled for branch in branches for part in _parts(counts, branch.pmu, "")), default=0.0)
     total = sum(at_first.values())
-    here = tuple(branch for branch in branches if at_first[branch.pmu])
+    here = tuple(branch for branch in branches if at_first[branch.pmu] > _VISIT * total)
+    left_out = sum(1 for branch in branches if at_first[branch.pmu]) > len(here)
     busy = 100.0 * enabled / 1e9 / seconds if seconds > 0 else None
     if not here:
         return _nothing(place, branches, counts, enabled, busy)
@@ -69,7 +72,7 @@ def counted_row(place: CpuSet, branches: Sequence[Branch], counts: Counts, secon
                 for name, value in part.values.items():
                     found[count_key(row, branch, key[1], name)] = value / share
             ran[key] = min(shares, default=1.0)
-    return TopdownRow(place, here, found, ran, whys, busy=busy)
+    return TopdownRow(place, here, found, ran, whys, frozenset(ran) if left_out else frozenset(), busy)
 
 
 def _share_of(parts: Sequence[PartCount]) -> float:
