@@ -217,8 +217,8 @@ class PerfEvents:
         found = pmu.resolve(attr, min(cpus))
         if isinstance(found, int):
             raise HostError(found, what)
-        if not found.form:
-            raise HostError(errno.EOPNOTSUPP, what)  # whose it is on a CPU is not known to the model
+        if not found.form and found.value(now):
+            raise HostError(errno.EOPNOTSUPP, what)  # a core's: whose it is on a CPU is not known to the model
         kind, owner = thread
 
         def form(at: int) -> Form:

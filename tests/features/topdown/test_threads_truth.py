@@ -118,6 +118,15 @@ def test_deeper_levels_of_one_thread_only() -> None:
     assert ("cpu", "backend") not in other.ran
 
 
+@pytest.mark.parametrize("name", ["sapphire-2s", "turin-2s", "forest-1s", "vera-2s", "laptop-arrow"])
+def test_every_level_of_a_thread_is_known(name: str) -> None:
+    bed = ThreadBed(name, 0, 4)
+    row = bed.thread_rows(bed.measured(2.0)[0])[0]
+    assert row.slots()
+    unknown = [node.id for branch in row.branches[:1] for node in branch.tree.nodes if row.percent(node.id) is None]
+    assert not unknown or row.several, [row.why(one).sentence() for one in unknown]
+
+
 def test_the_busiest_threads_are_chosen_and_the_others_are_counted() -> None:
     bed = ThreadBed("sapphire-2s", None, most=4)
     bed.threads.look()
