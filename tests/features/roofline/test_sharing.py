@@ -15,6 +15,7 @@ from turbotui.features.roofline.sharing import AtWork, Working, divided, mean_wo
 from turbotui.features.roofline.theory import chip_roofs
 from turbotui.features.roofline.traffic import MemoryTraffic
 from turbotui.features.roofline.verdicts import LevelRoofs, core_weights, judge, part_of, roofs_for, sentence
+from turbotui.machine.delegating_host import DelegatingHost
 from turbotui.machine.machine import Machine, read_machine
 from turbotui.quantities.catalog.roofline import measured_definitions
 from turbotui.quantities.roofline import Sizing, WidthModel
@@ -204,6 +205,29 @@ def test_the_memory_traffic_of_simulated_machines_is_read_beside(name: str) -> N
     (point,) = reading.points
     assert point.working is not None
     assert point.working.traffic == pytest.approx(sum(found.values()))
+
+
+class _NoControllers(DelegatingHost):
+    """The same machine without the PMUs of its uncore."""
+
+    def list_dir(self, path: str) -> tuple[str, ...]:
+        return tuple(name for name in super().list_dir(path) if not name.startswith("uncore_"))
+
+
+def test_where_no_controller_counts_resctrl_does_and_is_told_as_the_source() -> None:
+    bed = Bed("icelake-2s")
+    bare = replace(bed.machine, host=_NoControllers(bed.host))
+    assert MemoryTraffic(bare).document == ""
+    traffic, controllers = MemoryTraffic(bare, by_cache=True), MemoryTraffic(bed.machine, by_cache=True)
+    assert traffic.document.startswith("resctrl: mbm_total_bytes of all groups, by L3 cache")
+    assert traffic.note.startswith("DRAM's bytes by resctrl")
+    assert controllers.note == ""
+    bed.also = ((*traffic.sources(), *controllers.sources()), traffic.signals() | controllers.signals())
+    (frame,) = bed.frames(1.0, 1)
+    found, true = traffic.read(frame), controllers.read(frame)
+    assert set(found) == {one.row for one in bed.machine.topology.instances(Scope.PACKAGE)}
+    for row, rate in found.items():
+        assert rate == pytest.approx(0.9 * true[row], rel=0.02)  # the groups' part of it: simulated/resctrl_files.py
 
 
 def test_where_nobody_counts_traffic_the_cores_bytes_are_compared() -> None:

@@ -28,7 +28,7 @@ class MachineReadings:
     def __init__(self, machine: Machine, interval: float) -> None:
         sources = tuple(source for source in SOURCES if source.id in ENERGY_SOURCES)
         self._session = Session(machine, sources, interval, LinuxHost())
-        self._memory = MemoryTraffic(machine)
+        self._memory = MemoryTraffic(machine, by_cache=True)
         self._packages = len(machine.topology.instances(Scope.PACKAGE))
         self._moved = self._seconds = 0.0
         self._meter = EnergyMeter(self._session.capabilities)
@@ -43,6 +43,11 @@ class MachineReadings:
     def traffic(self) -> float | None:
         """Bytes per second of all memory while it was known; None where nobody counts."""
         return self._moved / self._seconds if self._seconds else None
+
+    @property
+    def note(self) -> str:
+        """See `MemoryTraffic.note`."""
+        return self._memory.note
 
     def start(self) -> None:
         """Begin; the first reading is done on return."""

@@ -120,6 +120,7 @@ def count_command(
     points = tuple(replace(point, working=working) for point in followed.points)
     notes += _notes(definitions, points, [choice], scaled=followed.sets == 1)
     notes += [*followed.regions.notes, *followed.functions.notes, *level_notes(points, wanted=levels)]
+    notes += [beside.note] if beside.note else []
     regions = replace(followed.regions, points=tuple(
         replace(one, point=None if one.point is None else replace(one.point, working=working))
         for one in followed.regions.points))
@@ -164,13 +165,14 @@ def count_machine(machine: Machine, interval: float = 1.0, intervals: int = 10, 
                if groups.intersection(column.groups)
                and why_absent(column, session.capabilities, machine.topology) is None]
     session.want(columns, energy_signals(session.capabilities))
-    traffic = MemoryTraffic(machine)
+    traffic = MemoryTraffic(machine, by_cache=True)
     session.read_also(traffic.sources(), traffic.signals())
     interrupts: list[int] = []
     frames = _frames(session, intervals, interrupts)
     found = _placed(machine, frames, session.capabilities, session.catalog, traffic=traffic, by=by, sizing=sizing,
                     theory=theory)
-    found = replace(found, levels=levels, notes=(*found.notes, *level_notes(found.points, wanted=levels)))
+    found = replace(found, levels=levels, notes=(*found.notes, *level_notes(found.points, wanted=levels),
+                                                 *([traffic.note] if traffic.note else [])))
     return replace(found, notes=(_INTERRUPTED, *found.notes), status=_SIGINT_STATUS) if interrupts else found
 
 

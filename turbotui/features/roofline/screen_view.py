@@ -100,7 +100,7 @@ class RoofView:
         self._began: int | None = None
         self.frame: Frame | None = None
         self._estimated = False
-        self.traffic = MemoryTraffic(machine, recorded)
+        self.traffic = MemoryTraffic(machine, recorded, by_cache=True)
         self._weights = core_weights(machine)
         self._at_work: AtWork | None = None
 
@@ -271,7 +271,7 @@ class RoofView:
         notes = choice.whole.notes if of_all and choice.whole is not None else roofs.notes
         said = _ASIDE.split(next((note for note in notes if note.startswith(_OF_MEMORY)), ""))[0]
         said = said or ("" if "DRAM" in roofs.levels else "no DRAM roof was measured")
-        return "; ".join(part for part in (said, roofs.working) if part)
+        return "; ".join(part for part in (said, roofs.working, self.traffic.note) if part)
 
     @property
     def by_level(self) -> LevelVerdict | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 from turbotui.events.uncore.discovery import UNKNOWN
 from turbotui.features.uncore.counters import UncoreCounters
@@ -11,11 +12,16 @@ from turbotui.features.uncore.recorded import RecordedCounters
 from turbotui.machine.machine import Machine
 from turbotui.quantities.definition import Definition
 from turbotui.quantities.scope import RowId, Scope
-from turbotui.quantities.signals import SignalId
+from turbotui.quantities.signals import Signal, SignalId
 from turbotui.quantities.uncore.memory_traffic import TRAFFIC
 from turbotui.quantities.uncore.metric import Metric
 from turbotui.sampling.frame import Frame
-from turbotui.sources.uncore import UncoreSource
+from turbotui.sources.resctrl_bandwidth import TOTAL, ResctrlBandwidth
+from turbotui.sources.source import Source
+
+BY_CACHE: Final = ("mbm_total_bytes of all groups, by L3 cache: between it and memory of any package, without what "
+                   "devices move")
+"""What resctrl counts, with its granularity."""
 
 
 def memory_metrics(counters: UncoreCounters) -> Sequence[tuple[UncoreUnits, Metric]]:
@@ -30,10 +36,14 @@ class MemoryTraffic:
     Args:
         machine: real, simulated or recorded.
         recorded: of a recording, what was counted beside the catalog at any time of it; None: counters are read now.
+        by_cache: whether resctrl, which counts what passes between the L3 caches and memory, is taken where no memory
+            controller counts.
     """
 
-    def __init__(self, machine: Machine, recorded: Iterable[Definition] | None = None) -> None:
+    def __init__(self, machine: Machine, recorded: Iterable[Definition] | None = None, *,
+                 by_cache: bool = False) -> None:
         self._topology = machine.topology
+        self._by_cache: ResctrlBandwidth | None = None
         self._counters = UncoreCounters(machine) if recorded is None else RecordedCounters(machine, recorded)
         found = memory_metrics(self._counters)
         self._choices = found[:1] if recorded is None else found
@@ -41,26 +51,50 @@ class MemoryTraffic:
         if recorded is None:
             for units, metric in self._choices:
                 self._counters.show(units, (metric,))
+            if by_cache and not found and isinstance(ResctrlBandwidth().probe(machine).signals[TOTAL], Signal):
+                self._by_cache = ResctrlBandwidth()
 
-    def sources(self) -> Sequence[UncoreSource]:
+    def sources(self) -> Sequence[Source]:
         """The sources that are read beside the columns'."""
-        return self._counters.sources()
+        return self._counters.sources() if self._by_cache is None else (self._by_cache,)
 
     def signals(self) -> frozenset[SignalId]:
         """The signals of these sources."""
-        return self._counters.signals()
+        return self._counters.signals() if self._by_cache is None else frozenset({TOTAL})
 
     @property
     def document(self) -> str:
         """Where the traffic is from: "uncore_imc: (cas_count_read + cas_count_write) / dt"; "" where nobody counts."""
+        if self._by_cache is not None:
+            return f"resctrl: {BY_CACHE}"
         return "; ".join(f"{metric.pmu}: {metric.formula}" for _units, metric in self._choices[:1])
+
+    @property
+    def note(self) -> str:
+        """What the traffic is not, where it is not what memory controllers count; "" where it is."""
+        return "" if self._by_cache is None else f"DRAM's bytes by resctrl: {BY_CACHE}"
 
     def read(self, frame: Frame) -> Mapping[RowId, float]:
         """Bytes per second of the interval by package row; a package that is not known in full is not there."""
         if frame.older is None:
             return {}
+        if self._by_cache is not None:
+            return self._cached(frame)
         self._counters.follow(frame)
         return next(filter(None, (self._read(frame, units, metric) for units, metric in self._choices)), {})
+
+    def _cached(self, frame: Frame) -> Mapping[RowId, float]:
+        """By package, where each of its L3 caches is known."""
+        if TOTAL not in frame.newer.values:
+            return {}
+        rates = frame.rates(TOTAL)
+        found = {}
+        for instance in frame.topology.instances(Scope.PACKAGE):
+            mine = [rates[at] for at in frame.topology.parts(instance.row, Scope.L3)]
+            known = [rate for rate in mine if rate is not None]
+            if known and len(known) == len(mine):
+                found[instance.row] = sum(known)
+        return found
 
     def _read(self, frame: Frame, counted: UncoreUnits, metric: Metric) -> Mapping[RowId, float]:
         found: dict[RowId, float] = {}

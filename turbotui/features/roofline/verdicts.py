@@ -235,7 +235,7 @@ def sentence(point: RooflinePoint, roofs: RoofSet | None, used: float | None = N
         return f"{text}: {share} of {found.top}: above every roof, so roofs or counts are wrong"
     how = "" if point.dominant else "; width not counted: compared with the highest roof"
     name = found.ceiling.removesuffix(" double").removesuffix(" bandwidth")
-    counted = " by the memory's own counters" if found.counted else ""
+    counted = " by its counted traffic" if found.counted else ""
     beside = 0.0 if point.working is None else point.working.beside
     shared = f", shared by {beside:.0f} cores" if name == "DRAM" and beside > 1 and not counted else ""
     if found.bound is Bound.NONE:

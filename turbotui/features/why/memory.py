@@ -12,7 +12,7 @@ from turbotui.quantities.definition import Definition
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
 from turbotui.sampling.frame import Frame
-from turbotui.sources.uncore import UncoreSource
+from turbotui.sources.source import Source
 
 
 class MemoryWatch:
@@ -32,7 +32,7 @@ class MemoryWatch:
         """Whether there are controllers whose traffic is known."""
         return bool(self._traffic.document)
 
-    def sources(self) -> Sequence[UncoreSource]:
+    def sources(self) -> Sequence[Source]:
         """The sources that are read beside the columns'."""
         return self._traffic.sources()
 
