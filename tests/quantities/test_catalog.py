@@ -40,6 +40,7 @@ _AGREED = """
     throttled.ram limit.pkg.pl4 epb hwp.epp reasons.core reasons.pkg reasons.hsw.core reasons.hsw.gfx reasons.hsw.ring
     reasons.hsx.core reasons.skl.core reasons.skl.gfx reasons.skl.ring limit.pkg.tdp turbo.single turbo.all
     gfx.idle gfx.cur gfx.act media.idle media.cur media.act lpi.cpu lpi.system uncore.cur pmt.die.c6 pmt.module.c1e
+    hsmp.power hsmp.temp.vr hsmp.temp.hbm hsmp.c0 hsmp.gfx hsmp.hbm hsmp.fclk hsmp.uclk
     """
 AGREED = frozenset(_AGREED.split())
 

@@ -25,7 +25,7 @@ _PLATFORM: Final = "/sys/devices/platform"
 _ACPI: Final = re.compile(r"AMDI0097:([0-9a-fA-F]{2})", re.ASCII)
 _LEGACY: Final = f"{_PLATFORM}/amd_hsmp"
 _SOCKET: Final = re.compile(r"socket(\d+)", re.ASCII)
-_PAGE: Final = 4096  # one read of the file has to have room for the whole table
+PAGE: Final = 4096  # one read of the file has to have room for the whole table
 _BYTES: Final = 4
 
 
@@ -77,7 +77,7 @@ def find_tables(host: Host) -> tuple[tuple[int, str], ...]:
 def read_table(host: Host, path: str) -> bytes | Unavailable:
     """The table now; or why it cannot be read or understood."""
     try:
-        return checked(read_bytes(host, path, _PAGE), path)
+        return checked(read_bytes(host, path, PAGE), path)
     except HostError as error:
         permitted = error.name not in ("EACCES", "EPERM")
         return Unavailable(Reason.FAILED if permitted else Reason.NOT_PERMITTED, f"{path}: {error}",

@@ -15,6 +15,7 @@ from turbotui.sources.cpuidle import Cpuidle
 from turbotui.sources.energy_bias import EnergyBias
 from turbotui.sources.graphics import Graphics
 from turbotui.sources.hsmp import Hsmp
+from turbotui.sources.hsmp_metrics import HsmpMetrics
 from turbotui.sources.hwmon import Hwmon
 from turbotui.sources.low_power_idle import LowPowerIdle
 from turbotui.sources.msr import Msr, MsrSettings
@@ -71,6 +72,7 @@ SOURCES: tuple[Source, ...] = (
     AmdEnergy(),
     Powercap(),
     Hsmp(),
+    HsmpMetrics(),
     MsrSettings(),
     ProcStat(),
     ProcInterrupts(),

@@ -14,6 +14,7 @@ from turbotui.quantities.catalog import (
     clock,
     frequency,
     graphics,
+    hsmp,
     idle,
     interrupts,
     kernel,
@@ -51,7 +52,7 @@ _AFTER_CPUIDLE = (
     *idle.PACKAGE_COLUMNS,
     *power.PACKAGE_COLUMNS,
 )
-_AFTER_UNCORE = (*idle.DIE_COLUMNS, *power.SYSTEM_COLUMNS)
+_AFTER_UNCORE = (*idle.DIE_COLUMNS, *power.SYSTEM_COLUMNS, *hsmp.COLUMNS)
 
 STATIC_COLUMNS: tuple[CounterColumn, ...] = (
     *_BEFORE_CPUIDLE, *_AFTER_CPUIDLE, *uncore.COLUMNS, *_AFTER_UNCORE, *roofline.COLUMNS, *roofline.LEVEL_COLUMNS

@@ -1,0 +1,72 @@
+"""Columns of what the firmware of AMD MI300A measures by itself, beside the counters of every other processor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from turbotui.quantities.catalog.formulas import mega
+from turbotui.quantities.columns import PERCENT, Category, CounterColumn, Inputs, Thresholds, Value
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import SignalId
+
+_DOCUMENT: Final = "kernel Documentation/arch/x86/amd_hsmp.rst; AMD E-SMI library, tools/e_smi_tool.c"
+_READ: Final = "HSMP's metrics table at the end of the interval"
+
+
+def _degrees(signal: SignalId) -> Callable[[Inputs], Value]:
+    def compute(row: Inputs) -> Value:
+        value = row.value(signal)
+        return None if value is None else round(value)
+
+    return compute
+
+
+def _share(signal: SignalId) -> Callable[[Inputs], Value]:
+    def compute(row: Inputs) -> Value:
+        value = row.value(signal)
+        return None if value is None else 100.0 * value
+
+    return compute
+
+
+def _temperature(title: str, signal: SignalId, what: str) -> CounterColumn:
+    return CounterColumn(
+        id=title, category=Category.THERMAL, scope=Scope.PACKAGE, unit="°C", decimals=0, needs=(signal,),
+        compute=_degrees(signal), formula=_READ, help=f"Temperature of {what}, as the firmware of MI300A tells it.",
+        document=_DOCUMENT, width=5, priority=8, default=False, extra=True, thresholds=Thresholds(85.0, 95.0),
+    )
+
+
+def _percent(title: str, category: Category, signal: SignalId, what: str) -> CounterColumn:
+    return CounterColumn(
+        id=title, category=category, scope=Scope.PACKAGE, unit="%", decimals=1, needs=(signal,),
+        compute=_share(signal), help=f"{what}, as the firmware of MI300A tells it.",
+        document=_DOCUMENT, width=5, priority=8, default=False, extra=True, scale=PERCENT,
+    )
+
+
+def _clock(title: str, signal: SignalId, what: str) -> CounterColumn:
+    return CounterColumn(
+        id=title, category=Category.FREQUENCY, scope=Scope.PACKAGE, unit="MHz", decimals=0, needs=(signal,),
+        compute=lambda row: mega(row.value(signal)), formula=_READ,
+        help=f"Effective clock of {what}, as the firmware of MI300A tells it.",
+        document=_DOCUMENT, width=7, priority=8, default=False, extra=True,
+    )
+
+
+COLUMNS: Final = (
+    CounterColumn(
+        id="HsmpWatt", category=Category.POWER, scope=Scope.PACKAGE, unit="W", decimals=1, needs=("hsmp.power",),
+        compute=lambda row: row.value("hsmp.power"), formula=_READ,
+        help="Power of the socket with accelerators and HBM, as the firmware of MI300A tells it.",
+        document=_DOCUMENT, width=8, priority=8, default=False, extra=True,
+    ),
+    _temperature("VRTmp", "hsmp.temp.vr", "the hottest voltage regulator"),
+    _temperature("HBMTmp", "hsmp.temp.hbm", "the hottest HBM stack"),
+    _percent("HsmpC0%", Category.OTHER, "hsmp.c0", "Share of the time that cores are in C0"),
+    _percent("XCD%", Category.OTHER, "hsmp.gfx", "Share of the time that accelerators (XCDs) are busy"),
+    _percent("HBM%", Category.OTHER, "hsmp.hbm", "Share of the bandwidth of all HBM stacks that is used"),
+    _clock("FCLKMHz", "hsmp.fclk", "the data fabric"),
+    _clock("UCLKMHz", "hsmp.uclk", "the memory controllers"),
+)

@@ -1,0 +1,157 @@
+"""Power, temperatures, residencies and clocks of AMD MI300A by its firmware's table, one read a socket for all.
+
+Each read is a message to the firmware; the table is that of one moment. Where it is and what it holds:
+turbotui/machine/hsmp_metrics.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.hsmp_metrics import PAGE, MetricField, checked, find_tables, metric_fields, read_table
+from turbotui.machine.machine import Machine
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.quantities.units import Unit
+from turbotui.sources.kinds import PerCpuSource
+from turbotui.sources.source import CpuGone, Probe, Reader
+from turbotui.sources.sysfs_files import is_offline
+
+_DOCUMENT: Final = ("kernel Documentation/arch/x86/amd_hsmp.rst; AMD E-SMI library, tools/e_smi_tool.c: units and "
+                    "fractions")
+_FAMILY, _MODELS = 0x19, range(0x90, 0xA0)  # MI300A, by the tool
+
+
+@dataclass(frozen=True, slots=True)
+class _Metric:
+    """A signal of the table.
+
+    Attributes:
+        field: its name in the kernel's header.
+        scale: from the field's unit to the signal's.
+    """
+
+    signal: SignalId
+    field: str
+    unit: Unit
+    reduce: Reduce
+    scale: float = 1.0
+
+
+_METRICS: Final = (
+    _Metric("hsmp.power", "socket_power", Unit.WATT, Reduce.SUM),
+    _Metric("hsmp.temp.vr", "max_vr_temperature", Unit.CELSIUS, Reduce.MAX),
+    _Metric("hsmp.temp.hbm", "max_hbm_temperature", Unit.CELSIUS, Reduce.MAX),
+    _Metric("hsmp.c0", "socket_c0_residency", Unit.RATIO, Reduce.MEAN, 0.01),
+    _Metric("hsmp.gfx", "socket_gfx_busy", Unit.RATIO, Reduce.MEAN, 0.01),
+    _Metric("hsmp.hbm", "dram_bandwidth_utilization", Unit.RATIO, Reduce.MEAN, 0.01),
+    _Metric("hsmp.fclk", "fclk_frequency", Unit.HERTZ, Reduce.MEAN, 1e6),
+    _Metric("hsmp.uclk", "uclk_frequency", Unit.HERTZ, Reduce.MEAN, 1e6),
+)
+
+
+class HsmpMetricsReader:
+    """The open table of one socket.
+
+    Raises:
+        HostError: EMFILE or ENFILE, or it does not open any more.
+    """
+
+    def __init__(self, host: Host, cpu: int, path: str, fields: Sequence[tuple[SignalId, MetricField]]) -> None:
+        self._host = host
+        self._cpu = cpu
+        self._path = path
+        self._fields = tuple(field for _, field in fields)
+        self._signals = tuple(signal for signal, _ in fields)
+        self._descriptor = host.open_file(path) if path else -1
+
+    @property
+    def signals(self) -> tuple[SignalId, ...]:
+        """Signals that `read` returns, in this order."""
+        return self._signals
+
+    def read(self) -> Sequence[Raw]:
+        """An integer each; None for all of them where the firmware did not answer.
+
+        Raises:
+            CpuGone: nothing could be read and the CPU is offline.
+        """
+        nothing: list[Raw] = [None] * len(self._fields)
+        if self._descriptor < 0:
+            return nothing
+        try:
+            table = checked(self._host.read_at(self._descriptor, PAGE, 0), self._path)
+        except HostError as error:
+            if is_offline(self._host, self._cpu):
+                raise CpuGone(f"CPU {self._cpu} went offline") from error
+            return nothing
+        return nothing if isinstance(table, Unavailable) else [field.raw(table) for field in self._fields]
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._descriptor >= 0:
+            self._host.close(self._descriptor)
+            self._descriptor = -1
+
+
+class HsmpMetrics(PerCpuSource):
+    """The `Source` of what the metrics table holds."""
+
+    id = "hsmp-metrics"
+    title = "amd_hsmp metrics table"
+    gives = "power, temperatures, residencies and clocks of AMD MI300A"
+
+    def probe(self, machine: Machine) -> Probe:
+        """Read the first socket's table once."""
+        paths = _paths(machine)
+        table = read_table(machine.host, paths[0]) if isinstance(paths, list) else paths
+        if isinstance(table, Unavailable):
+            return Probe(dict.fromkeys((one.signal for one in _METRICS), table))
+        path = paths[0] if isinstance(paths, list) else ""
+        return Probe({one.signal: _signal(one, path) for one in _METRICS})
+
+    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
+        """One on each reading CPU where anything of the table is wanted."""
+        return readers * any(one.signal in wanted for one in _METRICS)
+
+    def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
+        """Open the table of the socket around a CPU.
+
+        Raises:
+            HostError: it does not open any more.
+        """
+        paths, fields = _paths(machine), metric_fields()
+        path = paths[machine.topology.index(Scope.PACKAGE, cpu)] if isinstance(paths, list) else ""
+        return HsmpMetricsReader(machine.host, cpu, path, [
+            (one.signal, fields[one.field]) for one in _METRICS if one.signal in wanted])
+
+
+def _signal(one: _Metric, path: str) -> Signal:
+    field = metric_fields()[one.field]
+    return Signal(one.signal, Scope.PACKAGE, one.unit, Behavior.GAUGE, one.reduce,
+                  origin=f"{path} at byte {field.offset} ({one.field})", document=_DOCUMENT,
+                  scale=one.scale / (1 << field.fraction))
+
+
+def _paths(machine: Machine) -> list[str] | Unavailable:
+    """The table of each package, by the sockets' numbers."""
+    found, packages = find_tables(machine.host), machine.topology.instances(Scope.PACKAGE)
+    if not found:
+        return _absent(machine)
+    if [socket for socket, _ in found] != list(range(len(packages))):
+        numbers = ", ".join(str(socket) for socket, _ in found)
+        return Unavailable(Reason.FAILED, f"{found[0][1]}: tables of sockets {numbers} for {len(packages)} packages: "
+                           "which is whose is not known")
+    return [path for _, path in found]
+
+
+def _absent(machine: Machine) -> Unavailable:
+    detail = "/sys/devices/platform: amd_hsmp shows no metrics_bin"
+    model = machine.model
+    if model.vendor == "AuthenticAMD" and model.family == _FAMILY and model.model in _MODELS and not model.x86_guest:
+        return Unavailable(Reason.NO_DRIVER, detail, "enable HSMP in the firmware setup and modprobe amd_hsmp")
+    return Unavailable(Reason.NO_HARDWARE, f"{detail}; the firmware of MI300A alone fills such a table (protocol 6)")
