@@ -8,8 +8,10 @@ from __future__ import annotations
 import re
 import warnings
 
+from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.cpumodel import read_cpu_model
 from turbotui.machine.host import Host
+from turbotui.machine.pmus import DEVICES, list_pmus
 from turbotui.machine.small_files import line_of
 
 _MIDR = "/sys/devices/system/cpu/cpu{}/regs/identification/midr_el1"
@@ -36,6 +38,21 @@ def cpuid_of(host: Host) -> str:
         if model.implementer is not None and model.part is not None:
             return f"{model.implementer << 24 | _ARCHITECTURE_BY_CPUID | model.part << 4:#018x}"
     return ""
+
+
+def cpuids_of_cores(host: Host) -> dict[str, str]:
+    """On an Arm machine with several kinds of core what each kind is, by the name of its PMU; {} on any other."""
+    if read_cpu_model(host).architecture != "aarch64":
+        return {}
+    found: dict[str, str] = {}
+    for pmu in list_pmus(host):
+        try:
+            cpus = sorted(parse_cpulist(line_of(host, f"{DEVICES}/{pmu}/cpus")))
+            midrs = (line_of(host, _MIDR.format(cpu)) for cpu in cpus)  # CPUs that are offline say nothing
+            found[pmu] = f"{int(next(filter(None, midrs), ''), 16):#018x}"
+        except ValueError:
+            continue
+    return found if len({int(text, 16) & ~_VERSION for text in found.values()}) > 1 else {}
 
 
 def matches(pattern: str, cpuid: str) -> bool:

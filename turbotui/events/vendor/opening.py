@@ -75,11 +75,16 @@ def _open(host: Host, directory: str) -> VendorTables:
         raise NoTablesError("Event tables are switched off: give a folder of pmu-events JSON with --event-tables.")
     # imported where tables are read: most runs read none
     from turbotui.events.vendor.cached import cached  # noqa: PLC0415
+    from turbotui.events.vendor.cpuid import cpuids_of_cores  # noqa: PLC0415
 
     if directory:
         from turbotui.events.vendor.perfmon import PerfmonTables, is_perfmon  # noqa: PLC0415
-        from turbotui.events.vendor.pmu_events import DirectoryTables  # noqa: PLC0415
+        from turbotui.events.vendor.pmu_events import DirectoryTables, mapfile_in  # noqa: PLC0415
 
+        if kinds := cpuids_of_cores(host) if mapfile_in(host, directory) else {}:
+            from turbotui.events.vendor.kinds_of_core import KindsOfCoreTables  # noqa: PLC0415
+
+            return cached(KindsOfCoreTables(host, directory, kinds))
         return cached((PerfmonTables if is_perfmon(directory) else DirectoryTables)(host, directory))
     from turbotui.events.vendor.perf_list import PerfTables  # noqa: PLC0415
 

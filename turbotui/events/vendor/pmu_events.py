@@ -37,19 +37,20 @@ class DirectoryTables:
     Args:
         host: whose CPU and architecture it is.
         folder: of one model, of an architecture (with its mapfile.csv), or above it as far as the kernel's source tree.
+        cpuid: the CPU as perf names it; "" for that of `host`.
 
     Raises:
         VendorTablesError: the folder has none for this CPU.
     """
 
-    def __init__(self, host: Host, folder: str) -> None:
+    def __init__(self, host: Host, folder: str, cpuid: str = "") -> None:
         if not os.path.isdir(folder):
             raise VendorTablesError(f"The event tables {folder} are not there: name a folder of pmu-events JSON files.")
         arch = ARCHITECTURES.get(read_cpu_model(host).architecture, "")
         below = (os.path.join(folder, way.format(arch=arch)) for way in _WAYS_DOWN)
         home = next((one for one in below if os.path.isfile(os.path.join(one, MAPFILE))), "")
         if home:
-            pattern, model = _mapped(os.path.join(home, MAPFILE), cpuid_of(host))
+            pattern, model = _mapped(os.path.join(home, MAPFILE), cpuid or cpuid_of(host))
             self._folder = os.path.join(home, model)
             self._source = f"{self._folder} ({MAPFILE} {pattern})"
             if not os.path.isdir(self._folder):
@@ -83,6 +84,12 @@ class DirectoryTables:
             VendorTablesError: a file cannot be used.
         """
         return _tables(self._source, self._folder, self._home)
+
+
+def mapfile_in(host: Host, folder: str) -> bool:
+    """Whether a folder, or one below it on the way to a machine's architecture, has rows by the CPU."""
+    arch = ARCHITECTURES.get(read_cpu_model(host).architecture, "")
+    return any(os.path.isfile(os.path.join(folder, way.format(arch=arch), MAPFILE)) for way in _WAYS_DOWN)
 
 
 def _mapped(path: str, cpuid: str) -> tuple[str, str]:
