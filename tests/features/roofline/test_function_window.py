@@ -11,13 +11,17 @@ import pytest
 from patience import PATIENCE
 from replayed import ReplayedSession, roofline
 
-from turbotui.features.roofline.function_points import FunctionPoint, Functions
+from turbotui.features.roofline.function_points import FunctionPoint, Functions, function_points, sampled_events
 from turbotui.features.roofline.function_watch import FunctionWatch, SampledFunctions
 from turbotui.features.roofline.screen_functions import FunctionsWindow, SampledPlace, function_lines, place_of
-from turbotui.machine.ip_sampling import SampledCode
+from turbotui.machine.core_metrics import CountedCoreType
+from turbotui.machine.ip_records import AddressSpaces, IpSample
+from turbotui.machine.ip_sampling import IpSampler, SampledCode
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
-from turbotui.quantities.roofline import Sizing
+from turbotui.machine.pmus import Pmu
+from turbotui.quantities.metric_definitions import MetricDefinition, MetricEvent, Term
+from turbotui.quantities.roofline import Sizing, WidthModel
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.unavailable import Reason, Unavailable
 
@@ -153,3 +157,35 @@ async def test_without_counters_the_whole_machine_is_sampled() -> None:
         await pilot.pause()
         assert isinstance(app.screen, FunctionsWindow)
         assert app.screen.tell(80)[0] == "functions of the whole machine"
+
+
+class _Taken(IpSampler):
+    """A sampler that has seen two events of one function, the first of which was on a quarter of the time."""
+
+    def __init__(self) -> None:
+        self.spaces = AddressSpaces()
+        self.keys = {1: -1, 2: 0, 3: 1}
+        self.refused = {}
+        self.user_only = False
+        self.damaged = 0
+
+    def shares(self) -> dict[int, float]:
+        return {0: 0.25, 1: 1.0}
+
+
+def test_events_that_took_turns_are_scaled_to_all_of_the_time() -> None:
+    definition = MetricDefinition(
+        slug="software", name="software", pmu=("software",),
+        events=(MetricEvent("operations", 2, "page-faults"), MetricEvent("loads", 5, "minor-faults")),
+        flops=(Term("operations", 1),), accesses=(Term("loads", 1),), widths=(), counters=4, note="a stand-in",
+        source="perf_event_open(2)", instructions=1)
+    events = sampled_events([CountedCoreType(definition, Pmu("software", 1), frozenset({0}))])
+    assert [event.sampled.cpus for event in events] == [frozenset({0})] * 2
+    sampler = _Taken()
+    for event, period, number in ((1, 1, 10), (2, 100, 5), (3, 100, 5)):
+        for _ in range(number):
+            sampler.spaces.take(IpSample(1, event, 7, 0, True, period))
+    found = function_points(sampler, events, Sizing(WidthModel.GIVEN, 8.0), 0.0)
+    (point,) = found.points
+    assert (point.name, point.flops, point.bytes) == ("(kernel)", 4 * 500, 8 * 500)
+    assert any("one of them in 25 % of the time" in note for note in found.notes)
