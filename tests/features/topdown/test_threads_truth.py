@@ -143,6 +143,26 @@ def test_the_busiest_threads_are_chosen_and_the_others_are_counted() -> None:
     bed.threads.close()
 
 
+def test_a_thread_that_is_looked_into_is_counted_however_little_it_runs() -> None:
+    bed = TopdownBed("sapphire-2s")
+    finder = BusyThreads(bed.host, 4)
+    finder.find()
+    bed.clock.advance(1.0)
+    busiest = set(finder.find())
+    assert len(busiest) == 4
+    idle = next(tid for tid in range(process_of(3), process_of(3) + 8) if tid not in busiest)
+    finder.kept = idle
+    for _ in range(3):
+        bed.clock.advance(1.0)
+        found = finder.find()
+        assert idle in found
+        assert found[idle].pid == process_of(3)
+        assert len(found) == 4
+    finder.kept = None
+    bed.clock.advance(1.0)
+    assert idle not in finder.find()
+
+
 def test_a_core_that_has_the_slots_gives_threads_none() -> None:
     bed = ThreadBed("laptop-old", 1)
     interval, _happened = bed.measured(_BRIEF)

@@ -132,7 +132,9 @@ class BusyThreads:
         resting = [tid for tid, one in self._chosen.items()
                    if tid in self._times.get(one.pid, ()) and tid not in running]
         self.left_out = max(0, len(order) - self._most)
-        wanted = sorted((*order, *resting), key=lambda tid: tid != self.kept)[: self._most]
+        of |= {tid: pid for pid, times in self._times.items() for tid in times if tid == self.kept}
+        kept = [tid for tid in of if tid == self.kept]  # it may just have made room for others
+        wanted = list(dict.fromkeys((*kept, *order, *resting)))[: self._most]
         self._chosen = {tid: self._chosen.get(tid) or CountedThread(of[tid], tid, name_of(self._host, of[tid], tid))
                         for tid in wanted}
         return self._chosen
