@@ -15,6 +15,8 @@ def kept_of(gathered: Gathered) -> KeptAnswers:
         (path, offset): answer for path, found in gathered.words.items() for offset, answer in found.items()
         if isinstance(answer, bytes)
     }
+    # what firmware wrote is no text: made visible, it could not be taken apart again
+    words |= {(path, 0): data for path, data in gathered.files.items() if b"\0" in data}
     return KeptAnswers(
         texts={path: decoded(data) for path, data in gathered.files.items()},
         folders={**dict.fromkeys(gathered.present, ()), **gathered.folders}, words=words, refused=gathered.errors,

@@ -12,6 +12,8 @@ from turbotui.quantities.uncore import Metric
 from turbotui.sampling.frame import Frame
 
 NS = SECONDS * 1e9
+PEAK = 8 * 3200 * 8 / 1000
+"""GB/s of a package: eight channels at 3,200 million transfers of 8 bytes, as its SMBIOS has them."""
 
 
 class Watched:
@@ -65,6 +67,7 @@ def expected(moved: dict[str, float], mesh: float) -> dict[str, dict[str, float]
             "slc lookups M/s": read / 64 / 0.35 * 1000, "slc hits %": 65.0, "memory requests M/s":
             (read + written) / 64 * 1000, "memory at most GB/s": read + written, "i/o rd bandwidth GB/s":
             moved["io_read"], "i/o wr bandwidth GB/s": moved["io_written"], "memory retries %": 2.0,
+            "memory peak GB/s": PEAK, "at most used %": 100 * (read + written) / PEAK,
             "snoop filter hits %": 20.0, "slc retries %": 2.0, "i/o retries %": 2.0, "port 0 data GB/s": written,
             "port 1 data GB/s": read, "frequency GHz": mesh,
         },
@@ -92,6 +95,7 @@ def test_memory_and_devices_have_no_place_but_a_sum(watched: Watched) -> None:
     both = {name: sum(one[name] for one in watched.moved) for name in watched.moved[0]}
     memory = watched.readings("arm_dmc620", -1)
     assert memory["bandwidth GB/s"].value == pytest.approx(both["read"] + both["written"], rel=5e-3)
+    assert memory["used %"].value == pytest.approx(100 * (both["read"] + both["written"]) / (2 * PEAK), rel=5e-3)
     assert memory["row hits %"].value == pytest.approx(55.0, rel=5e-3), "its events are counted side by side"
     assert memory["frequency GHz"].value == pytest.approx(1.6, rel=5e-3)
     asked = (both["io_read"] + both["io_written"]) / 64 * 1000
@@ -99,6 +103,23 @@ def test_memory_and_devices_have_no_place_but_a_sum(watched: Watched) -> None:
     assert smmu["transactions M/s"].value == pytest.approx(asked, rel=5e-3)
     assert smmu["tlb misses %"].value == pytest.approx(3.0, rel=5e-3)
     assert smmu["table walks M/s"].value == pytest.approx(0.06 * asked, rel=5e-3)
+
+
+def test_a_channel_is_held_against_its_own_peak(watched: Watched) -> None:
+    units = watched.watch.units_of("arm_dmc620")
+    peak = next(one for one in units.metrics if one.id == "peak bandwidth GB/s")
+    row = next(row for row in units.rows if not row.is_sum)
+    assert watched.reading("arm_dmc620", row.key, peak).value == pytest.approx(PEAK / 8)
+
+
+def test_a_peak_that_firmware_does_not_tell_is_a_reason() -> None:
+    watch = UncoreWatch("laptop")
+    units = watch.units_of("uncore_imc_free_running")
+    (used,) = [one for one in units.starting if one.id == "used %"]
+    reading = watch.counters.reading(watch.frames(1)[-1], units, units.rows[0], used)
+    assert reading.value is None
+    assert reading.why is not None
+    assert "SMBIOS type 17" in reading.why.sentence()
 
 
 def test_a_watchpoint_is_the_bytes_that_memory_sends(watched: Watched) -> None:

@@ -51,7 +51,7 @@ def test_two_meshes_are_two_units_with_a_sum(tmp_path: Path) -> None:
     assert [row.label for row in units.rows] == ["machine Σ", "pkg 0", "pkg 1"]
     assert [one.id for one in units.starting] == [
         "slc lookups M/s", "slc hits %", "memory requests M/s", "memory at most GB/s",
-        "i/o rd bandwidth GB/s", "i/o wr bandwidth GB/s",
+        "at most used %", "i/o rd bandwidth GB/s", "i/o wr bandwidth GB/s",
         "frequency GHz"]
     assert "port 0 data GB/s" in {one.id for one in units.metrics if one.chosen}
     assert "watchpoint_up" not in {one.what for one in units.raw}, "it needs parameters"
@@ -66,7 +66,7 @@ def test_a_mesh_of_the_newer_home_nodes(tmp_path: Path) -> None:
     units = kind_of(counters, "arm_cmn")
     assert [one.id for one in units.starting] == [
         "slc lookups M/s", "slc hits %", "local memory requests M/s", "remote memory requests M/s",
-        "memory at most GB/s", "frequency GHz"]
+        "memory at most GB/s", "at most used %", "frequency GHz"]
     hits = next(one for one in units.starting if one.id == "slc hits %")
     assert hits.compute({"hns_cache_miss_all": 30.0, "hns_slc_sf_cache_access_all": 120.0}) == pytest.approx(75.0)
 

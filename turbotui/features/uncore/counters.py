@@ -13,13 +13,14 @@ from turbotui.events.uncore.corrections import right_scale
 from turbotui.events.uncore.discovery import UncoreUnit
 from turbotui.events.uncore.fields import settings_said
 from turbotui.features.uncore.kinds import Row, UncoreUnits, find_kinds, raw_metric, typed_metric
+from turbotui.features.uncore.memory_peak import MemoryPeak
 from turbotui.features.uncore.sampled_latency import SampledLatency
 from turbotui.features.uncore.stacks import StackMap
 from turbotui.machine.machine import Machine
 from turbotui.machine.pmus import EventError
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.quantities.uncore import ALONE, CLOCKS, ELAPSED, L3_UNIT, LINK, UNITS, Metric
+from turbotui.quantities.uncore import ALONE, CLOCKS, DRAM, ELAPSED, L3_UNIT, LINK, UNITS, Metric
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.reasons import problem
 from turbotui.sources.perf_group import Times
@@ -98,6 +99,7 @@ class UncoreCounters:
         self._model = machine.model
         self.stacks = StackMap(machine.host)
         self._latencies = SampledLatency(machine.host)
+        self._memory = MemoryPeak(machine)
         self._shown: dict[str, tuple[Metric, ...]] = {units.kind.id: units.starting for units in self.kinds}
         self._beside: dict[str, tuple[Metric, ...]] = {}
         self._settings: dict[str, Mapping[str, int]] = {}
@@ -159,6 +161,7 @@ class UncoreCounters:
     def look_up(self) -> None:
         """Look up every file that values depend on, so that a recording has them."""
         self.stacks.read([unit for units in self.kinds for unit in units.units])
+        self._memory.of(1, 1)
         for units in self.kinds:
             if any(L3_UNIT in metric.expression.names for metric in units.metrics):
                 for unit in units.units:
@@ -238,6 +241,8 @@ class UncoreCounters:
             inputs[LINK] = self._links(row)
         if L3_UNIT in metric.expression.names:
             inputs[L3_UNIT] = self._sampled(row)
+        if DRAM in metric.expression.names:
+            inputs[DRAM] = self._memory.of(len(row.units), len(units.units))
         value = metric.expression.evaluate(inputs)
         why = None if value is not None else _no_value(metric, inputs)
         estimated = any(part[_RAN] < 1.0 for part in known)
@@ -324,6 +329,8 @@ def _no_value(metric: Metric, inputs: Mapping[str, float | None]) -> Unavailable
         return Unavailable(Reason.NO_HARDWARE, _UNLINKED)
     if L3_UNIT in inputs and inputs[L3_UNIT] is None:
         return Unavailable(Reason.NO_HARDWARE, _UNSIZED)
+    if DRAM in inputs and inputs[DRAM] is None:
+        return Unavailable(Reason.NO_HARDWARE, MemoryPeak.why)
     return Unavailable(Reason.OUT_OF_RANGE, f"{metric.formula}: {_EMPTY}")
 
 

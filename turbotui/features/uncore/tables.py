@@ -118,7 +118,7 @@ class UncoreTable(RowTable[Row]):
         if not found:
             return None
         value, row, column = max(found, key=lambda one: one[0])
-        which = f"{row.label} {column.heading[0].removesuffix('used')}".strip()
+        which = f"{row.label} {column.heading[0].removesuffix('used').removesuffix('of peak')}".strip()
         return Fullest(f"{which} {value:.1f} %", value / 100)
 
     def reasons(self) -> tuple[str, ...]:

@@ -205,8 +205,6 @@ def _text(envelope: Envelope, tables: Sequence[UncoreTable]) -> Iterator[str]:
         nearest = "" if fullest is None else f"; nearest to its peak: {fullest.said}"
         yield f"{table.units.kind.described} ({len(table.units.units)} x {table.name}){nearest}"
         yield from text_lines(envelope, table, indent="  ")
-        if not table.counts:
-            yield f"  - {unnamed(table.name)}"
         yield from (f"  - {reason}" for reason in table.reasons())
         yield ""
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from turbotui.quantities.uncore.edges import EdgeKind, EdgeRow
 from turbotui.quantities.uncore.kinds import UncoreKind, edges_of, kind_of, kind_order, metrics_of
 from turbotui.quantities.uncore.metric import Metric, metric_of
-from turbotui.quantities.uncore.names import ALONE, BYTES, CLOCKS, ELAPSED, L3_UNIT, LINK, UNITS
+from turbotui.quantities.uncore.names import ALONE, BYTES, CLOCKS, DRAM, ELAPSED, L3_UNIT, LINK, UNITS
 
 __all__ = [
-    "ALONE", "BYTES", "CLOCKS", "ELAPSED", "L3_UNIT", "LINK", "UNITS", "EdgeKind", "EdgeRow", "Metric", "UncoreKind",
-    "edges_of", "kind_of", "kind_order", "metric_of", "metrics_of",
+    "ALONE", "BYTES", "CLOCKS", "DRAM", "ELAPSED", "L3_UNIT", "LINK", "UNITS", "EdgeKind", "EdgeRow", "Metric",
+    "UncoreKind", "edges_of", "kind_of", "kind_order", "metric_of", "metrics_of",
 ]  # fmt: skip

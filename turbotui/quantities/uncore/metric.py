@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import PERCENT, Column, Value
 from turbotui.quantities.expressions import Expression, parse_expression
-from turbotui.quantities.uncore.names import CLOCKS, ELAPSED, L3_UNIT, LINK, UNITS
+from turbotui.quantities.uncore.names import CLOCKS, DRAM, ELAPSED, L3_UNIT, LINK, UNITS
 from turbotui.untrusted import one_line
 
 _DECIMALS: Final = {"GB/s": 3, "1/cycle": 4, "cycles": 1, "ns": 1, "GHz": 3, "%": 1, "M/s": 3, "GT/s": 3, "walks": 3}
@@ -25,11 +25,11 @@ _UNTOLD: Final = 3
 _SHORT: Final = ((" bandwidth", ""), (" requests", ""), (" latency", " lat"), ("frequency", "clock"))
 _NARROWEST: Final = 8
 _NAME: Final = re.compile(r"'[^']*'|([A-Za-z_][\w.]*)", re.ASCII)
-_NO_EVENTS: Final = (ELAPSED, UNITS, LINK, L3_UNIT)
+_NO_EVENTS: Final = (ELAPSED, UNITS, LINK, L3_UNIT, DRAM)
 _NONE: Final[Mapping[str, str]] = {}
 
 Increases: TypeAlias = Mapping[str, float | None]
-"""What a formula is given: by how much each event rose, `ELAPSED`, `UNITS`, `LINK` and `L3_UNIT`."""
+"""What a formula is given: by how much each event rose, `ELAPSED`, `UNITS`, `LINK`, `L3_UNIT`, `DRAM`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,4 +106,4 @@ def metric_of(pmu: str, what: str, unit: str, formula: str, *, document: str, cl
 
 def _is_load(what: str, unit: str) -> bool:
     """Whether a value is a share of the most that its PMU can take, of which much is worth a look."""
-    return unit == "%" and what.rsplit(maxsplit=1)[-1] == "used"
+    return unit == "%" and what.rsplit(maxsplit=1)[-1] in ("used", "peak")

@@ -12,6 +12,9 @@ several units is theirs times this."""
 LINK = "link"
 """The name in a formula of the GB/s that the PCI Express links below a row's units carry in one direction."""
 
+DRAM = "dram"
+"""The name in a formula of the GB/s that the memory behind a row can move, by what firmware says of its modules."""
+
 L3_UNIT = "l3unit"
 """The name in a formula of the ns that one count of AMD's sampled L3 latency stands for, by the size of the L3."""
 

@@ -1,0 +1,53 @@
+"""The most that memory can move, by the modules that firmware describes (SMBIOS type 17, DMTF DSP0134 3.7, 7.18)."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from turbotui.machine.machine import Machine
+from turbotui.machine.memory import Module, channels_named, read_memory
+from turbotui.quantities.scope import Scope
+
+
+class MemoryPeak:
+    """GB/s of a machine's memory and of parts of it. Firmware is asked once, when somebody wants to know.
+
+    Attributes:
+        why: why it is not known, as one sentence.
+    """
+
+    why = ("how much memory can move is told by SMBIOS type 17 alone, which only root may read and which has to name "
+           "the channels of all modules, equal ones where a part of them is asked for")
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+
+    @cached_property
+    def _channels(self) -> tuple[float, ...]:
+        """GB/s of each channel; empty where firmware does not tell them apart, or a host invented them."""
+        if self._machine.model.hypervisor:
+            return ()
+        packages = max(1, len(self._machine.topology.instances(Scope.PACKAGE)))
+        groups = channels_named(read_memory(self._machine.host).modules, packages)
+        rates = [_rate(group) for group in groups]
+        return tuple(rate for rate in rates if rate) if all(rates) else ()
+
+    def of(self, units: int, every: int) -> float | None:
+        """GB/s of what so many units count of all those that count the machine's memory; None where it is not known.
+
+        Args:
+            units: in the row.
+            every: of the machine.
+        """
+        rates = self._channels
+        if units != every and (len(set(rates)) > 1 or len(rates) % every):
+            return None
+        return sum(rates) * units / every or None
+
+
+def _rate(modules: tuple[Module, ...]) -> float | None:
+    """GB/s of a channel: as wide as its widest module, as fast as its slowest; None where either is not told."""
+    widths, speeds = [one.bits for one in modules], [one.mts for one in modules]
+    if not all(widths) or not all(speeds):
+        return None
+    return max(one or 0 for one in widths) / 8 * min(one or 0 for one in speeds) / 1000
