@@ -12,7 +12,6 @@ from turbotui.dataclass import dataclass
 from turbotui.errors import InternalError
 from turbotui.events.set_files import model_id
 from turbotui.features.topdown.trees import Tree, suits, trees
-from turbotui.features.topdown.vendor_trees import vendor_tree
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import circumstances
 from turbotui.machine.pmus import DEVICES, Pmu, list_pmus, read_pmu
@@ -293,7 +292,7 @@ def _branches(machine: Machine) -> list[Branch]:
         pmu = read_pmu(machine.host, name) if _CORE_PMUS.fullmatch(name) else None
         if pmu is None:
             continue
-        tree = _tree_of(pmu, model, watchdog=watchdog) or vendor_tree(machine, pmu)
+        tree = _tree_of(pmu, model, watchdog=watchdog) or _vendor_tree(machine, pmu)
         topology = machine.topology
         cpus = tuple(cpu for cpu in topology.cpus if not pmu.cpus or cpu in pmu.cpus)
         if tree is None or not cpus:
@@ -306,6 +305,13 @@ def _branches(machine: Machine) -> list[Branch]:
         at = {cpu: place for place, cpu in enumerate(topology.cpus)}
         found.append(Branch(tree, name, cpus, tuple(at[cpu] for cpu in cpus), threads, width))
     return found
+
+
+def _vendor_tree(machine: Machine, pmu: Pmu) -> Tree | None:
+    """See `vendor_trees.vendor_tree`, which reads thousands of rows."""
+    from turbotui.features.topdown.vendor_trees import vendor_tree  # noqa: PLC0415 - only where no tree is known
+
+    return vendor_tree(machine, pmu)
 
 
 def _tree_of(pmu: Pmu, model: str, *, watchdog: bool) -> Tree | None:
