@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,9 +11,9 @@ from turbotui.dataclass import dataclass
 from turbotui.events.encoded import EncodedEvent
 from turbotui.events.leaders import led
 from turbotui.features.topdown.engine import EventGroup
-from turbotui.machine.host import Host, HostError
+from turbotui.machine.host import Host
 from turbotui.machine.machine import Machine
-from turbotui.machine.perf_groups import close_all
+from turbotui.machine.perf_groups import open_in_parts
 from turbotui.machine.pmus import EventError
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sources.event_bundles import bundles_of, counting
@@ -24,7 +23,6 @@ INHERIT: Final = 1 << 1
 EXCLUDE_KERNEL: Final = 1 << 5
 EXCLUDE_HV: Final = 1 << 6
 ENABLE_ON_EXEC: Final = 1 << 12
-_TOO_MANY: Final = (errno.EINVAL, errno.ENOSPC)  # of a sibling that finds no counter beside those before it
 _TIMES: Final = 0b0011  # TOTAL_TIME_ENABLED | TOTAL_TIME_RUNNING
 _GROUP: Final = 0b1000 | _TIMES
 GroupKey: TypeAlias = tuple[str, str]
@@ -130,29 +128,9 @@ def open_parts(host: Host, events: NamedEvents, tid: int, first: int, flags: int
         HostError: as perf_event_open(2); nothing stays open.
     """
     family = bool(flags & INHERIT)
-    kind = FamilyPart if family else ThreadPart
-    made: list[tuple[list[str], list[int]]] = [([], [])]
-
-    def open_one(event: EncodedEvent) -> int:
-        opened = made[-1][1]
-        attr = counting(event)
-        asked = replace(attr, flags=attr.flags | flags | (0 if opened else first),
-                        read_format=_TIMES if family else _GROUP)
-        return host.perf_event_open(asked, tid, -1, opened[0] if opened else -1)
-
-    try:
-        for name, event in events:
-            try:
-                descriptor = open_one(event)
-            except HostError as error:
-                if not made[-1][1] or error.errno not in _TOO_MANY or event.needs_leader is not None:
-                    raise
-                made.append(([], []))
-                descriptor = open_one(event)
-            made[-1][0].append(name)
-            made[-1][1].append(descriptor)
-    except HostError:
-        for _names, opened in made:
-            close_all(host, opened)
-        raise
-    return [kind(names, opened) for names, opened in made]
+    attrs = [counting(event) for _name, event in events]
+    asked = [(replace(attr, flags=attr.flags | flags, read_format=_TIMES if family else _GROUP),
+              event.needs_leader is not None) for attr, (_name, event) in zip(attrs, events, strict=True)]
+    names = iter([name for name, _event in events])
+    return [(FamilyPart if family else ThreadPart)([next(names) for _ in opened], opened)
+            for opened in open_in_parts(host, asked, tid, first)]
