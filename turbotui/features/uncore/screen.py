@@ -16,7 +16,7 @@ from turbotui.app.row_table import RowTableScreen, RowWidget
 from turbotui.app.watch import Watch
 from turbotui.app.watched import PlayedSession
 from turbotui.events.uncore.fields import fields_of
-from turbotui.features.uncore.absence import NOT_RECORDED, UNNAMED, why_none
+from turbotui.features.uncore.absence import NOT_RECORDED, why_none
 from turbotui.features.uncore.counters import UncoreCounters
 from turbotui.features.uncore.events_window import EventPicker
 from turbotui.features.uncore.filters_window import FilterForm
@@ -24,7 +24,7 @@ from turbotui.features.uncore.kinds import Row, UncoreUnits
 from turbotui.features.uncore.map_panel import NO_FILTERS, MapPanel, edges_content
 from turbotui.features.uncore.ports import PortMap
 from turbotui.features.uncore.recorded import RecordedCounters
-from turbotui.features.uncore.screen_rows import UnitPainter, UnitRows, content_of, unit_painter
+from turbotui.features.uncore.screen_rows import NO_EVENTS, UnitPainter, UnitRows, content_of, unit_painter
 from turbotui.features.uncore.tables import Fullest, UncoreTable, uncore_table
 from turbotui.features.uncore.traffic import find_edges, metrics_by_kind, traffic_of
 from turbotui.quantities.columns import Column, CounterColumn
@@ -41,17 +41,8 @@ from turbotui.widgets.table_widget import TableWidget
 
 _MANY: Final = 15
 """Units of a kind from which only their sums are shown at first."""
-_NO_EVENTS: Final = f"{UNNAMED}: C types one, such as event=0x1,umask=0x2"
 
 KindWidget: TypeAlias = RowWidget[Row]
-
-
-def _says_no_events(row: Row) -> str:
-    del row
-    return _NO_EVENTS
-
-
-_EVENTS: Final[Column[Row]] = Column("events", "", -1, (), _says_no_events, help="why there is no number")
 
 
 class UncoreScreen(RowTableScreen[Row]):
@@ -208,7 +199,7 @@ class UncoreScreen(RowTableScreen[Row]):
     def _new_content(self, units: UncoreUnits, frame: Frame | None) -> RowContent[Row]:
         table = uncore_table(self._counters, units, frame, self._ports)
         if not self._counters.shown(units):
-            table = replace(table, columns=(*table.columns, _EVENTS))
+            table = replace(table, columns=(*table.columns, NO_EVENTS))
         return content_of(table)
 
     # The table that keys act on

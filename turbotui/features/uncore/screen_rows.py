@@ -7,6 +7,7 @@ from dataclasses import field, replace
 from typing import Any, Final
 
 from turbotui.dataclass import dataclass
+from turbotui.features.uncore.absence import UNNAMED
 from turbotui.features.uncore.kinds import Row
 from turbotui.features.uncore.tables import PLACE, UncoreTable
 from turbotui.quantities.columns import Column
@@ -23,6 +24,15 @@ FILTERED: Final = " [f]"
 """After the label of a row that does not count everything: there may be no room for the column that says more."""
 _NARROWEST: Final = 8
 """Characters of a text that is cut."""
+
+
+def _says_no_events(row: Row) -> str:
+    del row
+    return f"{UNNAMED}: C types one, such as event=0x1,umask=0x2"
+
+
+NO_EVENTS: Final[Column[Row]] = Column("events", "", -1, (), _says_no_events, help="why there is no number")
+"""The column of a table that has no numbers."""
 
 
 def content_of(table: UncoreTable) -> RowContent[Row]:
