@@ -109,5 +109,5 @@ async def test_names_of_the_vendor_are_found_by_words(tmp_path: Path, monkeypatc
         assert window.query_one(Input).value == "mem_inst_retired.all_stores"
         await pilot.press("enter")
         await pilot.pause()
-        assert "mem_inst_retired.a is shown" in str(window.query_one("#said", Static).render())
+        assert "mem_inst_retired.all_stores is shown" in str(window.query_one("#said", Static).render())
     session.stop()

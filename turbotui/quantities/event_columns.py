@@ -39,7 +39,8 @@ _EVENT = re.compile(
 )
 """An event that no formula could be: TITLE=EVENT names its column."""
 _SIGNAL = re.compile(r"[a-z_]\w*(?:\.\w+)+\Z", re.ASCII)
-_TITLE_LENGTH = 18  # as turbostat cuts names (docs/specs/turbostat.md 1.6)
+_TITLE_LENGTH = 18  # longer events are called by their names alone
+_LONGEST_TITLE = 40  # vendors' names differ at their ends: mem_inst_retired.all_loads and .all_stores
 _OPTIONS = ("name", "rate", "delta")
 _FORMULA_OPTIONS = ("unit", "decimals")
 _MOST_DECIMALS = 9
@@ -306,7 +307,7 @@ def short_title(event: str) -> str:
     inner = named or next((term for term in terms if "=" not in term), "")
     if not slash and "::" not in event and not event.startswith("mem:"):
         inner = event.partition(":")[2]  # a tracepoint's name, without its system
-    return (inner or event)[:_TITLE_LENGTH]
+    return (inner or event)[:_LONGEST_TITLE]
 
 
 def renamed(request: EventRequest, taken: frozenset[str]) -> EventRequest:
@@ -317,7 +318,7 @@ def renamed(request: EventRequest, taken: frozenset[str]) -> EventRequest:
         name, number = column.name, 2
         automatic = column.formula is None and name == short_title(column.event)
         while automatic and name in seen:
-            name, number = f"{column.name[: _TITLE_LENGTH - 2]}~{number}", number + 1
+            name, number = f"{column.name[: _LONGEST_TITLE - 2]}~{number}", number + 1
         seen.add(name)
         columns.append(replace(column, name=name))
     return replace(request, columns=tuple(columns))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any
+from typing import Any, Final
 
 from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import Column, CounterColumn, Value
@@ -67,6 +67,10 @@ class StyleRole(Enum):
     __hash__ = object.__hash__
 
 
+_WIDEST_TITLE: Final = 24
+"""Characters of a column's title that a screen shows."""
+
+
 @dataclass(frozen=True, slots=True)
 class Slot:
     """One visible column of a table.
@@ -101,8 +105,13 @@ def group_of(column: Column[Any]) -> object:
 
 def slot_for(column: Column[Any], *, stacked: bool = False) -> Slot:
     """The slot of a column: as wide as its title or widest value; stacked: as a line of its heading, and one more."""
-    lines = column.heading if stacked else (column.title,)
+    lines = [_end_of(line) for line in (column.heading if stacked else (column.title,))]
     return Slot(column, max(column.width, *(len(line) + stacked for line in lines)), lines[0])
+
+
+def _end_of(title: str) -> str:
+    """A title that is no wider than a column can be spared: vendors' events differ at the ends of their names."""
+    return title if len(title) <= _WIDEST_TITLE else f"…{title[1 - _WIDEST_TITLE:]}"
 
 
 def number(value: float, decimals: int, width: int) -> str:
