@@ -198,7 +198,8 @@ async def test_a_key_of_another_screen_says_where_it_works() -> None:
         assert text_of(app, "status").startswith(" f works on uncore (5) and roofline (6), and does nothing here")
         await pilot.press("c")
         await pilot.pause()
-        assert text_of(app, "status").startswith(" c works on CPUs (1), topology (2) and roofline (6), and does nothing here")
+        assert text_of(app, "status").startswith(
+            " c works on CPUs (1), topology (2) and roofline (6), and does nothing here")
 
 
 async def test_the_keys_of_every_other_screen_are_told_by_the_table_of_actions() -> None:
