@@ -27,7 +27,7 @@ from turbotui.app.actions import ACTIONS, Action, Where
 NEEDS_TMUX = pytest.mark.skipif(shutil.which("tmux") is None, reason="the package tmux is not installed")
 
 _POLL = 0.02
-_SOON = 8.0  # seconds, in which a key before the one that is looked at may change the screen
+_SOON = 5.0  # seconds, in which a key before the one that is looked at may change the screen
 _BACK = 0.4  # seconds, until a screen that is not as it was is looked at anew
 _NAMES = {"exclamation_mark": "!",
           "question_mark": "?", "slash": "/", "backslash": "\\", "greater_than_sign": ">", "less_than_sign": "<",

@@ -104,7 +104,7 @@ def test_the_map_of_a_recording_is_the_live_one(shape: MachineShape, tmp_path: P
 
 def test_the_verb_draws_the_map_of_a_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(tmp_path / "u.ttj")
-    assert main(["record", path, "--machine", "granite-2s", "--tables", "uncore", "-i", "0.1", "-n", "2"]) == 0
+    assert main(["record", path, "--machine", "granite-2s", "--tables", "uncore", "-i", "0.5", "-n", "2"]) == 0
     capsys.readouterr()
     assert main(["uncore", "--replay", path, "--map", "-n", "1"]) == 0
     out = capsys.readouterr().out
