@@ -102,7 +102,9 @@ def test_the_map_of_a_recording_is_the_live_one(shape: MachineShape, tmp_path: P
         assert any(row.total.value for row in found.values())
 
 
-def test_the_verb_draws_the_map_of_a_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_verb_draws_the_map_of_a_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str],
+                                               monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
     path = str(tmp_path / "u.ttj")
     assert main(["record", path, "--machine", "granite-2s", "--tables", "uncore", "-i", "0.5", "-n", "2"]) == 0
     capsys.readouterr()
