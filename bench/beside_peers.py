@@ -41,6 +41,7 @@ PEERS = (
     Peer("htop -d 10, 1 Hz", ("htop", "-d", "10")),
     Peer("btop at 1 Hz", ("btop",), {"btop/btop.conf": "update_ms = 1000\n"}),
     Peer("btop, its default of 2 s", ("btop",)),
+    Peer("bottom at 1 Hz", ("btm", "--rate", "1000")),
 )
 
 

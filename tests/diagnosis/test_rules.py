@@ -133,6 +133,8 @@ def test_one_saturated_cpu_while_others_idle() -> None:
     assert alone.sentence.startswith("CPU 1 is 100 % busy while the other 3 are 1 % busy")
     assert alone.lost == pytest.approx(0.25, abs=0.02)
     assert BY_ID["one-cpu"].judge(made(cpus={"Busy%": dict.fromkeys(range(4), 99.0)})) is NoFinding.CLEAR
+    of_two = found("one-cpu", made(cpus={"Busy%": {0: 1.0, 1: 99.5}}))
+    assert of_two.sentence.startswith("CPU 1 is 100 % busy while the other CPU is 1 % busy")
 
 
 def test_a_thread_that_wanders_is_found_by_its_own_time() -> None:
@@ -141,6 +143,7 @@ def test_a_thread_that_wanders_is_found_by_its_own_time() -> None:
     thread = found("one-cpu", made(cpus=wandering, seen=Seen(busiest=("python3 4711", 0.99))))
     assert thread.sure is Certainty.CERTAIN
     assert "python3 4711, uses 99 % of a CPU" in thread.sentence
+    assert thread.sentence.endswith("while the 4 CPUs together are 26 % busy")
 
 
 def test_a_full_package_beside_an_idle_one() -> None:

@@ -32,7 +32,7 @@ def _single(moment: JudgedFrame) -> Observed | NoFinding:
     if (not full and named is None) or len(full) > max(1, len(busy) // _FEW) or others > _OTHERS:
         return NoFinding.CLEAR
     lost = _UNUSED * max(1, len(full)) * 100.0 / max(sum(busy.values()), 100.0) * (1.0 - others / 100.0)
-    rest_words = f"while the other {len(rest)} are {others:.0f} % busy"
+    rest_words = f"while {_rest(len(full), len(rest))} {others:.0f} % busy"
     if named is not None:
         text = f"One thread, {named[0]}, uses {100 * named[1]:.0f} % of a CPU: it can be no faster than one CPU"
         return Observed(min(1.0, lost), f"{text}, {rest_words}", Certainty.CERTAIN, full[0] if full else _any(busy))
@@ -42,6 +42,13 @@ def _single(moment: JudgedFrame) -> Observed | NoFinding:
     else:
         text = f"{len(full)} CPUs are saturated {rest_words}: as many threads, or work bound to them"
     return Observed(min(1.0, lost), text, Certainty.LIKELY, full[0])
+
+
+def _rest(full: int, rest: int) -> str:
+    """The CPUs that are not saturated: a thread that wanders saturates none."""
+    if not full:
+        return f"the {rest} CPUs together are"
+    return "the other CPU is" if rest == 1 else f"the other {rest} are"
 
 
 def _any(busy: Mapping[RowId, float]) -> RowId:
