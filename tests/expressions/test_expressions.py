@@ -33,7 +33,8 @@ def test_values_are_those_of_arithmetic(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [("a - b - 1", 4), ("a / b / 2", 1.75), ("a + b * 3", 13), ("--a", 7), ("mem.rd*4", 2), ("max(a)", 7),
-     ("a / (b - 2)", None), ("a + unknown", None), ("1e308 * 10", None), ("min + 1", None)],
+     ("a / (b - 2)", None), ("a + unknown", None), ("1e308 * 10", None), ("min + 1", None),
+     ("d_ratio(a, b)", 3.5), ("d_ratio(a, b - 2)", 0)],
 )  # fmt: skip
 def test_precedence_and_what_is_unknown(text: str, expected: float | None) -> None:
     assert parse_expression(text).evaluate(VALUES) == expected
@@ -47,7 +48,8 @@ def test_names_are_listed_once_and_quotes_hold_anything() -> None:
 
 @pytest.mark.parametrize(
     ("text", "position"),
-    [("", 0), ("a +", 3), ("a b", 2), ("(a", 0), ("a)", 1), ("a $ b", 2), ("min(a,", 3), ("* a", 0), ("2 'x", 2)],
+    [("", 0), ("a +", 3), ("a b", 2), ("(a", 0), ("a)", 1), ("a $ b", 2), ("min(a,", 3), ("* a", 0), ("2 'x", 2),
+     ("a + d_ratio(a)", 12), ("d_ratio(a, b, 1)", 8)],
 )
 def test_errors_name_the_position(text: str, position: int) -> None:
     with pytest.raises(ExpressionError) as caught:
