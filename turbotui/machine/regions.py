@@ -245,3 +245,29 @@ class RegionPipe:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  traceback: TracebackType | None) -> None:
         self.close()
+
+
+SHARED_BY_TIME: Final = ("~ of a region: its marks came faster than counters are read, and it gets its share by time "
+                         "of what was read together with other work")
+"""The note on regions some of whose counts are shares of a reading."""
+
+
+def region_notes(
+    *, marked: bool, estimate: str, lost: int, unmatched: int, still_open: int, unread: int,
+) -> tuple[str, ...]:
+    """What the counts of regions mean, and what went wrong with marks.
+
+    Args:
+        marked: whether there was a region.
+        estimate: what ~ means; "" where nothing was estimated.
+        lost: marks that the FIFO had no room for.
+        unmatched: ends of regions that were not open.
+        still_open: regions that had not ended.
+        unread: lines that were no marks.
+    """
+    meant = ("a region's counts are those of the whole command while the region was open in at least one thread, with "
+             "what lies in the region") if marked else ""
+    faults = ((lost, "marks of regions were lost: the program made them too fast"),
+              (unmatched, "ends of regions that had not begun are left out"),
+              (still_open, "regions had not ended with the command"), (unread, f"lines in {VARIABLE} were no marks"))
+    return (*(note for note in (meant, estimate) if note), *(f"{number} {words}" for number, words in faults if number))

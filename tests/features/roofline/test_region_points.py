@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from jsontables import tables
+from touching import TOUCH
 
 from turbotui.features.roofline.engine import count_command
 from turbotui.features.roofline.region_points import RegionWatch
@@ -26,16 +27,8 @@ from turbotui.tables.envelope import Envelope
 from turbotui.tables.json_lines import JsonLines
 
 _PAGES = 24_000
-_PROGRAM = f"""
-import mmap, time, turbotui
-
-def touch(pages):
-    for _ in range(pages // 500):
-        area = mmap.mmap(-1, 500 * mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        area.madvise(mmap.MADV_NOHUGEPAGE)
-        for place in range(0, 500 * mmap.PAGESIZE, mmap.PAGESIZE):
-            area[place] = 1
-        area.close()
+_PROGRAM = TOUCH + f"""
+import time, turbotui
 
 with turbotui.region("all of it"):
     for _ in range(3):

@@ -11,6 +11,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from touching import TOUCH
 
 from turbotui.cli import main
 from turbotui.features.tasks.task_regions import TaskRegions, region_table
@@ -18,16 +19,8 @@ from turbotui.features.tasks.thread_totals import RUN
 from turbotui.machine.regions import RegionPipe
 
 _PAGES = 12_000
-_PROGRAM = f"""
-import mmap, turbotui
-
-def touch(pages):
-    for _ in range(pages // 500):
-        area = mmap.mmap(-1, 500 * mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        area.madvise(mmap.MADV_NOHUGEPAGE)
-        for place in range(0, 500 * mmap.PAGESIZE, mmap.PAGESIZE):
-            area[place] = 1
-        area.close()
+_PROGRAM = TOUCH + f"""
+import turbotui
 
 with turbotui.region("all of it"):
     for _ in range(3):

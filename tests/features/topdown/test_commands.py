@@ -12,6 +12,7 @@ import time
 import pytest
 from patience import PATIENCE
 from standin import StandIn, this_machine
+from touching import TOUCH
 
 from turbotui.errors import MachineError
 from turbotui.features.topdown.command_counters import RegionTotals, added, follow_command
@@ -28,17 +29,7 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.tables.formats import Writer
 
 _PAGES = 12_000
-_TOUCH = """
-import mmap, os, sys, threading, time, turbotui
-
-def touch(pages):
-    for _ in range(pages // 500):
-        area = mmap.mmap(-1, 500 * mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        area.madvise(mmap.MADV_NOHUGEPAGE)
-        for place in range(0, 500 * mmap.PAGESIZE, mmap.PAGESIZE):
-            area[place] = 1
-        area.close()
-"""
+_TOUCH = TOUCH + "import os, sys, threading, time, turbotui\n"
 _REGIONS = _TOUCH + f"""
 with turbotui.region("all of it"):
     for _ in range(3):

@@ -16,7 +16,7 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.features.roofline.live import RooflinePoint, giga, total_of
 from turbotui.machine.observing import Observation
-from turbotui.machine.regions import RegionPipe, RegionShare, RegionTimes
+from turbotui.machine.regions import SHARED_BY_TIME, RegionPipe, RegionShare, RegionTimes, region_notes
 from turbotui.quantities.joined_sets import SetInterval
 from turbotui.quantities.scope import SYSTEM_ROW
 from turbotui.quantities.speeds import Speed
@@ -152,24 +152,13 @@ class RegionWatch:
                 point = replace(point, name=name, estimated=point.estimated or share > _EXACT)
             rows.append(RegionPoint(name, times.entries[name], seconds, share, point,
                                     None if point is not None else _NOT_COUNTED))
-        return Regions(tuple(rows), tuple(self._notes()))
+        return Regions(tuple(rows), self._notes())
 
-    def _notes(self) -> list[str]:
+    def _notes(self) -> tuple[str, ...]:
         times = self._times
-        found = []
-        if times.entries:
-            found.append("a region's counts are those of the whole command while the region was open in at least one "
-                         "thread, with what lies in the region")
-        if self._apportioned:
-            found.append("~ of a region: its marks came faster than counters are read, and it gets its share by time "
-                         "of what was read together with other work")
-        for number, words in ((times.lost, "marks of regions were lost: the program made them too fast"),
-                              (times.unmatched, "ends of regions that had not begun are left out"),
-                              (times.still_open, "regions had not ended with the command"),
-                              (self._pipe.unread, "lines in TURBOTUI_REGIONS were no marks")):
-            if number:
-                found.append(f"{number} {words}")
-        return found
+        return region_notes(marked=bool(times.entries), estimate=SHARED_BY_TIME if self._apportioned else "",
+                            lost=times.lost, unmatched=times.unmatched, still_open=times.still_open,
+                            unread=self._pipe.unread)
 
 
 def point_of(name: str, speed: Speed, seconds: float, *, estimated: bool) -> RooflinePoint:

@@ -8,6 +8,7 @@ from typing import Final
 
 from turbotui.features.tasks.load_events import LoadEvent, load_events
 from turbotui.features.tasks.loads import SampledLoads
+from turbotui.features.tasks.shared_intervals import SharedIntervals
 from turbotui.features.tasks.tables import TaskRow
 from turbotui.features.tasks.thread_totals import Thread
 from turbotui.machine.host import Host, HostError, PerfAttr
@@ -42,10 +43,7 @@ class LoadWatch:
         self.why: Unavailable | None = None
         self._sampler: LoadSampler | None = None
         self._events: tuple[LoadEvent, ...] = ()
-        self._cpus = len(cpus)
-        self._beginning = beginning
-        self._known = False
-        self._served: set[Hashable] = set()
+        self._intervals = SharedIntervals(beginning=beginning)
         self._interval: Mapping[int, LoadCounts] = {}
         self._everything: dict[int, LoadCounts] = {}
         events = load_events(host, len(cpus))
@@ -74,7 +72,7 @@ class LoadWatch:
         how = " and ".join(f"one of {one.period:,} {one.what} of each CPU ({one.name})" for one in self._events)
         held = f"; the kernel held samples back {records.throttled} times" if records.throttled else ""
         lost = f"; {self.lost:,} LOST" if self.lost else ""
-        return (f"loads: {how}; {records.samples:,} samples so far, each an interrupt of 1 to 3 us{held}{lost}; "
+        return (f"loads: {how}; {records.samples:,} samples so far, each an interrupt{held}{lost}; "
                 "LoadSmp says how many a row's numbers are made of")
 
     def drain(self) -> None:
@@ -89,11 +87,8 @@ class LoadWatch:
 
     def end_interval(self, who: Hashable) -> None:
         """End the interval of one application; of several ones each ends the same interval once."""
-        if who in self._served or not self._served:
-            self._known = self._beginning or bool(self._served)  # else only a part of the interval is known
-            self._served = set()
+        if self._intervals.end(who):
             self._cut()
-        self._served.add(who)
 
     def _cut(self) -> None:
         self._interval = {} if self._sampler is None else self._sampler.take()
@@ -119,7 +114,7 @@ class LoadWatch:
         found = list(rows)
         if self.why is not None:
             return [replace(row, sampled=SampledLoads(why=self.why)) for row in found]
-        if not (self._known or whole):
+        if not (self._intervals.known or whole):
             return found
         counted = self._everything if whole else self._interval
         return [replace(row, sampled=_of([threads[one] for one in row.serials if one in threads], counted))

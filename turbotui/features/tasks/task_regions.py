@@ -16,7 +16,7 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.features.tasks.cpu_time import CPU_TIME
 from turbotui.features.tasks.thread_totals import RUN
-from turbotui.machine.regions import RegionMark, RegionPipe
+from turbotui.machine.regions import RegionMark, RegionPipe, region_notes
 from turbotui.quantities.columns import PERCENT, Column, Value
 from turbotui.quantities.tables import Cell, RowTable
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -27,6 +27,7 @@ _EXACT: Final = 0.05
 _KEPT: Final = 100_000  # stretches of a region that are remembered: slices of before them are shared out no more
 _MOST: Final = 200  # regions by name
 _OTHERS: Final = "(other regions)"
+_BY_SLICES: Final = "~ of a region: slices that it began or ended in are shared out by time"
 _SETS: Final = Unavailable(Reason.NOT_READ, "counts of multiplexed sets are not shared out to regions",
                            "leave events out (-e), so that one set has them all")
 _NO_CYCLES: Final = Unavailable(Reason.NOT_READ, "no time slice of a thread lay in the region")
@@ -174,19 +175,10 @@ class TaskRegions:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What regions mean, and what went wrong with marks."""
-        found = []
-        if self._stretches:
-            found.append("a region's counts are those of the whole command while the region was open in at least one "
-                         "thread, with what lies in the region; ~: slices that it began or ended in are shared out by "
-                         "time")
-        for number, words in ((self._lost, "marks of regions were lost: the program made them too fast"),
-                              (self._unmatched, "ends of regions that had not begun are left out"),
-                              (sum(self._open.values()), "regions had not ended"),
-                              (self._pipe.unread, "lines in TURBOTUI_REGIONS were no marks")):
-            if number:
-                found.append(f"{number} {words}")
-        return tuple(found)
+        """See `regions.region_notes`."""
+        return region_notes(marked=bool(self._stretches), estimate=_BY_SLICES if self._stretches else "",
+                            lost=self._lost, unmatched=self._unmatched, still_open=self._open.total(),
+                            unread=self._pipe.unread)
 
 
 def _count(name: str) -> Column[TaskRegion]:

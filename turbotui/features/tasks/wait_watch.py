@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from turbotui.errors import MachineError
+from turbotui.features.tasks.shared_intervals import SharedIntervals
 from turbotui.features.tasks.tables import TaskRow
 from turbotui.features.tasks.thread_totals import Thread
 from turbotui.features.tasks.waits import Waits
@@ -56,10 +57,8 @@ class WaitWatch:
         except (HostError, MachineError) as error:
             self._why_no_records = Unavailable(
                 Reason.NOT_PERMITTED, f"switches of whole CPUs: {error}", "run as root, or with CAP_PERFMON")
-        self._beginning = beginning
+        self._intervals = SharedIntervals(beginning=beginning)
         self._slept: dict[Thread, str] = {}
-        self._known = False
-        self._served: set[Hashable] = set()
         self._interval: Mapping[int, Waited] = {}
         self._everything: dict[int, Waited] = {}
         self._delays: dict[Thread, Delay] = {} if self._complete else self._all_delays()
@@ -87,11 +86,8 @@ class WaitWatch:
 
     def end_interval(self, who: Hashable) -> None:
         """End the interval of one application; of several ones each ends the same interval once."""
-        if who in self._served or not self._served:
-            self._known = self._beginning or bool(self._served)  # else only a part of the interval is known
-            self._served = set()
+        if self._intervals.end(who):
             self._cut()
-        self._served.add(who)
 
     def _cut(self) -> None:
         self._interval = {} if self._times is None else self._times.take()
@@ -112,7 +108,7 @@ class WaitWatch:
             again: of the interval that has ended, once more.
         """
         found = list(rows)
-        if not (self._known or whole):
+        if not (self._intervals.known or whole):
             return found
         mine = [[threads[serial] for serial in row.serials if serial in threads] for row in found]
         if not self._complete and not again:

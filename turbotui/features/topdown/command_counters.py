@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import time
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -37,7 +36,7 @@ from turbotui.machine.machine import Machine
 from turbotui.machine.observing import Observation
 from turbotui.machine.perf_errors import circumstances, explain_perf
 from turbotui.machine.perf_groups import close_all
-from turbotui.machine.regions import RegionPipe, RegionShare, RegionTimes
+from turbotui.machine.regions import SHARED_BY_TIME, RegionPipe, RegionShare, RegionTimes, region_notes
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 _REFUSED: Final = (errno.EACCES, errno.EPERM)
@@ -175,22 +174,11 @@ class RegionTotals:
             self._apportioned.get(name, 0.0) / mine if mine else 0.0))
 
     def notes(self, pipe: RegionPipe) -> tuple[str, ...]:
-        """What regions mean, and what went wrong with marks."""
+        """See `regions.region_notes`."""
         times = self.times
-        found = []
-        if times.entries:
-            found.append("a region's counts are those of the whole command while the region was open in at least one "
-                         "thread, with what lies in the region")
-        if self._apportioned:
-            found.append("~ of a region: its marks came faster than counters are read, and it gets its share by time "
-                         "of what was read together with other work")
-        said: Mapping[str, int] = {
-            "marks of regions were lost: the program made them too fast": times.lost,
-            "ends of regions that had not begun are left out": times.unmatched,
-            "regions had not ended with the command": times.still_open,
-            "lines in TURBOTUI_REGIONS were no marks": pipe.unread,
-        }
-        return (*found, *(f"{number} {words}" for words, number in said.items() if number))
+        return region_notes(marked=bool(times.entries), estimate=SHARED_BY_TIME if self._apportioned else "",
+                            lost=times.lost, unmatched=times.unmatched, still_open=times.still_open,
+                            unread=pipe.unread)
 
 
 @dataclass(frozen=True, slots=True)

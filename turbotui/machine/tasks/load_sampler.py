@@ -1,6 +1,6 @@
 """Samples of loads of all CPUs, from rings of their own, and only while somebody wants to know.
 
-Each sample is an interrupt of its CPU, 1 to 3 us; how many come is chosen with the events
+Each sample is an interrupt of its CPU; how many come is chosen with the events
 (features/tasks/load_events.py).
 """
 
