@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from turbotui.quantities.catalog.formulas import value_of
 from turbotui.quantities.columns import Category, CounterColumn, Inputs, Value
 from turbotui.quantities.scope import Scope
 
@@ -22,7 +23,7 @@ COLUMNS = (
     ),
     CounterColumn(
         id="Time_Of_Day_Seconds", category=Category.OTHER, scope=Scope.CPU, unit="s", decimals=6,
-        needs=("clock.wall",), compute=lambda row: row.value("clock.wall"),
+        needs=("clock.wall",), compute=value_of("clock.wall"),
         formula="time of day after the CPU's readings, since 1970",
         help="When the CPU's counters were read, in seconds of the epoch; in the summary the last CPU's.",
         document=_DOCUMENT, width=17, priority=9, default=False,

@@ -1,9 +1,15 @@
-"""Arithmetic that several columns share."""
+"""Arithmetic that several columns share, and the formulas of columns of one signal."""
 
 from __future__ import annotations
 
-from turbotui.quantities.columns import Inputs
+from collections.abc import Callable
+from typing import TypeAlias
+
+from turbotui.quantities.columns import Inputs, Value
 from turbotui.quantities.signals import SignalId
+
+Formula: TypeAlias = Callable[[Inputs], Value]
+"""What computes a column."""
 
 
 def percent(part: float | None, whole: float | None) -> float | None:
@@ -50,6 +56,11 @@ def residency(row: Inputs, signal: SignalId) -> float | None:
     return percent(part, reference_ticks(row, ticks))
 
 
+def quotient(part: float | None, whole: float | None) -> float | None:
+    """The ratio of two numbers; unknown without a denominator."""
+    return None if part is None or not whole else part / whole
+
+
 def count(row: Inputs, signal: SignalId) -> int | None:
     """A counter's increase as a whole number."""
     value = row.delta(signal)
@@ -59,3 +70,71 @@ def count(row: Inputs, signal: SignalId) -> int | None:
 def mega(value: float | None) -> float | None:
     """Hz as MHz."""
     return None if value is None else value / 1e6
+
+
+# Formulas of one signal
+
+
+def value_of(signal: SignalId) -> Formula:
+    """A gauge at the end of the interval, or a constant."""
+    return lambda row: row.value(signal)
+
+
+def text_of(signal: SignalId) -> Formula:
+    """A text at the end of the interval."""
+    return lambda row: row.text(signal)
+
+
+def whole_of(signal: SignalId) -> Formula:
+    """A gauge at the end of the interval as a whole number."""
+
+    def compute(row: Inputs) -> Value:
+        value = row.value(signal)
+        return None if value is None else round(value)
+
+    return compute
+
+
+def mega_of(signal: SignalId) -> Formula:
+    """A clock at the end of the interval in MHz."""
+    return lambda row: mega(row.value(signal))
+
+
+def rate_of(signal: SignalId) -> Formula:
+    """A counter's increase per second."""
+    return lambda row: row.rate(signal)
+
+
+def mega_rate_of(signal: SignalId) -> Formula:
+    """A counter's increase per second in millions."""
+    return lambda row: mega(row.rate(signal))
+
+
+def increase_of(signal: SignalId) -> Formula:
+    """A counter's increase over the interval."""
+    return lambda row: row.delta(signal)
+
+
+def count_of(signal: SignalId) -> Formula:
+    """A counter's increase as a whole number."""
+    return lambda row: count(row, signal)
+
+
+def percent_of_time(signal: SignalId) -> Formula:
+    """Share of the interval in which a counter of seconds advanced, held to 110 % as `percent` does."""
+    return lambda row: percent(row.rate(signal), 1.0)
+
+
+def hundredfold_of(signal: SignalId) -> Formula:
+    """Seconds per second of a counter in percent, also above 100: it is added up over CPUs, cores or packages."""
+
+    def compute(row: Inputs) -> Value:
+        spent = row.rate(signal)
+        return None if spent is None else 100.0 * spent
+
+    return compute
+
+
+def residency_of(signal: SignalId) -> Formula:
+    """Share of the interval that a residency counter advanced, in percent."""
+    return lambda row: residency(row, signal)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
-from turbotui.quantities.catalog.formulas import mega
+from turbotui.quantities.catalog.formulas import Formula, mega_of, value_of, whole_of
 from turbotui.quantities.columns import PERCENT, Category, CounterColumn, Inputs, Thresholds, Value
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
@@ -14,15 +13,7 @@ _DOCUMENT: Final = "kernel Documentation/arch/x86/amd_hsmp.rst; AMD E-SMI librar
 _READ: Final = "HSMP's metrics table at the end of the interval"
 
 
-def _degrees(signal: SignalId) -> Callable[[Inputs], Value]:
-    def compute(row: Inputs) -> Value:
-        value = row.value(signal)
-        return None if value is None else round(value)
-
-    return compute
-
-
-def _share(signal: SignalId) -> Callable[[Inputs], Value]:
+def _share(signal: SignalId) -> Formula:
     def compute(row: Inputs) -> Value:
         value = row.value(signal)
         return None if value is None else 100.0 * value
@@ -33,7 +24,7 @@ def _share(signal: SignalId) -> Callable[[Inputs], Value]:
 def _temperature(title: str, signal: SignalId, what: str) -> CounterColumn:
     return CounterColumn(
         id=title, category=Category.THERMAL, scope=Scope.PACKAGE, unit="°C", decimals=0, needs=(signal,),
-        compute=_degrees(signal), formula=_READ, help=f"Temperature of {what}, as the firmware of MI300A tells it.",
+        compute=whole_of(signal), formula=_READ, help=f"Temperature of {what}, as the firmware of MI300A tells it.",
         document=_DOCUMENT, width=5, priority=8, default=False, extra=True, thresholds=Thresholds(85.0, 95.0),
     )
 
@@ -49,7 +40,7 @@ def _percent(title: str, category: Category, signal: SignalId, what: str) -> Cou
 def _clock(title: str, signal: SignalId, what: str) -> CounterColumn:
     return CounterColumn(
         id=title, category=Category.FREQUENCY, scope=Scope.PACKAGE, unit="MHz", decimals=0, needs=(signal,),
-        compute=lambda row: mega(row.value(signal)), formula=_READ,
+        compute=mega_of(signal), formula=_READ,
         help=f"Effective clock of {what}, as the firmware of MI300A tells it.",
         document=_DOCUMENT, width=7, priority=8, default=False, extra=True,
     )
@@ -58,7 +49,7 @@ def _clock(title: str, signal: SignalId, what: str) -> CounterColumn:
 COLUMNS: Final = (
     CounterColumn(
         id="HsmpWatt", category=Category.POWER, scope=Scope.PACKAGE, unit="W", decimals=1, needs=("hsmp.power",),
-        compute=lambda row: row.value("hsmp.power"), formula=_READ,
+        compute=value_of("hsmp.power"), formula=_READ,
         help="Power of the socket with accelerators and HBM, as the firmware of MI300A tells it.",
         document=_DOCUMENT, width=8, priority=8, default=False, extra=True,
     ),

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from turbotui.quantities.catalog.formulas import comparable, count, percent, reference_ticks, residency
+from turbotui.quantities.catalog.formulas import (
+    Formula,
+    comparable,
+    count_of,
+    hundredfold_of,
+    percent,
+    percent_of_time,
+    reference_ticks,
+    residency_of,
+)
 from turbotui.quantities.columns import Category, CounterColumn, Inputs, Value
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Signal, SignalId
@@ -13,10 +22,6 @@ from turbotui.quantities.traced import at_least
 _HARDWARE = "Intel SDM vol. 4, core and package C-state residency counters"
 _CPUIDLE = "kernel Documentation/admin-guide/pm/cpuidle.rst"
 _PACKAGE_STATES = (2, 3, 6, 7, 8, 9, 10)
-
-
-def _residency(signal: SignalId) -> Callable[[Inputs], Value]:
-    return lambda row: residency(row, signal)
 
 
 _STATES_BESIDE_C1 = ("mperf", "cstate.core.c6", "cstate.core.c3", "cstate.core.c7")
@@ -61,7 +66,7 @@ def _core(state: int, scope: Scope) -> CounterColumn:
     signal = f"cstate.core.c{state}"
     return CounterColumn(
         id=f"CPU%c{state}", category=Category.IDLE, groups=("idle", "hwidle"), scope=scope, unit="%", decimals=2,
-        needs=(signal, "tsc"), wants=("tsc_tweak",), compute=_residency(signal),
+        needs=(signal, "tsc"), wants=("tsc_tweak",), compute=residency_of(signal),
         help=f"Share of the interval that the core spent in hardware state C{state}.", document=_HARDWARE, width=6,
         priority=4, scale_max=100.0,
     )
@@ -72,13 +77,13 @@ def _package(state: int) -> CounterColumn:
     title = f"Pkg%pc{state}" if state < 10 else "Pk%pc10"
     return CounterColumn(
         id=title, category=Category.IDLE, groups=("idle", "hwidle"), scope=Scope.PACKAGE, unit="%", decimals=2,
-        needs=(signal, "tsc"), wants=("tsc_tweak",), compute=_residency(signal),
+        needs=(signal, "tsc"), wants=("tsc_tweak",), compute=residency_of(signal),
         help=f"Share of the interval that the whole package spent in state PC{state}.", document=_HARDWARE, width=6,
         priority=6, scale_max=100.0,
     )
 
 
-def _package_c0(title: str, signal: SignalId, compute: Callable[[Inputs], Value], help_text: str) -> CounterColumn:
+def _package_c0(title: str, signal: SignalId, compute: Formula, help_text: str) -> CounterColumn:
     return CounterColumn(
         id=title, category=Category.IDLE, groups=("idle", "hwidle"), scope=Scope.PACKAGE, unit="%", decimals=2,
         needs=(signal, "tsc"), wants=("tsc_tweak",), compute=compute,
@@ -97,7 +102,7 @@ def _slept(title: str, signal: SignalId, scope: Scope, *, groups: tuple[str, ...
            document: str) -> CounterColumn:
     return CounterColumn(
         id=title, category=Category.IDLE, groups=groups, scope=scope, unit="%", decimals=2, needs=(signal,),
-        compute=lambda row: percent(row.rate(signal), 1.0), help=help_text, document=document,
+        compute=percent_of_time(signal), help=help_text, document=document,
         width=6, priority=7, scale_max=100.0,
     )
 
@@ -123,7 +128,7 @@ CORE_COLUMNS = (
     _core(7, Scope.CORE),
     CounterColumn(
         id="Mod%c6", category=Category.IDLE, groups=("idle", "hwidle"), scope=Scope.MODULE, unit="%", decimals=2,
-        needs=("cstate.module.c6", "tsc"), wants=("tsc_tweak",), compute=_residency("cstate.module.c6"),
+        needs=("cstate.module.c6", "tsc"), wants=("tsc_tweak",), compute=residency_of("cstate.module.c6"),
         help="Share of the interval that the whole module spent in state C6.", document=_HARDWARE, width=6, priority=7,
         scale_max=100.0,
     ),
@@ -132,11 +137,11 @@ CORE_COLUMNS = (
 PACKAGE_COLUMNS = (
     _package_c0("Totl%C0", "c0.pkg.total", _total_c0,
                 "Cores of the package in C0, added up: 100 for each core that never idled."),
-    _package_c0("Any%C0", "c0.pkg.any", _residency("c0.pkg.any"),
+    _package_c0("Any%C0", "c0.pkg.any", residency_of("c0.pkg.any"),
                 "Share of the interval that at least one core of the package was in C0."),
-    _package_c0("GFX%C0", "c0.pkg.gfx", _residency("c0.pkg.gfx"),
+    _package_c0("GFX%C0", "c0.pkg.gfx", residency_of("c0.pkg.gfx"),
                 "Share of the interval that the package's graphics were in C0."),
-    _package_c0("CPUGFX%", "c0.pkg.both", _residency("c0.pkg.both"),
+    _package_c0("CPUGFX%", "c0.pkg.both", residency_of("c0.pkg.both"),
                 "Share of the interval that a core and the graphics were in C0 together."),
     *(_package(state) for state in _PACKAGE_STATES),
     _slept("CPU%LPI", "lpi.cpu", Scope.PACKAGE, groups=_HWIDLE,
@@ -203,19 +208,15 @@ def _leaving(states: Sequence[int]) -> CounterColumn:
 def _entries(title: str, signal: SignalId, help_text: str, *, extra: bool = False) -> CounterColumn:
     return CounterColumn(
         id=title, category=Category.IDLE, groups=() if extra else ("cpuidle", "swidle", "sysfs"), scope=Scope.CPU,
-        unit="", decimals=0, needs=(signal,), compute=lambda row: count(row, signal),
+        unit="", decimals=0, needs=(signal,), compute=count_of(signal),
         help=help_text, document=_CPUIDLE, width=6, priority=8, default=False, extra=extra,
     )
 
 
 def _requested(title: str, signal: SignalId) -> CounterColumn:
-    def share(row: Inputs) -> Value:
-        spent = row.rate(signal)
-        return None if spent is None else 100.0 * spent
-
     return CounterColumn(
         id=f"{title}%", category=Category.IDLE, groups=("pct_idle", "idle", "swidle", "sysfs"), scope=Scope.CPU,
-        unit="%", decimals=2, needs=(signal,), compute=share,
+        unit="%", decimals=2, needs=(signal,), compute=hundredfold_of(signal),
         help=f"Share of the interval in {title} as the kernel's idle governor requested it; the hardware may have "
         "chosen another state.", document=_CPUIDLE, width=6, priority=6, scale_max=100.0,
     )

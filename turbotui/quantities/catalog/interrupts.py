@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from turbotui.quantities.catalog.formulas import count
-from turbotui.quantities.columns import Category, CounterColumn, Inputs, Value
+from turbotui.quantities.catalog.formulas import count_of, rate_of
+from turbotui.quantities.columns import Category, CounterColumn
 from turbotui.quantities.scope import Scope
 
 _DOCUMENT = "kernel Documentation/filesystems/proc.rst, /proc/interrupts"
 _SOFT_DOCUMENT = "kernel Documentation/filesystems/proc.rst, /proc/softirqs"
 
 
-def _count(signal: str) -> Callable[[Inputs], Value]:
-    return lambda row: count(row, signal)
-
-
-def _rate(signal: str) -> Callable[[Inputs], Value]:
-    return lambda row: row.rate(signal)
-
-
 def _counted(title: str, signal: str, help_text: str, formula: str, *, document: str = _DOCUMENT,
              priority: int = 8) -> CounterColumn:
     return CounterColumn(
         id=title, category=Category.INTERRUPT, groups=("other",), scope=Scope.CPU, unit="", decimals=0,
-        needs=(signal,), compute=_count(signal), formula=formula, help=help_text, document=document, width=7,
+        needs=(signal,), compute=count_of(signal), formula=formula, help=help_text, document=document, width=7,
         priority=priority,
     )
 
@@ -32,7 +22,7 @@ def _counted(title: str, signal: str, help_text: str, formula: str, *, document:
 def _per_second(title: str, signal: str, help_text: str, document: str = _DOCUMENT) -> CounterColumn:
     return CounterColumn(
         id=title, category=Category.INTERRUPT, scope=Scope.CPU, unit="/s", decimals=0, needs=(signal,),
-        compute=_rate(signal), help=help_text, document=document, width=7, priority=8,
+        compute=rate_of(signal), help=help_text, document=document, width=7, priority=8,
         default=False, extra=True,
     )
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import reduce
 from operator import add
 
-from turbotui.quantities.catalog.formulas import percent
+from turbotui.quantities.catalog.formulas import Formula, percent, rate_of
 from turbotui.quantities.columns import PERCENT, Category, CounterColumn, Inputs, Scale, Thresholds, Value
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
@@ -30,7 +29,7 @@ def _sum(row: Inputs, names: tuple[SignalId, ...]) -> float | None:
     return reduce(add, have) if have else None
 
 
-def _share(*names: str, less: tuple[str, ...] = ()) -> Callable[[Inputs], Value]:
+def _share(*names: str, less: tuple[str, ...] = ()) -> Formula:
     parts, others = _stat(*names), _stat(*less)
 
     def compute(row: Inputs) -> Value:
@@ -53,7 +52,7 @@ def _no_ticks(row: Inputs) -> str:
     return ""
 
 
-def _time(title: str, compute: Callable[[Inputs], Value], help_text: str, *, default: bool = True,
+def _time(title: str, compute: Formula, help_text: str, *, default: bool = True,
           priority: int = 6, needs: tuple[str, ...] = _NEEDS, thresholds: Thresholds | None = None,
           scale: Scale | None = None) -> CounterColumn:
     return CounterColumn(
@@ -67,7 +66,7 @@ def _time(title: str, compute: Callable[[Inputs], Value], help_text: str, *, def
 def _rate(title: str, signal: str, help_text: str, *, default: bool = True) -> CounterColumn:
     return CounterColumn(
         id=title, category=Category.KERNEL, scope=Scope.CPU, unit="/s", decimals=0, needs=(signal,),
-        compute=lambda row: row.rate(signal), help=help_text, document=_PERF_DOCUMENT,
+        compute=rate_of(signal), help=help_text, document=_PERF_DOCUMENT,
         width=7, priority=6, default=default, extra=True,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from turbotui.quantities.catalog.formulas import mega
+from turbotui.quantities.catalog.formulas import Formula, hundredfold_of, mega_of, rate_of, text_of, value_of
 from turbotui.quantities.columns import PERCENT, Category, CounterColumn, Inputs, Thresholds, Value
 from turbotui.quantities.meters import PREFIX, SUSPENDED, PowerMeter, WattPlace, meters_of
 from turbotui.quantities.scope import Scope
@@ -34,13 +34,13 @@ def _columns(meter: PowerMeter) -> tuple[CounterColumn, ...]:
         case "npu":
             return _npu(meter)
         case "fan":
-            return (_column(meter, "RPM", "rpm", ("turns",), _value(meter.signal("turns")), decimals=0, width=5,
+            return (_column(meter, "RPM", "rpm", ("turns",), value_of(meter.signal("turns")), decimals=0, width=5,
                             words=f"Revolutions a minute of {meter.label}."),)
     has_watts = meter.kind.place is not WattPlace.NOTHING and meter.quantities & {"energy", "power"}
     return (_watts(meter),) if has_watts else ()
 
 
-def _column(meter: PowerMeter, suffix: str, unit: str, needs: tuple[str, ...], compute: Callable[[Inputs], Value], *,
+def _column(meter: PowerMeter, suffix: str, unit: str, needs: tuple[str, ...], compute: Formula, *,
             words: str, decimals: int = 1, width: int = 6, formula: str = "", thresholds: Thresholds | None = None,
             percent: bool = False, wants: tuple[str, ...] = ()) -> CounterColumn:
     state = ("state",) if "state" in meter.quantities else ()
@@ -65,18 +65,15 @@ def _asleep(meter: PowerMeter) -> Callable[[Inputs], str]:
     return refusal
 
 
-def _value(signal: SignalId) -> Callable[[Inputs], Value]:
-    return lambda row: row.value(signal)
-
-
 def _watts(meter: PowerMeter) -> CounterColumn:
     averaged = "" if meter.interval is None else f" It is an average over {meter.interval:g} s."
     words = f"Power of {meter.kind.words} {meter.label}. {meter.kind.note}{averaged}"
     energy, power = meter.signal("energy"), meter.signal("power")
     if "energy" not in meter.quantities:
-        return _column(meter, "Watt", "W", ("power",), _value(power), words=words, decimals=2, width=7, wants=("age",))
+        return _column(meter, "Watt", "W", ("power",), value_of(power), words=words, decimals=2, width=7,
+                       wants=("age",))
     if "power" not in meter.quantities:
-        return _column(meter, "Watt", "W", ("energy",), lambda row: row.rate(energy), words=words, decimals=2, width=7)
+        return _column(meter, "Watt", "W", ("energy",), rate_of(energy), words=words, decimals=2, width=7)
 
     def best(row: Inputs) -> Value:
         counted = row.rate(energy)
@@ -86,18 +83,12 @@ def _watts(meter: PowerMeter) -> CounterColumn:
 
 
 def _npu(meter: PowerMeter) -> tuple[CounterColumn, ...]:
-    busy, clock = meter.signal("busy"), meter.signal("clock")
-
-    def share(row: Inputs) -> Value:
-        spent = row.rate(busy)
-        return None if spent is None else 100.0 * spent
-
     columns = []
     if "busy" in meter.quantities:
-        columns.append(_column(meter, "%", "%", ("busy",), share, percent=True,
+        columns.append(_column(meter, "%", "%", ("busy",), hundredfold_of(meter.signal("busy")), percent=True,
                                words=f"Share of the interval in which {meter.label} had work."))
     if "clock" in meter.quantities:
-        columns.append(_column(meter, "MHz", "MHz", ("clock",), lambda row: mega(row.value(clock)), decimals=0,
+        columns.append(_column(meter, "MHz", "MHz", ("clock",), mega_of(meter.signal("clock")), decimals=0,
                                width=5, words=f"Clock of {meter.label}; 0 while it sleeps.",
                                formula="frequency at the end of the interval"))
     return tuple(columns)
@@ -135,13 +126,13 @@ def _battery(meter: PowerMeter) -> tuple[CounterColumn, ...]:
                                words="What the full battery holds, of what it held when it was new.",
                                thresholds=Thresholds(80.0, 60.0, low=True)))
     if "cycles" in has:
-        columns.append(_column(meter, "Cycles", "", ("cycles",), _value(meter.signal("cycles")), decimals=0, width=5,
+        columns.append(_column(meter, "Cycles", "", ("cycles",), value_of(meter.signal("cycles")), decimals=0, width=5,
                                words="How often it was discharged and charged, whole cycles."))
     if "status" in has:
         status = meter.signal("status")
-        columns.append(_column(meter, "State", "", ("status",), lambda row: row.text(status), decimals=-1, width=12,
+        columns.append(_column(meter, "State", "", ("status",), text_of(status), decimals=-1, width=12,
                                words="What it does: Charging, Discharging, Full, Not charging."))
-    columns.append(_column(meter, "Age", "s", ("age",), _value(meter.signal("age")), decimals=0, width=4,
+    columns.append(_column(meter, "Age", "s", ("age",), value_of(meter.signal("age")), decimals=0, width=4,
                            words="How long ago turbotui saw its numbers change: its firmware makes new ones now and "
                            "then only."))
     return tuple(columns)
@@ -155,7 +146,7 @@ def _flow(meter: PowerMeter, row: Inputs) -> float | None:
     return None if volts is None or amperes is None else volts * amperes
 
 
-def _discharge(meter: PowerMeter) -> Callable[[Inputs], Value]:
+def _discharge(meter: PowerMeter) -> Formula:
     status = meter.signal("status")
 
     def compute(row: Inputs) -> Value:
@@ -167,7 +158,7 @@ def _discharge(meter: PowerMeter) -> Callable[[Inputs], Value]:
     return compute
 
 
-def _part(meter: PowerMeter, part: str, whole: str) -> Callable[[Inputs], Value]:
+def _part(meter: PowerMeter, part: str, whole: str) -> Formula:
     mine, all_of_it = meter.signal(part), meter.signal(whole)
 
     def compute(row: Inputs) -> Value:
@@ -177,7 +168,7 @@ def _part(meter: PowerMeter, part: str, whole: str) -> Callable[[Inputs], Value]
     return compute
 
 
-def _left(meter: PowerMeter, charge: tuple[str, ...], flow: tuple[str, ...]) -> Callable[[Inputs], Value]:
+def _left(meter: PowerMeter, charge: tuple[str, ...], flow: tuple[str, ...]) -> Formula:
     status, have, full = meter.signal("status"), meter.signal(charge[0]), meter.signal(charge[1])
 
     def compute(row: Inputs) -> Value:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from turbotui.quantities.catalog.formulas import percent
+from turbotui.quantities.catalog.formulas import hundredfold_of, increase_of, percent, rate_of, value_of
 from turbotui.quantities.columns import PERCENT, Category, CounterColumn, Inputs, Scale, Value
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
@@ -20,7 +18,7 @@ _LIMIT = Scale(high=("PL1", "TDP"), most=NO_LIMIT_WATTS)
 def _watts(title: str, scope: Scope, signal: SignalId, what: str, *, whole_only: bool = False) -> CounterColumn:
     return CounterColumn(
         id=title, category=Category.POWER, groups=("power",), scope=scope, unit="W", decimals=2, needs=(signal,),
-        compute=_rate(signal), help=f"Power of {what}, mean over the interval.",
+        compute=rate_of(signal), help=f"Power of {what}, mean over the interval.",
         document=_DOCUMENT, width=7, priority=2 if title == "PkgWatt" else 5, whole_only=whole_only,
         scale=_LIMIT if title == "PkgWatt" else None,
     )
@@ -29,34 +27,26 @@ def _watts(title: str, scope: Scope, signal: SignalId, what: str, *, whole_only:
 def _joules(title: str, scope: Scope, signal: SignalId, what: str, *, whole_only: bool = False) -> CounterColumn:
     return CounterColumn(
         id=title, category=Category.POWER, groups=("power",), scope=scope, unit="J", decimals=2, needs=(signal,),
-        compute=_delta(signal), help=f"Energy of {what} in the interval.", document=_DOCUMENT,
+        compute=increase_of(signal), help=f"Energy of {what} in the interval.", document=_DOCUMENT,
         width=8, priority=2 if title == "Pkg_J" else 5, default=False, whole_only=whole_only,
     )
-
-
-def _rate(signal: SignalId) -> Callable[[Inputs], Value]:
-    return lambda row: row.rate(signal)
-
-
-def _delta(signal: SignalId) -> Callable[[Inputs], Value]:
-    return lambda row: row.delta(signal)
 
 
 def _throttled(title: str, signal: SignalId, what: str) -> CounterColumn:
     return CounterColumn(
         id=title, category=Category.POWER, groups=("power",), scope=Scope.PACKAGE, unit="%", decimals=2,
-        needs=(signal,), compute=_percent_of_time(signal),
+        needs=(signal,), compute=hundredfold_of(signal),
         help=f"Share of the interval that {what} was held back by its power limit; in the summary the sum over "
         "packages.", document=_DOCUMENT, width=6, priority=6,
     )
 
 
-def _percent_of_time(signal: SignalId) -> Callable[[Inputs], Value]:
-    def compute(row: Inputs) -> Value:
-        spent = row.rate(signal)
-        return None if spent is None else 100.0 * spent
-
-    return compute
+def _limit(title: str, signal: SignalId, formula: str, help_text: str, document: str = _POWERCAP) -> CounterColumn:
+    return CounterColumn(
+        id=title, category=Category.POWER, scope=Scope.PACKAGE, unit="W", decimals=0, needs=(signal,),
+        compute=value_of(signal), formula=formula, help=help_text, document=document, width=5, priority=8,
+        default=False, extra=True,
+    )
 
 
 def _nanojoules(row: Inputs) -> Value:
@@ -66,49 +56,29 @@ def _nanojoules(row: Inputs) -> Value:
 
 
 _CORE = (Scope.CORE, "energy.core", "one core")
-_DOMAINS: tuple[tuple[str, Scope, SignalId, str, bool], ...] = (
-    ("Pkg", Scope.PACKAGE, "energy.pkg", "the whole package", False),
-    ("Cor", Scope.PACKAGE, "energy.cores", "all cores of the package", False),
-    ("GFX", Scope.PACKAGE, "energy.gpu", "the package's graphics", False),
-    ("RAM", Scope.PACKAGE, "energy.ram", "the package's memory", False),
+_DOMAINS: tuple[tuple[str, SignalId, str], ...] = (
+    ("Pkg", "energy.pkg", "the whole package"),
+    ("Cor", "energy.cores", "all cores of the package"),
+    ("GFX", "energy.gpu", "the package's graphics"),
+    ("RAM", "energy.ram", "the package's memory"),
 )
 
 CORE_COLUMNS = (_watts("CorWatt", *_CORE), _joules("Cor_J", *_CORE))
 
 PACKAGE_COLUMNS = (
-    *(_watts(f"{name}Watt", scope, signal, what, whole_only=whole) for name, scope, signal, what, whole in _DOMAINS),
-    *(_joules(f"{name}_J", scope, signal, what, whole_only=whole) for name, scope, signal, what, whole in _DOMAINS),
+    *(_watts(f"{name}Watt", Scope.PACKAGE, signal, what) for name, signal, what in _DOMAINS),
+    *(_joules(f"{name}_J", Scope.PACKAGE, signal, what) for name, signal, what in _DOMAINS),
     _throttled("PKG_%", "throttled.pkg", "the package"),
     _throttled("RAM_%", "throttled.ram", "the package's memory"),
-    CounterColumn(
-        id="PL1", category=Category.POWER, scope=Scope.PACKAGE, unit="W", decimals=0, needs=("limit.pkg.pl1",),
-        compute=lambda row: row.value("limit.pkg.pl1"),
-        formula="powercap long_term power_limit_uw, hwmon amd_hsmp power1_cap, or MSR 0x610[14:0]",
-        help="Sustained power limit of the package.",
-        document=f"{_POWERCAP}; Documentation/arch/x86/amd_hsmp.rst", width=5, priority=8, default=False, extra=True,
-    ),
-    CounterColumn(
-        id="PL2", category=Category.POWER, scope=Scope.PACKAGE, unit="W", decimals=0, needs=("limit.pkg.pl2",),
-        compute=lambda row: row.value("limit.pkg.pl2"),
-        formula="powercap short_term power_limit_uw, or MSR 0x610[46:32]",
-        help="Short-term power limit of the package.", document=_POWERCAP, width=5, priority=8, default=False,
-        extra=True,
-    ),
-    CounterColumn(
-        id="PL4", category=Category.POWER, scope=Scope.PACKAGE, unit="W", decimals=0, needs=("limit.pkg.pl4",),
-        compute=lambda row: row.value("limit.pkg.pl4"),
-        formula="powercap peak_power power_limit_uw, or MSR 0x601[12:0]",
-        help="Peak power limit of the package, which is never exceeded.", document=_POWERCAP, width=5, priority=8,
-        default=False, extra=True,
-    ),
-    CounterColumn(
-        id="TDP", category=Category.POWER, scope=Scope.PACKAGE, unit="W", decimals=0, needs=("limit.pkg.tdp",),
-        compute=lambda row: row.value("limit.pkg.tdp"),
-        formula="powercap long_term max_power_uw, or MSR 0x614[14:0]",
-        help="Thermal design power of the package: what its base clock was specified with.",
-        document="Intel SDM vol. 4, MSR_PKG_POWER_INFO; kernel drivers/powercap/intel_rapl_common.c", width=5,
-        priority=8, default=False, extra=True,
-    ),
+    _limit("PL1", "limit.pkg.pl1", "powercap long_term power_limit_uw, hwmon amd_hsmp power1_cap, or MSR 0x610[14:0]",
+           "Sustained power limit of the package.", f"{_POWERCAP}; Documentation/arch/x86/amd_hsmp.rst"),
+    _limit("PL2", "limit.pkg.pl2", "powercap short_term power_limit_uw, or MSR 0x610[46:32]",
+           "Short-term power limit of the package."),
+    _limit("PL4", "limit.pkg.pl4", "powercap peak_power power_limit_uw, or MSR 0x601[12:0]",
+           "Peak power limit of the package, which is never exceeded."),
+    _limit("TDP", "limit.pkg.tdp", "powercap long_term max_power_uw, or MSR 0x614[14:0]",
+           "Thermal design power of the package: what its base clock was specified with.",
+           "Intel SDM vol. 4, MSR_PKG_POWER_INFO; kernel drivers/powercap/intel_rapl_common.c"),
     CounterColumn(
         id="nJ/ins", category=Category.POWER, scope=Scope.PACKAGE, unit="nJ", decimals=2,
         needs=("energy.pkg", "instructions"), compute=_nanojoules,

@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from turbotui.quantities.catalog.formulas import percent
-from turbotui.quantities.columns import Category, CounterColumn, Inputs, Thresholds, Value
+from turbotui.quantities.catalog.formulas import (
+    Formula,
+    hundredfold_of,
+    increase_of,
+    percent,
+    percent_of_time,
+    rate_of,
+    value_of,
+)
+from turbotui.quantities.columns import Category, CounterColumn, Inputs, Thresholds
 from turbotui.quantities.scope import Scope
 
 _PSI: Final = "kernel Documentation/accounting/psi.rst"
@@ -18,7 +26,7 @@ _MEMINFO: Final = "kernel Documentation/filesystems/proc.rst, meminfo"
 _GROUPS: Final = "kernel Documentation/admin-guide/cgroup-v2.rst"
 
 
-def _column(title: str, needs: tuple[str, ...], compute: Callable[[Inputs], Value], help_text: str, *,
+def _column(title: str, needs: tuple[str, ...], compute: Formula, help_text: str, *,
             document: str, unit: str = "", decimals: int = 0, thresholds: Thresholds | None = None,
             top: float | None = None, formula: str = "", doubt: Callable[[Inputs], str] | None = None) -> CounterColumn:
     return CounterColumn(
@@ -29,16 +37,16 @@ def _column(title: str, needs: tuple[str, ...], compute: Callable[[Inputs], Valu
 
 
 def _share(title: str, signal: str, help_text: str, thresholds: Thresholds | None) -> CounterColumn:
-    return _column(title, (signal,), lambda row: percent(row.rate(signal), 1.0), help_text, document=_PSI, unit="%",
+    return _column(title, (signal,), percent_of_time(signal), help_text, document=_PSI, unit="%",
                    decimals=1, thresholds=thresholds, top=100.0)
 
 
 def _rate(title: str, signal: str, help_text: str, document: str = _EVENTS) -> CounterColumn:
-    return _column(title, (signal,), lambda row: row.rate(signal), help_text, document=document, unit="/s")
+    return _column(title, (signal,), rate_of(signal), help_text, document=document, unit="/s")
 
 
 def _now(title: str, signal: str, help_text: str, *, document: str, formula: str, decimals: int = 0) -> CounterColumn:
-    return _column(title, (signal,), lambda row: row.value(signal), help_text, document=document, formula=formula,
+    return _column(title, (signal,), value_of(signal), help_text, document=document, formula=formula,
                    decimals=decimals)
 
 
@@ -46,11 +54,6 @@ def _part(title: str, part: str, whole: str, help_text: str, *, thresholds: Thre
           doubt: Callable[[Inputs], str] | None = None) -> CounterColumn:
     return _column(title, (part, whole), lambda row: percent(row.value(part), row.value(whole)), help_text,
                    document=_MEMINFO, unit="%", decimals=1, thresholds=thresholds, top=100.0, doubt=doubt)
-
-
-def _run_delay(row: Inputs) -> Value:
-    waited = row.rate("sched.delay")
-    return None if waited is None else 100.0 * waited
 
 
 def _no_swap(row: Inputs) -> str:
@@ -95,14 +98,14 @@ COLUMNS = (
     _rate("Fork/s", "stat.forks", "Processes and threads made per second.", _STAT),
     CounterColumn(
         id="RunDelay%", category=Category.PRESSURE, scope=Scope.CPU, unit="%", decimals=1, needs=("sched.delay",),
-        compute=_run_delay, document=_SCHED, width=7, priority=7,
+        compute=hundredfold_of("sched.delay"), document=_SCHED, width=7, priority=7,
         default=False, extra=True, thresholds=Thresholds(50.0, 200.0),
         help="Tasks that waited on the run queue of this CPU, 100 % for one that waited all the time; added up over "
         "CPUs. The kernel books a wait when it ends.",
     ),
     CounterColumn(
         id="Slice/s", category=Category.PRESSURE, scope=Scope.CPU, unit="/s", decimals=0, needs=("sched.slices",),
-        compute=lambda row: row.rate("sched.slices"), document=_SCHED, width=7, priority=8, default=False, extra=True,
+        compute=rate_of("sched.slices"), document=_SCHED, width=7, priority=8, default=False, extra=True,
         help="Time slices per second that tasks got on the CPU.",
     ),
     _rate("SwapIn/s", "vm.swap_in", "Pages per second read back from swap space; a page is 4 KiB on x86."),
@@ -110,7 +113,7 @@ COLUMNS = (
     _rate("MajFlt/s", "vm.major_faults", "Page faults per second that had to wait for storage."),
     _rate("Reclaim/s", "vm.direct_reclaims",
           "Times per second that a task had to free memory itself before it got some (direct reclaim)."),
-    _column("OOMKills", ("vm.oom_kills",), lambda row: row.delta("vm.oom_kills"),
+    _column("OOMKills", ("vm.oom_kills",), increase_of("vm.oom_kills"),
             "Processes that the kernel killed for want of memory in the interval.", document=_EVENTS,
             thresholds=Thresholds(1.0, 1.0)),
     _part("MemAvail%", "mem.available", "mem.total",

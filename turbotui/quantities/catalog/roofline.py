@@ -65,11 +65,7 @@ LEVEL_COLUMNS = tuple(
 
 def roofline_columns(signals: Mapping[SignalId, Signal]) -> tuple[CounterColumn, ...]:
     """The columns by the definitions whose events this machine counts; as in `COLUMNS` where it counts none."""
-    definitions = tuple(
-        definition
-        for definition in definitions_of(signals)
-        if definition.flops and _all(_flop_signals(definition), signals)
-    )
+    definitions = measured_definitions(signals)
     if not definitions:
         return (*COLUMNS, *LEVEL_COLUMNS)
     sized = tuple(definition for definition in definitions if _all(_byte_signals(definition, signals), signals))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from turbotui.errors import UsageError
+from turbotui.quantities.catalog.formulas import Formula, rate_of, value_of
 from turbotui.quantities.columns import Category, ColumnId, CounterColumn, Inputs, Value
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.spies import SpyPlan
@@ -31,13 +32,13 @@ def spy_columns(plan: SpyPlan, known: frozenset[str]) -> tuple[CounterColumn, ..
         *(_event(name, plan.reference, multiplexed=SpySignals(name).beside in known) for name in plan.events),
         CounterColumn(
             id="Samples", category=Category.OTHER, groups=("spies",), scope=Scope.CPU, unit="", decimals=0,
-            needs=(SAMPLES,), compute=lambda row: row.value(SAMPLES), formula="readings since the spy began",
+            needs=(SAMPLES,), compute=value_of(SAMPLES), formula="readings since the spy began",
             help="How often the spy of a CPU has been read; of several CPUs the most.", document=_DOCUMENT, width=7,
             extra=True,
         ),
         CounterColumn(
             id="Sets", category=Category.OTHER, groups=("spies",), scope=Scope.CPU, unit="", decimals=0,
-            needs=(SETS,), compute=lambda row: row.value(SETS), formula="multiplexed sets on this CPU",
+            needs=(SETS,), compute=value_of(SETS), formula="multiplexed sets on this CPU",
             help="Into how many sets the events of a CPU are divided; each is counted in one interval of as many.",
             document=_DOCUMENT, width=4, extra=True, default=False,
         ),
@@ -51,7 +52,7 @@ def _event(name: str, reference: str, *, multiplexed: bool) -> CounterColumn:
     return CounterColumn(
         id=name, category=Category.OTHER, groups=("spies",), scope=Scope.CPU, unit="/s", decimals=0,
         needs=(ids.count,), wants=(ids.enabled, ids.running, *(ids.joined if multiplexed else ())),
-        compute=_joined(ids) if multiplexed else _measured(ids), formula=f"Δ{name} / interval{joined}",
+        compute=_joined(ids) if multiplexed else rate_of(ids.count), formula=f"Δ{name} / interval{joined}",
         help=f"{name} of each CPU's spy, a second."
         + (_MULTIPLEXED if multiplexed else ""),
         document=_DOCUMENT, width=10, extra=True, priority=1, doubt=_doubt if multiplexed else None,
@@ -64,11 +65,7 @@ def _doubt(_row: Inputs) -> str:
     )
 
 
-def _measured(ids: SpySignals) -> Callable[[Inputs], Value]:
-    return lambda row: row.rate(ids.count)
-
-
-def _joined(ids: SpySignals) -> Callable[[Inputs], Value]:
+def _joined(ids: SpySignals) -> Formula:
     def compute(row: Inputs) -> Value:
         if row.total(ids.count) is not None:
             return row.rate(ids.count)

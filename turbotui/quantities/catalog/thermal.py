@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from turbotui.quantities.catalog.formulas import count
-from turbotui.quantities.columns import Category, CounterColumn, Inputs, Scale, Thresholds, Value
+from turbotui.quantities.catalog.formulas import count_of, hundredfold_of, whole_of
+from turbotui.quantities.columns import Category, CounterColumn, Scale, Thresholds
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
 
@@ -15,19 +13,11 @@ _HEAT = Scale(high=("TjMax", 100.0), low=(30.0,))
 _THROTTLE = "kernel Documentation/ABI/testing/sysfs-devices-system-cpu, thermal_throttle"
 
 
-def _degrees(signal: SignalId) -> Callable[[Inputs], Value]:
-    def compute(row: Inputs) -> Value:
-        value = row.value(signal)
-        return None if value is None else round(value)
-
-    return compute
-
-
 def _temperature(title: str, scope: Scope, signal: SignalId, help_text: str, *, groups: tuple[str, ...] = (),
                  extra: bool = False) -> CounterColumn:
     return CounterColumn(
         id=title, category=Category.THERMAL, groups=groups, scope=scope, unit="°C", decimals=0, needs=(signal,),
-        wants=("tj_max",), compute=_degrees(signal), formula="tj_max - digital readout, or the sensor's own value",
+        wants=("tj_max",), compute=whole_of(signal), formula="tj_max - digital readout, or the sensor's own value",
         help=help_text, document=_DOCUMENT, width=4, priority=3, thresholds=Thresholds(85.0, 95.0), extra=extra,
         scale=_HEAT, scale_max=110.0,
     )
@@ -39,13 +29,13 @@ CORE_COLUMNS = (
     _temperature("CCDTmp", Scope.L3, "temp.ccd", "Temperature of the core die (AMD Tccd).", extra=True),
     CounterColumn(
         id="CoreThr", category=Category.THERMAL, scope=Scope.CORE, unit="", decimals=0, needs=("throttle.core.count",),
-        compute=lambda row: count(row, "throttle.core.count"),
+        compute=count_of("throttle.core.count"),
         help="Times the core was throttled for heat in the interval; the summary is the sum (turbostat: the maximum).",
         document=_THROTTLE, width=5, priority=7, thresholds=Thresholds(1.0, 100.0),
     ),
     CounterColumn(
         id="CoreThr%", category=Category.THERMAL, scope=Scope.CORE, unit="%", decimals=1,
-        needs=("throttle.core.time",), compute=lambda row: _share(row, "throttle.core.time"),
+        needs=("throttle.core.time",), compute=hundredfold_of("throttle.core.time"),
         help="Share of the interval that the core was throttled "
         "for heat; above the core, the sum over cores.", document=_THROTTLE, width=5, priority=8, default=False,
         extra=True,
@@ -57,25 +47,20 @@ PACKAGE_COLUMNS = (
                  groups=("power",)),
     CounterColumn(
         id="PkgThr", category=Category.THERMAL, scope=Scope.PACKAGE, unit="", decimals=0,
-        needs=("throttle.pkg.count",), compute=lambda row: count(row, "throttle.pkg.count"),
+        needs=("throttle.pkg.count",), compute=count_of("throttle.pkg.count"),
         help="Times the package was throttled for heat in the interval.",
         document=_THROTTLE, width=5, priority=8, default=False, extra=True, thresholds=Thresholds(1.0, 100.0),
     ),
     CounterColumn(
         id="PkgThr%", category=Category.THERMAL, scope=Scope.PACKAGE, unit="%", decimals=1,
-        needs=("throttle.pkg.time",), compute=lambda row: _share(row, "throttle.pkg.time"),
+        needs=("throttle.pkg.time",), compute=hundredfold_of("throttle.pkg.time"),
         help="Share of the interval that the package was throttled for heat; in the summary the sum over packages.",
         document=_THROTTLE, width=5, priority=8, default=False, extra=True,
     ),
     CounterColumn(
         id="TjMax", category=Category.THERMAL, scope=Scope.SYSTEM, unit="°C", decimals=0, needs=("tj_max",),
-        compute=_degrees("tj_max"), formula="MSR 0x1A2[23:16], or --TCC",
+        compute=whole_of("tj_max"), formula="MSR 0x1A2[23:16], or --TCC",
         help="Temperature at which the processor slows itself down; its sensors count down from it.",
         document="Intel SDM vol. 4, MSR_TEMPERATURE_TARGET", width=4, priority=8, default=False, extra=True,
     ),
 )
-
-
-def _share(row: Inputs, signal: SignalId) -> Value:
-    spent = row.rate(signal)
-    return None if spent is None else 100.0 * spent

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
-from turbotui.quantities.catalog.formulas import mega
-from turbotui.quantities.columns import Category, CounterColumn, Inputs, Value
+from turbotui.quantities.catalog.formulas import mega_of
+from turbotui.quantities.columns import Category, CounterColumn
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Signal, SignalId
 
@@ -13,14 +13,10 @@ _DOCUMENT = "kernel Documentation/admin-guide/pm/intel_uncore_frequency_scaling.
 _WHOLE = "uncore.cur"
 
 
-def _megahertz(signal: SignalId) -> Callable[[Inputs], Value]:
-    return lambda row: mega(row.value(signal))
-
-
 def _clock(title: str, signal: SignalId, help_text: str, groups: tuple[str, ...]) -> CounterColumn:
     return CounterColumn(
         id=title, category=Category.FREQUENCY, groups=groups, scope=Scope.PACKAGE, unit="MHz", decimals=0,
-        needs=(signal,), compute=_megahertz(signal), formula="current_freq_khz / 1000 at the end of the interval",
+        needs=(signal,), compute=mega_of(signal), formula="current_freq_khz / 1000 at the end of the interval",
         help=help_text, document=_DOCUMENT, width=5, priority=6,
     )
 
