@@ -207,10 +207,10 @@ async def test_the_map_of_traffic_takes_the_place_of_the_tables() -> None:
         session.tick(2)
         await pilot.pause()
         picture = screen.query_one("#traffic", SegmentLines)
-        assert "[   memory 0  ]" in picture.text
+        assert "[  memory 0  ]" in picture.text
         assert "package 1" in picture.text
         assert len(screen.counters.signals()) == before, "links are counted by the events of their sum"
-        assert "xGMI 0 to pkg 1" in picture.text
+        assert "xGMI 0 to package 1" in picture.text
         assert not screen.query_one("#stack").display
         await press(pilot, "t")
         assert screen.query_one("#stack").display
@@ -231,7 +231,7 @@ async def test_keys_act_on_the_edges_of_the_map() -> None:
         picture = screen.query_one("#traffic", SegmentLines)
         assert "memory 0" in marked(picture)
         await press(pilot, "down")
-        assert "UPI 0 to pkg 1" in marked(picture)
+        assert "UPI 0 to package 1" in marked(picture)
         assert "memory 0" not in marked(picture)
         await press(pilot, "e")
         assert isinstance(pilot.app.screen, Explain)

@@ -111,8 +111,8 @@ def test_the_verb_draws_the_map_of_a_recording(tmp_path: Path, capsys: pytest.Ca
     assert main(["uncore", "--replay", path, "--map", "-n", "1"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("# RECORDED machine granite-2s (SIMULATED)")
-    assert "[   memory 1  ]" in out
-    assert "UPI 5 to pkg 1" in out
+    assert "[  memory 1  ]" in out
+    assert "UPI 5 to package 1" in out
     assert "% of 845" in out, "12 channels of MRDIMM-8800"
 
 

@@ -1,7 +1,8 @@
 """The map of traffic as text: a package in the middle, its memory on the left, devices on the right, links below.
 
-It takes the most detailed of four ways of drawing that fits: every edge, devices added up, links added up too, and one
-line for each package.
+Names stand where lines have room, those of links left of the line that comes out of the package, so that 80 columns
+hold them whole. It takes the most detailed way of drawing that fits: every edge, devices added up, links added up too,
+packages beside each other, a few lines without a box for each package, and one line for each.
 """
 
 from __future__ import annotations
@@ -17,13 +18,18 @@ from turbotui.widgets.levels import role_of
 from turbotui.widgets.painter import TextSegment
 
 MapLine = list[TextSegment]
+_Way = Callable[["_Package"], list[MapLine]]
 
 _INWARD, _OUTWARD = "◀", "▶"  # on the right of a package; on its left they are the other way round
 _DOWN, _UP = "▼", "▲"
 _UNKNOWN: Final = "—"
-_LEFT, _BOX = 15, 13
-_ARROW: Final = 15
+_LEFT, _BOX = 14, 11
+_ARROW: Final = 13
 _NARROW: Final = 78
+_BESIDE: Final = 98
+"""Columns that a package takes beside another one."""
+_NAME, _TOLD = 10, 15
+"""Columns of a package's name, and of numbers behind a name, where it is drawn in a few lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +86,9 @@ def _added(name: str, rows: Sequence[Traffic], chosen: str) -> _Stroke:
     peak = of(row.peak.value for row in rows) if all(row.peak.value is not None for row in rows) else None
     shared = any(row.edge.place.kind.shared or row.edge.together for row in rows)
     most = total if shared else max((value for value in (inward, outward) if value is not None), default=None)
-    least = any(None in (row.inward.value, row.outward.value) for row in rows)
+    # a direction that a PMU does not count at all is another one's matter: of CXL links each counts one
+    least = any((place.inward and row.inward.value is None) or (place.outward and row.outward.value is None)
+                for row in rows for place in (row.edge.place,))
     share = None if most is None or not peak else most / peak
     return _Stroke(name, inward, outward, total, share, peak, least, any(row.edge.key == chosen for row in rows))
 
@@ -106,18 +114,38 @@ def draw_map(traffic: Sequence[Traffic], width: int, height: int, chosen: str = 
     """
     packages = [_package(name, [row for row in traffic if row.edge.start == name])
                 for name in dict.fromkeys(row.edge.start for row in traffic)]
-    ways: list[Callable[[_Package], list[MapLine]]] = [
+    blocks: list[_Way] = [
         lambda one: _block(one, _each(one.ports, chosen), _each(one.links, chosen), chosen),
         lambda one: _block(one, _sums(one.ports, chosen), _each(one.links, chosen), chosen),
         lambda one: _block(one, _sums(one.ports, chosen), _sums(one.links, chosen), chosen),
-        lambda one: [_line(one, chosen)],
     ]
+    beside = range(1, max(1, width // _BESIDE) + 1) if width >= _NARROW else ()
+    ways = [(way, columns) for way in blocks for columns in beside]
+    ways += [(lambda one: _row(one, width, chosen), 1), (lambda one: [_line(one, chosen)], 1)]
     lines: list[MapLine] = []
-    for way in ways if width >= _NARROW else ways[-1:]:
-        lines = [line for one in packages for line in way(one)]
+    for way, columns in ways:
+        lines = _side_by_side([way(one) for one in packages], columns)
         if len(lines) <= height:
             break
     return [_cut(line, width) for line in lines]
+
+
+def _side_by_side(blocks: Sequence[Sequence[MapLine]], columns: int) -> list[MapLine]:
+    """Blocks in so many columns, row by row."""
+    lines: list[MapLine] = []
+    for at in range(0, len(blocks), columns):
+        row = blocks[at : at + columns]
+        for number in range(max(map(len, row))):
+            line: MapLine = []
+            for place, block in enumerate(row):
+                line += [(" " * (place * _BESIDE - _length(line)), StyleRole.PLAIN)] if place else []
+                line += block[number] if number < len(block) else []
+            lines.append(line)
+    return lines
+
+
+def _length(line: MapLine) -> int:
+    return sum(len(text) for text, _role in line)
 
 
 def _package(name: str, rows: Sequence[Traffic]) -> _Package:
@@ -136,7 +164,8 @@ def _sums(rows: Sequence[Traffic], chosen: str) -> list[_Stroke]:
     groups: dict[str, list[Traffic]] = {}
     for row in rows:
         linked = row.edge.place.kind is EdgeKind.PACKAGE
-        name = row.edge.end.partition(" by ")[0] if linked else row.edge.units.kind.title
+        name = (row.edge.end.partition(" by ")[0] if linked else
+                "CXL" if row.edge.place.kind is EdgeKind.CXL else row.edge.units.kind.title)
         groups.setdefault(name, []).append(row)
     return [_stroke(group[0], chosen) if len(group) == 1 else _added(f"{name}, {len(group)} edges", group, chosen)
             for name, group in groups.items()]
@@ -180,32 +209,50 @@ def _wire(text: str, stroke: _Stroke) -> TextSegment:
 def _port(stroke: _Stroke) -> MapLine:
     inward, outward = (_amount(value, least=stroke.least) for value in (stroke.inward, stroke.outward))
     name = (stroke.name, StyleRole.CELL if stroke.chosen else StyleRole.PLAIN)
-    return [(f"{_INWARD}─{inward:>7} ─{outward:>7} ─{_OUTWARD} ", stroke.role), name,
+    return [(f"{_INWARD}{inward:>7}{outward:>8}{_OUTWARD} ", stroke.role), name,
             (f"  {stroke.limit}" if stroke.limit else "", StyleRole.DIM)]
 
 
 def _link(stroke: _Stroke, indent: int) -> MapLine:
     inward, outward = (_amount(value, least=stroke.least) for value in (stroke.inward, stroke.outward))
-    limit = f"{stroke.limit}  " if stroke.limit else ""
     other, _by, label = stroke.name.partition(" by ")
-    name = f"{label} to {other.replace('package', 'pkg')}" if label else stroke.name
-    return [(f"{'│':>{indent}} ", StyleRole.SUMMARY), (f"{_UP}{inward:>7} {_DOWN}{outward:>7}  ", stroke.role),
-            (limit, StyleRole.DIM), (name, StyleRole.CELL if stroke.chosen else StyleRole.PLAIN)]
+    name = cut(f"{label} to {other}" if label else stroke.name, indent - 2).rjust(indent - 2)
+    return [(name, StyleRole.CELL if stroke.chosen else StyleRole.PLAIN), (" │ ", StyleRole.SUMMARY),
+            (f"{_UP}{inward:>7} {_DOWN}{outward:>7}", stroke.role), (f"  {stroke.limit}", StyleRole.DIM)]
+
+
+def _row(package: _Package, width: int, chosen: str) -> list[MapLine]:
+    """A package in a few lines: memory and ports, then what goes to each other package."""
+    first = [_total("mem", package.memory, chosen)] if package.memory else []
+    first += [_told(stroke) for stroke in _sums(package.ports, chosen)]
+    ends = [_told(stroke) for stroke in _sums(package.links, chosen)]
+    many = max(1, (width - _NAME) // (_TOLD + len(" pkg 1 ")))
+    lines = [first, *(ends[at : at + many] for at in range(0, len(ends), many))]
+    names = [package.name, *([""] * (len(lines) - 1))]
+    return [[(name.ljust(_NAME), StyleRole.SUMMARY), *(segment for part in line for segment in part)]
+            for name, line in zip(names, lines, strict=True)]
 
 
 def _line(package: _Package, chosen: str) -> MapLine:
     """A package in one line: memory, links and ports, each added up."""
-    line: MapLine = [(f"{package.name:<11}", StyleRole.SUMMARY)]
+    line: MapLine = [(f"{package.name:<{_NAME}}", StyleRole.SUMMARY)]
     for word, rows in (("mem", package.memory), ("links", package.links), ("ports", package.ports)):
-        if not rows:
-            continue
-        stroke = _added(word, rows, chosen)
-        both = all(row.edge.together for row in rows)
-        inward, outward = (_amount(value, least=stroke.least, decimals=1) for value in (stroke.inward, stroke.outward))
-        text = _amount(stroke.total, decimals=1) if both else f"{_UP}{inward} {_DOWN}{outward}"
-        share = "" if stroke.share is None else f" {100 * stroke.share:.0f}%"
-        line += [(f" {word} ", StyleRole.DIM), (f"{text}{share}".ljust(16), stroke.role)]
+        line += _total(word, rows, chosen) if rows else []
     return line
+
+
+def _total(word: str, rows: Sequence[Traffic], chosen: str) -> MapLine:
+    return _told(_added(word, rows, chosen), both=all(row.edge.together for row in rows))
+
+
+def _told(stroke: _Stroke, *, both: bool = False) -> MapLine:
+    """Edges added up, in a few characters."""
+    inward, outward = (_amount(value, least=stroke.least, decimals=1) for value in (stroke.inward, stroke.outward))
+    text = _amount(stroke.total, decimals=1) if both else f"{_UP}{inward} {_DOWN}{outward}"
+    share = "" if stroke.share is None else f" {100 * stroke.share:.0f}%"
+    name = stroke.name.partition(", ")[0].partition(" by ")[0].replace("package", "pkg")
+    return [(f" {name} ", StyleRole.CELL if stroke.chosen else StyleRole.DIM),
+            (f"{text}{share}".ljust(_TOLD), stroke.role)]
 
 
 def _cut(line: MapLine, width: int) -> MapLine:

@@ -50,8 +50,8 @@ class Edge:
 
     @property
     def start(self) -> str:
-        """The package, for people."""
-        return "package ?" if self.package == UNKNOWN else f"package {self.package}"
+        """The package, for people; the machine of PMUs that do not say which package they are in."""
+        return "machine" if self.package == UNKNOWN else f"package {self.package}"
 
     @property
     def source(self) -> str:
