@@ -11,12 +11,11 @@ from collections.abc import Mapping, Sequence
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.reading import AskLeaf, cpuid_of
-from turbotui.machine.topology import Topology
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.kinds import PerCpuSource
+from turbotui.sources.kinds import FoundOn, KeepsNothingOpen, PerCpuSource
 from turbotui.sources.source import Probe, Reader
 
 _SIGNALS = ("apic", "x2apic")
@@ -27,23 +26,15 @@ _AMD = frozenset({"AuthenticAMD", "HygonGenuine"})
 _X86 = frozenset({"x86_64", "i386"})
 
 
-class _Constants:
+class _Constants(KeepsNothingOpen):
     """A reader of values that were read when it was made."""
 
     def __init__(self, values: Mapping[SignalId, Raw]) -> None:
-        self._signals, self._values = tuple(values), tuple(values.values())
-
-    @property
-    def signals(self) -> tuple[SignalId, ...]:
-        """Signals that `read` returns, in this order."""
-        return self._signals
+        self.signals, self._values = tuple(values), tuple(values.values())
 
     def read(self) -> Sequence[Raw]:
         """Read the APIC ids, which stay while a CPU is online."""
         return self._values
-
-    def close(self) -> None:
-        """Do nothing: no descriptor stays open."""
 
 
 class Apic(PerCpuSource):
@@ -54,7 +45,8 @@ class Apic(PerCpuSource):
     gives = "8-bit and 32-bit APIC id of each CPU"
 
     def __init__(self) -> None:
-        self._seen: tuple[Host, Topology, Mapping[int, dict[SignalId, int]]] | None = None
+        # the kernel's record of all CPUs, read once for a topology: the text grows with the number of CPUs
+        self._cpuinfo = FoundOn(lambda machine: _cpuinfo_ids(machine.host))
 
     def probe(self, machine: Machine) -> Probe:
         """Read the first CPU's ids."""
@@ -62,7 +54,7 @@ class Apic(PerCpuSource):
             why = Unavailable(Reason.NO_HARDWARE, "APIC ids exist on x86 only")
             return Probe(dict.fromkeys(_SIGNALS, why))
         cpu = machine.topology.cpus[0]
-        by_cpuid, told = _by_cpuid(machine, cpu), self._by_cpuinfo(machine).get(cpu, {})
+        by_cpuid, told = _by_cpuid(machine, cpu), self._cpuinfo.look(machine).get(cpu, {})
         origins = {
             "apic": (f"CPUID 0x1 EBX[31:24] by {_DEVICE}", f"{_CPUINFO}, low 8 bits of initial apicid"),
             "x2apic": (f"CPUID {_x2apic_leaf(machine)} by {_DEVICE}", f"{_CPUINFO}, apicid"),
@@ -79,24 +71,12 @@ class Apic(PerCpuSource):
                 )
         return Probe(answers)
 
-    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:  # noqa: ARG002 the protocol names them
-        """0: no descriptor stays open."""
-        return 0
-
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
         """Read the ids of one CPU."""
         values = _by_cpuid(machine, cpu)
         if not wanted <= values.keys():
-            values = {**self._by_cpuinfo(machine).get(cpu, {}), **values}
+            values = {**self._cpuinfo.on(machine).get(cpu, {}), **values}
         return _Constants({name: values.get(name) for name in _SIGNALS if name in wanted})
-
-    def _by_cpuinfo(self, machine: Machine) -> Mapping[int, dict[SignalId, int]]:
-        """The kernel's record of all CPUs, read once for a topology: the text grows with the number of CPUs."""
-        seen = self._seen
-        if seen is None or seen[0] is not machine.host or seen[1] is not machine.topology:
-            seen = (machine.host, machine.topology, _cpuinfo_ids(machine.host))
-            self._seen = seen
-        return seen[2]
 
 
 def _signal(name: SignalId, origin: str) -> Signal:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from turbotui.errors import InternalError
 from turbotui.machine.machine import Machine
 from turbotui.quantities.signals import Raw, Signal, SignalId
-from turbotui.sources.source import Probe, Reader, SharedReader, Source
+from turbotui.sources.kinds import PerCpuSource
+from turbotui.sources.source import Probe, Reader, Source
 
 
 def beside_id(name: SignalId, source: Source) -> SignalId:
@@ -16,15 +16,13 @@ def beside_id(name: SignalId, source: Source) -> SignalId:
     return f"{name}@{source.id}"
 
 
-class Beside:
+class Beside(PerCpuSource):
     """A source under another name, for some of its signals.
 
     Args:
         source: that is read.
         signals: what it gives, by their own names.
     """
-
-    shared = False
 
     def __init__(self, source: Source, signals: Mapping[SignalId, Signal]) -> None:
         self.source = source
@@ -52,14 +50,6 @@ class Beside:
             CpuGone, HostError: as the source itself.
         """
         return _Renamed(self.source.open(machine, cpu, self._names(wanted)), self.source)
-
-    def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:
-        """Refused: what is compared is read on each CPU.
-
-        Raises:
-            InternalError: always.
-        """
-        raise InternalError(f"{self.title} of {machine.host.name} is compared CPU by CPU: {sorted(wanted)}.")
 
     def _names(self, wanted: frozenset[SignalId]) -> frozenset[SignalId]:
         return frozenset(self._own[alias] for alias in wanted)

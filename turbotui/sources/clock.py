@@ -13,30 +13,22 @@ from turbotui.machine.machine import Machine
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.units import Unit
-from turbotui.sources.kinds import PerCpuSource
+from turbotui.sources.kinds import KeepsNothingOpen, PerCpuSource
 from turbotui.sources.source import Probe, Reader
 
 _DOCUMENT = "clock_gettime(2)"
 
 
-class _ClockReader:
+class _ClockReader(KeepsNothingOpen):
     """Asks the host's clocks at every read."""
 
     def __init__(self, clocks: Mapping[SignalId, Callable[[], int]]) -> None:
         self._clocks = tuple(clocks.values())
-        self._signals = tuple(clocks)
-
-    @property
-    def signals(self) -> tuple[SignalId, ...]:
-        """Signals that `read` returns, in this order."""
-        return self._signals
+        self.signals = tuple(clocks)
 
     def read(self) -> Sequence[Raw]:
         """The clocks in nanoseconds."""
         return [clock() for clock in self._clocks]
-
-    def close(self) -> None:
-        """Do nothing: no descriptor is open."""
 
 
 def _signal(name: SignalId, reduce: Reduce, origin: str) -> Signal:
@@ -53,10 +45,6 @@ class _Clock(PerCpuSource):
     def probe(self, machine: Machine) -> Probe:  # noqa: ARG002 - every host has clocks
         """Find the clocks, which every machine has."""
         return Probe(dict(self._signals))
-
-    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:  # noqa: ARG002 the protocol names them
-        """None: the host's clocks need none."""
-        return 0
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:  # noqa: ARG002 - the contract's
         """A reader of the wanted clocks; nothing is opened."""

@@ -23,11 +23,6 @@ class WithoutDeeper:
         self._reader = reader
         self._arrange(wanted)
 
-    @property
-    def signals(self) -> tuple[SignalId, ...]:
-        """Signals that `read` returns, in this order."""
-        return self._signals
-
     def read(self) -> Sequence[Raw]:
         """Read, and subtract C7 from C6; None for C6 if either is unknown.
 
@@ -55,7 +50,7 @@ class WithoutDeeper:
     def _arrange(self, wanted: frozenset[SignalId]) -> None:
         names = self._reader.signals
         self._places = tuple(place for place, name in enumerate(names) if name in wanted)
-        self._signals = tuple(names[place] for place in self._places)
+        self.signals = tuple(names[place] for place in self._places)
         self._pair = (names.index(C6), names.index(C7)) if C6 in wanted else None
 
 

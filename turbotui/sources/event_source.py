@@ -10,7 +10,6 @@ from dataclasses import field, replace
 from functools import cached_property
 
 from turbotui.dataclass import dataclass
-from turbotui.errors import InternalError
 from turbotui.events.encoded import FLAGS, EncodedEvent
 from turbotui.events.errors import TracepointError, UnknownPmuError, UnknownTermError
 from turbotui.events.leaders import led
@@ -34,8 +33,9 @@ from turbotui.sources.event_bundles import RINGS, bundles_of, counting
 from turbotui.sources.event_filters import Filters, check_together, filters_of
 from turbotui.sources.event_places import Bundle, Family, Placed, families
 from turbotui.sources.event_reader import Count, Part, RowReader, open_part
+from turbotui.sources.kinds import PerCpuSource
 from turbotui.sources.perf_group import GroupEvent, Times
-from turbotui.sources.source import Probe, Reader, SharedReader
+from turbotui.sources.source import Probe, Reader
 
 _ONLINE = "/sys/devices/system/cpu/online"
 _TOO_MANY = (errno.EINVAL, errno.ENOSPC)  # what a sibling that finds no counter is refused with
@@ -75,7 +75,7 @@ class _Found:
         return self.host is machine.host and self.topology is machine.topology
 
 
-class EventSource:
+class EventSource(PerCpuSource):
     """The events of one request.
 
     Args:
@@ -85,7 +85,6 @@ class EventSource:
     """
 
     gives = "events added by hand"
-    shared = False
     counts_from_open = True
 
     def __init__(self, request: EventRequest, *, coarse: bool = False, refused: Unavailable | None = None) -> None:
@@ -185,14 +184,6 @@ class EventSource:
         found = self._found if self._found is not None else _Found(machine.host, machine.topology)
         return [Part(one.cpu, group) for family in found.families for one in family.rows.get(cpu, ())
                 for group in found.groups[id(one.bundle)]]
-
-    def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:
-        """Refused: perf counts on each CPU.
-
-        Raises:
-            InternalError: always.
-        """
-        raise InternalError(f"{self.title} of {machine.host.name} is opened on each CPU, not shared: {sorted(wanted)}.")
 
     def _group(self, bundle: Bundle, texts: Sequence[str]) -> tuple[GroupEvent, ...]:
         """The counters of some of a bundle's events, as one group: with the leader that they need."""

@@ -66,13 +66,8 @@ class HsmpMetricsReader:
         self._cpu = cpu
         self._path = path
         self._fields = tuple(field for _, field in fields)
-        self._signals = tuple(signal for signal, _ in fields)
+        self.signals = tuple(signal for signal, _ in fields)
         self._descriptor = host.open_file(path) if path else -1
-
-    @property
-    def signals(self) -> tuple[SignalId, ...]:
-        """Signals that `read` returns, in this order."""
-        return self._signals
 
     def read(self) -> Sequence[Raw]:
         """An integer each; None for all of them where the firmware did not answer.

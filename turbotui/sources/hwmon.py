@@ -13,16 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from turbotui.machine.host import Host, HostError
+from turbotui.machine.host import HostError
 from turbotui.machine.kernel_build import no_driver
 from turbotui.machine.machine import Machine
-from turbotui.machine.topology import Topology
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
 from turbotui.sources.hwmon_chips import CCD, CLASS, CORE, PACKAGE, Sensor, find_sensors
-from turbotui.sources.kinds import PerCpuSource
+from turbotui.sources.kinds import FoundOn, PerCpuSource
 from turbotui.sources.source import Probe, Reader
 from turbotui.sources.sysfs_files import FileReader, ValueFile
 from turbotui.sources.unreadable import unreadable
@@ -42,17 +41,16 @@ class Hwmon(PerCpuSource):
     gives = "temperatures of cores, packages and core complexes"
 
     def __init__(self) -> None:
-        self._seen: tuple[Host, Topology, tuple[Sensor, ...]] | None = None
+        self._found = FoundOn(lambda machine: find_sensors(machine.host, machine.topology))
 
     def probe(self, machine: Machine) -> Probe:
         """Read the labels of all CPU sensors, and one sensor of each kind."""
-        sensors, note = find_sensors(machine.host, machine.topology)
-        self._seen = (machine.host, machine.topology, sensors)
+        sensors, note = self._found.look(machine)
         return Probe({signal: _probed(machine, signal, sensors) for signal in _SCOPES}, note)
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
         """One for each sensor that the wanted signals can have on a reading CPU."""
-        sensors = self._seen[2] if self._seen is not None else ()
+        sensors, _note = self._found.last or ((), "")
         return readers * sum(_most_sensors(sensors, signal) for signal in _SCOPES if signal in wanted)
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
@@ -63,19 +61,13 @@ class Hwmon(PerCpuSource):
             HostError: EMFILE or ENFILE.
         """
         files = []
+        sensors, _note = self._found.on(machine)
         for signal, scope in _SCOPES.items():
             if signal in wanted:
                 row = machine.topology.row(scope, cpu)
-                paths = tuple(s.path for s in self._sensors(machine) if s.signal == signal and s.row == row)
+                paths = tuple(s.path for s in sensors if s.signal == signal and s.row == row)
                 files.append(ValueFile(signal, paths))
         return FileReader(machine.host, cpu, files, inside_cpu=False)
-
-    def _sensors(self, machine: Machine) -> tuple[Sensor, ...]:
-        seen = self._seen
-        if seen is None or seen[0] is not machine.host or seen[1] is not machine.topology:
-            seen = (machine.host, machine.topology, find_sensors(machine.host, machine.topology)[0])
-            self._seen = seen
-        return seen[2]
 
 
 def _most_sensors(sensors: Sequence[Sensor], signal: SignalId) -> int:

@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from turbotui.machine.host import Host, HostError
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.sources.irq_rows import RowTotals
+from turbotui.sources.kinds import KeepsNothingOpen
 
 _NO_LABELS: Mapping[SignalId, tuple[str, ...]] = {}
 
 
-class IrqRowReader:
+class IrqRowReader(KeepsNothingOpen):
     """Reads one of the two files; a CPU without a column (offline) gives None.
 
     Totals begin at the sums of the rows when first read and from then on never wrap; another reader's totals are not
@@ -75,9 +76,6 @@ class IrqRowReader:
             result.append(nothing if totals is None else totals)
         result.extend((whole_count(self._table, self._labels[signal]),) for signal in self._whole)
         return result
-
-    def close(self) -> None:
-        """Nothing is kept open."""
 
     def _wanted_groups(self, label: str, text: str) -> tuple[SignalId, ...]:
         return tuple(signal for signal in self._classify(label, text) if signal in self._per_cpu)

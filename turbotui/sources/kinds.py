@@ -1,14 +1,27 @@
-"""The two ways a source is opened, each refusing the other way."""
+"""What sources and their readers have in common: the two ways to be opened, and what was found on a machine."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
 from turbotui.errors import InternalError
+from turbotui.machine.host import Host
 from turbotui.machine.machine import Machine
+from turbotui.machine.topology import Topology
 from turbotui.quantities.signals import SignalId
 from turbotui.sources.source import Reader, SharedReader
 
+T = TypeVar("T")
 
-class SharedSource:
+
+class _AnySource:
+    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:  # noqa: ARG002 - the contract's
+        """0: nothing stays open between two readings."""
+        return 0
+
+
+class SharedSource(_AnySource):
     """Base of sources whose one file holds all CPUs."""
 
     shared = True
@@ -23,7 +36,7 @@ class SharedSource:
         raise InternalError(f"{type(self).__name__} holds all CPUs in one file and is not opened on CPU {cpu} alone")
 
 
-class PerCpuSource:
+class PerCpuSource(_AnySource):
     """Base of sources that are opened on each reading CPU."""
 
     shared = False
@@ -36,3 +49,42 @@ class PerCpuSource:
             InternalError: always.
         """
         raise InternalError(f"{type(self).__name__} is opened on each reading CPU, not once for all of them")
+
+
+class KeepsNothingOpen:
+    """Base of readers that have nothing to close."""
+
+    def close(self) -> None:
+        """Do nothing: no descriptor is open."""
+
+
+class FoundOn(Generic[T]):
+    """What a source found on a machine, kept until its host or topology is another one.
+
+    It is kept as one value, so that threads see all of it or nothing.
+
+    Args:
+        find: looks for it.
+    """
+
+    def __init__(self, find: Callable[[Machine], T]) -> None:
+        self._find = find
+        self._kept: tuple[Host, Topology, T] | None = None
+
+    def look(self, machine: Machine) -> T:
+        """Look for it anew, and keep it."""
+        found = self._find(machine)
+        self._kept = machine.host, machine.topology, found
+        return found
+
+    def on(self, machine: Machine) -> T:
+        """What was found on this machine; looked for now where it was not before."""
+        kept = self._kept
+        if kept is None or kept[0] is not machine.host or kept[1] is not machine.topology:
+            return self.look(machine)
+        return kept[2]
+
+    @property
+    def last(self) -> T | None:
+        """What was found last, on whichever machine; None before."""
+        return None if self._kept is None else self._kept[2]

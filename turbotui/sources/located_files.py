@@ -6,12 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 
 from turbotui.dataclass import dataclass
-from turbotui.machine.host import Host, HostError
+from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
-from turbotui.machine.topology import Topology
 from turbotui.quantities.signals import Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.sources.kinds import PerCpuSource
+from turbotui.sources.kinds import FoundOn, PerCpuSource
 from turbotui.sources.source import Probe, Reader
 from turbotui.sources.sysfs_files import Decode, FileReader, ValueFile, number
 from turbotui.sources.unreadable import unreadable
@@ -39,12 +38,17 @@ class Sightings:
     found: Mapping[SignalId, Located | Unavailable]
     note: str = ""
 
+    @property
+    def located(self) -> Mapping[SignalId, Located]:
+        """The signals that were found."""
+        return {name: found for name, found in self.found.items() if isinstance(found, Located)}
+
 
 class LocatedFiles(PerCpuSource, ABC):
     """A source over single files; what was found is kept for the machine it was found on."""
 
     def __init__(self) -> None:
-        self._seen: tuple[Host, Topology, Mapping[SignalId, Located]] | None = None
+        self._sightings = FoundOn(self._find)
 
     @abstractmethod
     def _find(self, machine: Machine) -> Sightings:
@@ -52,14 +56,13 @@ class LocatedFiles(PerCpuSource, ABC):
 
     def probe(self, machine: Machine) -> Probe:
         """Find the files and read each signal's first one once."""
-        seen = self._find(machine)
-        self._remember(machine, seen)
+        seen = self._sightings.look(machine)
         return Probe({name: _tried(machine, found) for name, found in seen.found.items()}, seen.note)
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
         """One for each wanted signal on each reading CPU."""
-        found = {} if self._seen is None else self._seen[2]
-        return readers * sum(name in wanted for name in found)
+        seen = self._sightings.last
+        return 0 if seen is None else readers * sum(name in wanted for name in seen.located)
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
         """Open the wanted files as they belong to one CPU; one that is not there gives None.
@@ -68,10 +71,8 @@ class LocatedFiles(PerCpuSource, ABC):
             CpuGone: the CPU is offline.
             HostError: EMFILE or ENFILE.
         """
-        if self._seen is None or self._seen[0] is not machine.host or self._seen[1] is not machine.topology:
-            self._remember(machine, self._find(machine))
         files = []
-        for name, located in ({} if self._seen is None else self._seen[2]).items():
+        for name, located in self._sightings.on(machine).located.items():
             if name in wanted:
                 path = located.path(cpu)
                 files.append(ValueFile(name, () if path is None else (path,), located.decode))
@@ -79,16 +80,12 @@ class LocatedFiles(PerCpuSource, ABC):
 
     def paths(self, machine: Machine, name: SignalId) -> tuple[str, ...]:
         """The files of a signal that was found: one for each instance that has one."""
-        located = {} if self._seen is None else self._seen[2]
-        if name not in located:
+        seen = self._sightings.last
+        if seen is None or name not in seen.located:
             return ()
-        found = located[name]
+        found = seen.located[name]
         instances = machine.topology.instances(found.signal.scope)
         return tuple(path for one in instances if (path := found.path(one.cpus[0])) is not None)
-
-    def _remember(self, machine: Machine, seen: Sightings) -> None:
-        located = {name: found for name, found in seen.found.items() if isinstance(found, Located)}
-        self._seen = (machine.host, machine.topology, located)
 
 
 def everywhere(path: str) -> Callable[[int], str | None]:

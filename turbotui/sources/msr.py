@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from turbotui.dataclass import dataclass
-from turbotui.errors import InternalError
 from turbotui.machine.calibration import Constant, RaplUnits, package_limit, rapl_units, tj_max
 from turbotui.machine.efficiency_cores import c6_counts_c7
 from turbotui.machine.host import Host, HostError
@@ -28,13 +27,13 @@ from turbotui.machine.registers import (
     present_registers,
     registers_of,
 )
-from turbotui.machine.topology import Topology
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Raw, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sources.kinds import FoundOn, PerCpuSource
 from turbotui.sources.perf_power import domain_scope
 from turbotui.sources.powercap import zone_scope
-from turbotui.sources.source import CpuGone, Probe, SharedReader
+from turbotui.sources.source import CpuGone, Probe
 
 _GONE = (errno.ENXIO, errno.ENODEV)
 _XEON_PHI_UNIT = 1024.0  # Knights Landing counts APERF and MPERF in 1024 cycles (docs/specs/turbostat.md 3.2)
@@ -66,15 +65,10 @@ class MsrReader:
                 raise CpuGone(str(error)) from error
             raise
         self._registers = tuple((register.address, register.valid_bit) for register in registers)
-        self._signals = tuple(register.signal for register in registers)
+        self.signals = tuple(register.signal for register in registers)
         addresses = [register.address for register in registers]
         self._less = {address: other for address, other in less.items() if address in addresses}
         self._addresses = tuple(dict.fromkeys((*addresses, *self._less.values())))
-
-    @property
-    def signals(self) -> tuple[SignalId, ...]:
-        """Signals that `read` returns, in this order."""
-        return self._signals
 
     def read(self) -> Sequence[Raw]:
         """The 64 bits of each register; None for one that could not be read or says that it is not valid.
@@ -118,27 +112,16 @@ class _Scales:
     invented_zeros: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """The registers that a probe found to work, and the host and topology that it holds for."""
-
-    host: Host
-    topology: Topology
-    usable: tuple[Register, ...]
-
-
-class Msr:
+class Msr(PerCpuSource):
     """The MSR device of each CPU, for the registers of one table."""
 
     id = "msr"
     title = "MSR device"
     gives = "TSC, cycles, SMIs, C-state residency, energy and temperatures, by register"
-    shared = False
-    counts_from_open = False
     table = COUNTERS
 
     def __init__(self) -> None:
-        self._seen: _Seen | None = None
+        self._found = FoundOn(self._find)
 
     @property
     def registers(self) -> tuple[Register, ...]:
@@ -147,7 +130,10 @@ class Msr:
 
     def probe(self, machine: Machine) -> Probe:
         """Read each register of this platform once, on the first CPU that would read it."""
-        self._seen = _Seen(machine.host, machine.topology, ())
+        return self._found.look(machine)[0]
+
+    def _find(self, machine: Machine) -> tuple[Probe, tuple[Register, ...]]:
+        """The answer for every register, and those that work."""
         facts = circumstances(machine)
         signals: dict[SignalId, Signal | Unavailable] = {}
         cpu = machine.topology.cpus[0]
@@ -155,7 +141,7 @@ class Msr:
             descriptor = machine.host.open_msr(cpu)
         except HostError as error:
             why = explain_msr_open(error, cpu, facts)
-            return Probe(dict.fromkeys((register.signal for register in self.registers), why))
+            return Probe(dict.fromkeys((register.signal for register in self.registers), why)), ()
         try:
             usable = self._probe_registers(machine, descriptor, facts, signals)
         finally:
@@ -163,9 +149,8 @@ class Msr:
         for register in self.registers:
             if register.signal not in signals:
                 signals[register.signal] = _not_on_this_model(machine, register, facts)
-        self._seen = _Seen(machine.host, machine.topology, usable)
         notes = (machine.platform.note, NOTE if invents_zeros(machine.host, cpu) else "")
-        return Probe(signals, "; ".join(note for note in notes if note))
+        return Probe(signals, "; ".join(note for note in notes if note)), usable
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
         """One device a reader, however many registers."""
@@ -178,29 +163,22 @@ class Msr:
             CpuGone: the CPU is offline.
             HostError: the device does not open any more.
         """
-        if self._seen is None or self._seen.host is not machine.host or self._seen.topology is not machine.topology:
-            self.probe(machine)
+        self._found.on(machine)
         less = self._less() if c6_counts_c7(machine, cpu) else {}
         return MsrReader(machine.host, cpu, self._chosen(wanted), less)
 
-    def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:
-        """Refused: each CPU has a device of its own.
-
-        Raises:
-            InternalError: always.
-        """
-        raise InternalError(f"{self.title} of {machine.host.name} is opened on each CPU, not shared: {sorted(wanted)}.")
-
     def _less(self) -> dict[int, int]:
         """The C6 register that counts C7 too, and C7's own, where both can be read."""
-        usable = () if self._seen is None else self._seen.usable
-        by_signal = {register.signal: register.address for register in usable}
+        by_signal = {register.signal: register.address for register in self._usable}
         deep, deeper = by_signal.get("cstate.core.c6"), by_signal.get("cstate.core.c7")
         return {} if deep is None or deeper is None else {deep: deeper}
 
     def _chosen(self, wanted: frozenset[SignalId]) -> list[Register]:
-        usable = () if self._seen is None else self._seen.usable
-        return [register for register in usable if register.signal in wanted]
+        return [register for register in self._usable if register.signal in wanted]
+
+    @property
+    def _usable(self) -> tuple[Register, ...]:
+        return () if self._found.last is None else self._found.last[1]
 
     def _probe_registers(
         self, machine: Machine, descriptor: int, facts: Circumstances, signals: dict[SignalId, Signal | Unavailable]

@@ -29,7 +29,7 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.kinds import SharedSource
+from turbotui.sources.kinds import KeepsNothingOpen, SharedSource
 from turbotui.sources.proc_pressure import why_no_pressure
 from turbotui.sources.source import Probe, SharedReader
 
@@ -97,16 +97,12 @@ class OwnCgroup(SharedSource):
                     "mount -t cgroup2, or boot with systemd.unified_cgroup_hierarchy=1")
         return Probe(signals)
 
-    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:  # noqa: ARG002 - the contract's
-        """None: the files are opened anew at every tick."""
-        return 0
-
     def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:
         """Read the wanted signals of the groups as they are now."""
         return OwnCgroupReader(machine.host, _place_of(machine.host), wanted)
 
 
-class OwnCgroupReader:
+class OwnCgroupReader(KeepsNothingOpen):
     """Reads the groups from this process's own up to the mount, and its pressure."""
 
     def __init__(self, host: Host, place: _Place | None, wanted: frozenset[SignalId]) -> None:
@@ -132,9 +128,6 @@ class OwnCgroupReader:
             waits = stalls(self._host, self._place.pressure)
             found |= {signal: waits[line] for signal, line in _STALLS.items() if line in waits}
         return [(found.get(signal),) for signal in self.signals]
-
-    def close(self) -> None:
-        """Nothing is kept open."""
 
     def _cpu(self, place: _Place) -> dict[SignalId, int]:
         uses = _uses(self._host, place)

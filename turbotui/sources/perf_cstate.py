@@ -72,7 +72,7 @@ class PerfCstate(PerfSource):
             CpuGone: the CPU is offline.
             HostError: none of the wanted counters opens any more.
         """
-        self._probe_once(machine)
+        self._findings.on(machine)
         if not (self._touched(frozenset({C7})) and c6_counts_c7(machine, cpu)):
             return super().open(machine, cpu, wanted)
         return WithoutDeeper(super().open(machine, cpu, with_deeper(wanted)), wanted)

@@ -7,19 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from turbotui.dataclass import dataclass
-from turbotui.errors import InternalError
 from turbotui.events.pmu_terms import attr_of
-from turbotui.machine.host import Host
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import Circumstances
 from turbotui.machine.pmus import EventError, Pmu
-from turbotui.machine.topology import Topology
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
+from turbotui.sources.kinds import FoundOn, PerCpuSource
 from turbotui.sources.perf_group import GroupEvent, PerfGroupReader, Times, probe_events
-from turbotui.sources.source import Adjustable, Probe, Reader, SharedReader
+from turbotui.sources.source import Adjustable, Probe, Reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,33 +60,20 @@ class Findings:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """Findings of a probe with its host and topology, as one value, so that threads see all or nothing."""
-
-    host: Host
-    topology: Topology
-    groups: tuple[OfferGroup, ...]
-
-    def holds(self, machine: Machine) -> bool:
-        return self.host is machine.host and self.topology is machine.topology
-
-
 class PerfReader(Reader, Adjustable, Protocol):
     """A reader whose wanted signals can change without restarting counters."""
 
 
-class PerfSource(ABC):
+class PerfSource(PerCpuSource, ABC):
     """A source over perf. What was found is kept for the machine it was found on, so that opening costs no look."""
 
     id: str
     title: str
     gives: str
-    shared = False
     counts_from_open = True
 
     def __init__(self) -> None:
-        self._seen: _Seen | None = None
+        self._findings = FoundOn(self._find)
 
     @abstractmethod
     def _find(self, machine: Machine) -> Findings:
@@ -96,8 +81,7 @@ class PerfSource(ABC):
 
     def probe(self, machine: Machine) -> Probe:
         """Open and close each counter once, on one CPU that would read it."""
-        found = self._find(machine)
-        self._seen = _Seen(machine.host, machine.topology, found.groups)
+        found = self._findings.look(machine)
         return Probe(found.signals, found.note)
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
@@ -111,7 +95,7 @@ class PerfSource(ABC):
             CpuGone: the CPU is offline.
             HostError: none of the wanted counters opens any more.
         """
-        self._probe_once(machine)
+        self._findings.on(machine)
         groups: list[Sequence[GroupEvent]] = []
         times: dict[int, Times] = {}
         for group in self._touched(wanted):
@@ -122,21 +106,8 @@ class PerfSource(ABC):
                 groups.append(events)
         return PerfGroupReader(machine.host, cpu, groups, wanted, times)
 
-    def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:
-        """Refused: perf counts on each CPU.
-
-        Raises:
-            InternalError: always.
-        """
-        raise InternalError(f"{self.title} of {machine.host.name} is opened on each CPU, not shared: {sorted(wanted)}.")
-
-    def _probe_once(self, machine: Machine) -> None:
-        """Probe the PMU, unless a result for this machine is there."""
-        if self._seen is None or not self._seen.holds(machine):
-            self.probe(machine)
-
     def _touched(self, wanted: frozenset[SignalId]) -> list[OfferGroup]:
-        groups = () if self._seen is None else self._seen.groups
+        groups = () if self._findings.last is None else self._findings.last.groups
         return [group for group in groups if group.ids() & wanted]
 
 

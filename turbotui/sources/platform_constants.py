@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from turbotui.dataclass import dataclass
-from turbotui.errors import InternalError
 from turbotui.machine.calibration import Constant, Known, base_hz, tj_max, tsc_hz, tsc_tweak
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import circumstances
@@ -14,7 +13,8 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.source import Probe, SharedReader
+from turbotui.sources.kinds import KeepsNothingOpen, PerCpuSource
+from turbotui.sources.source import Probe
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ _ROWS = {
 }
 
 
-class _Nothing:
+class _Nothing(KeepsNothingOpen):
     """A reader of no signal: constants are never read again."""
 
     signals: tuple[SignalId, ...] = ()
@@ -45,18 +45,13 @@ class _Nothing:
     def read(self) -> Sequence[Raw]:
         return ()
 
-    def close(self) -> None:
-        return None
 
-
-class PlatformConstants:
+class PlatformConstants(PerCpuSource):
     """Constants by register, CPUID and cpufreq."""
 
     id = "platform-constants"
     title = "platform constants"
     gives = "base clock, TSC clock, turbo clocks, tj_max"
-    shared = False
-    counts_from_open = False
 
     def probe(self, machine: Machine) -> Probe:
         """Read every constant once."""
@@ -73,21 +68,9 @@ class PlatformConstants:
         }
         return Probe({signal: _signal(signal, answer) for signal, answer in answers.items()})
 
-    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:  # noqa: ARG002 the protocol names them
-        """0: no descriptor stays open."""
-        return 0
-
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> _Nothing:  # noqa: ARG002 as above
         """A reader without signals."""
         return _Nothing()
-
-    def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:
-        """Refused: there is nothing to read.
-
-        Raises:
-            InternalError: always.
-        """
-        raise InternalError(f"{self.title} of {machine.host.name} are not read again: {sorted(wanted)}.")
 
 
 def _signal(signal: SignalId, answer: Constant) -> Signal | Unavailable:

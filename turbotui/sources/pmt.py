@@ -118,7 +118,7 @@ class PmtReader:
     def __init__(self, host: Host, cpu: int, places: Mapping[SignalId, tuple[str, int] | None]) -> None:
         self._host = host
         self._cpu = cpu
-        self._signals = tuple(places)
+        self.signals = tuple(places)
         self._words: list[tuple[int, int] | None] = []
         try:
             for place in places.values():
@@ -126,11 +126,6 @@ class PmtReader:
         except HostError:
             self.close()
             raise
-
-    @property
-    def signals(self) -> tuple[SignalId, ...]:
-        """Signals that `read` returns, in this order."""
-        return self._signals
 
     def read(self) -> Sequence[Raw]:
         """One 64-bit word each; None for one that could not be read.

@@ -23,7 +23,7 @@ from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.kinds import PerCpuSource
+from turbotui.sources.kinds import FoundOn, PerCpuSource
 from turbotui.sources.source import Probe, Reader
 from turbotui.sources.sysfs_files import FileReader, ValueFile, number, read_line, read_number
 from turbotui.sources.unreadable import unreadable
@@ -130,16 +130,14 @@ class Powercap(PerCpuSource):
     gives = "energy of packages, cores, graphics, memory and the platform; package power limits"
 
     def __init__(self) -> None:
-        self._seen: tuple[Host, Topology, tuple[_Zone, ...]] | None = None
+        self._found = FoundOn(_zones)
 
     def probe(self, machine: Machine) -> Probe:
         """List the zones and read each counter once."""
-        host, topology = machine.host, machine.topology
-        zones, note = _zones(machine)
-        self._seen = (host, topology, zones)
+        zones, note = self._found.look(machine)
         if not zones:
             return Probe(dict.fromkeys(_SIGNALS, _absent(machine)), note)
-        found = {signal: _probed(host, signal, zones) for signal in _SIGNALS}
+        found = {signal: _probed(machine.host, signal, zones) for signal in _SIGNALS}
         if machine.model.vendor in AMD_VENDORS and isinstance(found[_CORES], Signal):
             found[_CORES] = _one_core(zones)
         return Probe(found, note)
@@ -156,22 +154,16 @@ class Powercap(PerCpuSource):
             HostError: EMFILE or ENFILE.
         """
         files = []
+        zones, _note = self._found.on(machine)
         for signal in _SIGNALS:
             if signal in wanted:
-                zone = _zone_of(self._zones(machine), signal, machine.topology, cpu)
+                zone = _zone_of(zones, signal, machine.topology, cpu)
                 paths = () if zone is None else (zone.path,)
                 if zone is not None and zone.range_uj:
                     files.append(ValueFile(signal, paths, EnergyTotal(zone.range_uj, machine.host.now_ns)))
                 else:
                     files.append(ValueFile(signal, paths))
         return FileReader(machine.host, cpu, files, inside_cpu=False)
-
-    def _zones(self, machine: Machine) -> tuple[_Zone, ...]:
-        seen = self._seen
-        if seen is None or seen[0] is not machine.host or seen[1] is not machine.topology:
-            seen = (machine.host, machine.topology, _zones(machine)[0])
-            self._seen = seen
-        return seen[2]
 
 
 def _zone_of(zones: Sequence[_Zone], signal: SignalId, topology: Topology, cpu: int) -> _Zone | None:

@@ -111,10 +111,6 @@ class ProcInterrupts(SharedSource):
                 )  # fmt: skip
         return Probe(signals)
 
-    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:  # noqa: ARG002 - the contract's
-        """None: the file is opened anew at every tick."""
-        return 0
-
     def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:
         """Read the wanted signals for the CPUs of the machine's topology."""
         return IrqRowReader(machine.host, PATH, _ORDER, classify,

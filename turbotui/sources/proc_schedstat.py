@@ -18,7 +18,7 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.kinds import SharedSource
+from turbotui.sources.kinds import KeepsNothingOpen, SharedSource
 from turbotui.sources.source import Probe, SharedReader
 from turbotui.sources.unreadable import proc_unreadable
 
@@ -74,16 +74,12 @@ class ProcSchedstat(SharedSource):
             for signal, place, unit, scale in _SIGNALS
         })  # fmt: skip
 
-    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:  # noqa: ARG002 - the contract's
-        """None: the file is opened anew at every tick."""
-        return 0
-
     def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:
         """Read the wanted signals for the CPUs of the machine's topology."""
         return SchedstatReader(machine.host, machine.topology.cpus, wanted)
 
 
-class SchedstatReader:
+class SchedstatReader(KeepsNothingOpen):
     """Reads /proc/schedstat; a CPU without a row (offline) gives None."""
 
     def __init__(self, host: Host, cpus: Sequence[int], wanted: frozenset[SignalId]) -> None:
@@ -104,9 +100,6 @@ class SchedstatReader:
             rows = {}
         mine = [rows.get(cpu, ()) for cpu in self._cpus]
         return [[_number(row, place) for row in mine] for _, place in self._places]
-
-    def close(self) -> None:
-        """Nothing is kept open."""
 
 
 def _number(row: Sequence[str], place: int) -> int | None:

@@ -15,7 +15,7 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.kinds import SharedSource
+from turbotui.sources.kinds import KeepsNothingOpen, SharedSource
 from turbotui.sources.source import Probe, SharedReader
 from turbotui.sources.unreadable import proc_unreadable
 
@@ -138,16 +138,12 @@ class ProcStat(SharedSource):
                 signals[signal] = Unavailable(Reason.NO_DRIVER, f"{PATH}: there is no row {word!r}")
         return Probe(signals)
 
-    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:  # noqa: ARG002 - the contract's
-        """None: the file is opened anew at every tick."""
-        return 0
-
     def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:
         """Read the wanted signals for the CPUs of the machine's topology."""
         return StatReader(machine.host, machine.topology.cpus, wanted)
 
 
-class StatReader:
+class StatReader(KeepsNothingOpen):
     """Reads /proc/stat; a CPU without a row (offline) and a field that is missing give None."""
 
     def __init__(self, host: Host, cpus: Sequence[int], wanted: frozenset[SignalId]) -> None:
@@ -177,9 +173,6 @@ class StatReader:
             field = stat.rows.get(word)
             result.append((None if field is None else _count(field),))
         return result
-
-    def close(self) -> None:
-        """Nothing is kept open."""
 
     def _steady(self, signal: SignalId, values: list[int | None]) -> list[int | None]:
         """Hold a counter that took a small step back at its highest value, so that it does not read as reset."""

@@ -18,7 +18,7 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.kinds import SharedSource
+from turbotui.sources.kinds import KeepsNothingOpen, SharedSource
 from turbotui.sources.source import Probe, SharedReader
 
 TOTAL: Final[SignalId] = "resctrl.mbm_total"
@@ -40,10 +40,6 @@ class ResctrlBandwidth(SharedSource):
             TOTAL, Scope.L3, Unit.BYTE, Behavior.COUNTER, Reduce.SUM,
             origin=f"{resctrl_mount(machine.host)}: mon_data/mon_L3_*/{_EVENT} of every group",
             document="kernel Documentation/filesystems/resctrl.rst")})
-
-    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:  # noqa: ARG002 - the contract's
-        """None: the files are opened anew at every tick."""
-        return 0
 
     def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:  # noqa: ARG002 - as above
         """Read it for the L3 caches of the machine's topology."""
@@ -95,7 +91,7 @@ def _counts(host: Host, top: str) -> Mapping[str, Mapping[str, int | None]]:
     return found
 
 
-class _Reader:
+class _Reader(KeepsNothingOpen):
     """Adds up what every group's counters gained since the reading before.
 
     Args:
@@ -127,6 +123,3 @@ class _Reader:
                     self._totals[domain] += max(0, value - before)
         self._before = now
         return [[None if domain in unknown else self._totals[domain] for domain in self._domains]]
-
-    def close(self) -> None:
-        """Nothing is kept open."""

@@ -111,7 +111,7 @@ class FileReader:
         self._host = host
         self._cpu = cpu
         self._inside_cpu = inside_cpu
-        self._signals = tuple(file.signal for file in files)
+        self.signals = tuple(file.signal for file in files)
         self._entries: list[tuple[tuple[int, ...], Decode, Raw]] = []
         self._count = 0
         missed = False
@@ -137,11 +137,6 @@ class FileReader:
             self._count += len(descriptors)
         if missed and not self._count and is_offline(host, cpu):
             raise CpuGone(f"CPU {cpu} is offline")
-
-    @property
-    def signals(self) -> tuple[SignalId, ...]:
-        """The signals in the order of the files given."""
-        return self._signals
 
     def read(self) -> Sequence[Raw]:
         """One pread a file.

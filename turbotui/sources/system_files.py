@@ -17,7 +17,7 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.kinds import SharedSource
+from turbotui.sources.kinds import KeepsNothingOpen, SharedSource
 from turbotui.sources.source import Probe, SharedReader
 from turbotui.sources.unreadable import proc_unreadable
 
@@ -101,16 +101,12 @@ class SystemFiles(SharedSource, ABC):
                     Reason.NO_DRIVER, f"{path}: this kernel has no {fact.pattern}", fact.since)
         return Probe(signals)
 
-    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:  # noqa: ARG002 - the contract's
-        """None: the files are opened anew at every tick."""
-        return 0
-
     def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:
         """Read the wanted numbers."""
         return SystemFilesReader(machine.host, [fact for fact in self.facts if fact.signal in wanted], self.parse)
 
 
-class SystemFilesReader:
+class SystemFilesReader(KeepsNothingOpen):
     """Reads each file once for all the numbers that are wanted of it; what cannot be read is None."""
 
     def __init__(self, host: Host, facts: Sequence[SystemFact], parse: Parse) -> None:
@@ -128,9 +124,6 @@ class SystemFilesReader:
         """One value of each signal: the machine's."""
         numbers = {path: self._numbers(path) for path in self._paths}
         return [(fact.value(numbers[fact.path]),) for fact in self._facts]
-
-    def close(self) -> None:
-        """Nothing is kept open."""
 
     def _numbers(self, path: str) -> Mapping[str, int]:
         try:

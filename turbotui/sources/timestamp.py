@@ -14,7 +14,7 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.kinds import PerCpuSource
+from turbotui.sources.kinds import KeepsNothingOpen, PerCpuSource
 from turbotui.sources.source import Probe, Reader
 
 _TSC: SignalId = "tsc"
@@ -25,7 +25,7 @@ _SIGNAL = Signal(
 )  # fmt: skip
 
 
-class _TimestampReader:
+class _TimestampReader(KeepsNothingOpen):
     """Executes the instruction at every read."""
 
     signals: tuple[SignalId, ...] = (_TSC,)
@@ -40,9 +40,6 @@ class _TimestampReader:
         except HostError:
             return (None,)
 
-    def close(self) -> None:
-        """Do nothing: no descriptor is open."""
-
 
 class Timestamp(PerCpuSource):
     """The `Source` of the instruction rdtsc."""
@@ -54,10 +51,6 @@ class Timestamp(PerCpuSource):
     def probe(self, machine: Machine) -> Probe:
         """Execute RDTSC once."""
         return Probe({_TSC: _probed(machine)})
-
-    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:  # noqa: ARG002 - the contract's
-        """0: no descriptor is needed."""
-        return 0
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:  # noqa: ARG002 - the contract's
         """A reader; the worker's thread is pinned to the CPU.

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.errors import InternalError
 from turbotui.events.set_files import model_id
 from turbotui.features.topdown.trees import Tree, suits, trees
 from turbotui.machine.machine import Machine
@@ -24,7 +23,8 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.reasons import problem
 from turbotui.sources.event_source import EventSource
-from turbotui.sources.source import Probe, Reader, SharedReader, Source
+from turbotui.sources.kinds import PerCpuSource
+from turbotui.sources.source import Probe, Reader, Source
 
 _CORE_PMUS: Final = re.compile(r"cpu|cpu_(core|atom|lowpower)|armv[89].*")
 _WATCHDOG: Final = "/proc/sys/kernel/nmi_watchdog"
@@ -106,14 +106,13 @@ class EventGroup:
         return self.request.signal(self.branch.event(name))
 
 
-class TopdownSource:
+class TopdownSource(PerCpuSource):
     """Counters of a group, on some CPUs.
 
     A recording keeps its readings under the names of their signals, from which `TopdownCounters` finds them again.
     """
 
     gives = "slots of the pipeline"
-    shared = False
     counts_from_open = True
 
     def __init__(self, group: EventGroup, cpus: frozenset[int] | None) -> None:
@@ -145,14 +144,6 @@ class TopdownSource:
             CpuGone, HostError: as `EventSource.open`.
         """
         return self._source.open(machine, cpu, wanted)
-
-    def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:
-        """Refused: perf counts on each CPU.
-
-        Raises:
-            InternalError: always.
-        """
-        raise InternalError(f"{self.title} of {machine.host.name} is opened on each CPU, not shared: {sorted(wanted)}.")
 
 
 @dataclass(frozen=True, slots=True)
