@@ -8,13 +8,15 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from driving import text_of
 from patience import PATIENCE
 from simsession import SimulatedSession
 from textual.pilot import Pilot
 
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.explain import Explain
-from turbotui.features.topdown.screen import TopdownScreen
+from turbotui.features.topdown.screen import TopdownScreen, TopdownThreadsReady
+from turbotui.features.topdown.thread_counters import ThreadInterval
 from turbotui.simulated.host import SimulatedHost
 from turbotui.widgets.listing import Listing
 from turbotui.widgets.segment_lines import SegmentLines
@@ -158,7 +160,7 @@ async def test_threads_are_rows_of_their_own_and_one_is_opened() -> None:
         end = time.monotonic() + PATIENCE
         while " % of slots" not in below(screen):
             assert time.monotonic() < end, below(screen)
-            if " › " not in below(screen):  # not yet, or the thread left the busiest just then, which closes it
+            if " › " not in below(screen):
                 await pilot.press("enter")
             session.tick()
             await pilot.pause(0.2)
@@ -167,6 +169,31 @@ async def test_threads_are_rows_of_their_own_and_one_is_opened() -> None:
         await counted(session, screen, pilot)
         assert content is not screen.table.content
         assert str(screen.table.content and screen.table.content.rows[0]) == "('machine', 0)"
+
+
+async def test_what_is_opened_of_a_thread_stays_open_until_the_thread_has_ended() -> None:
+    async with topdown("sapphire-2s") as (session, screen, pilot):
+        await pilot.press("t", "t", "t", "t")
+        await threads_counted(session, screen, pilot)
+        await pilot.press("enter")
+        content, watch = screen.table.content, screen.threads
+        assert content is not None
+        assert watch is not None
+        chosen = content.rows[0]
+        tid = content.value_of("TID", chosen)
+        assert isinstance(tid, int)
+        screen.post_message(TopdownThreadsReady(ThreadInterval((), 1.0), None, watch))  # it left the busiest just then
+        await pilot.pause()
+        assert screen.table.current == chosen
+        assert f" {tid} › " in below(screen)
+        now = screen.table.content
+        assert now is not None
+        assert now.value_of("GSlots", chosen) is None
+        screen.post_message(TopdownThreadsReady(ThreadInterval((), 1.0, gone=tid), None, watch))
+        await pilot.pause()
+        assert isinstance(pilot.app, TurbotuiApp)
+        assert f"{tid} has ended: what was opened of it is closed" in text_of(pilot.app, "status")
+        assert " › " not in below(screen)
 
 
 async def test_a_machine_whose_threads_are_elsewhere_has_no_rows_of_threads() -> None:

@@ -16,6 +16,8 @@ GROUPS_STREAM: Final = 2
 """The stream of control groups and groups of resctrl."""
 FLEET_STREAM: Final = 3
 """The stream of nodes of a fleet."""
+TOPDOWN_STREAM: Final = 4
+"""The stream of threads of a top-down analysis."""
 
 _HEAD: Final = struct.Struct("<qq")  # wall clock and monotonic clock of the tick that ended the interval
 

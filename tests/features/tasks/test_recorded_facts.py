@@ -22,6 +22,7 @@ from turbotui.features.replay.journal_past import JournalPast
 from turbotui.features.replay.session import RecordedSession
 from turbotui.features.tasks.ancestry import Ancestry
 from turbotui.features.tasks.applications import EVERYTHING
+from turbotui.features.tasks.loads import SampledLoads
 from turbotui.features.tasks.recorded_tasks import NOT_RECORDED, RECORDED_BY, TaskRecord, task_record, tasks_of
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.screen import TasksScreen
@@ -33,6 +34,7 @@ from turbotui.machine.host import HostKind
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.machine.tasks.group_names import group_name
+from turbotui.machine.tasks.load_records import LoadCounts, Served
 from turbotui.machine.tasks.proc_facts import Stat, TaskFacts, TaskKey
 from turbotui.machine.tasks.run_queue import Waited
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -245,3 +247,62 @@ def test_waits_are_recorded_where_they_are_asked_for(tmp_path: Path, capsys: pyt
                    for each in report.rows)
         assert any(one.facts_seen for one in records)
         assert any(one.ancestry.parents for one in records)
+
+
+def sampled(*numbers: int) -> SampledLoads:
+    return SampledLoads(LoadCounts([*numbers, *[0] * (len(Served) - len(numbers))], 3, 900, 300_000))
+
+
+def record_of_loads(number: int, *loads: SampledLoads | None) -> TaskRecord:
+    """A record whose rows have these sampled loads, and the first ones once more."""
+    record, said = made_record(number), f"loads: {number} samples"
+    return replace(record, reports={
+        by: tuple(replace(one, sampling=said, rows=tuple(
+            replace(each, sampled=mine) for each, mine in zip(one.rows, (*loads, *loads), strict=False)))
+            for one in reports) for by, reports in record.reports.items()})
+
+
+def test_sampled_loads_are_the_same_again_and_add_up() -> None:
+    record = record_of_loads(1, sampled(4, 2), sampled(7), None)
+    back = again(record)
+    for by in RECORDED_BY:
+        [one], [other] = record.reports[by], back.reports[by]
+        assert [each.sampled for each in other.rows] == [each.sampled for each in one.rows]
+        assert other.sampling == "loads: 1 samples"
+    both = record.plus(record_of_loads(2, sampled(1), None, sampled(5))).reports[Grouping.THREAD][0]
+    found = {each.tid: each.sampled for each in both.rows}
+    assert found[8] == SampledLoads(LoadCounts([5, 2, *[0] * 6], 6, 1800, 600_000))
+    assert (found[7], found[9]) == (None, None)  # of a part of the time nothing is known
+
+
+def test_why_loads_were_not_sampled_is_recorded() -> None:
+    refused = SampledLoads(why=WHY)
+    for by in RECORDED_BY:
+        [report] = again(record_of_loads(1, refused, refused, refused)).reports[by]
+        assert {each.sampled for each in report.rows} == {refused}
+    assert all(each.sampled is None for each in again(made_record(1)).reports[Grouping.THREAD][0].rows)
+
+
+@pytest.mark.parametrize("change", [("served", {}), ("timed", [1]), ("why", ["x"]), ("cycles", ["a", "b", "c"])])
+def test_damaged_loads_are_damage(change: tuple[str, object]) -> None:
+    document = unpacked(packed(record_of_loads(1, *[sampled(3)] * 3).facts()), "tasks").value
+    assert isinstance(document, dict)
+    document["applications"][0]["rows"]["thread"]["sampled"][change[0]] = change[1]
+    with pytest.raises(DamagedError):
+        task_record(Said(document, "tasks"), 1, MODEL)
+
+
+def test_a_replay_has_the_columns_of_loads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "loads.ttj"
+    recorder = Recorder(str(path), machine(TOPOLOGY), sync_seconds=0.0)
+    for frame in frames(3, TOPOLOGY):
+        recorder.take(frame)
+        recorder.rows(replace(record_of_loads(frame.seq, sampled(75, 25), sampled(1), None),
+                              wall_ns=frame.newer.wall_ns))
+    recorder.close()
+    assert main(["tasks", "--replay", str(path), "--format", "csv", "-n", "1"]) == 0
+    rows = {one["tid"]: one for one in csv.DictReader(io.StringIO(capsys.readouterr().out))}
+    assert (rows["8"]["LoadLat"], rows["8"]["LoadL1%"], rows["8"]["LoadBuf%"]) == ("300", "75.0", "25.0")
+    assert rows["9"]["LoadL1%"] == ""
+    assert main(["tasks", "--replay", str(path), "-n", "1"]) == 0
+    assert "loads: 1 samples" in capsys.readouterr().out

@@ -150,7 +150,7 @@ def test_a_machine_without_counters_says_why(capsys: pytest.CaptureFixture[str])
     (["--per", "command"], "needs a command"),
     (["--pid", "1", "--per", "core"], "leave --per and a command out"),
     (["--threads", "--cpu", "0"], "leave --cpu out"),
-    (["--threads", "--replay", "run.tt"], "slots of CPUs"),
+    (["--per", "command", "--replay", "run.tt", "--", "true"], "none of a command"),
 ])
 def test_options_that_cannot_be_meant(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["topdown", *words]) == 2

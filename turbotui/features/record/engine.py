@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import field, replace
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.features.groups.counting import GroupEvents
-from turbotui.features.groups.engine import GroupsReader
-from turbotui.features.groups.event_plans import event_plan
-from turbotui.features.groups.recorded_groups import record_of
 from turbotui.features.info.model import configuration
+from turbotui.features.record.row_recorders import row_recorders
 from turbotui.features.roofline.traffic import MemoryTraffic, memory_metrics
-from turbotui.features.tasks.applications import EVERYTHING
-from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot, TaskWatcher
-from turbotui.features.topdown.engine import Drill, TopdownCounters
+from turbotui.features.topdown.engine import RECORDED_LEVELS, Drill, TopdownCounters
 from turbotui.features.uncore.absence import why_none
 from turbotui.features.uncore.counters import UncoreCounters
 from turbotui.features.uncore.ports import PortMap
@@ -36,8 +31,6 @@ from turbotui.sampling.sampled import raise_failure
 from turbotui.sampling.session import Session
 from turbotui.sources.source import Source
 
-_PATIENCE = 5.0  # seconds for which the tasks of an interval are waited for
-_RECORDED_LEVELS: Final = 2  # of top-down trees: deeper ones take turns on the counters
 _QUEUE = 256  # frames that wait for a slow disk; then they are lost, and the recording says how many
 
 
@@ -51,8 +44,7 @@ class Recorded:
         size: bytes of all files.
         failure: why it ended early; "" if it did not.
         status: exit status of the command; 0 without one.
-        no_tasks: why no tasks were recorded that should have been; "" if they were.
-        no_groups: likewise of groups.
+        missing: why tables were not recorded that should have been, by what their rows are.
     """
 
     readings: int = 0
@@ -61,8 +53,7 @@ class Recorded:
     size: int = 0
     failure: str = ""
     status: int = 0
-    no_tasks: str = ""
-    no_groups: str = ""
+    missing: Mapping[str, str] = field(default_factory=dict)
 
 
 def kept_answers(machine: Machine) -> KeptAnswers:
@@ -113,98 +104,14 @@ class BesideColumns:
         why = counters.why_none
         if why is not None:
             self.notes += (f"no slots of pipelines are recorded: {why.sentence()}",)
-        counters.drill = Drill(counters.below(_RECORDED_LEVELS))
+        counters.drill = Drill(counters.below(RECORDED_LEVELS))
         self.sources += counters.sources()
         self.signals |= counters.signals()
 
 
-class TaskRecorder:
-    """Has every task watched, and its counts recorded at the end of each interval.
-
-    Args:
-        machine: whose tasks.
-        recorder: is given the tasks of each interval, on the watcher's thread.
-        waits: whether it is recorded, too, what they wait for.
-
-    Attributes:
-        failure: why the tasks are not watched, "" while they are.
-    """
-
-    def __init__(self, machine: Machine, recorder: FrameRecorder, *, waits: bool = False) -> None:
-        self.failure = ""
-        self._recorder = recorder
-        self._request = SnapshotRequest(waits=waits)
-        self._watcher = TaskWatcher(machine, EVERYTHING, self._take)
-        self._taken = threading.Semaphore(0)
-        self._asked = False
-
-    def start(self) -> None:
-        """Open the counters."""
-        self._watcher.start(self._request)
-
-    def end_interval(self, frame: Frame) -> None:
-        """The tick of a frame ends the tasks' interval too; the one before is recorded by now."""
-        self._wait()
-        if not self.failure and self._watcher.running:
-            self._asked = True
-            self._watcher.snapshot(replace(self._request, clocks=(frame.newer.wall_ns, frame.newer.started_ns)))
-
-    def stop(self) -> None:
-        """Close the counters; the last interval is recorded."""
-        self._wait()
-        self._watcher.stop()
-
-    def _wait(self) -> None:
-        if self._asked and self._watcher.running:
-            self._taken.acquire(timeout=_PATIENCE)
-        self._asked = False
-
-    def _take(self, snapshot: TaskSnapshot) -> None:
-        errors = [report.error for report in snapshot.reports if report.error]
-        if errors and len(errors) == len(snapshot.reports):
-            self.failure = errors[0]
-        if snapshot.record is not None:
-            with contextlib.suppress(RecordingError):  # the next frame is told the same, and says it
-                self._recorder.rows(snapshot.record)
-            self._taken.release()
-
-
-class GroupRecorder:
-    """Reads every control group and every group of resctrl at the end of each interval, and has them recorded.
-
-    Args:
-        session: of the machine whose groups they are; events that were added to it are counted for groups, too.
-        recorder: is given them.
-
-    Attributes:
-        why_none: why there is nothing to record; "" where there is.
-    """
-
-    def __init__(self, session: Session, recorder: FrameRecorder) -> None:
-        self._recorder = recorder
-        plans = [event_plan(session.machine, session.capabilities, one) for one in session.events]
-        events = GroupEvents(session.machine, plans) if plans else None
-        self._reader = GroupsReader(session.machine.host, events=events)
-        self.why_none = "" if self._reader.why_none is None else self._reader.why_none.sentence()
-
-    def end_interval(self, frame: Frame) -> None:
-        """The tick of a frame ends the groups' interval too."""
-        if self.why_none:
-            return
-        interval = self._reader.read()
-        if interval is not None:
-            with contextlib.suppress(RecordingError):  # the next frame is told the same, and says it
-                self._recorder.rows(record_of(frame.newer.wall_ns, frame.newer.started_ns, interval.seconds,
-                                              (*interval.rows, *interval.resctrl), complete=interval.complete,
-                                              counted=interval.counted))
-
-    def stop(self) -> None:
-        """Close every file."""
-        self._reader.close()
-
-
-TABLES: Final = ("uncore", "topdown", "tasks", "waits", "groups", "power")
-"""What can be recorded beside the CPUs: every uncore PMU, every task, tasks with what they wait for, every group."""
+TABLES: Final = ("uncore", "topdown", "threads", "tasks", "waits", "loads", "groups", "power")
+"""What can be recorded beside the CPUs: every uncore PMU, slots of CPUs or of the busiest threads, every task,
+tasks with what they wait for or with sampled loads, every group, every meter of power."""
 
 
 def open_recorder(path: str, machine: Machine, retention: Retention | None,
@@ -221,8 +128,8 @@ def open_recorder(path: str, machine: Machine, retention: Retention | None,
 
 
 def record(session: Session, recorder: FrameRecorder, *, intervals: int | None = None,
-           command: Sequence[str] = (), take_marks: Callable[[], int] = int, tasks: bool = False,
-           waits: bool = False, groups: bool = False) -> Recorded:
+           command: Sequence[str] = (), take_marks: Callable[[], int] = int,
+           tables: Container[str] = ()) -> Recorded:
     """Sample a session, which is not started yet, and record every frame of it.
 
     Args:
@@ -231,9 +138,7 @@ def record(session: Session, recorder: FrameRecorder, *, intervals: int | None =
         intervals: how many; None until the session is stopped.
         command: is run meanwhile, and ends the recording; its counters are open before it begins.
         take_marks: how many marks a person set since it was asked last.
-        tasks: record every task of the machine, too.
-        waits: and what it waits for.
-        groups: record every control group and every group of resctrl, too.
+        tables: of `TABLES`; those that have rows of their own are recorded, too.
 
     Raises:
         TurbotuiError: what ended the sampling, or the command cannot be run.
@@ -242,24 +147,18 @@ def record(session: Session, recorder: FrameRecorder, *, intervals: int | None =
     with contextlib.ExitStack() as stack:
         stack.callback(recorder.close)
         seen = stack.enter_context(observe(command)) if command else None
-        watched = TaskRecorder(session.machine, recorder, waits=waits) if tasks or waits else None
-        if watched is not None:
-            watched.start()
-            stack.callback(watched.stop)
-        grouped = GroupRecorder(session, recorder) if groups else None
-        if grouped is not None:
-            stack.callback(grouped.stop)
-            found.no_groups = grouped.why_none
+        beside = list(row_recorders(tables, session, recorder))
+        for one in beside:
+            stack.callback(one.stop)
+            one.start()
         frames: Every[Frame] = Every(_QUEUE)
         session.start(frames.put, intervals=intervals, on_end=frames.close)
         stack.callback(session.stop)
         watcher: threading.Thread | None = None
         for frame in _with_losses(frames, recorder, found):
             _take(recorder, frame, found, take_marks)
-            if watched is not None:
-                watched.end_interval(frame)
-            if grouped is not None:
-                grouped.end_interval(frame)
+            for one in beside:
+                one.end_interval(frame)
             if seen is not None and watcher is None:  # every counter is open
                 seen.run()
                 watcher = threading.Thread(target=_stop_behind, args=(seen, session), name="command", daemon=True)
@@ -269,9 +168,9 @@ def record(session: Session, recorder: FrameRecorder, *, intervals: int | None =
         if seen is not None and watcher is not None:
             watcher.join()
             found.status = seen.commands[0].status or 0
-        if watched is not None:
-            watched.stop()
-            found.no_tasks = watched.failure
+        for one in beside:
+            one.stop()
+        found.missing = {one.what: one.failure for one in beside if one.failure}
         raise_failure(session)
     found.size = recorder.size
     return found

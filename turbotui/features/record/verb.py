@@ -34,10 +34,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_watching_arguments(parser, 1.0)
     parser.add_argument("--tables", metavar="NAMES", default="",
                         help="beside the CPUs, comma separated: uncore (every uncore PMU), topdown (slots of "
-                        "pipelines, down to level 2), tasks "
-                        "(threads, processes and commands, by watching whole CPUs), waits (tasks, and what they wait "
-                        "for: some 5 us of CPU time a switch), groups (cgroups and resctrl), power (every "
-                        "meter of power)")
+                        "pipelines of CPUs, down to level 2), threads (the same of the busiest threads, instead), "
+                        "tasks (threads, processes and commands, by watching whole CPUs), waits (tasks, and what they "
+                        "wait for: some 5 us of CPU time a switch), loads (tasks, and sampled loads), groups (cgroups "
+                        "and resctrl), power (every meter of power)")
     parser.add_argument("-n", "--intervals", metavar="N", type=int, help="end after so many intervals")
     parser.add_argument("--keep", metavar="TIME", help="keep no more than the last 24h, 7d ...: every reading of the "
                         "last half hour, then one in 10 s for eight hours, then one in 60 s, in files beside FILE")
@@ -85,8 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
         calls |= dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), lambda _number: session.stop(0.0))
     with guarded_signals(calls):
         found = record(session, recorder, intervals=arguments.intervals, command=arguments.command,
-                       take_marks=marks.take, tasks="tasks" in tables, waits="waits" in tables,
-                       groups="groups" in tables)
+                       take_marks=marks.take, tables=tables)
     _report(found, arguments.file, session)
     if found.failure and not arguments.command:
         return 1
@@ -103,6 +102,9 @@ def _tables(text: str) -> tuple[str, ...]:
     for name in names:
         if name not in TABLES:
             raise UsageError(f'--tables: "{name}" cannot be recorded; there are cpus (always), {", ".join(TABLES)}')
+    if {"topdown", "threads"} <= set(names):
+        raise UsageError("--tables topdown,threads: counters of CPUs and of threads would take turns on the slots: "
+                         "record one of the two")
     return tuple(dict.fromkeys(names))
 
 
@@ -143,10 +145,8 @@ def parse_size(text: str) -> int:
 def _report(found: Recorded, path: str, session: Session) -> None:
     if found.failure:
         _say(found.failure)
-    if found.no_tasks:
-        _say(f"no tasks were recorded: {found.no_tasks}")
-    if found.no_groups:
-        _say(f"no groups were recorded: {found.no_groups}")
+    for what, why in found.missing.items():
+        _say(f"no {what} were recorded: {why}")
     if found.readings:
         _say(f"{path}: {found.readings:,} readings of {len(session.machine.topology.cpus)} CPUs from "
              f"{time_of_day(found.first_ns)} to {time_of_day(found.last_ns)}, {found.size / 1e6:.2f} MB")

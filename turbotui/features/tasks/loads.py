@@ -16,8 +16,8 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 LOADS: Final = "sampled loads"
 """The word that columns of sampled loads need."""
 NOT_YET: Final = Unavailable(
-    Reason.NOT_READ, "loads were not sampled: they are while it is shown, from the next interval on, and "
-    "are not recorded")
+    Reason.NOT_READ, "loads were not sampled: they are while it is shown, from the next interval on, and are "
+    "recorded by turbotui record --tables loads")
 NONE_SEEN: Final = Unavailable(Reason.NEVER_RAN, "no load of the row was sampled in this interval")
 _NO_MISS: Final = Unavailable(Reason.NEVER_RAN, "L1 served each of the row's sampled loads")
 _NO_GHZ: Final = Unavailable(Reason.NOT_READ, "cycles of the row are not counted, so its clock is not known",

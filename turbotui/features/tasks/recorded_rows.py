@@ -6,6 +6,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from turbotui.features.tasks.recorded_loads import loads_facts, loads_from
 from turbotui.features.tasks.recorded_waits import waits_facts, waits_from
 from turbotui.features.tasks.tables import TaskRow
 from turbotui.machine.cpulist import format_cpulist, parse_cpulist
@@ -29,8 +30,8 @@ def rows_facts(rows: Sequence[TaskRow], names: Sequence[str]) -> dict[str, objec
     }
     if any(row.estimated for row in rows):
         found["estimated"] = [sorted(row.estimated) for row in rows]
-    waits = waits_facts(rows)
-    return found if waits is None else {**found, "waits": waits}
+    beside = {"waits": waits_facts(rows), "sampled": loads_facts(rows)}
+    return {**found, **{name: facts for name, facts in beside.items() if facts is not None}}
 
 
 def rows_from(said: Said, names: Sequence[str], application: str) -> tuple[TaskRow, ...]:
@@ -49,10 +50,11 @@ def rows_from(said: Said, names: Sequence[str], application: str) -> tuple[TaskR
     threads, last, migrations, run, flags = (
         said[name].values(int) for name in ("threads", "last_cpu", "migrations", "whole_run", "flags"))
     loads, counts = said["loads"].values(dict), {name: said["counts"][name].values_or_none(int) for name in names}
-    estimated, waits = said.get("estimated"), said.get("waits")
+    estimated, waits, sampled = said.get("estimated"), said.get("waits"), said.get("sampled")
     many = len(pids)
     marked = [frozenset[str]()] * many if estimated is None else _texts(estimated)
     waited = [None] * many if waits is None else waits_from(waits, many)
+    served = [None] * many if sampled is None else loads_from(sampled, many)
     lengths = {len(tids), len(texts), len(lists), len(threads), len(last), len(migrations), len(run), len(flags),
                len(loads), len(marked), *map(len, counts.values())}
     if lengths != {many}:
@@ -62,7 +64,7 @@ def rows_from(said: Said, names: Sequence[str], application: str) -> tuple[TaskR
                 {name: count for name, column in counts.items() if (count := column[at]) is not None}, migrations[at],
                 _loads(loads[at]), run[at], bool(flags[at] & _INCOMPLETE), bool(flags[at] & _ENDED),
                 application=application, guessed=bool(flags[at] & _GUESSED), estimated=marked[at],
-                waits=waited[at])
+                waits=waited[at], sampled=served[at])
         for at in range(many))
 
 

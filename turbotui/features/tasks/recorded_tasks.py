@@ -11,6 +11,7 @@ from typing import Final, Self, TypeVar
 from turbotui.dataclass import dataclass
 from turbotui.features.tasks.ancestry import Ancestry
 from turbotui.features.tasks.applications import Application
+from turbotui.features.tasks.loads import sampled_together
 from turbotui.features.tasks.merging import NO_GROUP, by_group
 from turbotui.features.tasks.numerics import Numerics
 from turbotui.features.tasks.recorded_facts import ancestry_facts, ancestry_from, facts_facts, facts_from
@@ -172,6 +173,7 @@ def _report_facts(report: Report) -> dict[str, object]:
         "damaged": report.damaged, "missed": report.missed, "ended": report.ended, "error": report.error,
         "sets": report.set_count, "early": report.early, "used_ns": report.used_ns,
         **({} if report.waits_lost is None else {"waits_lost": report.waits_lost}),
+        **({"sampling": report.sampling} if report.sampling else {}),
         "apart": {what: dict(counts) for what, counts in report.apart.items()},
         "numerics": {
             "flops": numerics.has_flops, "bytes": numerics.has_bytes, "double": numerics.double_only,
@@ -182,8 +184,8 @@ def _report_facts(report: Report) -> dict[str, object]:
 
 
 def _report_from(said: Said, by: Grouping, model: CpuModel) -> Report:
-    cgroup, mode, when, used, waits_lost = (
-        said.get(name) for name in ("cgroup", "mode", "when", "used_ns", "waits_lost"))
+    cgroup, mode, when, used, waits_lost, sampling = (
+        said.get(name) for name in ("cgroup", "mode", "when", "used_ns", "waits_lost", "sampling"))
     application = Application(
         said["name"].text(), said["pids"].integers(), None if cgroup is None else cgroup.text(),
         said["everything"].flag(), said["command"].texts(), said["events"].text())
@@ -200,7 +202,8 @@ def _report_from(said: Said, by: Grouping, model: CpuModel) -> Report:
         said["ended"].flag(), said["error"].text(), names, said["sets"].integer(), said["early"].number(), (),
         {what: {name: count.integer() for name, count in counts.entries().items()}
          for what, counts in said["apart"].entries().items()},
-        None if used is None else used.integer(), None if waits_lost is None else waits_lost.integer())
+        None if used is None else used.integer(), None if waits_lost is None else waits_lost.integer(),
+        "" if sampling is None else sampling.text())
 
 
 def _member(kind: type[E], said: Said) -> E:
@@ -255,7 +258,8 @@ def _plus(first: TaskRow, later: TaskRow) -> TaskRow:
         counts={name: first.counts[name] + count for name, count in later.counts.items() if name in first.counts},
         migrations=first.migrations + later.migrations, loads=_sum(later.loads, first.loads),
         incomplete=first.incomplete or later.incomplete, guessed=first.guessed or later.guessed,
-        estimated=first.estimated | later.estimated, waits=waits_of_all([first.waits, later.waits]))
+        estimated=first.estimated | later.estimated, waits=waits_of_all([first.waits, later.waits]),
+        sampled=sampled_together([first.sampled, later.sampled]))
 
 
 def _sum(one: Mapping[K, int], other: Mapping[K, int]) -> dict[K, int]:

@@ -97,6 +97,8 @@ class ReplayedTasks:
             yield f"the kernel held samples back {report.throttled} times since watching began"
         if report.missed:
             yield f"{report.missed} threads ended between two looks at /proc, or may not be followed: not counted"
+        if report.sampling:
+            yield report.sampling
         if report.numerics.why is not None:
             yield (f"no {'bytes' if report.numerics.has_flops else 'FLOPs and bytes'}: "
                    f"{report.numerics.why.sentence()}")

@@ -62,12 +62,12 @@ class TopdownPrinter:
         self.write(machine, (table,), frame.seconds, wall_ns=frame.newer.wall_ns)
 
     def rows(self, machine: Machine, rows: Sequence[TopdownRow], seconds: float, *,
-             regions: Sequence[TopdownRow] = (), notes: Sequence[str] = ()) -> None:
-        """Print rows that go with what they count, and regions of a command."""
+             regions: Sequence[TopdownRow] = (), notes: Sequence[str] = (), wall_ns: int | None = None) -> None:
+        """Print rows that go with what they count, and regions of a command; see `write`."""
         tables = [table_of(self._counters, self.level, rows, self._levels)]
         if regions:
             tables.append(region_table(self._counters, regions, self._levels))
-        self.write(machine, tables, seconds, notes=notes)
+        self.write(machine, tables, seconds, notes=notes, wall_ns=wall_ns)
 
     def write(self, machine: Machine, tables: Sequence[RowTable[TopdownRow]], seconds: float | None, *,
               notes: Sequence[str] = (), wall_ns: int | None = None) -> None:

@@ -15,13 +15,15 @@ from turbotui.app.watch import Watch
 from turbotui.app.watched import PlayedSession
 from turbotui.errors import MachineError
 from turbotui.features.topdown.engine import Drill, TopdownCounters
-from turbotui.features.topdown.model import RowLevel, TopdownRow, places
+from turbotui.features.topdown.model import CpuSet, RowLevel, TopdownRow, places
 from turbotui.features.topdown.ordering import busiest_first
 from turbotui.features.topdown.recorded import RecordedTopdown
+from turbotui.features.topdown.recorded_threads import ThreadRecord
 from turbotui.features.topdown.screen_rows import TopdownPainter, drill_of, tree_lines
 from turbotui.features.topdown.tables import BAR, NAME, TopdownColumn, node_of, table_of, topdown_table
 from turbotui.features.topdown.thread_counters import ThreadInterval
-from turbotui.features.topdown.thread_rows import interval_notes, thread_rows
+from turbotui.features.topdown.thread_past import ThreadPast
+from turbotui.features.topdown.thread_rows import interval_notes, thread_rows, waiting_row
 from turbotui.features.topdown.thread_watch import BusyThreadWatch
 from turbotui.features.topdown.trees import LEVELS, Node
 from turbotui.machine.host import HostError
@@ -30,6 +32,7 @@ from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.sentences import as_sentence
 from turbotui.quantities.tables import RowTable
 from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.recording.framing import DamagedError
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.listing import Item, Listing
@@ -43,6 +46,8 @@ _LINES: Final = 12
 _NAMING: Final[Naming[TopdownRow]] = Naming(lambda row: row.place.key,
                                             lambda row: f"{row.place.name} {row.place.tid or row.place.kind}",
                                             lambda row: row.place.label)
+NO_THREADS_RECORDED: Final = Unavailable(Reason.NOT_READ, "no slots of threads were recorded at this moment",
+                                         "turbotui record --tables threads, or Ctrl+R while this screen shows threads")
 NOT_RECORDED: Final = Unavailable(Reason.NOT_READ, "this recording has no slots of pipelines",
                                   "turbotui record --tables topdown")
 
@@ -50,9 +55,11 @@ NOT_RECORDED: Final = Unavailable(Reason.NOT_READ, "this recording has no slots 
 class TopdownThreadsReady(Message):
     """Posted when an interval of threads has been counted, from the watch's own thread."""
 
-    def __init__(self, found: ThreadInterval | HostError, watch: BusyThreadWatch) -> None:
+    def __init__(self, found: ThreadInterval | HostError, clocks: tuple[int, int] | None,
+                 watch: BusyThreadWatch) -> None:
         super().__init__()
         self.found = found
+        self.clocks = clocks
         self.watch = watch
 
 
@@ -72,15 +79,16 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
 
     def __init__(self, watch: Watch) -> None:
         session = watch.session
-        self._played = isinstance(session, PlayedSession)
-        self._counters = (RecordedTopdown if self._played else TopdownCounters)(session.machine)
+        self._played = session if isinstance(session, PlayedSession) else None
+        self._counters = (TopdownCounters if self._played is None else RecordedTopdown)(session.machine)
         self._level = RowLevel.CORE
         self._path: tuple[Node, ...] = ()
-        self._opened: Hashable = None
+        self._opened: CpuSet | None = None
         self._order: dict[RowLevel, tuple[Hashable, ...]] = {}
         self._made: tuple[object, RowContent[TopdownRow] | None] = (None, None)
         self._threads: BusyThreadWatch | None = None
         self._interval: ThreadInterval | HostError | None = None
+        self._thread_past = ThreadPast(self._played)
         super().__init__(watch)
         self._tree = SegmentLines(id="tree")
         self._absent = Listing(id="absent")
@@ -103,6 +111,11 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         return self._counters
 
     @property
+    def threads(self) -> BusyThreadWatch | None:
+        """What counts threads while they are rows, for tests."""
+        return self._threads
+
+    @property
     def wanted(self) -> Sequence[CounterColumn]:
         """The summary only: the rows have counters of their own."""
         return ()
@@ -111,15 +124,19 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         """Count what the rows show, from now on and not only from the end of this interval."""
         if self._level is RowLevel.THREAD:  # counters of CPUs and of threads would take turns on the slots
             self.watch_state.read_also(self, (), frozenset())
-            self._watch_threads()
+            if self._played is None:
+                self._watch_threads()
             return
         self.watch_state.read_also(self, self._counters.sources(), self._counters.signals())
         self.watch_state.session.end_interval()
 
     def _watch_threads(self) -> None:
         if self._threads is None:
-            def publish(found: ThreadInterval | HostError) -> None:
-                self.post_message(TopdownThreadsReady(found, watch))
+            def publish(found: ThreadInterval | HostError, clocks: tuple[int, int] | None) -> None:
+                recorder = self.watch_state.recorder
+                if recorder is not None and clocks is not None and isinstance(found, ThreadInterval):
+                    recorder.rows(ThreadRecord(*clocks, found))
+                self.post_message(TopdownThreadsReady(found, clocks, watch))
 
             self._threads = watch = BusyThreadWatch(self.watch_state.session.machine, publish)
             watch.start()
@@ -131,8 +148,17 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
 
     def on_topdown_threads_ready(self, message: TopdownThreadsReady) -> None:
         """Show what was counted of threads."""
-        if message.watch is self._threads:
-            self._interval = message.found
+        if message.watch is not self._threads:
+            return
+        self._interval = found = message.found
+        if isinstance(found, ThreadInterval):
+            if message.clocks is not None:
+                self._thread_past.keep(message.clocks[0], found)
+            if self._opened is not None and self._opened.tid is not None and found.gone == self._opened.tid:
+                label = self._opened.label
+                self._open((), None)
+                self.notice(f"{label} has ended: what was opened of it is closed")
+        if not self.watch_state.held:
             self._fill()
 
     def close(self) -> None:
@@ -152,7 +178,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
     def take(self, frame: Frame) -> None:
         """See `WatchScreen.take`: the past of cells that were drawn or looked into."""
         if self._threads is not None:
-            self._threads.request()
+            self._threads.request((frame.newer.wall_ns, frame.newer.started_ns))
         content = self._content(frame)
         self.past(content).push(content, (), ())
 
@@ -163,7 +189,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
 
     def _content(self, frame: Frame | None) -> RowContent[TopdownRow]:
         made_of, content = self._made
-        of: object = self._interval if self._level is RowLevel.THREAD else frame
+        of: object = self._threads_of(frame) if self._level is RowLevel.THREAD else frame
         if content is None or made_of is not of:
             whole = self._ordered(self._table_now(frame))
             content = RowContent(replace(whole, columns=self._columns(whole.columns)), _NAMING,
@@ -171,11 +197,24 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
             self._made = of, content
         return content
 
+    def _threads_of(self, frame: Frame | None) -> ThreadInterval | HostError | None:
+        """The threads of the moment that is shown."""
+        if frame is None or (self._played is None and not self.watch_state.held):
+            return self._interval
+        try:
+            return self._thread_past.of(frame)
+        except DamagedError as error:
+            self.notice(str(error))
+            return None
+
     def _table_now(self, frame: Frame | None) -> RowTable[TopdownRow]:
         if self._level is RowLevel.THREAD:
-            found = self._interval
-            rows = thread_rows(self._counters.branches, found) if isinstance(found, ThreadInterval) else ()
-            shown = [row for row in rows if row.busy or row.place.key == self._opened]
+            found, branches, opened = self._threads_of(frame), self._counters.branches, self._opened
+            rows = thread_rows(branches, found) if isinstance(found, ThreadInterval) else ()
+            key = None if opened is None else opened.key
+            shown = [row for row in rows if row.busy or row.place.key == key]
+            if opened is not None and self._threads is not None and all(row.place.key != key for row in shown):
+                shown.append(waiting_row(opened, branches))  # as long as it lives: a person looks into it
             return table_of(self._counters, self._level, shown)
         topology = self.watch_state.session.machine.topology if frame is None else frame.topology
         return topdown_table(self._counters, frame, self._level,
@@ -213,8 +252,9 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         row = self._row()
         most = min(_LINES, max(3, self.size.height // 3))
         lines = [] if row is None else tree_lines(row, self._path, self.size.width, self._how)[:most]
-        if self._level is RowLevel.THREAD and isinstance(self._interval, ThreadInterval):
-            lines += [[(f" {note}"[: self.size.width], StyleRole.DIM)] for note in interval_notes(self._interval)]
+        found = self._threads_of(self.watch_state.frame) if self._level is RowLevel.THREAD else None
+        if isinstance(found, ThreadInterval):
+            lines += [[(f" {note}"[: self.size.width], StyleRole.DIM)] for note in interval_notes(found)]
         self._tree.styles.height = len(lines)
         self._tree.show(lines)
 
@@ -229,9 +269,13 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
             return super().readout()
         if self._level is not RowLevel.THREAD:
             return as_sentence(NOT_RECORDED.sentence())
-        found = self._interval
+        found = self._threads_of(self.watch_state.frame)
         if isinstance(found, HostError):
             return f"No threads: {found}"
+        if found is None and self._played is not None:
+            return as_sentence(NO_THREADS_RECORDED.sentence())
+        if found is None and self.watch_state.in_past:
+            return "No threads of this moment: they are kept while this screen shows them"
         refused = next(iter(found.refused), None) if found is not None else None
         return "Threads that run now are counted from the next interval on" if refused is None else as_sentence(
             refused.sentence())
@@ -244,7 +288,8 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
 
     def on_table_widget_moved(self, message: Moved) -> None:
         """Close what was opened of another row."""
-        if message.table is self._table and self._path and self._table.current != self._opened:
+        opened = None if self._opened is None else self._opened.key
+        if message.table is self._table and self._path and self._table.current != opened:
             self._open((), None)
         elif self.composed and self._why is None:
             self._show_tree()
@@ -267,16 +312,16 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         elif not any(branch.tree.children(node.id) for branch in row.branches):
             self.notice(f"{node.words.title.capitalize()} is not divided further on these cores")
         else:
-            self._open((*self._path, node), self._table.current)
+            self._open((*self._path, node), row.place)
         return True
 
-    def _open(self, path: tuple[Node, ...], key: Hashable) -> None:
+    def _open(self, path: tuple[Node, ...], place: CpuSet | None) -> None:
         """Have these nodes of a row counted, and nothing else below level 1."""
         row = self._row()
-        self._path, self._opened = path, key if path else None
+        self._path, self._opened = path, place if path else None
         if self._threads is not None:
-            tid = None if row is None else row.place.tid
-            self._threads.drill(tid if path else None, Drill(tuple(node.id for node in path)))
+            tid = None if self._opened is None else self._opened.tid
+            self._threads.drill(tid, Drill(tuple(node.id for node in path)))
         elif row is not None:
             self._counters.drill = drill_of(row, path)
         self._made = (None, None)
@@ -302,8 +347,8 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
 
     def _why_no_threads(self) -> str:
         """Why threads cannot be counted here; "" where they can."""
-        if self._played:
-            return "a recording has the slots of CPUs"
+        if self._played is not None:
+            return ""
         try:
             refuse_recorded(self.watch_state.session.machine.host)
         except MachineError as error:

@@ -59,6 +59,7 @@ class ThreadInterval:
         left_out: threads that ran and were not counted, for there are too many.
         refused: why threads could not be counted, and how many.
         user_only: whether counts leave the kernel out, for want of rights.
+        gone: the thread that was looked into, if it has ended; else None.
     """
 
     threads: tuple[ThreadCounts, ...]
@@ -66,6 +67,7 @@ class ThreadInterval:
     left_out: int = 0
     refused: Mapping[Unavailable, int] = field(default_factory=dict)
     user_only: bool = False
+    gone: int | None = None
 
     @property
     def enabled(self) -> float:
@@ -96,6 +98,7 @@ class ThreadCounters:
         self._open: dict[CountedThread, dict[_GroupId, list[OpenPart] | Unavailable]] = {}
         self._ended: list[ThreadCounts] = []
         self._encoded: dict[_GroupId, NamedEvents | Unavailable] = {}
+        self._found: Mapping[int, CountedThread] = {}
         self.refused: dict[Unavailable, int] = {}
         self._began = machine.host.now_ns()
         self.only: int | None = None
@@ -112,7 +115,7 @@ class ThreadCounters:
         Args:
             on_exec: they begin to count with exec(2).
         """
-        found = self._finder.find()
+        found = self._found = self._finder.find()
         for thread in [one for one in self._open if found.get(one.tid) != one]:
             self._ended.append(self._read(thread))
             self._close(thread)
@@ -142,7 +145,7 @@ class ThreadCounters:
         now = self._host.now_ns()
         seconds, self._began = (now - self._began) / 1e9, now
         return ThreadInterval((*ended, *map(self._read, self._open)), seconds, self._finder.left_out,
-                              dict(self.refused), self.user_only)
+                              dict(self.refused), self.user_only, None if self.only in self._found else self.only)
 
     def close(self) -> None:
         """Give every descriptor back."""

@@ -17,6 +17,8 @@ _VISIT: Final = 0.01
 """Share of the time on another kind of core that is left out, with a mark: deeper levels of two kinds do not join."""
 _NEVER: Final = Unavailable(Reason.NEVER_RAN, "the counters of this row never ran in this interval",
                             "end other perf sessions, or let it run longer")
+_NOT_COUNTED: Final = Unavailable(Reason.NOT_READ, "the thread was not among the busiest, and is counted from the next "
+                                  "interval on")
 _DID_NOT_RUN: Final = Unavailable(Reason.ASLEEP, "the thread did not run in this interval")
 
 
@@ -24,6 +26,11 @@ def thread_rows(branches: Sequence[Branch], interval: ThreadInterval) -> tuple[T
     """The rows of threads, those of most slots first."""
     rows = [counted_row(_place(one.thread), branches, one.counts, interval.seconds) for one in interval.threads]
     return tuple(sorted(rows, key=lambda row: (-(row.slots() or 0.0), -(row.busy or 0.0), row.place.key)))
+
+
+def waiting_row(place: CpuSet, branches: Sequence[Branch]) -> TopdownRow:
+    """The row of a thread that lives, and that was not counted in an interval."""
+    return TopdownRow(place, tuple(branches), {}, {}, {(branch.pmu, ""): _NOT_COUNTED for branch in branches})
 
 
 def _place(thread: CountedThread) -> CpuSet:

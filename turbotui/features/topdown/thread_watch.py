@@ -21,16 +21,19 @@ class BusyThreadWatch:
 
     Args:
         machine: whose threads.
-        publish: called on the watch's own thread with each interval; with the error that ended it.
+        publish: called on the watch's own thread with each interval, and the clocks of its request; with the error that
+            ended it.
     """
 
-    def __init__(self, machine: Machine, publish: Callable[[ThreadInterval | HostError], object]) -> None:
+    def __init__(self, machine: Machine,
+                 publish: Callable[[ThreadInterval | HostError, tuple[int, int] | None], object]) -> None:
         self._counters = TopdownCounters(machine)
         self._finder = BusyThreads(machine.host)
         self._threads = ThreadCounters(machine, self._counters, self._finder)
         self._publish = publish
         self._wake = threading.Condition()
         self._due = self._over = False
+        self._clocks: tuple[int, int] | None = None
         self._drill: tuple[int | None, Drill] | None = None
         self._runner = threading.Thread(target=self._run, name="topdown threads", daemon=True)
 
@@ -43,10 +46,14 @@ class BusyThreadWatch:
         """Begin."""
         self._runner.start()
 
-    def request(self) -> None:
-        """End an interval; its rows are published soon."""
+    def request(self, clocks: tuple[int, int] | None = None) -> None:
+        """End an interval; its rows are published soon.
+
+        Args:
+            clocks: wall clock and monotonic clock of the tick that ends it, where it is to be recorded.
+        """
         with self._wake:
-            self._due = True
+            self._due, self._clocks = True, clocks
             self._wake.notify()
 
     def drill(self, tid: int | None, drill: Drill) -> None:
@@ -72,9 +79,9 @@ class BusyThreadWatch:
                 self._wake.wait_for(lambda: self._over, CHOOSING)
             self._threads.look()
             while self._next():
-                self._publish(self._threads.measure())
+                self._publish(self._threads.measure(), self._clocks)
         except HostError as error:
-            self._publish(error)
+            self._publish(error, None)
         finally:
             self._threads.close()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -19,12 +19,16 @@ from turbotui.features.topdown.model import RowLevel
 from turbotui.features.topdown.moving import MOVING, Moving, run_moving
 from turbotui.features.topdown.printing import TopdownPrinter
 from turbotui.features.topdown.recorded import RecordedTopdown
+from turbotui.features.topdown.recorded_threads import threads_of
 from turbotui.features.topdown.tables import TABLES, topdown_table
+from turbotui.features.topdown.thread_rows import interval_notes, thread_rows
 from turbotui.features.topdown.trees import LEVELS
 from turbotui.machine.cpulist import parse_cpu_set
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.machine.observing import observe
+from turbotui.recording.journal import Journal
+from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampled import frames_of, one_interval
 from turbotui.sampling.session import Session
 from turbotui.tables.envelope import envelope_now
@@ -124,9 +128,9 @@ def _level(arguments: argparse.Namespace) -> RowLevel:
         raise UsageError("--per command needs a command after --")
     if level in MOVING and arguments.cpu:
         raise UsageError(f"--per {level.value} counts on whichever CPU it runs: leave --cpu out")
-    if level in MOVING and arguments.replay:
-        raise UsageError(f"a recording has the slots of CPUs, and none of a {level.value}: --per machine, package, "
-                         "kind, core or cpu")
+    if level is RowLevel.COMMAND and arguments.replay:
+        raise UsageError("a recording has the slots of CPUs or threads, and none of a command: --per machine, package, "
+                         "kind, core, cpu or thread")
     return level
 
 
@@ -146,14 +150,32 @@ def _replay(arguments: argparse.Namespace, level: RowLevel) -> int:
     with open_replay(arguments) as journal:
         counters = RecordedTopdown(journal.machine)
         counters.drill = Drill(counters.below(arguments.level))
-        frames = (frame for frame in replayed_frames(arguments, journal) if counters.has_any(frame))
+        of_threads = level is RowLevel.THREAD
+        frames = (frame for frame in replayed_frames(arguments, journal)
+                  if (threads_of(journal.rows, frame) if of_threads else counters.has_any(frame)))
         first = next(frames, None)
         if first is None:
-            raise TurbotuiError(f"{arguments.replay} holds no slots of pipelines"
+            raise TurbotuiError(f"{arguments.replay} holds no slots of {'threads' if of_threads else 'pipelines'}"
                                 f"{' in that time' if arguments.start or arguments.end else ''}: "
-                                "turbotui record --tables topdown records them")
+                                f"turbotui record --tables {'threads' if of_threads else 'topdown'} records them")
         chosen = itertools.islice(itertools.chain((first,), frames), arguments.intervals)
         writer = make_writer(arguments, arguments.intervals, marks=True)
-        TopdownPrinter(counters, level, arguments.level, writer).all(journal.machine, chosen)
+        printer = TopdownPrinter(counters, level, arguments.level, writer)
+        if of_threads:
+            _replay_threads(journal, counters, printer, chosen, frozenset(arguments.pid))
+        else:
+            printer.all(journal.machine, chosen)
         tell_missing(journal)
     return 0
+
+
+def _replay_threads(journal: Journal, counters: TopdownCounters, printer: TopdownPrinter, frames: Iterable[Frame],
+                    pids: frozenset[int]) -> None:
+    """Print the recorded threads of intervals; of some processes where these are named."""
+    for frame in frames:
+        found = threads_of(journal.rows, frame)
+        if found is None:
+            continue
+        rows = [row for row in thread_rows(counters.branches, found) if not pids or row.place.pid in pids]
+        printer.rows(journal.machine, rows, found.seconds, notes=interval_notes(found), wall_ns=frame.newer.wall_ns)
+    printer.end()

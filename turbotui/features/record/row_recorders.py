@@ -1,0 +1,221 @@
+"""Records tables beside the CPUs: each interval of tasks, of threads of a top-down analysis, and of groups."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Container, Iterator
+from dataclasses import replace
+from typing import Final, Protocol
+
+from turbotui.errors import MachineError
+from turbotui.features.groups.counting import GroupEvents
+from turbotui.features.groups.engine import GroupsReader
+from turbotui.features.groups.event_plans import event_plan
+from turbotui.features.groups.recorded_groups import record_of
+from turbotui.features.tasks.applications import EVERYTHING
+from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot, TaskWatcher
+from turbotui.features.topdown.engine import RECORDED_LEVELS, Drill
+from turbotui.features.topdown.recorded_threads import ThreadRecord
+from turbotui.features.topdown.thread_counters import ThreadInterval
+from turbotui.features.topdown.thread_watch import BusyThreadWatch
+from turbotui.machine.host import HostError
+from turbotui.machine.machine import Machine
+from turbotui.machine.tasks.sample_reader import refuse_recorded
+from turbotui.recording.framing import RecordingError
+from turbotui.recording.recorder import FrameRecorder
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.session import Session
+
+_PATIENCE: Final = 5.0  # seconds for which the rows of an interval are waited for
+
+
+class RowRecorder(Protocol):
+    """Records the rows of a table, interval by interval.
+
+    Attributes:
+        what: the rows, for people.
+        failure: why they are not recorded, "" while they are.
+    """
+
+    what: str
+    failure: str
+
+    def start(self) -> None:
+        """Begin to count."""
+
+    def end_interval(self, frame: Frame) -> None:
+        """The tick of a frame ends the interval of the rows too."""
+
+    def stop(self) -> None:
+        """Close every counter and file; the last interval is recorded."""
+
+
+class TaskRecorder:
+    """Has every task watched, and its counts recorded at the end of each interval.
+
+    Args:
+        machine: whose tasks.
+        recorder: is given the tasks of each interval, on the watcher's thread.
+        waits: whether it is recorded, too, what they wait for.
+        loads: whether loads are sampled and recorded, too.
+
+    Attributes:
+        what, failure: see `RowRecorder`.
+    """
+
+    what = "tasks"
+
+    def __init__(self, machine: Machine, recorder: FrameRecorder, *, waits: bool = False,
+                 loads: bool = False) -> None:
+        self.failure = ""
+        self._recorder = recorder
+        self._request = SnapshotRequest(waits=waits, loads=loads)
+        self._watcher = TaskWatcher(machine, EVERYTHING, self._take)
+        self._taken = threading.Semaphore(0)
+        self._asked = False
+
+    def start(self) -> None:
+        """Open the counters."""
+        self._watcher.start(self._request)
+
+    def end_interval(self, frame: Frame) -> None:
+        """The tick of a frame ends the tasks' interval too; the one before is recorded by now."""
+        self._wait()
+        if not self.failure and self._watcher.running:
+            self._asked = True
+            self._watcher.snapshot(replace(self._request, clocks=(frame.newer.wall_ns, frame.newer.started_ns)))
+
+    def stop(self) -> None:
+        """Close the counters; the last interval is recorded."""
+        self._wait()
+        self._watcher.stop()
+
+    def _wait(self) -> None:
+        if self._asked and self._watcher.running:
+            self._taken.acquire(timeout=_PATIENCE)
+        self._asked = False
+
+    def _take(self, snapshot: TaskSnapshot) -> None:
+        errors = [report.error for report in snapshot.reports if report.error]
+        if errors and len(errors) == len(snapshot.reports):
+            self.failure = errors[0]
+        if snapshot.record is not None:
+            with contextlib.suppress(RecordingError):  # the next frame is told the same, and says it
+                self._recorder.rows(snapshot.record)
+            self._taken.release()
+
+
+class GroupRecorder:
+    """Reads every control group and every group of resctrl at the end of each interval, and has them recorded.
+
+    Args:
+        session: of the machine whose groups they are; events that were added to it are counted for groups, too.
+        recorder: is given them.
+
+    Attributes:
+        what, failure: see `RowRecorder`.
+    """
+
+    what = "groups"
+
+    def __init__(self, session: Session, recorder: FrameRecorder) -> None:
+        self._recorder = recorder
+        plans = [event_plan(session.machine, session.capabilities, one) for one in session.events]
+        events = GroupEvents(session.machine, plans) if plans else None
+        self._reader = GroupsReader(session.machine.host, events=events)
+        self.failure = "" if self._reader.why_none is None else self._reader.why_none.sentence()
+
+    def start(self) -> None:
+        """Nothing: the first interval begins with the first tick."""
+
+    def end_interval(self, frame: Frame) -> None:
+        """The tick of a frame ends the groups' interval too."""
+        if self.failure:
+            return
+        interval = self._reader.read()
+        if interval is not None:
+            with contextlib.suppress(RecordingError):  # the next frame is told the same, and says it
+                self._recorder.rows(record_of(frame.newer.wall_ns, frame.newer.started_ns, interval.seconds,
+                                              (*interval.rows, *interval.resctrl), complete=interval.complete,
+                                              counted=interval.counted))
+
+    def stop(self) -> None:
+        """Close every file."""
+        self._reader.close()
+
+
+class TopdownThreadRecorder:
+    """Has the busiest threads counted for a top-down analysis, and their counts recorded at the end of each interval.
+
+    Args:
+        machine: whose threads.
+        recorder: is given those of each interval, on the watch's thread.
+
+    Attributes:
+        what, failure: see `RowRecorder`.
+    """
+
+    what = "threads of a top-down analysis"
+
+    def __init__(self, machine: Machine, recorder: FrameRecorder) -> None:
+        self.failure = ""
+        self._recorder = recorder
+        self._watch = BusyThreadWatch(machine, self._take)
+        self._taken = threading.Semaphore(0)
+        self._asked = self._started = False
+        counters = self._watch.counters
+        try:
+            refuse_recorded(machine.host)
+        except MachineError as error:
+            self.failure = str(error)
+        if counters.why_none is not None:
+            self.failure = counters.why_none.sentence()
+        self._watch.drill(None, Drill(counters.below(RECORDED_LEVELS)))
+
+    def start(self) -> None:
+        """Open the counters."""
+        self._started = not self.failure
+        if self._started:
+            self._watch.start()
+
+    def end_interval(self, frame: Frame) -> None:
+        """The tick of a frame ends the threads' interval too; the one before is recorded by now."""
+        self._wait()
+        if not self.failure:
+            self._asked = True
+            self._watch.request((frame.newer.wall_ns, frame.newer.started_ns))
+
+    def stop(self) -> None:
+        """Close the counters; the last interval is recorded."""
+        self._wait()
+        if self._started:
+            self._watch.stop()
+            self._watch.wait()
+        self._started = False
+
+    def _wait(self) -> None:
+        if self._asked:
+            self._taken.acquire(timeout=_PATIENCE)
+        self._asked = False
+
+    def _take(self, found: ThreadInterval | HostError, clocks: tuple[int, int] | None) -> None:
+        if isinstance(found, HostError):
+            self.failure = str(found)
+        elif not found.threads and found.refused:
+            self.failure = "; ".join(why.sentence() for why in found.refused)
+        if clocks is not None and isinstance(found, ThreadInterval):
+            with contextlib.suppress(RecordingError):  # the next frame is told the same, and says it
+                self._recorder.rows(ThreadRecord(*clocks, found))
+        self._taken.release()
+
+
+def row_recorders(tables: Container[str], session: Session, recorder: FrameRecorder) -> Iterator[RowRecorder]:
+    """Recorders of the tables of these names."""
+    machine = session.machine
+    if any(name in tables for name in ("tasks", "waits", "loads")):
+        yield TaskRecorder(machine, recorder, waits="waits" in tables, loads="loads" in tables)
+    if "threads" in tables:
+        yield TopdownThreadRecorder(machine, recorder)
+    if "groups" in tables:
+        yield GroupRecorder(session, recorder)

@@ -1,0 +1,52 @@
+"""Recorded samples of loads (docs/specs/journal.md 9): columns beside those of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from turbotui.features.tasks.loads import SampledLoads
+from turbotui.features.tasks.tables import TaskRow
+from turbotui.machine.tasks.load_records import LoadCounts, Served
+from turbotui.recording.framing import DamagedError
+from turbotui.recording.reasons import reason_facts, reason_from
+from turbotui.recording.said import Said
+
+_SUMS: Final = ("timed", "cycles", "squares")
+
+
+def loads_facts(rows: Sequence[TaskRow]) -> dict[str, object] | None:
+    """The sampled loads of rows as JSON has them; None where nobody asked for them, or not yet."""
+    known = next((row.sampled for row in rows if row.sampled is not None), None)
+    if known is None:
+        return None
+    counts = [None if row.sampled is None else row.sampled.counts for row in rows]
+    return {
+        "served": {one.name: [None if each is None else each.served[one] for each in counts] for one in Served},
+        **{name: [None if each is None else getattr(each, name) for each in counts] for name in _SUMS},
+        "why": reason_facts(known.why),
+    }
+
+
+def loads_from(said: Said, count: int) -> list[SampledLoads | None]:
+    """The sampled loads of so many rows, of `loads_facts`.
+
+    Raises:
+        DamagedError: they are none.
+    """
+    columns = [said["served"][one.name].values_or_none(int) for one in Served]
+    columns += [said[name].values_or_none(int) for name in _SUMS]
+    if {*map(len, columns)} != {count}:
+        raise DamagedError(f"{said.where} of the recording has columns of different lengths")
+    why = said.get("why")
+    if why is not None:
+        return [SampledLoads(why=reason_from(why))] * count
+    return [_loads([column[at] for column in columns]) for at in range(count)]
+
+
+def _loads(numbers: Sequence[int | None]) -> SampledLoads | None:
+    known = [one for one in numbers if one is not None]
+    if len(known) < len(numbers):
+        return None
+    *served, timed, cycles, squares = known
+    return SampledLoads(LoadCounts(served, timed, cycles, squares))

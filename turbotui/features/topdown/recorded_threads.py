@@ -1,0 +1,185 @@
+"""The threads of a top-down analysis as a recording has them: what the counters of each said of an interval."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Self
+
+from turbotui.dataclass import dataclass
+from turbotui.features.topdown.counter_parts import Counts, GroupKey, PartCount
+from turbotui.features.topdown.finding import CountedThread
+from turbotui.features.topdown.thread_counters import ThreadCounts, ThreadInterval
+from turbotui.quantities.unavailable import Unavailable
+from turbotui.recording.framing import DamagedError
+from turbotui.recording.reasons import reason_facts, reason_from
+from turbotui.recording.rows import TOPDOWN_STREAM, RecordedRows
+from turbotui.recording.said import Said
+from turbotui.sampling.frame import Frame
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadRecord:
+    """The counted threads of one interval; see `recording.rows.IntervalRows`.
+
+    Attributes:
+        wall_ns, started_ns: clocks of the tick that ended it.
+        interval: the threads.
+    """
+
+    wall_ns: int
+    started_ns: int
+    interval: ThreadInterval
+
+    @property
+    def stream(self) -> int:
+        """See `IntervalRows.stream`."""
+        return TOPDOWN_STREAM
+
+    def facts(self) -> Mapping[str, object]:
+        """See `IntervalRows.facts`."""
+        found = self.interval
+        threads = found.threads
+        keys = dict.fromkeys(key for one in threads for key in one.counts)
+        return {
+            "table": "topdown threads", "seconds": found.seconds, "left_out": found.left_out,
+            "user_only": found.user_only,
+            "refused": [[number, reason_facts(why)] for why, number in found.refused.items()],
+            "pid": [one.thread.pid for one in threads], "tid": [one.thread.tid for one in threads],
+            "name": [one.thread.name for one in threads],
+            "groups": [_group_facts(key, [one.counts.get(key, ()) for one in threads]) for key in keys],
+        }
+
+    def plus(self, later: Self) -> Self:
+        """See `IntervalRows.plus`. A thread is found again by its numbers."""
+        before = {one.thread: one.counts for one in self.interval.threads}
+        threads = [replace(one, counts=_joined(before.pop(one.thread, {}), one.counts))
+                   for one in later.interval.threads]
+        gone = [ThreadCounts(thread, counts) for thread, counts in before.items()]
+        newer, older = later.interval, self.interval
+        return replace(later, interval=replace(
+            newer, threads=(*threads, *gone), seconds=older.seconds + newer.seconds,
+            left_out=max(older.left_out, newer.left_out), refused={**older.refused, **newer.refused},
+            user_only=older.user_only or newer.user_only))
+
+
+def _group_facts(key: GroupKey, groups: Sequence[tuple[PartCount, ...] | Unavailable]) -> dict[str, object]:
+    """A group over all threads: its parts by column, null for a thread that has no such part."""
+    whys = dict.fromkeys(one for one in groups if isinstance(one, Unavailable))
+    number = {why: at for at, why in enumerate(whys)}
+    parts = [() if isinstance(one, Unavailable) else one for one in groups]
+    columns = []
+    for at in range(max(map(len, parts), default=0)):
+        mine = [one[at] if at < len(one) else None for one in parts]
+        names = dict.fromkeys(name for one in mine if one is not None for name in one.values)
+        columns.append({
+            "enabled": [None if one is None else one.enabled for one in mine],
+            "running": [None if one is None else one.running for one in mine],
+            "values": {name: [None if one is None else one.values.get(name) for one in mine] for name in names},
+        })
+    return {"pmu": key[0], "node": key[1], "reasons": [reason_facts(why) for why in whys],
+            "why": [number[one] if isinstance(one, Unavailable) else None for one in groups], "parts": columns}
+
+
+def _joined(first: Counts, later: Counts) -> Counts:
+    """Counts of two intervals together.
+
+    A group that was counted in one of them only stood for the other, in which it was to count as long as the thread
+    ran: so it is brought to both, and marked, as what takes turns is.
+    """
+    found: dict[GroupKey, tuple[PartCount, ...] | Unavailable] = {}
+    for key in dict.fromkeys((*later, *first)):
+        one, two = first.get(key), later.get(key)
+        if not isinstance(one, tuple) or not one:
+            found[key] = _stood(two, _ran(first)) if isinstance(two, tuple) and two else two or one or ()
+        elif not isinstance(two, tuple) or not two:
+            found[key] = _stood(one, _ran(later))
+        elif [part.values.keys() for part in one] != [part.values.keys() for part in two]:
+            found[key] = _stood(two, _ran(first))
+        else:
+            found[key] = tuple(PartCount({name: value + new.values[name] for name, value in old.values.items()},
+                                         old.enabled + new.enabled, old.running + new.running)
+                               for old, new in zip(one, two, strict=True))
+    return found
+
+
+def _ran(counts: Counts) -> float:
+    """How long the thread ran, by whatever was open."""
+    return max((part.enabled for parts in counts.values() if isinstance(parts, tuple) for part in parts), default=0.0)
+
+
+def _stood(parts: Sequence[PartCount], more: float) -> tuple[PartCount, ...]:
+    return tuple(replace(part, enabled=part.enabled + more) for part in parts)
+
+
+def thread_record(said: Said, wall_ns: int) -> ThreadRecord:
+    """The threads of a JSON document.
+
+    Args:
+        said: that of `ThreadRecord.facts`.
+        wall_ns: when the interval ended.
+
+    Raises:
+        DamagedError: it is none.
+    """
+    pids, tids, names = said["pid"].values(int), said["tid"].values(int), said["name"].values(str)
+    many = len(pids)
+    if {len(tids), len(names)} != {many}:
+        raise DamagedError(f"{said.where} of the recording has columns of different lengths")
+    counts: list[dict[GroupKey, tuple[PartCount, ...] | Unavailable]] = [{} for _ in range(many)]
+    for group in said["groups"].items():
+        key = group["pmu"].text(), group["node"].text()
+        for mine, one in zip(counts, _group(group, many), strict=True):
+            if one:  # else the thread had no such group
+                mine[key] = one
+    refused = {reason_from(why): number.integer() for number, why in map(_pair, said["refused"].items())}
+    threads = tuple(ThreadCounts(CountedThread(pid, tid, name), mine)
+                    for pid, tid, name, mine in zip(pids, tids, names, counts, strict=True))
+    return ThreadRecord(wall_ns, 0, ThreadInterval(threads, said["seconds"].number(), said["left_out"].integer(),
+                                                   refused, said["user_only"].flag()))
+
+
+def _pair(said: Said) -> tuple[Said, Said]:
+    parts = said.items()
+    if len(parts) != 2:
+        raise DamagedError(f"{said.where} of the recording is no number with a reason")
+    return parts[0], parts[1]
+
+
+def _group(said: Said, many: int) -> Iterator[tuple[PartCount, ...] | Unavailable]:
+    """The parts of a group of each thread, or why it has none."""
+    reasons = [reason_from(one) for one in said["reasons"].items()]
+    whys = said["why"].values_or_none(int)
+    parts = [(_numbers(part["enabled"], many), _numbers(part["running"], many),
+              part["values"].rows(many, Said.number)) for part in said["parts"].items()]
+    if len(whys) != many or any(why is not None and not 0 <= why < len(reasons) for why in whys):
+        raise DamagedError(f"{said.where} of the recording has reasons that are none, or not for each thread")
+    for at, why in enumerate(whys):
+        yield reasons[why] if why is not None else tuple(
+            PartCount(values[at], enabled[at] or 0.0, running[at] or 0.0)
+            for enabled, running, values in parts if enabled[at] is not None)
+
+
+def _numbers(said: Said, many: int) -> list[float | None]:
+    found = [None if one.value is None else one.number() for one in said.items()]
+    if len(found) != many:
+        raise DamagedError(f"{said.where} of the recording has {len(found)} values for {many} threads")
+    return found
+
+
+def threads_of(rows: Callable[[int, int, int], Sequence[RecordedRows]], frame: Frame) -> ThreadInterval | None:
+    """The threads of a frame's interval; None where none were recorded. Several intervals are added up.
+
+    Args:
+        rows: `Journal.rows`, or what stands for it.
+        frame: of the same recording.
+
+    Raises:
+        DamagedError: what is there are no threads.
+    """
+    if frame.older is None:
+        return None
+    found = [thread_record(one.said, one.wall_ns)
+             for one in rows(TOPDOWN_STREAM, frame.older.wall_ns, frame.newer.wall_ns)]
+    return functools.reduce(ThreadRecord.plus, found).interval if found else None
