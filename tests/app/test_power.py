@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 
 import pytest
@@ -328,6 +329,63 @@ async def test_a_package_without_rapl_has_the_watts_of_its_socket_s_meters(grace
         assert any(line.startswith("CPU rail ") for line in lines)
         assert not any(line.startswith("No power: ") for line in lines)
         assert any(line.startswith("No power limits: ") for line in lines)
+
+
+_AMOUNT = re.compile(r" *([\d,]+\.\d) W *")
+
+
+@pytest.fixture(params=["hot_laptop", "server", "supplied", "card_asleep", "amd", "grace"])
+def powered(request: pytest.FixtureRequest) -> Recording:
+    """Each machine that tells of power."""
+    found: Recording = request.getfixturevalue(request.param)
+    return found
+
+
+async def test_every_number_of_watts_is_a_cell_that_has_this_number(powered: Recording) -> None:
+    session = ReplayedSession(powered)
+    async with dashboard(session, size=(200, 60), ticks=1) as (app, pilot):
+        await go(pilot, session, "4", ticks=5)
+        frame = session.latest
+        assert frame is not None
+        seen = set[str]()
+        for span in (span for panel in grid(app).panels for line in panel.lines for span in line):
+            said = _AMOUNT.fullmatch(span.text)
+            if said is not None:
+                assert span.target is not None, span
+                column, row = span.target
+                value = frame.cell(column, row)
+                assert isinstance(value, float)
+                assert f"{value:,.1f}" == said[1], span
+                seen.add(column.id)
+                evidence = FrameCell(app.watched, column, row).lines(160)
+                assert f"= {value:,.2f} W" in "\n".join(evidence), evidence
+        assert ("░ elsewhere" in grid(app).text) == ("elsewhere" in seen)
+        assert (" rest " in grid(app).text) == ("rest" in seen)
+
+
+async def test_what_is_elsewhere_is_explained_drawn_found_and_copied_as_any_cell(on_battery: Recording) -> None:
+    session = ReplayedSession(on_battery)
+    async with dashboard(session, ticks=1) as (app, pilot):
+        await go(pilot, session, "4", ticks=2)
+        await go(pilot, session, "slash", *"elsewh", "enter", ticks=1)
+        target = grid(app).target
+        assert target is not None
+        column, row = target
+        assert (column.id, row) == ("elsewhere", SYSTEM_ROW)
+        assert text_of(app, "status").startswith(" elsewhere  whole machine")
+        screen, frame = app.screen, session.latest
+        assert isinstance(screen, PowerScreen)
+        assert frame is not None
+        value = frame.cell(column, row)
+        assert f"elsewhere · whole machine · {value:.2f} W" in screen.copied()
+        await go(pilot, session, "e")
+        window = app.screen
+        assert isinstance(window, Explain)
+        lines = "\n".join(FrameCell(app.watched, column, row).lines(160))
+        assert "max(0, Δenergy.psys" in lines, lines
+        assert "over 2 intervals" in lines, lines
+        await go(pilot, session, "g", ticks=1)
+        assert isinstance(app.screen, Graph)
 
 
 async def test_contradictions_are_said_on_the_screen(supplied: Recording) -> None:

@@ -55,7 +55,7 @@ class Consumer:
         watts: in the interval, None where unknown.
         why: the reason of that.
         inside: the consumer whose figure contains this one's; "" for none.
-        target: the cell that has it, for explanations; None of a sum.
+        target: the cell that has it, for explanations; None where no cell has just this figure.
         averaged: seconds over which the device averages, where it says so.
         age: seconds since the device was read, or its numbers changed.
         busy: percent of the interval in which it worked, of what tells only that.

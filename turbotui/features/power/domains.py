@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from turbotui.dataclass import dataclass
 from turbotui.diagnosis.limit_history import LimitVerdict
+from turbotui.features.power.composed import rest_target
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import ColumnId, CounterColumn, Value
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
@@ -81,8 +82,7 @@ class _Layer:
 def _layers(source: PowerSource, verdict: LimitVerdict) -> list[_Layer]:
     """Parts of a package's power, none counted twice: the package's own figure contains cores and graphics.
 
-    What is left of it has no column of its own; the package's stands in the line of its power. It is unknown while
-    one of the parts is: it would contain that part.
+    What is left of it is unknown while one of the parts is: it would contain that part.
     """
     row = verdict.row
     package = verdict.facts.number("PkgWatt")
@@ -93,9 +93,18 @@ def _layers(source: PowerSource, verdict: LimitVerdict) -> list[_Layer]:
     known = [part.watts for part in inside if part.watts is not None]
     left = max(0.0, package - sum(known)) if len(known) == len(inside) else None
     past = difference(source.past("PkgWatt", row), [part.past for part in inside])
-    layers = [*inside, _Layer("rest" if inside else "package", left, None, past)]
+    layers = [*inside, _Layer("rest" if inside else "package", left, _rest(source, row, inside, left), past)]
     memory = _layer(source, "memory", "RAMWatt", row)
     return layers if memory is None else [*layers, memory]
+
+
+def _rest(source: PowerSource, row: RowId, inside: Sequence[_Layer], left: float | None) -> Target | None:
+    """The cell of what is left of a package; that of the package where nothing in it is told apart."""
+    whole = source.target("PkgWatt", row)
+    if whole is None or not inside:
+        return whole
+    parts = tuple(layer.target[0] for layer in inside if layer.target is not None)
+    return rest_target(source.frame, row, whole[0], parts, left)
 
 
 def socket_columns(row: RowId) -> tuple[tuple[str, ColumnId], ...]:

@@ -11,6 +11,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.features.power.balance import Balance, PlatformFigure
+from turbotui.features.power.composed import elsewhere_target, platform_target
 from turbotui.features.power.consumers import BalanceRole, Consumer
 from turbotui.features.power.domains import LEFT, WORD, PowerSource, amount, difference, fine_top, newest
 from turbotui.quantities.columns import ColumnId, Value
@@ -72,7 +73,7 @@ def machine_panel(source: PowerSource, balance: Balance, width: int, *, tall: in
         return None
     meters = meters_of(source.frame.capabilities.signals)
     top = fine_top(max([balance.total, *(value for part in parts for value in part.past if not math.isnan(value))]))
-    lines = [_whole_bar(parts, balance, width), *_rows(source, parts, balance, top, width),
+    lines = [_whole_bar(source, parts, balance, width), *_rows(source, parts, balance, top, width),
              *_beside(source, balance, meters, width)]
     for text in balance.contradictions:
         lines += wrapped(f"{MARK_AMBER} {as_sentence(text)}", width, StyleRole.AMBER, most=2)
@@ -105,7 +106,7 @@ def _parts(source: PowerSource, balance: Balance) -> Iterator[_Part]:
     if balance.elsewhere is not None and balance.platform is not None:
         counted = [_watts_or_asleep(source, one) for one in balance.parts]
         yield _Part("elsewhere", "elsewhere", balance.elsewhere,
-                    difference(_sum(source, balance.platform), counted), None)
+                    difference(_sum(source, balance.platform), counted), elsewhere_target(source.frame, balance))
 
 
 def _part(source: PowerSource, one: Consumer) -> _Part:
@@ -134,11 +135,10 @@ def _sum(source: PowerSource, figure: PlatformFigure) -> list[float]:
 # Lines
 
 
-def _whole_bar(parts: Sequence[_Part], balance: Balance, width: int) -> Line:
+def _whole_bar(source: PowerSource, parts: Sequence[_Part], balance: Balance, width: int) -> Line:
     """The total, and all parts of it in one bar to the right edge."""
     total = balance.total or 0.0
-    told = balance.told_by
-    target = told.members[0].target if told is not None and len(told.members) == 1 else None
+    target = platform_target(source.frame, balance)
     room = max(0, width - LEFT)
     spans = [Span("total".ljust(WORD), StyleRole.TITLE),
              Span(amount(balance.total, "W", 1), StyleRole.SUMMARY, target), Span("  ")]

@@ -87,7 +87,11 @@ class PowerScreen(SearchScreen):
         """What held packages back, and the past of every bar: before they are drawn, while paused too."""
         self._limits.push(frame)
         rows = (*frame.rows(Scope.PACKAGE), SYSTEM_ROW)
-        self.watch_state.record_shown(frame, power_columns(self.watch_state.session.catalog.columns), rows)
+        watch = self.watch_state
+        watch.record_shown(frame, power_columns(watch.session.catalog.columns), rows)
+        drawn = (target for panel in self._grid.panels for target in panel.targets)
+        for column, row in (one for one in drawn if watch.session.catalog.get(one[0].id) is None):
+            watch.record_shown(frame, (column,), (row,))
 
     def show_frame(self) -> None:
         """Show the newest verdicts."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final, TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.features.power.balance import Balance
+from turbotui.features.power.composed import elsewhere_target, sum_target
 from turbotui.features.power.consumers import BalanceRole, Consumer
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import PERCENT, Column, ColumnId, CounterColumn, Value
@@ -85,7 +87,7 @@ _NOT_ITS: Final = Unavailable(Reason.NOT_SET, "this row has no such value")
 
 def power_table(found: Balance, frame: Frame) -> RowTable[PowerRow]:
     """The table of consumers, with their sum and what is elsewhere."""
-    rows = [PowerRow(one, found.total, found.seconds) for one in (*found.consumers, *totals(found))]
+    rows = [PowerRow(one, found.total, found.seconds) for one in (*found.consumers, *totals(found, frame))]
 
     def judge(column: PowerColumn, row: PowerRow, value: Value) -> Cell:
         if value is not None:
@@ -94,21 +96,23 @@ def power_table(found: Balance, frame: Frame) -> RowTable[PowerRow]:
 
     def basis(column: PowerColumn, row: PowerRow) -> CellEvidence:
         target = row.consumer.target
-        if target is not None and column.id == "Watt":
-            return frame_evidence(frame, *target)
-        return CellEvidence(remarks=found.contradictions if row.consumer.role is BalanceRole.ELSEWHERE else ())
+        evidence = frame_evidence(frame, *target) if target is not None and column.id == "Watt" else CellEvidence()
+        told = found.contradictions if row.consumer.role is BalanceRole.ELSEWHERE else ()
+        return replace(evidence, remarks=(*told, *evidence.remarks))
 
     return RowTable(POWER, "consumer", COLUMNS, rows, judge, basis)
 
 
-def totals(found: Balance) -> tuple[Consumer, ...]:
-    """The rows below the consumers."""
+def totals(found: Balance, frame: Frame) -> tuple[Consumer, ...]:
+    """The rows below the consumers, with the cells that they are worked out by."""
     names = ", ".join(one.name for one in found.parts if one.watts is not None)
     unread = Unavailable(Reason.NO_HARDWARE, "nothing here counts the watts of a part")
     against = "" if found.platform is None else f"{found.platform.name} less the sum"
     return (
-        Consumer("sum", "sum", names, BalanceRole.SUM, found.counted, None if found.counted is not None else unread),
-        Consumer("elsewhere", "elsewhere", against, BalanceRole.ELSEWHERE, found.elsewhere, found.why),
+        Consumer("sum", "sum", names, BalanceRole.SUM, found.counted, None if found.counted is not None else unread,
+                 target=sum_target(frame, found)),
+        Consumer("elsewhere", "elsewhere", against, BalanceRole.ELSEWHERE, found.elsewhere, found.why,
+                 target=elsewhere_target(frame, found)),
     )
 
 

@@ -1,0 +1,105 @@
+"""Columns that are worked out of columns of watts, so that a sum, or what is left, is a cell like any other.
+
+Their arithmetic is that of the columns that they are made of, on the same readings: it is written down, drawn over time
+and explained as theirs is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Final
+
+from turbotui.features.power.balance import Balance
+from turbotui.features.power.consumers import Consumer
+from turbotui.quantities.columns import Category, ColumnId, CounterColumn, Inputs, Value
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
+from turbotui.quantities.traced import at_least
+from turbotui.sampling.frame import Frame
+from turbotui.widgets.panel import Target
+
+SUM, ELSEWHERE, REST, PLATFORM = "sum", "elsewhere", "rest", "platform"
+_DOCUMENT: Final = "docs/specs/power.md 2.1"
+_CLOSE: Final = 1e-6
+"""Of a figure: the order in which parts are added up may differ."""
+
+
+def sum_target(frame: Frame, found: Balance) -> Target | None:
+    """The cell of what is counted, each part once; None where nothing is known."""
+    return _agreeing(frame, _composed(
+        SUM, Scope.SYSTEM, _columns(found.parts), (),
+        "All that is counted, each part once: what lies inside another part, and what tells of the whole machine, is "
+        "left out."), found.counted)
+
+
+def platform_target(frame: Frame, found: Balance) -> Target | None:
+    """The cell of what the whole machine takes by what tells it: one meter, or several together."""
+    told = found.told_by
+    if told is None:
+        return sum_target(frame, found)
+    if len(told.members) == 1:
+        return told.members[0].target
+    return _agreeing(frame, _composed(PLATFORM, Scope.SYSTEM, _columns(told.members), (),
+                                      f"What the {told.name} say together."), told.watts)
+
+
+def elsewhere_target(frame: Frame, found: Balance) -> Target | None:
+    """The cell of what the platform takes beyond what is counted; None where that is unknown."""
+    if found.platform is None or found.elsewhere is None:
+        return None
+    return _agreeing(frame, _composed(
+        ELSEWHERE, Scope.SYSTEM, _columns(found.platform.members), _columns(found.parts),
+        f"What {found.platform.name} tells of the whole machine, less all that is counted: the board, storage, fans "
+        "and what a device that sleeps takes. Nothing tells these apart."), found.elsewhere)
+
+
+def rest_target(frame: Frame, row: RowId, package: CounterColumn, inside: tuple[CounterColumn, ...],
+                watts: float | None) -> Target | None:
+    """The cell of a package's watts that none of its parts tells of; None where that is unknown."""
+    if watts is None:
+        return None
+    return _agreeing(frame, _composed(
+        REST, Scope.PACKAGE, (package,), inside,
+        "The package's own figure less its parts that have one: caches, memory controllers, the fabric."), watts, row)
+
+
+def _columns(consumers: Iterable[Consumer]) -> tuple[CounterColumn, ...]:
+    """The columns of those whose watts are known, each once: that of several packages is their sum."""
+    return tuple(dict.fromkeys(one.target[0] for one in consumers
+                               if one.target is not None and one.watts is not None))
+
+
+@lru_cache(maxsize=64)
+def _composed(name: ColumnId, scope: Scope, plus: tuple[CounterColumn, ...], minus: tuple[CounterColumn, ...],
+              words: str) -> CounterColumn:
+    """A column of some columns' sum, less others: the same one for the same columns, so that a cursor stays on it.
+
+    A difference is at least 0, for its readings are of different instants.
+    """
+    columns = (*plus, *minus)
+
+    def compute(row: Inputs) -> Value:
+        known: list[float] = []
+        for column in columns:
+            value = column.compute(row)
+            if value is None or isinstance(value, str):
+                return None
+            known.append(value)
+        if not known:
+            return None
+        more = sum(known[:len(plus)])
+        return at_least(0.0, more - sum(known[len(plus):])) if minus else more
+
+    return CounterColumn(
+        id=name, category=Category.POWER, scope=scope, unit="W", decimals=2, compute=compute, help=words,
+        needs=tuple(dict.fromkeys(need for column in columns for need in column.needs)),
+        wants=tuple(dict.fromkeys(want for column in columns for want in column.wants)),
+        document=_DOCUMENT, width=7, whole_only=scope is Scope.SYSTEM)
+
+
+def _agreeing(frame: Frame, column: CounterColumn, watts: float | None, row: RowId = SYSTEM_ROW) -> Target | None:
+    """A column's cell; None where it is not the figure that is shown: a part of it is unknown in this interval."""
+    value = frame.cell(column, row)
+    if watts is None or not isinstance(value, int | float) or abs(value - watts) > _CLOSE * max(1.0, watts):
+        return None
+    return column, row
