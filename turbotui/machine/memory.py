@@ -24,6 +24,9 @@ _UNKNOWN: Final = 0xFFFF  # SMBIOS 3, 7.18: a width is unknown, a speed is in th
 _CHANNEL: Final = re.compile(r"^(.*?)channel[ _-]?([a-z]|\d+)", re.IGNORECASE)
 _LAYER: Final = re.compile(r"([a-z]+) (\d+)")
 _WITHIN_A_CHANNEL: Final = frozenset({"slot", "csrow"})
+NFIT: Final = "/sys/firmware/acpi/tables/NFIT"
+"""The ACPI table of machines with modules of persistent memory, by whose presence perf knows them too (#has_pmem)."""
+_NODES: Final = "/sys/devices/system/node"
 _CLIENT: Final = "Intel_client"  # igen6_edac: its channels are 16, 32 or 64 bits wide, and it does not say which
 
 
@@ -131,6 +134,16 @@ def channels_named(modules: Sequence[Module], packages: int) -> tuple[tuple[Modu
     if packages > 1 and len(before) < packages:
         return ()
     return tuple(tuple(group) for group in groups.values())
+
+
+def memory_tiers(host: Host) -> frozenset[str]:
+    """Memory that few machines have: "pmem", persistent memory; "side-cache", memory that is a cache of other memory.
+
+    Kernel admin-guide/mm/numaperf.rst: nodes with a cache beside their memory have a folder memory_side_cache.
+    """
+    sided = any(host.exists(f"{_NODES}/{name}/memory_side_cache") for name in names_in(host, _NODES)
+                if re.fullmatch(r"node\d+", name))
+    return frozenset(word for word, there in (("pmem", host.exists(NFIT)), ("side-cache", sided)) if there)
 
 
 def _edac_channels(host: Host) -> int:

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Mapping
 
 from turbotui.simulated.cpu_files import CpuFiles
 from turbotui.simulated.cpuid import cpuid_folder
-from turbotui.simulated.memory_files import memory_modules
+from turbotui.simulated.intel_ports import intel_root_ports
+from turbotui.simulated.memory_files import memory_modules, persistent_memory
 from turbotui.simulated.meter_files import accelerators, power_supplies
 from turbotui.simulated.model import Model
 from turbotui.simulated.nvidia_ports import root_ports
 from turbotui.simulated.pmu import SimulatedPmu
 from turbotui.simulated.pmu_files import devices
-from turbotui.simulated.pmus_intel import intel_root_ports
+from turbotui.simulated.pmus_intel import has_stacks
 from turbotui.simulated.power_files import graphics, hwmon, nodes, powercap
 from turbotui.simulated.proc_files import ProcFiles
 from turbotui.simulated.resctrl_files import resctrl_tree
@@ -40,9 +41,11 @@ def machine_tree(model: Model, pmus: Iterable[SimulatedPmu], paranoid: Mapping[s
         ("/sys/class/drm", graphics(model)),
         ("/sys/class/power_supply", power_supplies(model)),
         ("/sys/class/accel", accelerators(model)),
-        ("/sys/bus/pci/devices", {**root_ports(model.shape), **intel_root_ports(model.shape)}),
+        ("/sys/bus/pci/devices", {**root_ports(model.shape),
+                                  **(intel_root_ports(model.shape) if has_stacks(model.shape) else {})}),
         ("/sys/fs/resctrl", resctrl_tree(model)),
         ("/sys/firmware/dmi/entries", memory_modules(model.shape)),
+        ("/sys/firmware/acpi/tables", persistent_memory(model.shape)),
         ("/dev/cpu", cpuid_folder(model)),
     ):
         if found:

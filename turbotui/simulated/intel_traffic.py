@@ -35,8 +35,10 @@ ACTIVATIONS, CONFLICTS = 0.35, 0.15
 """Row activations and precharges for other rows, for each transfer of a line."""
 READ_QUEUE, WRITE_QUEUE = 36.0, 90.0
 """Cycles of DCLK that a request for a line waits for DRAM in the memory controllers' queues."""
-PERSISTENT, PERSISTENT_QUEUE = 0.02, 400.0
-"""Lines of persistent memory for each line of DRAM, and the cycles of DCLK that reads of them wait."""
+PERSISTENT, PERSISTENT_QUEUE, PERSISTENT_CYCLES = 0.02, 400.0, 560.0
+"""Lines of persistent memory for each line of DRAM, cycles of DCLK that a read waits, and of a CHA that it stays."""
+FAR: Final = 0.25
+"""The part of the requests for lines that memory has not which is a cache of other memory."""
 CXL, CXL_CYCLES = 0.01, 420.0
 """What is read of CXL memory and written to it for each byte of DRAM; how long a read stays in a CHA, in its clock."""
 MMIO_READ, MMIO_WRITTEN = 0.02, 0.03
@@ -103,8 +105,13 @@ def times(parts: Parts, factor: float) -> Parts:
     return tuple((package, b.scaled(form, factor)) for package, form in parts)
 
 
-def cha_events(flows: Flows) -> Mapping[str, Parts]:
-    """What all CHAs of a package count, by the vendor's names (Intel perfmon)."""
+def cha_events(flows: Flows, persistent: float) -> Mapping[str, Parts]:
+    """What all CHAs of a package count, by the vendor's names (Intel perfmon).
+
+    Args:
+        flows: of the package.
+        persistent: lines read of persistent memory for each line read of DRAM.
+    """
     own, remote = times(flows.own_reads, 1 / LINE), times(flows.remote_reads, 1 / LINE)
     missed = own + remote
     found: dict[str, Parts] = {
@@ -131,8 +138,8 @@ def cha_events(flows: Flows) -> Mapping[str, Parts]:
     cxl = times(flows.read, CXL / LINE)
     found |= {"IA_MISS_DRD_CXL_ACC": times(cxl, DEMAND), "IA_MISS_DRD_PREF_CXL_ACC": times(cxl, PREFETCH),
               "OCCUPANCY.IA_MISS_DRD_CXL_ACC": times(cxl, DEMAND * CXL_CYCLES)}
-    for name in ("IA_MISS_DRD_PMM", "OCCUPANCY.IA_MISS_DRD_PMM"):
-        found[name] = ()
+    lines = times(flows.read, DEMAND * persistent / LINE) if persistent else ()
+    found |= {"IA_MISS_DRD_PMM": lines, "OCCUPANCY.IA_MISS_DRD_PMM": times(lines, PERSISTENT_CYCLES)}
     for name in ("IO_RFO", "IO_MISS_RFO", "IO_HIT_RFO", "IA_MISS_WCIL", "IA_MISS_WCILF"):
         found[name] = ()
     return found

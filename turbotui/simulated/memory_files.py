@@ -26,6 +26,11 @@ def memory_modules(shape: MachineShape) -> Mapping[str, Folder]:
     return found
 
 
+def persistent_memory(shape: MachineShape) -> Mapping[str, File]:
+    """/sys/firmware/acpi/tables: the NFIT of a machine with persistent memory, which nothing reads but its presence."""
+    return {"NFIT": File(lambda _now: b"NFIT", 0o400)} if shape.tiers in ("pmem", "2lm") else {}
+
+
 def _file(raw: bytes) -> File:
     return File(lambda _now: raw, 0o400)
 

@@ -14,24 +14,25 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import PerfAttr
 from turbotui.simulated import intel_traffic as flow
+from turbotui.simulated.intel_ports import root_bus
 from turbotui.simulated.intel_traffic import LINE, Flows, Parts, times
 from turbotui.simulated.model import Model
 from turbotui.simulated.pmu import Context, EventFile, SimulatedCounter, SimulatedPmu, Value
 from turbotui.simulated.shapes import Isa, MachineShape
-from turbotui.simulated.tree import Node, fixed, folder
 
 _MEBIBYTE_SCALE: Final = "6.103515625e-5"
 """64 / 2^20: memory controllers count cache lines."""
 _COUNTERS: Final = 4
 _FIRST_HALF: Final = 0.6
 """Of a channel's traffic on its first subchannel or pseudochannel: unequal, so that one taken for both is seen."""
+_HALVES: Final = (_FIRST_HALF, 1 - _FIRST_HALF)
+_HBM_CHANNELS, _HBM_HZ = 32, 1.6e9
+"""Four stacks of eight channels, at 3.2 GT/s."""
 _LINKS: Final = (0.4, 0.35, 0.25)
 _SIX_LINKS: Final = (0.25, 0.2, 0.2, 0.15, 0.1, 0.1)
 _STACKS: Final = (0.5, 0.3, 0.15, 0.05)
 """How traffic between packages spreads over the links, and that of devices over the PCI Express stacks."""
 _PORTS: Final = (0.6, 0.0, 0.3, 0.0, 0.1, 0.0, 0.0, 0.0)
-_DEVICES: Final = (("0x15b3:1021", "0x020000", 16), ("0x144d:a826", "0x010802", 4), ("0x144d:a826", "0x010802", 4))
-"""An adapter and two drives: what they are, their class, lanes."""
 _SLICE_CORES: Final = {0xAF: 4}
 """Cores for each slice of the last-level cache, where they are not one."""
 
@@ -61,10 +62,12 @@ class _Generation:
         mesh: name of what is between mesh and memory.
         mesh_codes: of its lookups, lookups in state A, updates, reads and writes.
         upi_hertz: an eighth of the links' rate.
+        early: whether codes of memory and mesh are those before Sapphire Rapids.
         drd: the word for data reads of the cores in the vendor's names.
         channels: of the memory of a package.
         halves: whether the kernel names the counts of a channel's two subchannels apart.
         links: how what goes to other packages spreads over the links.
+        tiers: of the machine's shape.
         nameless: further PMUs, of which neither kernel nor vendor names an event that is read here.
     """
 
@@ -76,11 +79,13 @@ class _Generation:
     mesh: str
     mesh_codes: tuple[int, int, int, int, int]
     upi_hertz: float
+    early: bool = False
     drd: str = "DRD"
     channels: int = 8
     halves: bool = False
     links: tuple[float, ...] = _LINKS
     nameless: tuple[tuple[str, int], ...] = ()
+    tiers: str = ""
 
 
 def _code(event: int, mask: int = 0) -> int:
@@ -90,7 +95,7 @@ def _code(event: int, mask: int = 0) -> int:
 
 _ICX: Final = _Generation("config:8-15,32-57", 0x00, 1.6e9, _code(0x01, 0x0B), _code(0x02, 0x0C), "m2m",
                           (_code(0x2D, 0x01), _code(0x2D, 0x08), _code(0x2E, 0x01), _code(0x37, 0x704),
-                           _code(0x38, 0x1C10)), 1.4e9)
+                           _code(0x38, 0x1C10)), 1.4e9, early=True)
 _SPR: Final = _Generation("config:8-15,32-63", 0x01, 2.4e9, _code(0x02, 0xFF),
                           _code(0x03, 0x77), "m2m",
                           (_code(0x20, 0x01), _code(0x20, 0x08), _code(0x21, 0x301), _code(0x24, 0x304),
@@ -98,7 +103,7 @@ _SPR: Final = _Generation("config:8-15,32-63", 0x01, 2.4e9, _code(0x02, 0xFF),
 _SRF: Final = _Generation("config:8-15,32-63", 0x01, 1.6e9, _code(0x02, 0xF7),
                           _code(0x03, 0xF7), "b2cmi",
                           (_code(0x20, 0x01), _code(0x20, 0x08), _code(0x21, 0x301), _code(0x24, 0x104),
-                           _code(0x25, 0x110)), 3.0e9, "DRD_OPT", halves=True)
+                           _code(0x25, 0x110)), 3.0e9, drd="DRD_OPT", halves=True)
 _GNR: Final = replace(_SRF, memory_hertz=2.2e9, drd="DRD", channels=12, links=_SIX_LINKS,  # MRDIMM-8800
                       nameless=(("b2cxl", 2), ("b2hot", 4), ("b2upi", 3), ("mdf_sbo", 8), ("pciex16", 4),
                                 ("pciex8", 2)))
@@ -131,6 +136,11 @@ def intel_names(shape: MachineShape) -> list[str]:
     return [] if _generation(shape) is None else [name for box in _boxes(shape) for name in _instances(box)]
 
 
+def has_stacks(shape: MachineShape) -> bool:
+    """Whether the machine has PCI Express stacks that are counted."""
+    return _generation(shape) is not None
+
+
 def intel_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
     """Every uncore PMU of the machine; none on other machines."""
     if _generation(model.shape) is None:
@@ -160,7 +170,9 @@ def intel_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
 
 
 def _generation(shape: MachineShape) -> _Generation | None:
-    return None if shape.isa is not Isa.INTEL or shape.client or shape.hypervisor else _GENERATIONS.get(shape.model)
+    if shape.isa is not Isa.INTEL or shape.client or shape.hypervisor or shape.model not in _GENERATIONS:
+        return None
+    return replace(_GENERATIONS[shape.model], tiers=shape.tiers)
 
 
 def _instances(box: _Box) -> list[str]:
@@ -202,11 +214,6 @@ def _neighbour(die: int, link: int, dies: int) -> int:
     return die ^ (link % (dies - 1) + 1) if dies > 2 else 1 - die
 
 
-def root_bus(package: int, stack: int) -> str:
-    """The segment and bus of a stack's root ports."""
-    return f"{package // 2:04x}:{package % 2 * 0x80 + stack * 0x20:02x}"
-
-
 def _boxes(shape: MachineShape) -> list[_Box]:
     made = _generation(shape)
     assert made is not None  # noqa: S101 - the callers have asked
@@ -216,7 +223,7 @@ def _boxes(shape: MachineShape) -> list[_Box]:
     cha = {**_PLAIN, "umask": made.mask, "filter_tid": "config1:0-9"}
     found = [
         _Box("cha", (1 / slices,) * slices, cha, lambda flows, share: _cha(made, flows, share), {}),
-        _Box("imc", (1 / made.channels,) * made.channels, _PLAIN if made is _ICX else wide,
+        _Box("imc", (1 / made.channels,) * made.channels, _PLAIN if made.early else wide,
              lambda flows, share: _memory(made, flows, share), _halves() if made.halves else _whole(made)),
         _Box(made.mesh, (0.25,) * 4, wide, lambda flows, share: _mesh(made, flows, share), {}),
         _Box("iio", _STACKS, iio, _stack, {}),
@@ -225,15 +232,17 @@ def _boxes(shape: MachineShape) -> list[_Box]:
     ]
     if shape.packages > 1:
         found.append(_Box("upi", made.links, wide, lambda flows, share: _link(made, flows, share), {}))
-    if made is not _ICX:
+    if not made.early:
         found += [_Box("cxlcm", (0.7, 0.3), wide, _cxl_in, {}), _Box("cxldp", (0.7, 0.3), wide, _cxl_out, {})]
+    if made.tiers == "hbm":
+        found.append(_Box("hbm", (1 / _HBM_CHANNELS,) * _HBM_CHANNELS, wide, _near, {}))
     return found + [_Box(name, (1 / count,) * count, wide, _nothing, {}) for name, count in made.nameless]
 
 
 def _whole(made: _Generation) -> Mapping[str, EventFile]:
-    code, read, write = (0x04, 0x0F, 0x30) if made is _ICX else (0x05, 0xCF, 0xF0)
+    code, read, write = (0x04, 0x0F, 0x30) if made.early else (0x05, 0xCF, 0xF0)
     return {
-        "clockticks": EventFile(f"event={0x00 if made is _ICX else 0x01:#04x},umask=0x00"),
+        "clockticks": EventFile(f"event={0x00 if made.early else 0x01:#04x},umask=0x00"),
         "cas_count_read": EventFile(f"event={code:#04x},umask={read:#04x}", _MEBIBYTE_SCALE, "MiB"),
         "cas_count_write": EventFile(f"event={code:#04x},umask={write:#04x}", _MEBIBYTE_SCALE, "MiB"),
     }
@@ -252,7 +261,7 @@ def _memory(made: _Generation, flows: Flows, share: float) -> Events:
     read, written = times(flows.read, share / LINE), times(flows.written, share / LINE)
     every, clock = read + written, times(flows.seconds, made.memory_hertz)
     found: dict[int, Parts] = {}
-    if made is _ICX:
+    if made.early:
         found = {_code(0x00): clock, _code(0x04, 0x0F): read, _code(0x04, 0x30): written, _code(0x04, 0x3F): every}
     else:
         found = {_code(0x01): times(clock, 0.5), _code(0x01, 0x01): clock}
@@ -267,37 +276,52 @@ def _memory(made: _Generation, flows: Flows, share: float) -> Events:
 
 def _queues(made: _Generation, read: Parts, written: Parts) -> Events:
     """What waits for DRAM: occupancies count the cycles that each request waits, in DCLK."""
-    halves = (_FIRST_HALF, 1 - _FIRST_HALF)
     ways = ((read, flow.READ_QUEUE), (written, flow.WRITE_QUEUE))
     found: dict[int, Parts] = {}
     if made.halves:  # subchannels, each of two pseudochannels
         for (lines, cycles), first, inserts in zip(ways, (0x80, 0x84), (0x10, 0x22), strict=True):
-            for number, part in enumerate(halves):
+            for number, part in enumerate(_HALVES):
                 found[_code(inserts, 0x30 << 2 * number)] = times(lines, part)
                 found |= {_code(first + 2 * number + one): times(lines, part * half * cycles)
-                          for one, half in enumerate(halves)}
+                          for one, half in enumerate(_HALVES)}
         return found
     for (lines, cycles), first, inserts in zip(ways, (0x80, 0x82), (0x10, 0x20), strict=True):
         found[_code(inserts, 0x03)] = lines
-        found |= {_code(first + one): times(lines, half * cycles) for one, half in enumerate(halves)}
+        found |= {_code(first + one): times(lines, half * cycles) for one, half in enumerate(_HALVES)}
+    return found
+
+
+def _near(flows: Flows, share: float) -> Events:
+    """A channel of HBM that is DRAM's cache: lines are of two CAS, and DRAM has those that it has not."""
+    read, written = (times(way, share / LINE / flow.FAR) for way in (flows.read, flows.written))
+    cas = times(read + written, 2.0)
+    found: dict[int, Parts] = {
+        _code(0x01): times(flows.seconds, _HBM_HZ / 2), _code(0x01, 0x01): times(flows.seconds, _HBM_HZ),
+        _code(0x05, 0xCF): times(read, 2.0), _code(0x05, 0xF0): times(written, 2.0), _code(0x05, 0xFF): cas,
+        _code(0x02, 0xFF): times(cas, flow.ACTIVATIONS),
+    }  # fmt: skip
+    for lines, cycles, first, inserts in ((read, flow.READ_QUEUE, 0x80, 0x10), (written, flow.WRITE_QUEUE, 0x82, 0x20)):
+        found[_code(inserts, 0x03)] = lines
+        found |= {_code(first + one): times(lines, part * cycles) for one, part in enumerate(_HALVES)}
     return found
 
 
 def _persistent(made: _Generation, read: Parts, written: Parts) -> Events:
-    """Persistent memory, which Ice Lake's machine has, in App Direct: DRAM is no cache of it."""
-    lines = (times(read, flow.PERSISTENT), times(written, flow.PERSISTENT)) if made is _ICX else ((), ())
+    """Persistent memory beside DRAM, or behind it: DRAM is then its cache, and has most of the lines."""
+    part = {"pmem": flow.PERSISTENT, "2lm": flow.FAR}.get(made.tiers, 0.0)
+    lines = (times(read, part), times(written, part)) if part else ((), ())
     waits = times(lines[0], flow.PERSISTENT_QUEUE)
     found: dict[int, Parts] = {_code(0xE3): lines[0], _code(0xE7): lines[1], _code(0xE0, 0x01): waits,
                                _code(0xE0, 0x02): ()}
-    for mask in (0x01, 0x02, 0x04):
-        found[_code(0xD3, mask)] = ()
+    for mask, share in ((0x01, 1 - flow.FAR), (0x02, flow.FAR / 2), (0x04, flow.FAR / 2)):
+        found[_code(0xD3, mask)] = times(read, share) if made.tiers == "2lm" else ()
     return found
 
 
 def _cha(made: _Generation, flows: Flows, share: float) -> Events:
     codes = {**_TOR, **_READS[made.drd]}
     found = {_code(made.cha_clock): flows.cha_cycles}
-    for name, parts in flow.cha_events(flows).items():
+    for name, parts in flow.cha_events(flows, flow.PERSISTENT if made.tiers == "pmem" else 0.0).items():
         group, dot, word = name.partition(".")
         part = times(parts, share)
         if group == "REQUESTS":
@@ -312,8 +336,15 @@ def _mesh(made: _Generation, flows: Flows, share: float) -> Events:
     lookup, snooped, updated, reads, writes = made.mesh_codes
     return {_code(made.cha_clock): flows.cha_cycles, lookup: read, snooped: times(read, flow.SNOOPED),
             updated: times(written, flow.UPDATED), reads: read, writes: written,
-            **({_code(0x2C, 0x0F): (), _code(0x61): ()} if made is _ICX else
-               {_code(0x1F, 0x0F): (), _code(0x4B, 0x0F if made.halves else 0x03): ()})}  # no memory is another's cache
+            **_tags(made, read)}
+
+
+def _tags(made: _Generation, read: Parts) -> Events:
+    """Hits and misses of memory that is a cache of other memory."""
+    asked = {"hbm": times(read, 1 / flow.FAR), "2lm": read}.get(made.tiers, ())
+    hit, missed = (0x2C, 0x61) if made.early else (0x1F, 0x4B)
+    mask = 0x00 if made.early else 0x0F if made.halves else 0x03
+    return {_code(hit, 0x0F): times(asked, 1 - flow.FAR), _code(missed, mask): times(asked, flow.FAR)}
 
 
 def _link(made: _Generation, flows: Flows, share: float) -> Events:
@@ -353,23 +384,3 @@ def _nothing(flows: Flows, share: float) -> Events:
     """PCU and UBOX: nobody names their events, and the model counts none of them."""
     del flows, share
     return {}
-
-
-def intel_root_ports(shape: MachineShape) -> Mapping[str, Node]:
-    """/sys/bus/pci/devices of the machine: a port and a device on each stack but the last."""
-    if _generation(shape) is None:
-        return {}
-    found: dict[str, Node] = {}
-    for package in range(shape.packages):
-        for stack, (device, kind, width) in enumerate(_DEVICES):
-            bus = root_bus(package, stack)
-            segment, _, number = bus.partition(":")
-            below = f"{segment}:{int(number, 16) + 1:02x}:00.0"
-            link = {"current_link_speed": fixed("16.0 GT/s PCIe"), "current_link_width": fixed(width)}
-            files: dict[str, Node] = {"vendor": fixed(device[:6]), "device": fixed(f"0x{device[7:]}"),
-                                      "class": fixed(kind), **link}
-            port: dict[str, Node] = {"vendor": fixed("0x8086"), "device": fixed("0x352a"), "class": fixed("0x060400"),
-                                     **link}
-            found[below] = folder(files)
-            found[f"{bus}:01.0"] = folder({**port, below: folder(files)})
-    return found

@@ -171,8 +171,11 @@ def nodes(model: Model) -> Mapping[str, Node]:
         def local(_now: float, cpus: tuple[int, ...] = cpus) -> str:
             return f"{format_cpulist(cpu for cpu in cpus if model.online[cpu])}\n"
 
+        # a memory that is a cache of another one's (kernel admin-guide/mm/numaperf.rst)
+        cache = {"memory_side_cache": folder({"index1": folder({"line_size": fixed(64)})})}
         children[f"node{node}"] = folder(
             {
+                **(cache if shape.tiers in ("2lm", "hbm") else {}),
                 "cpulist": File(local),
                 "distance": fixed(" ".join("10" if other == node else "21" for other in range(count))),
                 "meminfo": fixed(f"Node {node} MemTotal:       {kib} kB\nNode {node} MemFree:        {kib // 2} kB"),

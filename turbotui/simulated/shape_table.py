@@ -182,7 +182,7 @@ _ICELAKE = replace(
     ),
     blocks=(Block(40, 0, 1, 40),), power=replace(_XEON_POWER, tdp=270.0, pl2=324.0),
     # DRAM in 2^-16 J, whatever register 0x606 says; later servers follow the register again (linux rapl.c).
-    ram_unit=2.0**-16, psys_unit=0.0, domains=frozenset({"pkg", "ram"}), memory_mts=3200,
+    ram_unit=2.0**-16, psys_unit=0.0, domains=frozenset({"pkg", "ram"}), memory_mts=3200, tiers="pmem",
     flags=_without(SERVER_FLAGS, "amx_", "avx512_bf16", "avx512_fp16"),
 )  # fmt: skip
 _FOREST = replace(
@@ -258,8 +258,8 @@ _CREATOR = replace(
     around=Surroundings(card_watts=34.0, npu=True, battery_joules=80.0 * 3600, fans=2),
 )
 _SUPPLIED = replace(
-    _SAPPHIRE, name="server-psu", summary="one-package Intel server with two power supplies and a psys that does not "
-    "count all, 32 CPUs", model_name="Intel(R) Xeon(R) Gold 6426Y (simulated)", packages=1,
+    _SAPPHIRE, name="server-psu", summary="one-package Intel server with HBM, two power supplies and a psys that does "
+    "not count all, 32 CPUs", model_name="Intel(R) Xeon(R) CPU Max (simulated)", packages=1, tiers="hbm",
     blocks=(Block(16, 0, 1, 16),), l3_kib=38400, memory_gib=256, power=replace(_XEON_POWER, tdp=185.0, pl2=222.0),
     around=Surroundings(supplies=2, fans=4, psys_share=0.15),
 )

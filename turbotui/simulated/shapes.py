@@ -230,6 +230,7 @@ class MachineShape:
         memory_gib: of all packages.
         memory_channels: of each package, as its SMBIOS names them; 0 where it has no SMBIOS.
         memory_mts: their speed in million transfers a second.
+        tiers: "pmem": persistent memory beside DRAM; "2lm": behind DRAM, which is its cache; "hbm": HBM, DRAM's cache.
     """
 
     name: str
@@ -272,6 +273,7 @@ class MachineShape:
     memory_gib: int = 64
     memory_channels: int = 0
     memory_mts: int = 0
+    tiers: str = ""
     kernel: str = "6.17.0-sim"
     base_hz: int = 0
     ram_unit: float = 0.0

@@ -45,6 +45,7 @@ FORMATS = {
     0xAD: {"cha": wide("config:8-15,32-63"), "upi": RAW, "iio": SNR_IIO, "b2cmi": RAW, "imc": RAW, "cxlcm": RAW,
            "cxldp": RAW},
 }  # fmt: skip
+FORMATS[0xDD] = FORMATS[0xAD]
 BUSES = {"die0": "0000:40", "die1": "0000:c0"}
 LINKS = {"die0": "upi_1,die_1", "die1": "upi_0,die_0"}
 IMC = {"clockticks": "event=0x00,umask=0x00", "cas_count_read": "event=0x04,umask=0x03",
@@ -89,6 +90,7 @@ def of(found: Machine, kind: str) -> UncoreUnits:
         (0xAD, "imc", "UNC_M_CAS_COUNT_SCH1.ALL", (0xFF06, 0)),
         (0xAD, "b2cmi", "UNC_B2CMI_IMC_READS.ALL", (0x100000424, 0)),
         (0xAD, "cxlcm", "UNC_CXLCM_RxC_PACK_BUF_INSERTS.MEM_DATA", (0x1041, 0)),
+        (0xDD, "cha", "UNC_CHA_TOR_INSERTS.IA_MISS_DRD_OPT_LOCAL", (0xC826FE00000135, 0)),
         (0xAD, "iio", "UNC_IIO_DATA_REQ_OF_CPU.MEM_READ.PART7", (0x7080000000483, 0)),
     ],
 )

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from uncorewatch import SECONDS, UncoreWatch
 
 from turbotui.features.uncore.counters import Reading
+from turbotui.features.uncore.kinds import UncoreUnits
+from turbotui.features.uncore.traffic import find_edges
+from turbotui.quantities.uncore import EdgeKind, Metric
 from turbotui.sampling.frame import Frame
+from turbotui.simulated import SHAPES
 
 NS = SECONDS * 1e9
 REMOTE = 0.2  # of a package's memory traffic, where there are two packages
-DCLK = {"sapphire-2s": 2.4, "icelake-2s": 1.6, "forest-1s": 1.6, "granite-2s": 2.2}
-WIDTH = {"sapphire-2s": 16, "icelake-2s": 16, "forest-1s": 32, "granite-2s": 32}  # bytes in a cycle of DCLK
+DCLK = {"sapphire-2s": 2.4, "icelake-2s": 1.6, "forest-1s": 1.6, "granite-2s": 2.2, "server-psu": 2.4}
+WIDTH = {"sapphire-2s": 16, "icelake-2s": 16, "forest-1s": 32, "granite-2s": 32, "server-psu": 16}
+"""Bytes in a cycle of DCLK."""
 # GHz, slots a cycle, links
 LINK = {"sapphire-2s": (2.0, 3.0, 3), "icelake-2s": (1.4, 2.5, 3), "granite-2s": (3.0, 3.0, 6)}
 CHANNELS = {"granite-2s": 12}  # of a package; 8 of the others
@@ -45,7 +52,7 @@ class Watched:
         return self.watch.counters.reading(self.frame, units, row, column)
 
 
-@pytest.fixture(scope="module", params=["sapphire-2s", "icelake-2s", "forest-1s", "granite-2s"])
+@pytest.fixture(scope="module", params=["sapphire-2s", "icelake-2s", "forest-1s", "granite-2s", "server-psu"])
 def watched(request: pytest.FixtureRequest) -> Watched:
     return Watched(request.param)
 
@@ -90,7 +97,8 @@ def expected(one: Watched, package: int) -> dict[str, dict[str, float | None]]:
                                             ("itomcachenear", 0.1 * io_written, 0.2), ("rfo", 0.0, 0.0))
                for part, share in (("", 1.0), (" misses", missed), (" hits", 1 - missed))},
             "ucrdf M/s": 0.02 * io_read / 8 * 1000, "wil M/s": 0.03 * io_written / 8 * 1000, "wcil M/s": 0.0,
-            "wcilf M/s": 0.0, "cxl rd bandwidth GB/s": 0.008 * read, "cxl latency ns": 420 / mesh,
+            "wcilf M/s": 0.0, "pmem latency ns": 560 / mesh if persistent else None,
+            "cxl rd bandwidth GB/s": 0.008 * read, "cxl latency ns": 420 / mesh,
         },
         "uncore_iio": {
             "used %": 100 * max(io_read, io_written) / PCIE, "mem rd bandwidth GB/s": io_read,
@@ -106,8 +114,15 @@ def expected(one: Watched, package: int) -> dict[str, dict[str, float | None]]:
     if one.shape != "icelake-2s":
         found["uncore_cxlcm"] = {"rd bandwidth GB/s": 0.01 * read}
         found["uncore_cxldp"] = {"wr bandwidth GB/s": 0.01 * written}
+    if one.shape == "server-psu":  # HBM of 32 channels at 3.2 GT/s, which has three of four lines that are asked for
+        most = 32 * 16 * 3.2
+        found["uncore_hbm"] = {
+            "rd bandwidth GB/s": 4 * read, "wr bandwidth GB/s": 4 * written, "used %": 400 * (read + written) / most,
+            "row hits %": 65.0, "peak bandwidth GB/s": most, "frequency GHz": 1.6, "rd queue latency ns": 36 / 1.6,
+            "wr queue latency ns": 90 / 1.6,
+        }  # fmt: skip
     found["uncore_b2cmi" if one.shape in ("forest-1s", "granite-2s") else "uncore_m2m"] = {
-        "near memory hits %": None,
+        "near memory hits %": 75.0 if one.shape == "server-psu" else None,
         "rd bandwidth GB/s": read, "wr bandwidth GB/s": written, "dir lookups M/s": read / 64 * 1000,
         "dir updates M/s": 0.1 * written / 64 * 1000, "dir snooped %": 5.0, "frequency GHz": mesh,
     }  # fmt: skip
@@ -122,7 +137,7 @@ def expected(one: Watched, package: int) -> dict[str, dict[str, float | None]]:
     return found
 
 
-UNCOUNTED = {"prefetch hits %", "dram latency ns", "pmem latency ns"}
+UNCOUNTED = {"prefetch hits %", "dram latency ns"}
 """What the model has nothing of."""
 
 
@@ -133,6 +148,9 @@ def test_every_value_is_what_the_model_moved(watched: Watched) -> None:
             assert offered - values.keys() <= UNCOUNTED
             for metric in offered & values.keys():
                 reading = watched.reading(kind, package, metric)
+                if values[metric] is None:
+                    assert reading.value is None, (kind, package, metric)
+                    continue
                 if metric in ("rem latency ns", "rem reads %") and len(watched.read) == 1:
                     continue  # nothing is remote
                 assert reading.value == pytest.approx(values[metric], rel=5e-3, abs=1e-9), (kind, package, metric)
@@ -154,6 +172,48 @@ def test_totals_add_up(watched: Watched) -> None:
         writes = total("uncore_cha", "home wr rem bandwidth GB/s")
         for way in ("tx", "rx"):
             assert total("uncore_upi", f"{way} data bandwidth GB/s") == pytest.approx(homes[1] + writes, rel=5e-3)
+
+
+def small(tiers: str) -> UncoreWatch:
+    shape = SHAPES["icelake-2s"]
+    return UncoreWatch(replace(shape, packages=1, blocks=(replace(shape.blocks[0], cores=2, l3=2),), tiers=tiers))
+
+
+def shown(watch: UncoreWatch, kind: str) -> set[str]:
+    return {one.what for one in watch.units_of(kind).starting}
+
+
+@pytest.mark.parametrize(("tiers", "imc", "cha", "mesh"), [
+    ("", set(), set(), set()),
+    ("pmem", {"pmem rd bandwidth", "pmem wr bandwidth", "pmem rd latency"}, {"pmem latency"}, set()),
+    ("2lm", {"pmem rd bandwidth", "pmem wr bandwidth", "pmem rd latency", "near memory hits"}, {"pmem latency"},
+     {"near memory hits"}),
+    ("hbm", set(), set(), {"near memory hits"}),
+])
+def test_memory_that_few_machines_have_is_shown_where_there_is_some(tiers: str, imc: set[str], cha: set[str],
+                                                                    mesh: set[str]) -> None:
+    watch = small(tiers)
+    for kind, expected in (("uncore_imc", imc), ("uncore_cha", cha), ("uncore_m2m", mesh)):
+        assert {one for one in shown(watch, kind) if one.startswith(("pmem", "near"))} == expected, kind
+        offered = {one.what for one in watch.units_of(kind).metrics}
+        assert offered >= shown(small("2lm"), kind), "the others can be chosen"
+    edges = {edge.end for edge in find_edges(watch.machine, watch.counters.kinds) if edge.place.kind is EdgeKind.MEMORY}
+    assert edges == {"memory 0", *(["pmem 0"] if imc else []), *(["HBM 0"] if tiers == "hbm" else [])}
+
+
+def test_memory_mode() -> None:
+    watch = small("2lm")
+    frame = watch.frames(1)[-1]
+    for kind in ("uncore_imc", "uncore_m2m"):
+        units = watch.units_of(kind)
+        metrics = {one.what: one for one in units.starting}
+
+        def value(what: str, metrics: dict[str, Metric] = metrics, units: UncoreUnits = units) -> float:
+            return watch.counters.reading(frame, units, units.rows[0], metrics[what]).value or 0.0
+
+        assert value("near memory hits") == pytest.approx(75.0)
+        if kind == "uncore_imc":
+            assert value("pmem rd bandwidth") == pytest.approx(value("rd bandwidth") / 4, rel=5e-3)
 
 
 def test_a_share_of_the_machine_is_of_all_its_units(watched: Watched) -> None:

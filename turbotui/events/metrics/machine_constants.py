@@ -22,6 +22,7 @@ from turbotui.events.vendor.model import VendorMetric
 from turbotui.machine.calibration import tsc_hz
 from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.machine import Machine
+from turbotui.machine.memory import memory_tiers
 from turbotui.machine.perf_errors import circumstances
 from turbotui.machine.pmus import DEVICES, list_pmus
 from turbotui.machine.small_files import line_of
@@ -30,7 +31,6 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.unavailable import Unavailable
 
 _CPUS: Final = "/sys/devices/system/cpu"
-_NON_VOLATILE: Final = "/sys/firmware/acpi/tables/NFIT"  # ACPI's NVDIMM Firmware Interface Table
 _WATCHDOG: Final = "/proc/sys/kernel/nmi_watchdog"
 _CHIPS: Final = "/sys/devices/hv_24x7/interface/"
 _CLOCK: Final = re.compile(r" @ (\d+(?:\.\d+)?)GHz")
@@ -193,7 +193,7 @@ class MachineConstants:
         raise MetricError("it asks for #slots, and no core PMU has caps/slots (Arm from v8.4 on, Linux 5.12)")
 
     def _has_pmem(self) -> float:
-        return float(self._machine.host.exists(_NON_VOLATILE))
+        return float("pmem" in memory_tiers(self._machine.host))
 
 
 _LITERALS: Mapping[str, Callable[[MachineConstants], float]] = MappingProxyType({

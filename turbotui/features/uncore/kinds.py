@@ -13,6 +13,7 @@ from turbotui.events.options import read_number
 from turbotui.events.uncore.corrections import is_meaningless
 from turbotui.events.uncore.discovery import BY_ADDRESS, UNKNOWN, UncoreUnit, find_units
 from turbotui.machine.machine import Machine
+from turbotui.machine.memory import memory_tiers
 from turbotui.machine.pmus import EventError, Pmu
 from turbotui.quantities.uncore import (
     BYTES,
@@ -139,17 +140,20 @@ def find_kinds(machine: Machine) -> tuple[UncoreUnits, ...]:
         by_kind.setdefault(unit.kind, []).append(unit)
     order = kind_order()
     names = sorted(by_kind, key=lambda name: (order.get(name, len(order)), name))
-    model = machine.model
+    model, tiers = machine.model, memory_tiers(machine.host)
     processor = "" if model.model is None else f"{model.vendor}-{model.family}-{model.model:X}"
-    return tuple(_units_of(kind_of(name), tuple(by_kind[name]), processor) for name in names)
+    return tuple(_units_of(kind_of(name), tuple(by_kind[name]), processor, tiers) for name in names)
 
 
-def _units_of(kind: UncoreKind, units: tuple[UncoreUnit, ...], processor: str) -> UncoreUnits:
+def _units_of(kind: UncoreKind, units: tuple[UncoreUnit, ...], processor: str, tiers: frozenset[str]) -> UncoreUnits:
     pmu = units[0].pmu
-    fitting = [one for one in metrics_of(kind.id, processor) if all(can_count(pmu, name) for name in one.needs)]
+    fitting = [replace(one, chosen=False) if one.tier and tiers.issuperset(one.tier.split()) else one
+               for one in metrics_of(kind.id, processor) if all(can_count(pmu, name) for name in one.needs)]
+    absent = {one.what for one in fitting if one.tier and one.chosen}
+    edges = tuple(edge for edge in edges_of(kind.id, processor) if absent.isdisjoint((edge.inward, edge.outward)))
     fitting.sort(key=lambda one: one.unit == _CLOCK)  # what moves is looked for first, how fast its clock is last
     raw = tuple(raw_metric(kind.id, pmu, name) for name in pmu.events if _is_count(pmu, name))
-    return UncoreUnits(kind, units, tuple(fitting), raw, edges_of(kind.id, processor))
+    return UncoreUnits(kind, units, tuple(fitting), raw, edges)
 
 
 def _is_count(pmu: Pmu, event: str) -> bool:

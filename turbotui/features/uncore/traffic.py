@@ -140,8 +140,8 @@ def _edges(packages: _Packages, units: UncoreUnits, place: EdgeRow) -> Iterator[
         for package in dict.fromkeys(unit.package for unit in units.units):
             row = next(row for row in units.rows if (row.package, row.parent, row.is_machine) == (package, None, False))
             known = _placed(packages, package)
-            end = "memory" if known == UNKNOWN else f"memory {known}"
-            yield Edge(f"{row.key}.memory", place, units, row, known, f"{end} ({place.label})" if place.label else end)
+            name = place.label or "memory"
+            yield Edge(f"{row.key}.{name}", place, units, row, known, name if known == UNKNOWN else f"{name} {known}")
         return
     for row in units.rows:
         if not row.is_sum:

@@ -16,6 +16,8 @@ from turbotui.quantities.uncore.metric import Metric, metric_of
 PMUS: Final = FactFile("quantities/uncore/pmus.toml")
 INTEL: Final = FactFile("quantities/uncore/intel.toml")
 """Tables that `processors` of `PMUS` names, of Intel's."""
+TIERS: Final = frozenset({"pmem", "side-cache"})
+"""Memory that few machines have: modules of persistent memory, and memory that is a cache of other memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,7 @@ class _Table:
     events: tuple[tuple[str, str], ...] = ()
     values: tuple[tuple[str, str, str], ...] = ()
     more: tuple[tuple[str, str, str], ...] = ()
+    tiers: tuple[tuple[str, str, str, str], ...] = ()
     edges: tuple[EdgeRow, ...] = ()
     processors: tuple[tuple[str, str], ...] = ()
 
@@ -85,11 +88,13 @@ def metrics_of(pmu: str, processor: str = "") -> tuple[Metric, ...]:
         found.append(metric_of(pmu, "frequency" if told else table.clock, "GHz", f"{event} / dt", chosen=not told,
                                document=table.document, clocks=clocks, events=dict(table.events)))
     for table in tables:
+        rows = [("", False, row) for row in table.values]
+        rows += [(tier, True, (what, unit, formula)) for tier, what, unit, formula in table.tiers]
+        rows += [("", True, row) for row in table.more]
         found += (
-            metric_of(pmu, what, unit, formula, document=table.document, clocks=clocks, chosen=chosen,
+            metric_of(pmu, what, unit, formula, document=table.document, clocks=clocks, chosen=chosen, tier=tier,
                       events=dict(table.events))
-            for rows, chosen in ((table.values, False), (table.more, True))
-            for what, unit, formula in rows
+            for tier, chosen, (what, unit, formula) in rows
         )
     return tuple(found)
 
@@ -116,7 +121,7 @@ def _table(pmu: str) -> _Table:
     if values is None:
         file, values = INTEL, INTEL.find(pmu) or {}
     return file.row(_Table, pmu, values, events=each(_pair), values=each(_value), more=each(_value),
-                    edges=each(edge_row), processors=each(_pair))
+                    tiers=each(_tiered), edges=each(edge_row), processors=each(_pair))
 
 
 def _value(value: object) -> tuple[str, str, str]:
@@ -124,6 +129,13 @@ def _value(value: object) -> tuple[str, str, str]:
     if len(found) != 3:
         raise WrongKindError("what, unit and formula")
     return found[0], found[1], found[2]
+
+
+def _tiered(value: object) -> tuple[str, str, str, str]:
+    found = texts(value)
+    if len(found) != 4 or not set(found[0].split()) <= TIERS:
+        raise WrongKindError("memory, what, unit and formula")
+    return found[0], found[1], found[2], found[3]
 
 
 def _pair(value: object) -> tuple[str, str]:

@@ -42,6 +42,7 @@ class Metric(Column[Increases]):
         expression: the formula. The events of a latency belong in one group.
         clocks: events of the formula, beside `CLOCKS`, that tell time.
         chosen: it is shown, and counted, only where somebody chose it.
+        tier: memory with which a machine has it shown from the start, in words of `pmus.toml`; "" for what needs none.
         vendor: the vendor's name of each event that is counted by its terms.
     """
 
@@ -51,6 +52,7 @@ class Metric(Column[Increases]):
     expression: Expression
     clocks: frozenset[str] = frozenset()
     chosen: bool = False
+    tier: str = ""
     vendor: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @property
@@ -78,7 +80,7 @@ class Metric(Column[Increases]):
 
 
 def metric_of(pmu: str, what: str, unit: str, formula: str, *, document: str, clocks: frozenset[str] = frozenset(),
-              chosen: bool = False, events: Mapping[str, str] = _NONE) -> Metric:
+              chosen: bool = False, tier: str = "", events: Mapping[str, str] = _NONE) -> Metric:
     """One metric from its formula's text.
 
     Args:
@@ -89,6 +91,7 @@ def metric_of(pmu: str, what: str, unit: str, formula: str, *, document: str, cl
         document: where the events are defined.
         clocks: events that tell time.
         chosen: whether it is shown only where somebody chose it.
+        tier: the memory that a machine needs to have it shown from the start.
         events: terms of the events that the formula calls by the vendor's names.
     """
     said = parse_expression(formula)
@@ -99,7 +102,7 @@ def metric_of(pmu: str, what: str, unit: str, formula: str, *, document: str, cl
         id=f"{what} {unit}", unit=unit, decimals=_DECIMALS.get(unit, _UNTOLD), width=_NARROWEST,
         needs=tuple(name for name in expression.names if name not in _NO_EVENTS), compute=expression.evaluate,
         formula=said.text, help=one_line(what), document=document, scale=PERCENT if _is_load(what, unit) else None,
-        pmu=pmu, what=what, expression=expression, clocks=clocks, chosen=chosen,
+        pmu=pmu, what=what, expression=expression, clocks=clocks, chosen=chosen, tier=tier,
         vendor={terms: name for name, terms in named.items()},
     )  # fmt: skip
 
