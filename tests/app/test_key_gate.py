@@ -64,6 +64,25 @@ async def test_a_key_waits_for_a_slow_one_however_often_it_is_asked_for() -> Non
         assert app.passed == ["a", "b"]
 
 
+async def test_a_key_waits_for_one_whose_widget_closes_and_still_handles_it() -> None:
+    app = _Gated()
+    async with app.run_test() as pilot:
+        slow = app.query_one(_Slow)
+        slow.focus()
+        await pilot.pause()
+        await app.gate.take(events.Key("a", "a"))
+        await app.gate.take(events.Key("b", "b"))
+        await slow._close_messages(wait=False)  # as Textual closes a widget that is pruned
+        assert not slow.call_later(slow.done.set)
+        for _ in range(3):
+            await asyncio.sleep(0.002)  # longer than the gate's patience
+        passed = list(app.passed)
+        slow.done.set()  # else the application would never end
+        assert passed == ["a"]
+        await app.both.wait()
+        assert app.passed == ["a", "b"]
+
+
 async def test_a_key_does_not_wait_for_one_whose_widget_has_gone() -> None:
     app = _Gated()
     async with app.run_test() as pilot:

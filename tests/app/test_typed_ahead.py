@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterable
+
 import pytest
 from driving import dashboard, table, text_of
 from fakes import FakeSession
@@ -19,11 +22,20 @@ KEYS = {"/": "slash", "?": "question_mark", " ": "space", "\x1b": "escape", "%":
 
 
 async def type_at_once(app: TurbotuiApp, pilot: Pilot[int], text: str) -> None:
-    """All keys in one reading of the terminal."""
-    for letter in text:
-        app.post_message(events.Key(KEYS.get(letter, letter), letter))
-    for _ in range(4 * len(text)):
+    """All keys in one reading of the terminal, and what they do."""
+    await post_at_once(app, pilot, [events.Key(KEYS.get(letter, letter), letter) for letter in text])
+
+
+async def post_at_once(app: TurbotuiApp, pilot: Pilot[int], keys: Iterable[events.Key]) -> None:
+    """Hand keys over at once, and wait until each has done what it does, however slow the machine is."""
+    taken = asyncio.Event()
+    for key in keys:
+        app.post_message(key)
+    app.call_later(taken.set)  # behind the keys
+    await taken.wait()
+    while not app.key_gate.idle:
         await pilot.pause()
+    await pilot.pause()
 
 
 async def test_the_letter_behind_c_is_the_category() -> None:
@@ -73,8 +85,5 @@ async def test_a_key_behind_that_of_another_screen_is_for_that_screen() -> None:
 
 async def test_a_burst_of_cursor_keys_moves_by_as_many_rows() -> None:
     async with dashboard(FakeSession()) as (app, pilot):
-        for _ in range(5):
-            app.post_message(events.Key("down", None))
-        for _ in range(20):
-            await pilot.pause()
+        await post_at_once(app, pilot, [events.Key("down", None)] * 5)
         assert table(app).current == table(app).lines[5].row

@@ -151,7 +151,7 @@ class TurbotuiApp(HandsApp, TourApp):
         self._keys_since_rest = 0
         self._last_key = 0.0
         self._asked_early: list[str] = []
-        self._keys = KeyGate(self, super().on_event)
+        self.key_gate = KeyGate(self, super().on_event)
 
     @property
     def _banded(self) -> bool:
@@ -285,7 +285,7 @@ class TurbotuiApp(HandsApp, TourApp):
         if isinstance(event, events.Key) and not event.is_forwarded:
             self._keys_since_rest += 1
             self._last_key = time.monotonic()
-            await self._keys.take(event)
+            await self.key_gate.take(event)
         else:
             await super().on_event(event)
 

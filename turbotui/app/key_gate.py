@@ -41,6 +41,11 @@ class KeyGate:
         self._asked = 0
         self._watchdog: Timer | None = None
 
+    @property
+    def idle(self) -> bool:
+        """Whether every key that was taken has done what it does."""
+        return not self._busy and not self._waiting
+
     async def take(self, key: events.Key) -> None:
         """Accept a key from the terminal, and hand it on when it is due."""
         self._waiting.append(key)
@@ -87,10 +92,13 @@ class KeyGate:
         self._watchdog = self._app.set_timer(self._patience, partial(self._overdue, self._turn))
 
     async def _overdue(self, turn: int) -> None:
-        """Let keys go on whose forerunner is in the queue of a widget that has gone; wait on for one that is slow."""
+        """Let keys go on whose forerunner is in the queue of a widget that has gone; wait on for one that is slow.
+
+        A widget that closes takes no message any more, but handles those that it has: only its task's end loses them.
+        """
         self._watchdog = None
         self._asked += 1
-        gone = self._at is not None and not self._at.call_later(_nothing)
+        gone = self._at is not None and self._at.task.done()
         if turn == self._turn and self._busy and not gone and self._asked < _LONGEST:
             self._watch()
         else:
@@ -106,7 +114,3 @@ class KeyGate:
         await self._next()
         if self._busy and self._waiting and self._watchdog is None:
             self._watch()
-
-
-def _nothing() -> None:
-    """What a widget that is there is asked to do."""
