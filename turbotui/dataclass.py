@@ -9,12 +9,13 @@ inherit from the other. Not done, for nothing here uses it: order, InitVar, KW_O
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from dataclasses import MISSING, Field, FrozenInstanceError, field
 from inspect import get_annotations
 from reprlib import recursive_repr
 from types import MemberDescriptorType
-from typing import Any, Final, TypeVar, dataclass_transform
+from typing import Any, Final, TypeVar, cast, dataclass_transform
 
 T = TypeVar("T")
 
@@ -121,6 +122,26 @@ def _fields(cls: type) -> list[Field[Any]]:
     """The fields in order, without what a base of the standard library's kind keeps for class variables."""
     found: dict[str, Field[Any]] = cls.__dict__[_FIELDS]
     return [one for one in found.values() if one._field_type is _REGULAR]  # type: ignore[attr-defined]  # noqa: SLF001
+
+
+@functools.cache
+def copier(cls: type[T], *names: str) -> Callable[..., T]:
+    """A function that copies an object with new values of some fields, in a tenth of the time of `replace`.
+
+    It is for what is copied a hundred thousand times: nothing is checked, and no `__init__` is run.
+
+    Args:
+        cls: made by `dataclass`, frozen, with slots, and with no base but object.
+        names: of the fields, whose values the function takes behind the object, in this order.
+    """
+    slots: tuple[str, ...] = cls.__dict__["__slots__"]
+    made: dict[str, Any] = {"_new": type(cls.__name__, (), {"__slots__": slots}), "_frozen": cls}
+    values = (name if name in names else f"_one.{name}" for name in slots)
+    lines = [f" _copy.{slot} = {value}" for slot, value in zip(slots, values, strict=True)]
+    text = [f"def copy({', '.join(('_one', *names))}):", " _copy = _new()", *lines, " _copy.__class__ = _frozen",
+            " return _copy"]
+    exec("\n".join(text), made)  # noqa: S102 - made of the names of fields, as below
+    return cast("Callable[..., T]", made["copy"])
 
 
 # Methods that all classes share

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import pytest
 
-from turbotui.dataclass import dataclass
+from turbotui.dataclass import copier, dataclass
 
 R = TypeVar("R")
 Maker = Callable[..., Callable[[type], type]]
@@ -230,3 +230,13 @@ def test_a_method_is_compiled_when_it_is_first_called() -> None:
     assert Unused.__init__ is compiled
     first(one, 3)  # a thread that was on its way to the first call
     assert one.a == 3
+
+
+def test_a_copy_with_other_values_is_what_replace_makes() -> None:
+    one = Sent(1, (2,))
+    copied = copier(Sent, "b")(one, (3,))
+    assert copied == dataclasses.replace(one, b=(3,))
+    assert (type(copied), hash(copied), one.b) == (Sent, hash(Sent(1, (3,))), (2,))
+    with pytest.raises(FrozenInstanceError):
+        copied.a = 2
+    assert copier(Sent)(one) == one

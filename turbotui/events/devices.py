@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 
 from turbotui.dataclass import dataclass
 from turbotui.events.names import HARDWARE, HW_CACHE, RAW
+from turbotui.events.syntax import EventTerm
 from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import Host
 from turbotui.machine.pmus import DEVICES, Pmu, PmuEvent, list_pmus, read_pmu
@@ -43,6 +44,10 @@ class Devices:
     _aliases: Mapping[str, str] | None = None
     _types: Mapping[int, str] | None = None
     _holders: Mapping[str, tuple[str, ...]] | None = None
+    _stems: Mapping[str, Sequence[str]] | None = None
+    _alike: dict[tuple[object, ...], tuple[tuple[Pmu, ...], ...]] = field(default_factory=dict)
+    _contents: list[Pmu] = field(default_factory=list)
+    _content_of: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, host: Host) -> Devices:
@@ -71,11 +76,23 @@ class Devices:
         if by_alias is not None:
             pmu = self.exactly(by_alias)
             return () if pmu is None else (pmu,)
-        fitting = [self.exactly(name) for name in self.names if names_instance(word, name)]
-        pmus = tuple(pmu for pmu in fitting if pmu is not None)
+        pmus = tuple(pmu for name in self._fitting(word) if (pmu := self.exactly(name)) is not None)
         if not pmus and word == "cpu":  # a hybrid machine has one PMU for each kind of core instead
             return self.core()
         return pmus
+
+    def _fitting(self, word: str) -> Sequence[str]:
+        """Names that a word means without being one of them: those for which `names_instance` says so."""
+        if not _PATTERN_CHARACTERS.isdisjoint(word):
+            return [name for name in self.names if names_instance(word, name)]
+        if self._stems is None:
+            stems: dict[str, list[str]] = {}
+            for name in self.names:
+                for stem in _stems_of(name):
+                    stems.setdefault(stem, []).append(name)
+            self._stems = stems
+        named = {name for each in _spellings(word) for name in self._stems.get(each, ())}
+        return sorted(named)
 
     def _by_alias(self) -> Mapping[str, str]:
         if self._aliases is None:
@@ -105,6 +122,37 @@ class Devices:
             self._holders = holders
         found = (self.exactly(name) for name in self._holders.get(event.lower(), ()))
         return tuple(pmu for pmu in found if pmu is not None and find_event(pmu, event) is not None)
+
+    def alike(self, pmus: Sequence[Pmu], terms: Sequence[EventTerm]) -> Sequence[Sequence[Pmu]]:
+        """The PMUs in groups, in each of which some terms mean the same: the units of one kind; each core PMU alone."""
+        if len(pmus) < 2:
+            return (pmus,)
+        words = tuple(word for term in terms if (word := term.value if term.name == "event" else term.name))
+        key = (tuple([pmu.name for pmu in pmus]), *map(self.owners, words))
+        found = self._alike.get(key)
+        if found is None:
+            groups: dict[object, list[Pmu]] = {}
+            for pmu in pmus:
+                groups.setdefault(self._meaning(pmu, words), []).append(pmu)
+            found = self._alike[key] = tuple(map(tuple, groups.values()))
+        return found
+
+    def owners(self, word: str) -> object:
+        """What is known beside sysfs of who has an event of that name: equal for names of the same PMUs' events."""
+        del word
+        return None
+
+    def _meaning(self, pmu: Pmu, words: Sequence[str]) -> object:
+        """What tells the meaning of words on a PMU: equal where it is the same."""
+        del words
+        if not pmu.cpumask:
+            return pmu.name
+        if pmu.name not in self._content_of:
+            own = pmu.formats, pmu.events
+            same = (at for at, one in enumerate(self._contents) if (one.formats, one.events) == own)
+            at = self._content_of[pmu.name] = next(same, len(self._contents))
+            self._contents += [pmu] if at == len(self._contents) else []
+        return self._content_of[pmu.name]
 
     def event_names(self) -> tuple[str, ...]:
         """Every event name of every PMU."""
@@ -141,9 +189,19 @@ class Devices:
         return self._precise[pmu.name]
 
 
+def _spellings(word: str) -> tuple[str, str, str]:
+    return word, f"{_UNCORE}{word}", word.removeprefix(_UNCORE)
+
+
+def _stems_of(name: str) -> Iterator[str]:
+    """A name of a PMU, and all that it may be called without the number of its instance."""
+    yield name
+    yield from (name[:at] for at in range(1, len(name)) if INSTANCE.fullmatch(name, at) is not None)
+
+
 def names_instance(word: str, name: str) -> bool:
     """Whether a word names a PMU without being its whole name."""
-    spellings = (word, f"{_UNCORE}{word}", word.removeprefix(_UNCORE))
+    spellings = _spellings(word)
     if not _PATTERN_CHARACTERS.isdisjoint(word):
         return any(fnmatch.fnmatchcase(name, each) for each in spellings[:2])
     return any(

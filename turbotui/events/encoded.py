@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from turbotui.dataclass import dataclass
+from collections.abc import Iterable, Iterator
+
+from turbotui.dataclass import copier, dataclass
 from turbotui.machine.host import PerfAttr
+from turbotui.machine.pmus import Pmu
 
 FLAGS = {
     # name -> bit of the flag word of perf_event_attr (uapi linux/perf_event.h, Linux 6.18)
@@ -99,6 +102,20 @@ class EncodedEvent:
     cpu: int = -1
     index: int | None = None
     needs_leader: PerfAttr | None = None
+
+
+def on_units(event: EncodedEvent, units: Iterable[tuple[Pmu, tuple[int, ...]]]) -> Iterator[EncodedEvent]:
+    """An event of an uncore PMU on others that have the same formats and events.
+
+    Args:
+        event: as it is encoded for one of them.
+        units: each with the CPUs that it covers.
+    """
+    attr_of = copier(PerfAttr, "type")
+    event_of = copier(EncodedEvent, "fstr", "pmu", "attr", "cpus", "covers")
+    behind = event.fstr.removeprefix(event.pmu)
+    for pmu, covers in units:
+        yield event_of(event, pmu.name + behind, pmu.name, attr_of(event.attr, pmu.type), pmu.cpumask, covers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import TypeVar
 from turbotui.events.breakpoints import breakpoint_of
 from turbotui.events.counter_reload import reloaded
 from turbotui.events.devices import Devices
-from turbotui.events.encoded import EncodedEvent
+from turbotui.events.encoded import EncodedEvent, on_units
 from turbotui.events.errors import (
     ModifierError,
     UnknownEventError,
@@ -159,8 +159,18 @@ class EventEncoder:
         if not pmus:
             near = nearest(written.head, self.devices.names)
             raise UnknownPmuError(f"This machine has no PMU {written.head!r}{near}.")
-        modifiers = parse_modifiers(written.modifiers, group)
-        return self._each(pmus, lambda pmu: [self._of_pmu(written, pmu, terms, modifiers)])
+        return self._on_pmus(written, pmus, terms, parse_modifiers(written.modifiers, group))
+
+    def _on_pmus(
+        self, written: Written, pmus: Sequence[Pmu], terms: Sequence[EventTerm], modifiers: Modifiers
+    ) -> list[EncodedEvent]:
+        """An event on each PMU that can count it, in their order; those that are alike are encoded at once."""
+        kinds = self.devices.alike(pmus, terms)
+        found = self._each(kinds, lambda units: self._of_units(written, units, terms, modifiers))
+        if len(kinds) in (1, len(pmus)):
+            return found
+        order = {pmu.name: place for place, pmu in enumerate(pmus)}
+        return sorted(found, key=lambda event: order[event.pmu])
 
     def _is_pmus(self, written: Written) -> bool:
         """Whether the terms of a generic name are its PMU's, which has an event of that name (cpu-cycles/cmask=1/)."""
@@ -189,6 +199,15 @@ class EventEncoder:
         core = pmu in cores
         settings = settings_of(pmu, terms, core=core, extended=core and len(cores) > 1)
         return self._finish(written, pmu, settings, modifiers, f"{pmu.name}/{','.join(settings.shown)}/")
+
+    def _of_units(
+        self, written: Written, units: Sequence[Pmu], terms: Sequence[EventTerm], modifiers: Modifiers
+    ) -> list[EncodedEvent]:
+        """An event on PMUs that have the same formats and events: encoded once, for all of them."""
+        first = self._of_pmu(written, units[0], terms, modifiers)
+        if modifiers.most_precise or first.needs_leader is not None or any(term.name == "cpu" for term in terms):
+            return [first, *(self._of_pmu(written, pmu, terms, modifiers) for pmu in units[1:])]
+        return [first, *on_units(first, [(pmu, self.devices.covered(pmu)) for pmu in units[1:]])]
 
     def _finish(
         self, written: Written, pmu: Pmu | None, settings: Settings, modifiers: Modifiers, shown: str
@@ -318,7 +337,7 @@ class EventEncoder:
         if pmus:
             modifiers = self._modifiers(written, group)
             terms = (EventTerm(written.head, None, written.position),)
-            return self._each(pmus, lambda pmu: [self._of_pmu(written, pmu, terms, modifiers)])
+            return self._on_pmus(written, pmus, terms, modifiers)
         if tail is None or is_modifiers(tail):
             known = (*HARDWARE_NAMES, *SOFTWARE_NAMES, *cache_names(), *self.devices.event_names())
             near = nearest(written.head, known)

@@ -11,6 +11,7 @@ stay one event, whose counts may be added.
 from __future__ import annotations
 
 import fnmatch
+import functools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -93,11 +94,10 @@ def _by_kind(written: Written, devices: Devices) -> list[Written]:
 
 def _kinds(pmus: Sequence[Pmu], devices: Devices) -> Iterator[str]:
     """A word for each kind among the PMUs: names that differ by their numbers only are of one kind."""
-    cores = devices.core()
+    cores = {pmu.name for pmu in devices.core()}
     kinds: dict[str, list[Pmu]] = {}
     for pmu in pmus:
-        kind = _NUMBERS.sub("#", _INSTANCE.sub("#", pmu.name))
-        kinds.setdefault("" if pmu in cores else kind, []).append(pmu)
+        kinds.setdefault("" if pmu.name in cores else _kind_of(pmu.name), []).append(pmu)
     if len(kinds) < 2:
         yield from kinds
         return
@@ -107,6 +107,12 @@ def _kinds(pmus: Sequence[Pmu], devices: Devices) -> Iterator[str]:
         fitting = (word for word in words if word and list(devices.matching(word)) == members)
         word = next(fitting, None)
         yield from (member.name for member in members) if word is None else (word,)
+
+
+@functools.cache
+def _kind_of(name: str) -> str:
+    """The name of a PMU without the numbers of its instance."""
+    return _NUMBERS.sub("#", _INSTANCE.sub("#", name))
 
 
 def _by_event(written: Written, devices: Devices) -> list[Written]:

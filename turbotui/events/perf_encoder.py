@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from turbotui.events.devices import find_event
+from turbotui.events.devices import Devices, find_event
 from turbotui.events.encoded import EncodedEvent
 from turbotui.events.encoder import EventEncoder
 from turbotui.events.errors import NoTablesError, UnknownEventError, UnknownPmuError, UnknownTermError
@@ -70,7 +70,7 @@ class PerfEncoder:
     def _with_tables(self) -> EventEncoder | NoTablesError:
         if self._tables is None:
             try:
-                self._tables = table_encoder(self._host, self._rings)
+                self._tables = table_encoder(self._host, self._rings, self.own.devices)
             except NoTablesError as absent:
                 self._tables = absent
         return self._tables
@@ -90,8 +90,13 @@ def _by_tables(encoder: EventEncoder, text: str) -> tuple[EncodedEvent, ...]:
         raise type(error)(f"{error} {lacks}") from None
 
 
-def table_encoder(host: Host, rings: str | None = None) -> EventEncoder:
+def table_encoder(host: Host, rings: str | None = None, sysfs: Devices | None = None) -> EventEncoder:
     """An encoder over the events of sysfs and those of the vendor's tables.
+
+    Args:
+        host: the machine.
+        rings: as `EventEncoder` takes them.
+        sysfs: the machine's PMUs, where somebody has begun to read them.
 
     Raises:
         NoTablesError: there are no tables for this machine.
@@ -101,4 +106,4 @@ def table_encoder(host: Host, rings: str | None = None) -> EventEncoder:
     from turbotui.events.vendor.devices import VendorDevices  # noqa: PLC0415
     from turbotui.events.vendor.opening import open_vendor_tables  # noqa: PLC0415
 
-    return EventEncoder(host, rings, VendorDevices(host, open_vendor_tables(host)))
+    return EventEncoder(host, rings, VendorDevices(host, open_vendor_tables(host), sysfs))

@@ -7,28 +7,35 @@ with or without "uncore_"; parts between commas one after the other; `compat` by
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from turbotui.events.devices import Devices, names_instance
 from turbotui.events.vendor.model import DEFAULT_CORE, VendorEvent, VendorTables
 from turbotui.machine.host import Host
-from turbotui.machine.pmus import DEVICES, Pmu, PmuEvent, list_pmus
+from turbotui.machine.pmus import DEVICES, Pmu, PmuEvent
 from turbotui.machine.small_files import line_of
 
 
 class VendorDevices(Devices):
-    """PMUs whose events are those of sysfs, and then those of the tables; names of the tables are in lower case."""
+    """PMUs whose events are those of sysfs, and then those of the tables; names of the tables are in lower case.
 
-    __slots__ = ("_augmented", "_identifiers", "_matched", "_sysfs", "tables")
+    Args:
+        host: the machine.
+        tables: of its CPU.
+        sysfs: its PMUs, where somebody has begun to read them.
+    """
 
-    def __init__(self, host: Host, tables: VendorTables) -> None:
-        super().__init__(host, list_pmus(host))
+    __slots__ = ("_augmented", "_having", "_identifiers", "_matched", "_sysfs", "tables")
+
+    def __init__(self, host: Host, tables: VendorTables, sysfs: Devices | None = None) -> None:
+        self._sysfs = Devices.of(host) if sysfs is None else sysfs
+        super().__init__(host, self._sysfs.names)
         self.tables = tables
-        self._sysfs = Devices(host, self.names)
         self._augmented: dict[str, Pmu | None] = {}
         self._matched: dict[tuple[str, str], tuple[str, ...]] = {}
         self._identifiers: dict[str, str] = {}
+        self._having: dict[tuple[object, ...], tuple[Pmu, ...]] = {}
 
     def exactly(self, name: str) -> Pmu | None:
         """The PMU of that name in sysfs, with the events that the tables have for it."""
@@ -39,10 +46,27 @@ class VendorDevices(Devices):
 
     def holding(self, event: str) -> tuple[Pmu, ...]:
         """The PMUs that have an event of that name; only those of the cores if one of them has it."""
-        names = {name for row in self.tables.event(event) for name in self.matched(row)}
-        names |= {pmu.name for pmu in self._sysfs.holding(event)}
-        core = tuple(pmu for pmu in self.core() if pmu.name in names)
-        return core or tuple(pmu for name in self.names if name in names and (pmu := self.exactly(name)) is not None)
+        kernels = self._sysfs.holding(event)
+        key = (self.owners(event), *[pmu.name for pmu in kernels])
+        found = self._having.get(key)
+        if found is None:
+            names = {name for row in self.tables.event(event) for name in self.matched(row)}
+            names |= {pmu.name for pmu in kernels}
+            core = tuple(pmu for pmu in self.core() if pmu.name in names)
+            found = self._having[key] = core or tuple(
+                pmu for name in self.names if name in names and (pmu := self.exactly(name)) is not None)
+        return found
+
+    def owners(self, word: str) -> object:
+        """See `Devices.owners`."""
+        return tuple([(row.pmu, row.compat) for row in self.tables.event(word)])
+
+    def _meaning(self, pmu: Pmu, words: Sequence[str]) -> object:
+        """See `Devices._meaning`: of the rows of a word a PMU has the first that is its."""
+        rows = (next((at for at, row in enumerate(self.tables.event(word)) if pmu.name in self.matched(row)), None)
+                for word in words)
+        kernels = self._sysfs.exactly(pmu.name)
+        return None if kernels is None else (super()._meaning(kernels, words), *rows)
 
     def event_names(self) -> tuple[str, ...]:
         """Every event name of every PMU that this machine has."""
