@@ -506,7 +506,7 @@ async def test_ctrl_c_quits_through_an_open_text_field() -> None:
 async def test_quitting_can_be_asked_for_from_outside() -> None:
     session = FakeSession()
     async with dashboard(session) as (app, pilot):
-        app.request_quit()
+        app.request("quit")
         await pilot.pause()
     assert session.stopped
 

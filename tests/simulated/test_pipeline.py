@@ -7,7 +7,7 @@ import pytest
 from turbotui.simulated.applications import APPLICATIONS, running
 from turbotui.simulated.basis import CPU_CYCLES, CPU_POLL_CYCLES, CPU_WORK, KINDS, Form, sum_of
 from turbotui.simulated.core_events import core_events
-from turbotui.simulated.pipeline import parts_of_level_one, pipeline_counts, waiting
+from turbotui.simulated.pipeline import pipeline_counts, waiting
 from turbotui.simulated.shape_table import SHAPES
 from turbotui.simulated.shapes import CoreType, Isa
 from turbotui.simulated.tables import SMT_SHARE
@@ -42,7 +42,7 @@ def test_level_one_is_all_slots_and_deeper_levels_divide_it() -> None:
         apart = contended(isa, kind)
         found = pipeline_counts(kind, core_events(kind.events).slots, contended=apart)
         for whole, parts in (
-            ("slots", parts_of_level_one(contended=apart)),
+            ("slots", ("slots-retiring", "slots-bad", "slots-front", "slots-back", *(["slots-sibling"] * apart))),
             ("slots-front", ("slots-latency", "slots-bandwidth")),
             ("slots-bad", ("slots-mispredicted", "slots-clears")),
             ("slots-back", ("slots-memory", "slots-core")),

@@ -227,10 +227,6 @@ class TurbotuiApp(HandsApp, TourApp):
             # A signal handler runs inside the loop's own wait: only this call ends that wait.
             loop.call_soon_threadsafe(self.post_message, _Asked(what))
 
-    def request_quit(self) -> None:
-        """Quit; may be called from any thread or a signal handler."""
-        self.request("quit")
-
     def request_end_interval(self) -> None:
         """End the interval now; may be called from any thread or a signal handler."""
         self.request("end_interval")

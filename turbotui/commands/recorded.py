@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from turbotui.errors import UsageError
+from turbotui.errors import TurbotuiError, UsageError
 from turbotui.untrusted import one_line
 
 if TYPE_CHECKING:  # few read a recording: its modules are loaded then
     from turbotui.recording import Journal
     from turbotui.sampling.frame import Frame
 
+T = TypeVar("T")
 _MOST_TOLD: Final = 5  # of what is missing: a damaged disk can leave thousands
 
 
@@ -55,6 +57,26 @@ def replayed_frames(arguments: argparse.Namespace, journal: Journal) -> Iterator
     every = parse_duration(arguments.every) if arguments.every else 0.0
     times = start if arguments.start else None, end if arguments.end else None
     return (frame for frame in journal.frames(*times, every) if frame.older is not None)
+
+
+def recorded_ones(arguments: argparse.Namespace, found: Iterator[T], rows: str, table: str) -> Iterator[T]:
+    """What was found in a recording, as much of it as -n says.
+
+    Args:
+        arguments: of the command line.
+        found: interval by interval.
+        rows: what is looked for, for a message.
+        table: its name for `turbotui record --tables`.
+
+    Raises:
+        TurbotuiError: there is none.
+    """
+    first = next(found, None)
+    if first is None:
+        raise TurbotuiError(f"{arguments.replay} holds no {rows}"
+                            f"{' in that time' if arguments.start or arguments.end else ''}: "
+                            f"turbotui record --tables {table} records them")
+    return itertools.islice(itertools.chain((first,), found), arguments.intervals)
 
 
 def tell_missing(journal: Journal) -> None:

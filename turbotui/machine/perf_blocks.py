@@ -227,7 +227,7 @@ def whole_slices(rows: Sequence[Words]) -> Iterator[Switched]:
             else:
                 yield switched(words)  # it began before these
         for thread, words in last.items():
-            yield Switched(words[3], words[4], words[6], out=False, preempted=False, time=words[5] - ran[thread],
+            yield Switched(words[3], words[4], words[6], out=False, time=words[5] - ran[thread],
                            event=words[8])
             yield switched(words)
         yield from map(switched, since.values())

@@ -156,13 +156,12 @@ class Exited(NamedTuple):
 
 
 class Switched(NamedTuple):
-    """A thread went on (`out` false) or off a CPU; `preempted` where it could have run on. `event` wrote it down."""
+    """A thread went on (`out` false) or off a CPU. `event` wrote it down."""
 
     pid: int
     tid: int
     cpu: int
     out: bool
-    preempted: bool
     time: int
     event: int = 0
 
@@ -252,7 +251,7 @@ def life(words: Sequence[int]) -> Forked | Exited:
 def switched(words: Sequence[int]) -> Switched:
     """A record of a switch by the words of `SWITCH`."""
     misc = words[1]
-    return Switched(words[3], words[4], words[6], bool(misc & SWITCH_OUT), bool(misc & PREEMPTED), words[5], words[8])
+    return Switched(words[3], words[4], words[6], bool(misc & SWITCH_OUT), words[5], words[8])
 
 
 def _other(kind: int, misc: int, data: bytes, read_format: int) -> Record:

@@ -37,11 +37,6 @@ class Point:
         """Flop/byte; None without bytes."""
         return self.flops / self.bytes if self.bytes > 0 else None
 
-    @property
-    def performance(self) -> float | None:
-        """Flop/s; None for an interval without length."""
-        return self.flops / self.seconds if self.seconds > 0 else None
-
 
 def point_from(definition: MetricDefinition, interval: Joined, sizing: Sizing) -> Point | None:
     """The point of one interval; None where it cannot be made of what was counted."""

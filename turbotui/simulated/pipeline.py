@@ -153,9 +153,3 @@ def waiting(work: Workload) -> Mapping[str, float]:
     return {place: value / total for place, value in cycles.items()}
 
 
-def parts_of_level_one(*, contended: bool) -> tuple[str, ...]:
-    """The forms that add up to "slots"."""
-    usual = ("slots-retiring", "slots-bad", "slots-front", "slots-back")
-    return (*usual, "slots-sibling") if contended else usual
-
-

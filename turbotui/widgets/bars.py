@@ -86,17 +86,6 @@ def labels(marks: Sequence[BarMark], top: float, width: int) -> list[BarLabel]:
     return placed
 
 
-def stacked_bar(values: Sequence[float], top: float, width: int) -> str:
-    """Layers side by side on a scale from 0 to `top`, each in its own character; exactly `width` characters."""
-    if top <= 0:
-        return EMPTY * width
-    text, total = "", 0.0
-    for value, character in zip(values, LAYERS, strict=False):
-        total += max(0.0, value)
-        text += character * (max(0, min(width, round(total / top * width))) - len(text))
-    return text.ljust(width, EMPTY)
-
-
 def stacked(histories: Sequence[Sequence[float]], top: float, width: int, height: int) -> list[str]:
     """Layers on top of each other over time, newest at the right.
 

@@ -50,8 +50,8 @@ def test_records_beside_samples() -> None:
     assert parse_record(comm(20, 21, "näme".encode(), 6), FORMAT) == Named(20, 21, "näme", 6, executed=True, event=77)
     assert parse_record(lost(12, 6), FORMAT) == Lost(12, 6)
     assert parse_record(record(13, struct.pack("Q", 4) + trailer(0, 0, 6)), FORMAT) == Lost(4, 6)
-    assert parse_record(record(14, trailer(3, 4, 6, 1), misc=3 << 13), FORMAT) == Switched(3, 4, 1, True, True, 6, 77)
-    assert parse_record(record(14, trailer(3, 4, 6, 1)), FORMAT) == Switched(3, 4, 1, False, False, 6, 77)
+    assert parse_record(record(14, trailer(3, 4, 6, 1), misc=3 << 13), FORMAT) == Switched(3, 4, 1, True, 6, 77)
+    assert parse_record(record(14, trailer(3, 4, 6, 1)), FORMAT) == Switched(3, 4, 1, False, 6, 77)
     assert parse_record(record(5, struct.pack("QQQ", 1, 2, 3) + trailer(3, 4, 6)), FORMAT) == Throttled(True, 6)
     assert parse_record(record(99, b"\0" * 16 + trailer(3, 4, 6)), FORMAT) == Unread(99, 6)
 

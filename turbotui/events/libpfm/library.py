@@ -97,7 +97,6 @@ class PfmPmu:
     first_event: int
     max_encoding: int
     counters: int
-    fixed_counters: int
     present: bool
 
 
@@ -313,7 +312,7 @@ class Libpfm:
         return code, PfmPmu(
             name=_text(found.name), description=_text(found.desc), number=found.pmu, kind=PmuKind(found.type),
             events=found.nevents, first_event=found.first_event, max_encoding=found.max_encoding,
-            counters=found.num_cntrs, fixed_counters=found.num_fixed_cntrs, present=bool(found.flags & 1),
+            counters=found.num_cntrs, present=bool(found.flags & 1),
         )  # fmt: skip
 
     def events(self, pmu: PfmPmu) -> Iterator[PfmEvent]:

@@ -8,19 +8,19 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from turbotui.commands.formats import add_format_arguments, make_writer, print_lines, text_lines
 from turbotui.commands.recorded import add_replay_argument
+from turbotui.commands.row_choice import RowChoice, row_choice
 from turbotui.commands.screens import add_screen_arguments, screen_abilities
 from turbotui.commands.watching import parse_interval
 from turbotui.errors import TurbotuiError, UsageError
 from turbotui.features.fleet.asking import access_of, add_server_arguments, positive, question_of
 from turbotui.features.fleet.check import CheckLimits, failing, unsure
-from turbotui.features.fleet.columns import COLUMNS, NODE, FleetColumn
+from turbotui.features.fleet.columns import COLUMNS, NODE
 from turbotui.features.fleet.engine import FleetQuestion, FleetReader
 from turbotui.features.fleet.grouping import BY_LABEL, by_label, group_table
 from turbotui.features.fleet.model import FleetNode, FleetReading
@@ -30,7 +30,6 @@ from turbotui.features.fleet.server import Server, ServerError
 from turbotui.features.fleet.tables import FLEET, fleet_table
 from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import Value
-from turbotui.quantities.filters import FilterError, parse_filter
 from turbotui.quantities.tables import RowTable
 from turbotui.tables.envelope import Envelope
 from turbotui.tables.formats import TEXT
@@ -103,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
     is_check = arguments.action == _CHECK
     if limits.given and not is_check:
         raise UsageError("limits are for turbotui fleet check: write check behind fleet")
-    _columns(arguments), _sorting(arguments), _filter(arguments)
+    _choice(arguments)
     seconds = parse_interval(arguments.interval)
     question = question_of(arguments, limits.limits() if is_check else USUAL_LIMITS)
     if is_check:
@@ -193,7 +192,8 @@ def _check(arguments: argparse.Namespace, reading: FleetReading, limits: CheckLi
     word = {FOUND: "found", UNSURE: "unsure", 0: "fine"}[status]
     envelope = replace(_envelope(reading), facts={
         "check": word, "why": why or None, "nodes": len(reading.nodes), "found": len(found)})
-    table = _chosen(arguments, replace(fleet_table(reading, _columns(arguments)), rows=tuple(found)))
+    choice = _choice(arguments)
+    table = choice.of(replace(fleet_table(reading, choice.columns), rows=tuple(found)))
     writer = make_writer(arguments)
     if writer is not None:
         writer.write(envelope, (table,))
@@ -207,11 +207,11 @@ def _check(arguments: argparse.Namespace, reading: FleetReading, limits: CheckLi
 
 
 def _print(arguments: argparse.Namespace, readings: Iterable[FleetReading], many: int) -> None:
-    writer = make_writer(arguments, many)
+    writer, choice = make_writer(arguments, many), _choice(arguments)
     try:
         for reading in readings:
             envelope = _envelope(reading)
-            table = _chosen(arguments, fleet_table(reading, _columns(arguments)))
+            table = choice.of(fleet_table(reading, choice.columns))
             groups = group_table(by_label(reading.nodes, arguments.group)) if arguments.group else None
             if writer is not None:
                 writer.write(envelope, (table, *([] if groups is None else [groups])))
@@ -258,70 +258,15 @@ def _text(envelope: Envelope, reading: FleetReading, table: RowTable[FleetNode])
     yield ""
 
 
-def _columns(arguments: argparse.Namespace) -> tuple[FleetColumn, ...]:
-    """The columns that a command line means.
+def _choice(arguments: argparse.Namespace) -> RowChoice[FleetNode]:
+    """What a command line wants of the table of nodes.
 
     Raises:
-        UsageError: there is no such column.
+        UsageError: there is no such column, or the filter is none.
     """
-    if arguments.show == "all" or (not arguments.show and arguments.format != TEXT):
-        return COLUMNS
-    if not arguments.show:
-        return tuple(column for column in COLUMNS if column.default)
-    return tuple(dict.fromkeys((NODE, *(_column(name) for name in arguments.show.split(",") if name.strip()))))
+    return row_choice(arguments, COLUMNS, "nodes", _words, always=(NODE,))
 
 
-def _column(name: str) -> FleetColumn:
-    found = _named(name.strip())
-    if found is None:
-        raise UsageError(f"there is no column {name.strip()!r} of nodes; there are "
-                         f"{', '.join(column.id for column in COLUMNS)}")
-    return found
-
-
-def _named(name: str) -> FleetColumn | None:
-    return next((column for column in COLUMNS if column.id.lower() == name.lower()), None)
-
-
-def _sorting(arguments: argparse.Namespace) -> FleetColumn | None:
-    return _column(arguments.sort) if arguments.sort else None
-
-
-def _filter(arguments: argparse.Namespace) -> Callable[[FleetNode], bool]:
-    """Whether a node passes the filter of a command line.
-
-    Raises:
-        UsageError: it is none.
-    """
-    if not arguments.filter:
-        return lambda _node: True
-    try:
-        chosen = parse_filter(arguments.filter, _named)
-    except FilterError as error:
-        raise UsageError(f"--filter: {error}") from error
-    return lambda node: chosen.passes(words_of(node), partial(_value, node))
-
-
-def words_of(node: FleetNode) -> str:
-    """What search and filter look into: the name and all labels."""
+def _words(node: FleetNode) -> str:
+    """What --filter looks into: the name and all labels."""
     return " ".join((node.name, *node.labels.values())).lower()
-
-
-def _value(node: FleetNode, column: FleetColumn) -> Value:
-    return column.compute(node)
-
-
-def _chosen(arguments: argparse.Namespace, table: RowTable[FleetNode]) -> RowTable[FleetNode]:
-    """The rows that a command line means, in its order."""
-    passes, by = _filter(arguments), _sorting(arguments)
-    rows = [node for node in table.rows if passes(node)]
-    if by is not None:
-        rows.sort(key=lambda node: _falling(by.compute(node)))
-    return replace(table, rows=tuple(itertools.islice(rows, arguments.top)))
-
-
-def _falling(value: Value) -> tuple[bool, float, str]:
-    """The order of a column from the top down: what is unknown last."""
-    if isinstance(value, int | float):
-        return (False, -value, "")
-    return (value is None, 0.0, str(value))

@@ -86,11 +86,6 @@ class CgroupReader:
                            "mount -t cgroup2 cgroup2 /sys/fs/cgroup")
 
     @property
-    def versions(self) -> tuple[int, ...]:
-        """Of the mounted trees."""
-        return tuple(sorted({tree.version for tree in self._trees.values()}))
-
-    @property
     def open_files(self) -> int:
         """How many files are kept open."""
         return len(self._files)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import itertools
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,17 +15,18 @@ from turbotui.commands.formats import add_format_arguments, make_writer, print_l
 from turbotui.commands.recorded import (
     add_span_arguments,
     open_replay,
+    recorded_ones,
     refuse_span,
     replayed_frames,
     tell_missing,
 )
+from turbotui.commands.row_choice import RowChoice, row_choice
 from turbotui.commands.watching import open_host, parse_interval
-from turbotui.errors import TurbotuiError, UsageError
-from turbotui.features.groups.choosing import GroupChoice, group_choice
-from turbotui.features.groups.columns import GROUP, GroupColumn
+from turbotui.errors import UsageError
+from turbotui.features.groups.columns import COLUMNS, GROUP, PATH, GroupColumn, needed
 from turbotui.features.groups.engine import GroupInterval, GroupWatch
 from turbotui.features.groups.event_columns import event_columns
-from turbotui.features.groups.model import NODE, WHOLE, GroupRow
+from turbotui.features.groups.model import NODE, WHOLE, Group, GroupRow
 from turbotui.features.groups.resctrl_reader import events_in
 from turbotui.features.groups.resctrl_table import (
     RESCTRL,
@@ -44,8 +44,10 @@ from turbotui.quantities.definition import CountedEvents
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.tables import RowTable
 from turbotui.tables.envelope import Envelope
+from turbotui.tables.formats import TEXT
 
 _INTERVAL: Final = "1"
+_BUSIEST: Final = "CPU%"
 _STEP, _DEEPEST = "· ", 12
 """How far to the right names stand in text, for each group that theirs is in, and how often at most."""
 
@@ -90,7 +92,8 @@ def run(arguments: argparse.Namespace) -> int:
     machine = read_machine(open_host(arguments))
     watch = GroupWatch(machine, seconds, arguments.add)
     choice = _choice(arguments, watch.counted)
-    with closing(watch.intervals(intervals, choice.wanted, choice.may_pass)) as watched:
+    may_pass = choice.passing.may_pass
+    with closing(watch.intervals(intervals, needed(choice.used), lambda group: may_pass(_words(group)))) as watched:
         _print(arguments, machine, watched, intervals)
     return 0
 
@@ -108,13 +111,7 @@ def _replay(arguments: argparse.Namespace) -> int:
 
     with open_replay(arguments) as journal:
         found = replayed_intervals(journal.rows, replayed_frames(arguments, journal))
-        first = next(found, None)
-        if first is None:
-            raise TurbotuiError(f"{arguments.replay} holds no groups"
-                                f"{' in that time' if arguments.start or arguments.end else ''}: "
-                                "turbotui record --tables groups records them")
-        chosen = itertools.islice(itertools.chain((first,), found), arguments.intervals)
-        _print(arguments, journal.machine, chosen, arguments.intervals)
+        _print(arguments, journal.machine, recorded_ones(arguments, found, "groups", "groups"), arguments.intervals)
         tell_missing(journal)
     return 0
 
@@ -146,14 +143,20 @@ def _print(arguments: argparse.Namespace, machine: Machine, intervals: Iterable[
             writer.end()
 
 
-def _choice(arguments: argparse.Namespace, counted: Iterable[CountedEvents]) -> GroupChoice:
-    """What a command line wants of the table.
+def _choice(arguments: argparse.Namespace, counted: Iterable[CountedEvents]) -> RowChoice[GroupRow]:
+    """What a command line wants of the table; columns of events are shown in any case.
 
     Raises:
         UsageError: there is no such column, or the filter is none.
     """
-    return group_choice(show=arguments.show, sort=arguments.sort, filter_text=arguments.filter, top=arguments.top,
-                        added=event_columns(counted), machine_format=arguments.format != "text")
+    added = event_columns(counted)
+    found = row_choice(arguments, (*COLUMNS, *added), "groups", lambda row: _words(row.group), busiest=_BUSIEST,
+                       always=(GROUP,) if arguments.format == TEXT else (PATH, GROUP))
+    return replace(found, columns=tuple(dict.fromkeys((*found.columns, *added))))
+
+
+def _words(group: Group) -> str:
+    return f"{group.path} {group.name}".lower()
 
 
 def _envelope(machine: Machine, interval: GroupInterval, table: RowTable[GroupRow]) -> Envelope:
@@ -163,14 +166,14 @@ def _envelope(machine: Machine, interval: GroupInterval, table: RowTable[GroupRo
                     notes=tuple(filter(None, (*notes, said, interval.said))))
 
 
-def _text(choice: GroupChoice, envelope: Envelope, table: RowTable[GroupRow]) -> Iterator[str]:
+def _text(choice: RowChoice[GroupRow], envelope: Envelope, table: RowTable[GroupRow]) -> Iterator[str]:
     """The table without columns of which nothing is known, and below it why."""
     room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     parts = [table.name, envelope.time, f"{envelope.seconds or 0.0:.3f} s", *filter(None, [envelope.label])]
     yield f"# {', '.join(parts)}"
     known = tuple(column for column in table.columns if any(value is not None for value in
                                                             table.values(column, table.rows)))
-    shown = tuple(map(_indented, known)) if choice.is_tree else known
+    shown = tuple(map(_indented, known)) if choice.by is None and not choice.passing.text else known
     if table.rows:
         yield from text_lines(envelope, replace(table, columns=shown), room=room)
     else:

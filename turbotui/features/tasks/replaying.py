@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import itertools
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
@@ -11,9 +10,9 @@ from dataclasses import replace
 from typing import Final
 
 from turbotui.commands.formats import make_writer, text_lines
-from turbotui.commands.recorded import open_replay, replayed_frames, tell_missing
+from turbotui.commands.recorded import open_replay, recorded_ones, replayed_frames, tell_missing
 from turbotui.dataclass import dataclass
-from turbotui.errors import TurbotuiError, UsageError
+from turbotui.errors import UsageError
 from turbotui.features.tasks.application_totals import multiplexing_sentence
 from turbotui.features.tasks.columns import TaskInputs
 from turbotui.features.tasks.energy import METHOD, share_out, why_not
@@ -125,13 +124,7 @@ def replay(arguments: argparse.Namespace) -> int:
                          "--timeline and --pages")
     by = Grouping(arguments.by)
     with open_replay(arguments) as journal:
-        intervals = itertools.islice(_intervals(arguments, journal, by), arguments.intervals)
-        first = next(intervals, None)
-        if first is None:
-            raise TurbotuiError(f"{arguments.replay} holds no tasks"
-                                f"{' in that time' if arguments.start or arguments.end else ''}: "
-                                "turbotui record --tables tasks records them")
-        _print(arguments, itertools.chain((first,), intervals))
+        _print(arguments, recorded_ones(arguments, _intervals(arguments, journal, by), "tasks", "tasks"))
         tell_missing(journal)
     return 0
 

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
 from turbotui.commands.arguments import add_event_tables_argument, add_machine_arguments
 from turbotui.commands.formats import add_format_arguments, make_writer, print_tables
-from turbotui.commands.recorded import add_span_arguments, open_replay, refuse_span, replayed_frames, tell_missing
+from turbotui.commands.recorded import (
+    add_span_arguments,
+    open_replay,
+    recorded_ones,
+    refuse_span,
+    replayed_frames,
+    tell_missing,
+)
 from turbotui.commands.watching import open_host, parse_interval
-from turbotui.errors import TurbotuiError, UsageError
+from turbotui.errors import UsageError
 from turbotui.features.topdown.engine import Drill, TopdownCounters
 from turbotui.features.topdown.finding import MOST
 from turbotui.features.topdown.model import RowLevel
@@ -153,12 +159,8 @@ def _replay(arguments: argparse.Namespace, level: RowLevel) -> int:
         of_threads = level is RowLevel.THREAD
         frames = (frame for frame in replayed_frames(arguments, journal)
                   if (threads_of(journal.rows, frame) if of_threads else counters.has_any(frame)))
-        first = next(frames, None)
-        if first is None:
-            raise TurbotuiError(f"{arguments.replay} holds no slots of {'threads' if of_threads else 'pipelines'}"
-                                f"{' in that time' if arguments.start or arguments.end else ''}: "
-                                f"turbotui record --tables {'threads' if of_threads else 'topdown'} records them")
-        chosen = itertools.islice(itertools.chain((first,), frames), arguments.intervals)
+        chosen = recorded_ones(arguments, frames, f"slots of {'threads' if of_threads else 'pipelines'}",
+                               "threads" if of_threads else "topdown")
         writer = make_writer(arguments, arguments.intervals, marks=True)
         printer = TopdownPrinter(counters, level, arguments.level, writer)
         if of_threads:

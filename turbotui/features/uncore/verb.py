@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import itertools
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -14,13 +13,14 @@ from turbotui.commands.formats import add_format_arguments, make_writer, print_l
 from turbotui.commands.recorded import (
     add_span_arguments,
     open_replay,
+    recorded_ones,
     refuse_span,
     replayed_frames,
     tell_missing,
 )
 from turbotui.commands.watching import open_host, parse_interval
 from turbotui.dataclass import dataclass
-from turbotui.errors import TurbotuiError, UsageError
+from turbotui.errors import UsageError
 from turbotui.events.uncore.fields import fields_of, read_value
 from turbotui.events.uncore.filters import check
 from turbotui.features.uncore.absence import unnamed, why_none
@@ -124,13 +124,8 @@ def _replay(arguments: argparse.Namespace) -> int:
     with open_replay(arguments) as journal:
         counters = RecordedCounters(journal.machine, journal.definitions())
         frames = (frame for frame in replayed_frames(arguments, journal) if counters.has_any(frame))
-        first = next(frames, None) if counters.kinds else None
-        if first is None:
-            raise TurbotuiError(f"{arguments.replay} holds no uncore counters"
-                                f"{' in that time' if arguments.start or arguments.end else ''}: "
-                                "turbotui record --tables uncore records them")
+        chosen = recorded_ones(arguments, frames if counters.kinds else iter(()), "uncore counters", "uncore")
         counters.keep(_chosen(counters, arguments.kind))
-        chosen = itertools.islice(itertools.chain((first,), frames), arguments.intervals)
         tell = _map_of(journal.machine, counters) if arguments.map else _tables_of(counters)
         _print(journal.machine, counters, tell, chosen, make_writer(arguments, arguments.intervals, marks=True))
         tell_missing(journal)

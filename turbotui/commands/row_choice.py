@@ -1,0 +1,100 @@
+"""--show, --filter, --sort and --top of verbs: which columns and rows a table has, and in which order."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Generic
+
+from turbotui.dataclass import dataclass
+from turbotui.errors import UsageError
+from turbotui.quantities.columns import Column, R, Value
+from turbotui.quantities.filters import Filter, FilterError, parse_filter
+from turbotui.quantities.tables import RowTable
+from turbotui.tables.formats import TEXT
+
+
+@dataclass(frozen=True)  # no slots: see quantities.columns.Column
+class RowChoice(Generic[R]):
+    """Columns and rows of a table.
+
+    Attributes:
+        columns: of the table.
+        passing: which rows it has.
+        by: whose greatest come first; None for the table's own order.
+        top: how many rows at most; None for all.
+        words: what the filter looks into, in lower case.
+    """
+
+    columns: tuple[Column[R], ...]
+    passing: Filter[Column[R]]
+    by: Column[R] | None
+    top: int | None
+    words: Callable[[R], str]
+
+    @property
+    def used(self) -> tuple[Column[R], ...]:
+        """Every column that is shown, filtered or sorted by."""
+        return (*self.columns, *self.passing.columns, *(() if self.by is None else (self.by,)))
+
+    def of(self, table: RowTable[R]) -> RowTable[R]:
+        """The table with these rows, in this order."""
+        rows = list(table.rows)
+        if self.passing.text:
+            rows = [row for row in rows if self.passing.passes(self.words(row), partial(_value, row))]
+        by = self.by
+        if by is not None:
+            rows.sort(key=lambda row: _falling(by.compute(row)))
+        return replace(table, rows=tuple(rows[: self.top]))
+
+
+def row_choice(arguments: argparse.Namespace, known: Sequence[Column[R]], rows: str, words: Callable[[R], str], *,
+               always: Sequence[Column[R]], busiest: str = "") -> RowChoice[R]:
+    """The choice of a command line.
+
+    Args:
+        arguments: with show, filter, sort, top and format.
+        known: every column.
+        rows: what the rows are, for a message.
+        words: see `RowChoice.words`.
+        always: columns that stand before those that were chosen by name.
+        busiest: the column whose greatest --top means without --sort.
+
+    Raises:
+        UsageError: there is no such column, or the filter is none.
+    """
+    by_name = {column.id.lower(): column for column in reversed(known)}
+
+    def column_of(name: str) -> Column[R]:
+        found = by_name.get(name.strip().lower())
+        if found is None:
+            raise UsageError(f"there is no column {name.strip()!r} of {rows}; there are "
+                             f"{', '.join(column.id for column in known)}")
+        return found
+
+    if arguments.show == "all" or (not arguments.show and arguments.format != TEXT):
+        columns = tuple(known)
+    elif not arguments.show:
+        columns = tuple(column for column in known if column.default)
+    else:
+        chosen = [column_of(name) for name in arguments.show.split(",") if name.strip()]
+        columns = tuple(dict.fromkeys((*always, *chosen)))
+    sort = arguments.sort or (busiest if arguments.top else "")
+    try:
+        passing = parse_filter(arguments.filter, lambda name: by_name.get(name.lower()))
+    except FilterError as error:
+        raise UsageError(f"--filter: {error}") from error
+    return RowChoice(columns, passing, column_of(sort) if sort else None, arguments.top, words)
+
+
+def _value(row: R, column: Column[R]) -> Value:
+    return column.compute(row)
+
+
+def _falling(value: Value) -> tuple[bool, float, str]:
+    """The order of a column from the top down: what is unknown last."""
+    if isinstance(value, int | float):
+        return (False, -value, "")
+    return (value is None, 0.0, str(value))
