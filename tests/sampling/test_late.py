@@ -90,14 +90,14 @@ def test_an_answer_after_its_tick_is_heard_in_the_next_and_what_began_is_never_f
     (stood_in,) = unheard.with_answers([], ticks=False)
     assert stood_in.late
     assert stood_in.began == {("s", 0)}
-    assert list(stood_in.readings.raws) == [[5]]
+    assert [list(raw or ()) for raw in stood_in.readings.raws] == [[5]]
     assert unheard.with_answers([], ticks=False) == []
     for later in (5, 6):
         unheard.take(answer(worker, later, [("s", later)]))
     (own,) = unheard.with_answers([answer(worker, 7)], ticks=False)
     assert not own.late
     assert own.began == {("s", 5), ("s", 6)}
-    assert list(own.readings.raws) == [[7]]
+    assert [list(raw or ()) for raw in own.readings.raws] == [[7]]
 
 
 def test_after_a_change_of_what_is_read_only_what_began_is_kept() -> None:

@@ -16,12 +16,12 @@ from scripted import FakeHost, FakeSource, column, counter, machine_of, sample
 
 from turbotui.machine.allocator import spare_memory
 from turbotui.quantities.scope import SYSTEM_ROW, Scope
-from turbotui.quantities.signals import Raw, SignalId
+from turbotui.quantities.signals import Raw
 from turbotui.sampling.answers import Answer, Readings, Work
 from turbotui.sampling.capabilities import probe_sources
 from turbotui.sampling.evidence import evidence
 from turbotui.sampling.frame import Frame
-from turbotui.sampling.layout import Layouts
+from turbotui.sampling.layout import Layouts, TickColumns
 from turbotui.sampling.sampler import Sampler
 from turbotui.sampling.workers import Worker
 
@@ -168,7 +168,7 @@ class _Values(list[Raw]):
 def test_where_values_go_is_kept_but_not_the_values(ticks: int) -> None:
     names = ("x", "y")
     layouts = Layouts(lambda _source, cpu, _names: (((0, "x", cpu), (1, "y", cpu)), ((0, cpu),)))
-    values: dict[SignalId, list[Raw]] = {"x": [None] * 3, "y": [None] * 3}
+    columns = TickColumns({"x": 3, "y": 3}, [3])
     gone: list[weakref.ref[_Values]] = []
     by_layout = False
     for tick in range(ticks):
@@ -177,8 +177,8 @@ def test_where_values_go_is_kept_but_not_the_values(ticks: int) -> None:
             raw = _Values([tick * 10 + cpu, -cpu])
             gone.append(weakref.ref(raw))
             readings.add((cpu, "fake"), names, 1, 3, raw)
-        by_layout = layouts.put(readings, values, [[0] * 3])
+        by_layout = layouts.put(readings, columns)
         del raw, readings
     assert by_layout is (ticks > 1)
-    assert values == {"x": [ticks * 10 - 10, ticks * 10 - 9, ticks * 10 - 8], "y": [0, -1, -2]}
+    assert columns.values == {"x": [ticks * 10 - 10, ticks * 10 - 9, ticks * 10 - 8], "y": [0, -1, -2]}
     assert [one() for one in gone] == [None] * len(gone)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Protocol
@@ -9,11 +10,16 @@ from typing import Protocol
 from turbotui.dataclass import dataclass
 from turbotui.machine.machine import Machine
 from turbotui.quantities.signals import Raw, SignalId
+from turbotui.sampling.arithmetic import words
 from turbotui.sampling.plan import Task
 from turbotui.sources.source import Source
 
 SHARED = -1
 """Stands for a CPU number where a reading holds all CPUs."""
+
+
+def _no_words() -> array[int]:
+    return array("Q")
 
 
 class Answering(Protocol):
@@ -38,7 +44,8 @@ class Readings:
         sources: id of the source.
         signals: what it returns; the same tuple for as long as the reader returns the same.
         started_ns, ended_ns: host monotonic time around the read.
-        raws: one raw value per signal; None where the read failed.
+        middles_ns: of that time.
+        raws: one raw value per signal, side by side in an array where all are words; None where the read failed.
     """
 
     cpus: list[int] = field(default_factory=list)
@@ -46,6 +53,7 @@ class Readings:
     signals: list[tuple[SignalId, ...]] = field(default_factory=list)
     started_ns: list[int] = field(default_factory=list)
     ended_ns: list[int] = field(default_factory=list)
+    middles_ns: array[int] = field(default_factory=_no_words)
     raws: list[Sequence[Raw] | None] = field(default_factory=list)
 
     def add(self, head: tuple[int, str], signals: tuple[SignalId, ...], started_ns: int, ended_ns: int,
@@ -56,7 +64,8 @@ class Readings:
         self.signals.append(signals)
         self.started_ns.append(started_ns)
         self.ended_ns.append(ended_ns)
-        self.raws.append(raw)
+        self.middles_ns.append((started_ns + ended_ns) >> 1)
+        self.raws.append(None if raw is None else words(raw))
 
     def extend(self, other: Readings) -> None:
         """Append the readings of another worker."""
@@ -65,6 +74,7 @@ class Readings:
         self.signals.extend(other.signals)
         self.started_ns.extend(other.started_ns)
         self.ended_ns.extend(other.ended_ns)
+        self.middles_ns.extend(other.middles_ns)
         self.raws.extend(other.raws)
 
     def each(self) -> Iterator[tuple[tuple[int, str], tuple[SignalId, ...], int, int, Sequence[Raw]]]:

@@ -20,18 +20,21 @@ W = TypeVar("W", bound=Raw)
 Numbers: TypeAlias = Sequence[float | None]
 """One number per instance, None where unknown."""
 
-_PACKED: Final = 64
+PACKED: Final = 64
 """Readings from which on a column of words is an array: eight bytes each, side by side, in place of objects."""
+
+
+def words(items: Sequence[W]) -> Sequence[W]:
+    """Words as an array; what has more in it than words as it is."""
+    try:
+        return cast("Sequence[W]", array("Q", cast("Sequence[int]", items)))  # others are refused
+    except (TypeError, OverflowError):
+        return items
 
 
 def packed(column: Sequence[W]) -> Sequence[W]:
     """A long column of words as an array; one that is short, or has more in it than words, as it is."""
-    if len(column) < _PACKED:
-        return column
-    try:
-        return cast("Sequence[W]", array("Q", cast("Sequence[int]", column)))  # others are refused
-    except (TypeError, OverflowError):
-        return column
+    return column if len(column) < PACKED or isinstance(column, array) else words(column)
 
 
 @functools.lru_cache(maxsize=16)

@@ -8,10 +8,10 @@ from turbotui.dataclass import dataclass
 from turbotui.machine.topology import Topology
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Signal, SignalId
-from turbotui.sampling.answers import SHARED, Answer, Readings
+from turbotui.sampling.answers import SHARED, Answer, Readings, SharedReading
 from turbotui.sampling.arithmetic import packed
 from turbotui.sampling.capabilities import Capabilities
-from turbotui.sampling.layout import Layouts, Places
+from turbotui.sampling.layout import Layouts, Places, TickColumns
 from turbotui.sampling.liveness import MUST_MOVE, Liveness
 from turbotui.sampling.plan import Plan, reading_cpus
 from turbotui.sampling.snapshot import Snapshot
@@ -44,14 +44,15 @@ class Assembler:
         self._liveness = liveness
         self._must_move = tuple(name for name in MUST_MOVE if name in self._signals)
         self._wrapping = tuple(name for name in self._signals if _counts_wraps(capabilities.signals[name]))
-        self._sizes = {scope: len(topology.instances(scope)) for scope in Scope}
+        sizes = {scope: len(topology.instances(scope)) for scope in Scope}
+        self._column_sizes = {name: sizes[capabilities.signals[name].scope] for name in self._signals}
         # what one source reads at one scope is read together and shares its time stamps: a clock, by number
         clock_keys = {
             name: (capabilities.provider[name].id, capabilities.signals[name].scope) for name in self._signals
         }
         numbers = {clock_key: number for number, clock_key in enumerate(dict.fromkeys(clock_keys.values()))}
         self._clocks: dict[SignalId, int] = {name: numbers[clock_key] for name, clock_key in clock_keys.items()}
-        self._clock_sizes = [self._sizes[scope] for _source, scope in numbers]
+        self._clock_sizes = [sizes[scope] for _source, scope in numbers]
         self._layouts = Layouts(self._place)
         self._places: dict[tuple[str, int], tuple[tuple[SignalId, ...], Places]] = {}
         self._reading_cpus = {
@@ -62,16 +63,14 @@ class Assembler:
 
     def assemble(self, answers: Iterable[Answer], tick: Tick) -> Snapshot:
         """One snapshot of all answers to a tick."""
-        sizes, signals = self._sizes, self._capabilities.signals
-        values: dict[SignalId, list[Raw]] = {name: [None] * sizes[signals[name].scope] for name in self._signals}
-        clocks: list[list[int]] = [[0] * size for size in self._clock_sizes]
+        found = TickColumns(self._column_sizes, self._clock_sizes)
         fresh: dict[SignalId, set[int]] = {}
         gone: set[int] = set()
         failures: dict[tuple[str, int], str] = {}
         interrupted: dict[tuple[str, int], int] = {}
         spans: list[tuple[int, int]] = []
         ordered = sorted(answers, key=_first_cpu)  # as they came in the tick before, whoever was quicker this time
-        self._put([answer.readings for answer in ordered if answer.readings.cpus], values, clocks)
+        self._put(ordered, found)
         for answer in ordered:
             gone |= answer.gone
             failures.update(answer.failures)
@@ -88,16 +87,16 @@ class Assembler:
                     spans.append((shared.started_ns, shared.ended_ns))
                 if shared.raw is None:
                     continue
-                middle = (shared.started_ns + shared.ended_ns) >> 1
-                for name, row in zip(shared.signals, shared.raw, strict=True):
-                    if name in values and len(row) == len(values[name]):
-                        values[name] = list(row)
-                        clocks[self._clocks[name]] = [middle] * len(row)
-                        if (shared.source, SHARED) in began:
-                            fresh[name] = set(range(len(row)))
-        moments = [packed(clock) for clock in clocks]
-        stamps = {name: moments[self._clocks[name]] for name in self._signals}
-        columns = {name: packed(column) for name, column in values.items()}
+                self._put_shared(shared, found)
+                if (shared.source, SHARED) in began:
+                    fresh.update((name, set(range(len(row))))
+                                 for name, row in zip(shared.signals, shared.raw, strict=True)
+                                 if len(row) == self._column_sizes.get(name))
+        stamps: dict[SignalId, Sequence[int]] = {name: found.clocks[self._clocks[name]] for name in self._signals}
+        columns: dict[SignalId, Sequence[Raw]] = {
+            name: packed(column) if (column := found.values.get(name)) is not None else [None] * size
+            for name, size in self._column_sizes.items()
+        }
         wraps, unsure = self._wrapped(columns, stamps)
         return Snapshot(
             seq=tick.seq, wall_ns=tick.wall_ns, started_ns=tick.started_ns, topology=self._topology, values=columns,
@@ -121,17 +120,28 @@ class Assembler:
                 found[name] = dead
         return found
 
-    def _put(self, parts: Sequence[Readings], values: Mapping[SignalId, list[Raw]],
-             clocks: Sequence[list[int]]) -> None:
+    def _put(self, answers: Sequence[Answer], columns: TickColumns) -> None:
         """Put values and time stamps into their columns; failed readings leave nothing."""
+        parts = [answer.readings for answer in answers if answer.readings.cpus]
         readings = parts[0] if len(parts) == 1 else Readings()
         if len(parts) > 1:
             for part in parts:
                 readings.extend(part)
-        if None in readings.raws:
+        if any(answer.failures for answer in answers):
             readings = readings.known()
-        if self._layouts.put(readings, values, clocks):
+        if self._layouts.put(readings, columns):
             self._places.clear()  # they are in the layout, in a tenth of the memory
+
+    def _put_shared(self, reading: SharedReading, columns: TickColumns) -> None:
+        """Put the rows of a file of all CPUs into their columns."""
+        middle = (reading.started_ns + reading.ended_ns) >> 1
+        clocks: set[int] = set()
+        for name, row in zip(reading.signals, reading.raw or (), strict=True):
+            if len(row) == self._column_sizes.get(name):
+                columns.values[name] = list(row)
+                clocks.add(self._clocks[name])
+        for clock in clocks:
+            columns.stamp(clock, middle)
 
     def note(self, answers: Iterable[Answer]) -> None:
         """Take note of readings between two snapshots: only whether a counter wrapped matters of them."""

@@ -6,15 +6,15 @@ source are turned round together, from one tuple for each CPU to one column for 
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Mapping, MutableSequence, Sequence
 from operator import itemgetter
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, cast
 
 from turbotui.dataclass import dataclass
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.sampling.answers import Readings
-
-T = TypeVar("T")
+from turbotui.sampling.arithmetic import PACKED
 
 _KEPT = 3  # layouts beside the newest: with and without what is looked at between two ticks, before and after a change
 
@@ -25,45 +25,138 @@ Places: TypeAlias = tuple[tuple[tuple[int, SignalId, int], ...], tuple[tuple[int
 Place: TypeAlias = Callable[[str, int, tuple[SignalId, ...]], Places]
 
 
+class TickColumns:
+    """Columns of one tick while they are filled.
+
+    Args:
+        sizes: of each signal's column.
+        clocks: the size of each clock's column.
+
+    Attributes:
+        values: of the signals that were read, None where one was not; words of many instances as arrays.
+        clocks: time stamps, 0 where there was none.
+    """
+
+    __slots__ = ("clocks", "sizes", "values")
+
+    def __init__(self, sizes: Mapping[SignalId, int], clocks: Sequence[int]) -> None:
+        self.sizes = sizes
+        self.values: dict[SignalId, MutableSequence[Raw]] = {}
+        self.clocks: list[MutableSequence[int]] = [_zeros(size) if size >= PACKED else [0] * size for size in clocks]
+
+    def any(self, name: SignalId) -> MutableSequence[Raw]:
+        """The column of a signal, for values of any kind."""
+        found = self.values.get(name)
+        if found is None or isinstance(found, array):
+            found = self.values[name] = [None] * self.sizes[name] if found is None else list(found)
+        return found
+
+    def stamp(self, clock: int, moment: int) -> None:
+        """Give all of a clock one time stamp."""
+        size = len(self.clocks[clock])
+        self.clocks[clock] = array("Q", [moment]) * size if size >= PACKED else [moment] * size
+
+
+def _zeros(size: int) -> array[int]:
+    return array("Q", bytes(8 * size))
+
+
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """Where the items of a group go in a column: to the positions of a slice, or one by one."""
+    """Where the items of a group go in a column.
 
-    places: slice | None
-    pairs: tuple[tuple[int, int], ...]
+    Attributes:
+        whole: they are the whole column, in its order.
+        filled: this group and others leave no gap in the column.
+        stretches: of the items, and where each goes.
+    """
 
-    def put(self, column: MutableSequence[T], items: Sequence[T]) -> None:
+    whole: bool
+    filled: bool
+    stretches: tuple[tuple[slice, slice], ...]
+
+    def put(self, column: MutableSequence[Any], items: Sequence[Any]) -> None:
         """Put the items of a group into a column."""
-        if self.places is not None:
-            column[self.places] = items
+        for source, place in self.stretches:
+            column[place] = items[source]
+
+
+def _target(pairs: Sequence[tuple[int, int]], size: int, column: int, filled: int) -> _Target:
+    """The target for (index in the group, position) pairs.
+
+    Args:
+        pairs: in the order of the group.
+        size: of the group.
+        column: its size.
+        filled: positions of it that this group and others fill.
+    """
+    whole = len(pairs) == size == column and all(index == place for index, place in pairs)
+    found: list[list[tuple[int, int]]] = []
+    for pair in pairs:
+        if found and _goes_on(found[-1], pair):
+            found[-1].append(pair)
         else:
-            for index, position in self.pairs:
-                column[position] = items[index]
+            found.append([pair])
+    return _Target(whole, filled == column, tuple((_slice(one, 0), _slice(one, 1)) for one in found))
 
 
-def _target(pairs: Sequence[tuple[int, int]], size: int) -> _Target:
-    """The target for (index in the group, position) pairs."""
-    positions = [position for _index, position in pairs]
-    if len(pairs) == size:
-        step = positions[1] - positions[0] if size > 1 else 1
-        if step > 0 and positions == list(range(positions[0], positions[0] + size * step, step)):
-            return _Target(slice(positions[0], positions[-1] + 1, step), ())
-    return _Target(None, tuple(pairs))
+def _goes_on(stretch: Sequence[tuple[int, int]], pair: tuple[int, int]) -> bool:
+    """Whether a pair goes on in the steps of a stretch; both numbers of one that is short may still choose them."""
+    last = stretch[-1]
+    steps = pair[0] - last[0], pair[1] - last[1]
+    if min(steps) <= 0:
+        return False
+    return len(stretch) == 1 or steps == (last[0] - stretch[-2][0], last[1] - stretch[-2][1])
+
+
+def _slice(stretch: Sequence[tuple[int, int]], which: int) -> slice:
+    first, last = stretch[0][which], stretch[-1][which]
+    return slice(first, last + 1, 1 if len(stretch) == 1 else stretch[1][which] - first)
 
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Readings of the same signals from the same source.
+    """Readings of the same signals from the same source, in the order of the first column that they go to.
 
     Attributes:
         pick: takes the group's items out of those of all readings.
+        width: values of a reading.
         columns: index in the reading, signal, and where the values go.
         clocks: clock, and where the time stamps go.
     """
 
     pick: Callable[[Sequence[Any]], Sequence[Any]]
+    width: int
     columns: tuple[tuple[int, SignalId, _Target], ...]
     clocks: tuple[tuple[int, _Target], ...]
+
+    def put(self, readings: Readings, columns: TickColumns) -> None:
+        """Put the values and time stamps of the group into their columns."""
+        raws, moments = self.pick(readings.raws), self.pick(readings.middles_ns)
+        words = _side_by_side(raws, self.width) if len(raws) >= PACKED else None
+        values = columns.values
+        for index, name, target in self.columns:
+            if words is None or not target.filled:
+                target.put(columns.any(name), [raw[index] for raw in raws])
+            elif target.whole:
+                values[name] = cast("MutableSequence[Raw]", words[index::self.width])
+            else:
+                if name not in values:
+                    values[name] = cast("MutableSequence[Raw]", _zeros(columns.sizes[name]))
+                of_words = isinstance(values[name], array)
+                target.put(values[name], words[index::self.width] if of_words else words[index::self.width].tolist())
+        stamps = array("Q", moments)
+        for clock, target in self.clocks:
+            target.put(columns.clocks[clock], stamps)
+
+
+def _side_by_side(raws: Sequence[Sequence[Raw]], width: int) -> array[int] | None:
+    """Readings that are arrays as one array, reading after reading; None if one is none."""
+    try:
+        joined = b"".join(cast("Sequence[bytes]", raws))  # any buffer is
+    except TypeError:
+        return None
+    return array("Q", joined) if len(joined) == 8 * width * len(raws) else None
 
 
 class ReadingLayout:
@@ -72,45 +165,58 @@ class ReadingLayout:
     Args:
         readings: the first of that kind.
         place: where the values and the time stamp of one reading go.
+        columns: of a tick.
     """
 
-    def __init__(self, readings: Readings, place: Place) -> None:
+    def __init__(self, readings: Readings, place: Place, columns: TickColumns) -> None:
         self._kind = readings.kind()
-        members: dict[tuple[str, tuple[SignalId, ...]], list[int]] = {}
+        members: dict[tuple[str, tuple[SignalId, ...]], list[tuple[int, Places]]] = {}
         for number, (source, names) in enumerate(zip(readings.sources, readings.signals, strict=True)):
-            members.setdefault((source, names), []).append(number)
-        groups: list[_Group] = []
-        for (source, names), numbers in members.items():
-            values: dict[tuple[int, SignalId], list[tuple[int, int]]] = {}
-            stamps: dict[int, list[tuple[int, int]]] = {}
-            for at, number in enumerate(numbers):
-                places, moments = place(source, readings.cpus[number], names)
-                for index, name, position in places:
-                    values.setdefault((index, name), []).append((at, position))
-                for clock, position in moments:
-                    stamps.setdefault(clock, []).append((at, position))
-            size = len(numbers)
-            groups.append(_Group(
-                _pick(numbers),
-                tuple((index, name, _target(pairs, size)) for (index, name), pairs in values.items()),
-                tuple((clock, _target(pairs, size)) for clock, pairs in stamps.items()),
-            ))
-        self._groups = tuple(groups)
+            places = place(source, readings.cpus[number], names)
+            members.setdefault((source, names), []).append((number, places))
+        filled: dict[SignalId, set[int]] = {}
+        for found in members.values():
+            found.sort(key=_first_place)
+            for _number, (values, _moments) in found:
+                for _index, name, position in values:
+                    filled.setdefault(name, set()).add(position)
+        counts = {name: len(positions) for name, positions in filled.items()}
+        self._groups = tuple(_group(len(names), found, columns, counts)
+                             for (_source, names), found in members.items())
 
     def fits(self, readings: Readings) -> bool:
         """Whether readings are of the kind that this layout is for."""
         return readings.alike(self._kind)
 
-    def put(self, readings: Readings, values: Mapping[SignalId, list[Raw]], clocks: Sequence[list[int]]) -> None:
+    def put(self, readings: Readings, columns: TickColumns) -> None:
         """Put the values and time stamps of all readings into their columns; none of them may have failed."""
-        middles = [(begin + end) >> 1 for begin, end in zip(readings.started_ns, readings.ended_ns, strict=True)]
         for group in self._groups:
-            columns = tuple(zip(*group.pick(readings.raws), strict=True))
-            for index, name, target in group.columns:
-                target.put(values[name], columns[index])
-            moments = group.pick(middles)
-            for clock, target in group.clocks:
-                target.put(clocks[clock], moments)
+            group.put(readings, columns)
+
+
+def _first_place(member: tuple[int, Places]) -> int:
+    """The first position of a reading's values, in the order of which most of them follow each other."""
+    values = member[1][0]
+    return values[0][2] if values else -1
+
+
+def _group(width: int, members: Sequence[tuple[int, Places]], columns: TickColumns,
+           filled: Mapping[SignalId, int]) -> _Group:
+    """A group of readings, by their numbers and places."""
+    values: dict[tuple[int, SignalId], list[tuple[int, int]]] = {}
+    stamps: dict[int, list[tuple[int, int]]] = {}
+    for at, (_number, (places, moments)) in enumerate(members):
+        for index, name, position in places:
+            values.setdefault((index, name), []).append((at, position))
+        for clock, position in moments:
+            stamps.setdefault(clock, []).append((at, position))
+    size = len(members)
+    return _Group(
+        _pick([number for number, _places in members]), width,
+        tuple((index, name, _target(pairs, size, columns.sizes[name], filled[name]))
+              for (index, name), pairs in values.items()),
+        tuple((clock, _target(pairs, size, len(columns.clocks[clock]), 0)) for clock, pairs in stamps.items()),
+    )
 
 
 class Layouts:
@@ -125,7 +231,7 @@ class Layouts:
         self._layouts: list[ReadingLayout] = []
         self._before: Readings | None = None
 
-    def put(self, readings: Readings, values: Mapping[SignalId, list[Raw]], clocks: Sequence[list[int]]) -> bool:
+    def put(self, readings: Readings, columns: TickColumns) -> bool:
         """Put the values and time stamps of all readings into their columns; none of them may have failed.
 
         Returns:
@@ -133,17 +239,18 @@ class Layouts:
         """
         found = next((layout for layout in self._layouts if layout.fits(readings)), None)
         if found is None and self._before is not None and readings.alike(self._before):
-            found = ReadingLayout(readings, self._place)
+            found = ReadingLayout(readings, self._place, columns)
             self._layouts = [found, *self._layouts[:_KEPT]]
         if found is not None:
             self._before = None
-            found.put(readings, values, clocks)
+            found.put(readings, columns)
             return True
         self._before = readings.kind()
+        clocks = columns.clocks
         for (cpu, source), names, began, ended, raw in readings.each():
             places, moments = self._place(source, cpu, names)
             for index, name, position in places:
-                values[name][position] = raw[index]
+                columns.any(name)[position] = raw[index]
             for clock, position in moments:
                 clocks[clock][position] = (began + ended) >> 1
         return False
