@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from knownmachines import known_machine
+from model_truth import CpuTruth, PackageTruth, truth_of
 from patience import PATIENCE
 
 from turbotui.machine.host import Host
@@ -18,7 +19,6 @@ from turbotui.sampling.frame import Frame
 from turbotui.sampling.selection import why_absent
 from turbotui.sampling.session import Session
 from turbotui.simulated import ManualClock, SimulatedHost, simulated_host
-from turbotui.simulated.truth import CpuTruth, PackageTruth
 from turbotui.sources import SOURCES
 
 SECOND = 1_000_000_000
@@ -59,8 +59,8 @@ class Adding:
         topology = self.session.machine.topology
         packages = len({place.package for place in topology.places.values()})
         return Moment(
-            tuple(self.host.model.truth(cpu) for cpu in range(len(topology.present))),
-            tuple(self.host.model.package_truth(package) for package in range(packages)),
+            tuple(truth_of(self.host).truth(cpu) for cpu in range(len(topology.present))),
+            tuple(truth_of(self.host).package_truth(package) for package in range(packages)),
         )
 
     def start(self) -> None:

@@ -196,7 +196,7 @@ class Supervisor:
 
     def _width(self) -> int:
         """Bytes of the kernel's CPU mask."""
-        return -(-len(self._host._model.online) // 64) * 8
+        return -(-len(self._host.model.online) // 64) * 8
 
     def _set(self, pid: int, words: list[int]) -> int:
         mask = int.from_bytes(_peek(pid, words[2], min(words[1], 1024)), "little")
@@ -206,7 +206,7 @@ class Supervisor:
         return 0
 
     def _get(self, pid: int, words: list[int]) -> int:
-        online = self._host._model.online
+        online = self._host.model.online
         width = self._width()
         if words[1] * 8 < len(online) or words[1] % 8:
             raise HostError(errno.EINVAL, "sched_getaffinity")

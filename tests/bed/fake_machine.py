@@ -23,12 +23,12 @@ from typing import Any, Final
 from call_supervisor import Supervisor
 from fuse_wire import FuseServer
 from instruction_tracer import InstructionTracer
+from model_truth import CpuTruth, PackageTruth, truth_of
 from patience import PATIENCE
 from served_tree import ServedTree
 
 from turbotui.simulated import SHAPES, ManualClock, RealClock, SimulatedHost
 from turbotui.simulated.cpuid import leaves
-from turbotui.simulated.truth import CpuTruth, PackageTruth
 
 _PROJECT: Final = Path(__file__).parents[2]
 
@@ -85,8 +85,8 @@ class Marks:
     _within: bool = False
 
     def _now(self, cpu: int) -> Mark:
-        truth = self.host.model
-        return Mark(truth.truth(cpu), truth.package_truth(self.host._model.layout.places[cpu].package))
+        truth = truth_of(self.host)
+        return Mark(truth.truth(cpu), truth.package_truth(self.host.model.layout.places[cpu].package))
 
     def begin(self) -> None:
         """From now on every read belongs to one more tick."""
@@ -266,7 +266,7 @@ class FakeMachine:
                     process.kill()
 
     def _trace(self, process: subprocess.Popen[str], program: str, supervisor: Supervisor) -> InstructionTracer:
-        model = self.host._model
+        model = self.host.model
 
         def cpuid(pid: int, leaf: int, subleaf: int) -> tuple[int, int, int, int]:
             cpu = supervisor.cpu_of(pid)

@@ -94,7 +94,7 @@ class RecordedRegisters(SimulatedHost):
         known = {address: read for address, read in self._registers.items() if address != _CORE_C1}
         self._registers = {**known, **self._overlay(dump["0"]["msr"])}
         self.fail("/sys/class/powercap", errno.ENOENT)  # it would tell of the model's energy
-        self.recorded = [self._leaves(dump[str(cpu)]["cpuid"]) for cpu in range(len(self._model.online))]
+        self.recorded = [self._leaves(dump[str(cpu)]["cpuid"]) for cpu in range(len(self.model.online))]
 
     @staticmethod
     def _overlay(recorded: Mapping[str, Sequence[int | None]]) -> Mapping[int, Read]:

@@ -9,6 +9,7 @@ from typing import Any, Final
 import pytest
 from fake_machine import FakeMachine, Rights, Told, held_up, shape_of, why_not
 from jsontables import by, table
+from model_truth import truth_of
 
 from turbotui.simulated import SimulatedHost
 from turbotui.simulated.basis import CPU_CYCLES, KINDS, PKG_JOULES
@@ -38,12 +39,12 @@ def not_held_up(told: Told) -> dict[str, Any]:
 
 def _passed(machine: FakeMachine) -> int:
     """How often the package's energy register has passed zero."""
-    return int(machine.host.model.package_truth(0).joules // _ENERGY_RANGE)
+    return int(truth_of(machine.host).package_truth(0).joules // _ENERGY_RANGE)
 
 
 def _soon_at_zero(machine: FakeMachine, seconds: float) -> None:
     """Have the register pass zero this long from now."""
-    model = machine.host._model
+    model = machine.host.model
     with model.lock:
         package, now = model.package[0], model.now()
         over = package.at(PKG_JOULES, now) % _ENERGY_RANGE
@@ -79,9 +80,9 @@ def test_a_counter_that_goes_back_gives_no_number_for_one_interval_and_says_so()
         assert not_held_up(told)["values"]["Bzy_MHz"] is not None
         found: dict[str, Any] | None = None
         while found is None or held_up(found, "Bzy_MHz", "CPU%c6"):
-            with host._model.lock:
-                host._model.now()
-                start = host._model.cpu[0].start
+            with host.model.lock:
+                host.model.now()
+                start = host.model.cpu[0].start
                 start[CPU_CYCLES : CPU_CYCLES + KINDS] = [0.0] * KINDS
             found = row(told.report(), 0)
         assert found["values"]["Bzy_MHz"] is None

@@ -105,7 +105,7 @@ class Seen:
         """Every CPU and interval that is compared."""
         found = []
         marks = self.ended.marks
-        layout = marks.host._model.layout
+        layout = marks.host.model.layout
         for cpu in self.case.watched:
             of_core, of_package = (any(cpu == min(cpus) for cpus in every)
                                    for every in (layout.core_cpus, layout.package_cpus))
@@ -141,7 +141,7 @@ def test_the_program_sees_a_real_machine_with_all_its_cpus(seen: Seen) -> None:
     assert report["kind"] == "REAL"
     rows = report["rows"]
     assert isinstance(rows, list)
-    online = seen.ended.marks.host.model._model.online
+    online = seen.ended.marks.host.model.online
     assert {row["cpu"] for row in rows if row["row"] == "cpu"} == set(range(len(online)))
 
 

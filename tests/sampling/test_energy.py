@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from model_truth import truth_of
 
 from turbotui.machine.machine import read_machine
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -35,7 +36,7 @@ async def test_the_joules_are_those_of_each_package() -> None:
         @staticmethod
         def put(frame: Frame) -> None:
             meter.feed(frame)
-            truth.append([host.model.package_truth(number).joules for number in range(2)])
+            truth.append([truth_of(host).package_truth(number).joules for number in range(2)])
             if len(truth) <= 3:
                 clock.advance(1.5)
                 sampler.end_interval()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
+from model_truth import truth_of
 from patience import PATIENCE
 
 from turbotui.machine.machine import read_machine
@@ -32,7 +33,7 @@ def test_joules_are_those_of_the_whole_interval_whenever_the_column_is_hidden() 
 
     def take(frame: Frame) -> None:
         frames.append(frame)
-        truth.append(sum(host.model.package_truth(number).joules for number in range(2)))
+        truth.append(sum(truth_of(host).package_truth(number).joules for number in range(2)))
         if len(frames) == 9:
             return
         if len(frames) == 2:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from model_truth import truth_of
 from sim import group, machine, named, refusal, values
 
 from turbotui.machine.host import PerfAttr
@@ -56,10 +57,10 @@ def test_the_names_are_the_drivers() -> None:
 
 def test_the_mesh_counts_what_the_memory_moves() -> None:
     host, clock = machine("neoverse-2s")
-    old = host.model.package_truth(1)
+    old = truth_of(host).package_truth(1)
     found = count(host, clock, "arm_cmn_1", "hnf_slc_sf_cache_access", "hnf_cache_miss", "hnf_mc_reqs",
                   f"watchpoint_up,wp_dev_sel=0,wp_chn_sel=3,{ANY}", f"watchpoint_down,wp_dev_sel=0,wp_chn_sel=3,{ANY}")
-    new = host.model.package_truth(1)
+    new = truth_of(host).package_truth(1)
     read, written = new.read_bytes - old.read_bytes, new.written_bytes - old.written_bytes
     assert found == pytest.approx([read / 64 / SLC_MISSES, read / 64, (read + written) / 64, read / 32, written / 32],
                                   abs=2)
@@ -102,9 +103,9 @@ def test_too_many_events_of_a_node_share_the_crosspoints_counters() -> None:
 
 def test_a_cluster_counts_on_its_own_cpus_alone() -> None:
     host, clock = machine("neoverse-2s")
-    old = [host.model.truth(cpu) for cpu in range(4, 8)]
+    old = [truth_of(host).truth(cpu) for cpu in range(4, 8)]
     lookups, refills = count(host, clock, "arm_dsu_1", "l3d_cache", "l3d_cache_refill")
-    new = [host.model.truth(cpu) for cpu in range(4, 8)]
+    new = [truth_of(host).truth(cpu) for cpu in range(4, 8)]
     assert lookups == pytest.approx(sum(one.cache_references for one in new) - sum(one.cache_references for one in old),
                                     abs=4)
     assert refills == pytest.approx(sum(one.cache_misses for one in new) - sum(one.cache_misses for one in old), abs=4)
@@ -132,9 +133,9 @@ def test_a_memory_controller_takes_one_event_a_group() -> None:
     host, clock = machine("neoverse-2s")
     name = "arm_dmc620_10008c000"
     assert refused(host, name, "clkdiv2_rdwr", "clkdiv2_activate") == "EINVAL"
-    old = host.model.package_truth(0)
+    old = truth_of(host).package_truth(0)
     (moved,) = count(host, clock, name, "clkdiv2_rdwr")
-    new = host.model.package_truth(0)
+    new = truth_of(host).package_truth(0)
     both = new.read_bytes + new.written_bytes - old.read_bytes - old.written_bytes
     assert moved == pytest.approx(both / 64 / 8, abs=2)
 

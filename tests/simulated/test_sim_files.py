@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from model_truth import truth_of
 from sim import SMALL, machine, number, refusal
 
 from turbotui.machine.cpulist import parse_cpulist, parse_cpumask
@@ -107,10 +108,10 @@ def test_proc_stat_books_the_load(name: str) -> None:
         lines = host.read_text("/proc/stat").splitlines()
         return [int(word) for word in next(line for line in lines if line.startswith(f"cpu{cpu} ")).split()[1:]]
 
-    old, before = row(1), host.model.truth(1)
+    old, before = row(1), truth_of(host).truth(1)
     clock.advance(30)
     passed = [new - earlier for new, earlier in zip(row(1), old, strict=True)]
-    busy = host.model.truth(1).busy_seconds - before.busy_seconds
+    busy = truth_of(host).truth(1).busy_seconds - before.busy_seconds
     assert len(passed) == 10
     assert sum(passed) == pytest.approx(3000, abs=10)
     assert passed[3] + passed[4] == pytest.approx(3000 - 100 * busy, abs=4)
@@ -123,7 +124,7 @@ def test_proc_stat_totals_and_single_lines() -> None:
     rows = [[int(word) for word in line.split()[1:]] for line in lines if re.match(r"cpu\d", line)]
     assert [int(word) for word in lines[0].split()[1:]] == [sum(column) for column in zip(*rows, strict=True)]
     single = dict(line.split(maxsplit=1) for line in lines if not line.startswith("cpu"))
-    assert int(single["ctxt"]) == int(host.model.system_truth().switches)
+    assert int(single["ctxt"]) == int(truth_of(host).system_truth().switches)
     softirqs = [int(word) for word in single["softirq"].split()]
     assert softirqs[0] == sum(softirqs[1:])
     assert {"btime", "processes", "procs_running", "procs_blocked", "intr"} <= set(single)
@@ -149,7 +150,7 @@ def test_interrupts_have_the_kernels_columns_and_the_true_sums(name: str) -> Non
         assert line.index(":") + 1 + 11 == len(line[: line.index(":") + 12])
         total += int(numbers[column])
     throttled = SHAPES[name].isa.value == "intel"
-    truth = host.model.truth(column).interrupts
+    truth = truth_of(host).truth(column).interrupts
     if SHAPES[name].isa.value == "arm" or name == "guest":
         assert 0 < total <= truth  # no NMIs there
     else:
@@ -170,7 +171,7 @@ def test_softirqs_are_those_of_the_stat_file() -> None:
 def test_idle_states_hold_the_idle_time(name: str) -> None:
     host, clock = machine(name)
     clock.advance(13)
-    truth = host.model.truth(1)
+    truth = truth_of(host).truth(1)
     folder = f"{CPUS}/cpu1/cpuidle"
     for index, seconds in enumerate(truth.idle_seconds):
         state = f"{folder}/state{index}"
@@ -186,7 +187,7 @@ def test_frequency_files_show_the_frequency() -> None:
     for _ in range(5):
         clock.advance(3)
         for cpu in (0, 14, 21):
-            assert number(host, f"{CPUS}/cpu{cpu}/cpufreq/scaling_cur_freq") == host.model.truth(cpu).hertz / 1000
+            assert number(host, f"{CPUS}/cpu{cpu}/cpufreq/scaling_cur_freq") == truth_of(host).truth(cpu).hertz / 1000
     assert number(host, f"{CPUS}/cpu0/cpufreq/cpuinfo_max_freq") > number(
         host, f"{CPUS}/cpu14/cpufreq/cpuinfo_max_freq"
     )
@@ -214,7 +215,7 @@ def test_core_sensors_are_labelled_and_not_in_core_order(name: str) -> None:
     assert sorted(in_index_order) == sorted(core_of)
     assert in_index_order != sorted(in_index_order)
     for index, label in labels.items():
-        truth = host.model.truth(core_of[int(label.removeprefix("Core "))]).celsius
+        truth = truth_of(host).truth(core_of[int(label.removeprefix("Core "))]).celsius
         assert number(host, f"{chip}/temp{index}_input") / 1000 == pytest.approx(truth, abs=1)
 
 
@@ -224,7 +225,7 @@ def test_amd_sensors_name_each_die_of_cores() -> None:
     labels = [f"Tccd{n}" for n in range(1, 13)]
     found = [host.read_text(f"/sys/class/hwmon/hwmon2/temp{n}_label").strip() for n in range(3, 15)]
     assert found == labels
-    first = max(host.model.truth(cpu).celsius for cpu in range(96, 104))
+    first = max(truth_of(host).truth(cpu).celsius for cpu in range(96, 104))
     assert number(host, "/sys/class/hwmon/hwmon2/temp3_input") / 1000 == pytest.approx(first, abs=0.2)
 
 
@@ -249,7 +250,7 @@ def test_graphics_idle_time_and_clock() -> None:
     path = "/sys/class/drm/card0/gt/gt0/rc6_residency_ms"
     old = number(host, path)
     clock.advance(20)
-    truth = host.model.package_truth(0)
+    truth = truth_of(host).package_truth(0)
     assert number(host, path) == int(truth.gpu_rc6_seconds * 1000)
     assert 0 < number(host, path) - old <= 20_000
     assert 300 <= number(host, "/sys/class/drm/card0/gt/gt0/rps_cur_freq_mhz") <= 2250
@@ -271,10 +272,10 @@ def test_cppc_counters_deliver_the_frequency() -> None:
     def counters() -> list[int]:
         return [int(part.split(":")[1]) for part in host.read_text(f"{base}/feedback_ctrs").split()]
 
-    old, before = counters(), host.model.truth(9)
+    old, before = counters(), truth_of(host).truth(9)
     clock.advance(20)
     reference, delivered = (new - earlier for new, earlier in zip(counters(), old, strict=True))
-    after = host.model.truth(9)
+    after = truth_of(host).truth(9)
     megahertz = delivered / reference * number(host, f"{base}/reference_perf") * 10
     assert megahertz * 1e6 == pytest.approx(
         (after.cycles - before.cycles) / (after.c0_seconds - before.c0_seconds), rel=1e-4
@@ -292,9 +293,9 @@ def test_uncore_clock_in_both_layouts() -> None:
 def test_a_quiet_package_sleeps() -> None:
     for name in ("sapphire-2s", "laptop-old", "laptop"):
         host, clock = machine(name)
-        old = host.model.package_truth(0).states
+        old = truth_of(host).package_truth(0).states
         clock.advance(60)
-        new = host.model.package_truth(0).states
+        new = truth_of(host).package_truth(0).states
         slept = {state: new[state] - old[state] for state in new}
         for state, _ in SHAPES[name].package_states:
             assert slept[state] > 0.05, (name, state)

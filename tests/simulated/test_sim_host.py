@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
+from model_truth import truth_of
 from sim import machine, number, refusal, register
 
 from turbotui.errors import UsageError
@@ -57,7 +58,7 @@ def test_a_cpu_leaves_and_comes_back() -> None:
     idle = host.open_file(f"{CPU5}/cpuidle/state3/time")
     clock.advance(2)
     host.set_online(5, False)
-    counted = host.model.truth(5)
+    counted = truth_of(host).truth(5)
     clock.advance(3)
     assert host.list_dir(CPU5) == ("online", "power", "uevent")
     assert host.read_text(f"{CPU5}/online") == "0\n"
@@ -68,7 +69,7 @@ def test_a_cpu_leaves_and_comes_back() -> None:
     assert refusal(host.read_at, msr, 8, 0xE8) == "ENXIO"
     assert refusal(host.open_msr, 5) == "ENXIO"
     assert refusal(host.read_at, idle, 64) == "ENODEV"
-    after = host.model.truth(5)
+    after = truth_of(host).truth(5)
     assert (after.aperf, after.busy_seconds, after.online_seconds) == (
         counted.aperf,
         counted.busy_seconds,
@@ -77,7 +78,7 @@ def test_a_cpu_leaves_and_comes_back() -> None:
     assert len(read_topology(host, None).cpus) == 223
     host.set_online(5, True)
     clock.advance(2)
-    assert host.model.truth(5).online_seconds == pytest.approx(counted.online_seconds + 2)
+    assert truth_of(host).truth(5).online_seconds == pytest.approx(counted.online_seconds + 2)
     assert number(host, f"{CPU5}/cpuidle/state3/time") >= 0
     assert register(host, 5, 0xE8) >= int(counted.aperf)
     assert len(read_topology(host, None).cpus) == 224
@@ -120,7 +121,7 @@ def test_many_threads_read_one_machine() -> None:
     for thread in threads:
         thread.join()
     assert failures == []
-    assert host.model.truth(0).seconds == pytest.approx(8 * 200 * 0.002)
+    assert truth_of(host).truth(0).seconds == pytest.approx(8 * 200 * 0.002)
 
 
 def test_a_latency_request_is_four_bytes_for_root() -> None:

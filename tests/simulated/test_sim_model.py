@@ -9,6 +9,7 @@ from types import FrameType
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from model_truth import truth_of
 from sim import SMALL, X86, machine, register
 
 from turbotui.simulated import SHAPES
@@ -41,9 +42,9 @@ def test_nothing_ever_counts_down(name: str, steps: list[float]) -> None:
     for step in steps:
         clock.advance(step)
         current = (
-            cumulative(host.model.truth(1)),
-            cumulative(host.model.package_truth(0)),
-            cumulative(host.model.system_truth()),
+            cumulative(truth_of(host).truth(1)),
+            cumulative(truth_of(host).package_truth(0)),
+            cumulative(truth_of(host).system_truth()),
         )
         for before, after in zip(last, current, strict=True):
             assert [key for key, value in after.items() if value < before.get(key, 0.0) * (1 - 1e-12)] == []
@@ -54,10 +55,10 @@ def test_nothing_ever_counts_down(name: str, steps: list[float]) -> None:
 def test_every_second_of_a_cpu_is_spent_once(name: str) -> None:
     host, clock = machine(name)
     cpus = range(0, SHAPES[name].cpus, max(1, SHAPES[name].cpus // 12))
-    before = [host.model.truth(cpu) for cpu in cpus]
+    before = [truth_of(host).truth(cpu) for cpu in cpus]
     clock.advance(47.3)
     for old, cpu in zip(before, cpus, strict=True):
-        new = host.model.truth(cpu)
+        new = truth_of(host).truth(cpu)
         busy, idle = new.busy_seconds - old.busy_seconds, sum(new.idle_seconds) - sum(old.idle_seconds)
         assert new.seconds - old.seconds == pytest.approx(47.3)
         assert busy + idle == pytest.approx(47.3, abs=1e-6)
@@ -68,12 +69,12 @@ def test_every_second_of_a_cpu_is_spent_once(name: str) -> None:
 def test_hardware_residencies_fill_the_interval_and_never_exceed_the_request(name: str) -> None:
     host, clock = machine(name)
     shape = SHAPES[name]
-    before = [host.model.truth(cpu) for cpu in range(shape.cpus)]
-    package = host.model.package_truth(0)
+    before = [truth_of(host).truth(cpu) for cpu in range(shape.cpus)]
+    package = truth_of(host).package_truth(0)
     clock.advance(31.0)
     cpu_types = [place.type for place in lay_out(shape).places]
     for cpu, old in enumerate(before):
-        new = host.model.truth(cpu)
+        new = truth_of(host).truth(cpu)
         parts = {
             key: getattr(new, key) - getattr(old, key)
             for key in ("c0_seconds", "c1_seconds", "c3_seconds", "c6_seconds", "c7_seconds")
@@ -87,7 +88,7 @@ def test_hardware_residencies_fill_the_interval_and_never_exceed_the_request(nam
             if state.depth >= 3
         )
         assert deep <= asked + 1e-6
-    later = host.model.package_truth(0)
+    later = truth_of(host).package_truth(0)
     assert sum(later.states.values()) - sum(package.states.values()) <= 31.0
 
 
@@ -97,9 +98,9 @@ def test_cycles_per_running_second_are_the_frequency(name: str) -> None:
     checked = 0
     for _ in range(40):
         clock.advance(0.237)
-        old = host.model.truth(0)
+        old = truth_of(host).truth(0)
         clock.advance(0.0005)
-        new = host.model.truth(0)
+        new = truth_of(host).truth(0)
         if new.hertz == old.hertz and new.busy_seconds > old.busy_seconds:
             seconds = new.c0_seconds - old.c0_seconds
             assert (new.aperf - old.aperf) / seconds == pytest.approx(new.hertz, rel=1e-4)
@@ -112,10 +113,10 @@ def test_power_stays_within_its_limits_and_energy_adds_up(name: str) -> None:
     host, clock = machine(name)
     power = SHAPES[name].power
     watts: list[float] = []
-    start = old = host.model.package_truth(0)
+    start = old = truth_of(host).package_truth(0)
     for _ in range(180):
         clock.advance(0.5)
-        new = host.model.package_truth(0)
+        new = truth_of(host).package_truth(0)
         watts.append((new.joules - old.joules) / 0.5)
         assert new.joules - old.joules >= (new.cores_joules - old.cores_joules) + (new.gpu_joules - old.gpu_joules)
         old = new
@@ -133,24 +134,24 @@ def test_the_platform_takes_what_its_packages_and_the_rest_of_it_take(name: str)
     host, clock = machine(name)
 
     def inside() -> float:
-        found = [host.model.package_truth(package) for package in range(SHAPES[name].packages)]
+        found = [truth_of(host).package_truth(package) for package in range(SHAPES[name].packages)]
         return sum(one.joules + one.ram_joules for one in found)
 
     for _ in range(3):  # the model takes up other rates at every step
-        platform, packages = host.model.system_truth().platform_joules, inside()
+        platform, packages = truth_of(host).system_truth().platform_joules, inside()
         clock.advance(2.0)
         expected = (inside() - packages) / 0.92 + 2.0 * SHAPES[name].power.platform
-        assert host.model.system_truth().platform_joules - platform == pytest.approx(expected)
+        assert truth_of(host).system_truth().platform_joules - platform == pytest.approx(expected)
 
 
 def test_a_hot_laptop_throttles_and_says_so_everywhere() -> None:
     host, clock = machine("laptop")
     hottest = 0.0
-    before = host.model.package_truth(0)
+    before = truth_of(host).package_truth(0)
     for _ in range(1600):
         clock.advance(0.05)
-        hottest = max(hottest, host.model.package_truth(0).celsius)
-    after = host.model.package_truth(0)
+        hottest = max(hottest, truth_of(host).package_truth(0).celsius)
+    after = truth_of(host).package_truth(0)
     throttled = "/sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count"
     assert after.throttles > before.throttles
     assert int(host.read_text(throttled)) == int(after.throttles)
@@ -164,15 +165,15 @@ def test_all_cores_together_reach_the_base_clock_at_the_sustained_limit(name: st
     shape = SHAPES[name]
     phase = shape.programme.phases[1]
     clock.advance(phase.first + phase.length - 1.5)
-    before, old = host.model.truth(0), host.model.package_truth(0)
+    before, old = truth_of(host).truth(0), truth_of(host).package_truth(0)
     clock.advance(1.0)
-    after, new = host.model.truth(0), host.model.package_truth(0)
+    after, new = truth_of(host).truth(0), truth_of(host).package_truth(0)
     assert after.busy_seconds - before.busy_seconds == pytest.approx(1.0, abs=0.02)
     assert new.joules - old.joules == pytest.approx(shape.power.tdp, rel=0.1)
     assert new.limit == "pl1"
     assert after.hertz >= shape.core_types[0].base_mhz * 1e6
     clock.advance(phase.length)  # the load is gone, and with it the limit
-    assert host.model.package_truth(0).limit == ""
+    assert truth_of(host).package_truth(0).limit == ""
 
 
 def test_registers_name_the_limit_that_holds_the_laptop() -> None:
@@ -181,7 +182,7 @@ def test_registers_name_the_limit_that_holds_the_laptop() -> None:
     seen: set[str] = set()
     for _ in range(200):
         clock.advance(0.2)
-        limit = host.model.package_truth(0).limit
+        limit = truth_of(host).package_truth(0).limit
         seen.add(limit)
         word = register(host, 0, 0x64F)
         assert [name for name, bit in bits.items() if word >> bit & 1] == ([limit] if limit else [])
@@ -194,11 +195,11 @@ def test_registers_name_the_limit_that_holds_the_laptop() -> None:
 def test_between_steps_everything_is_linear() -> None:
     host, clock = machine("sapphire-2s")
     clock.advance(7.31)
-    first = host.model.truth(3)
+    first = truth_of(host).truth(3)
     clock.advance(0.02)
-    second = host.model.truth(3)
+    second = truth_of(host).truth(3)
     clock.advance(0.02)
-    third = host.model.truth(3)
+    third = truth_of(host).truth(3)
     assert third.aperf - second.aperf == pytest.approx(second.aperf - first.aperf, rel=1e-6)
     assert third.core_joules - second.core_joules == pytest.approx(second.core_joules - first.core_joules, rel=1e-6)
 
@@ -215,7 +216,7 @@ def test_the_past_does_not_depend_on_how_often_one_looked(cuts: list[int]) -> No
         often.read_text("/proc/uptime")
         last = cut
     assert often.read_text("/proc/stat") == once.read_text("/proc/stat")
-    assert often.model.truth(5) == once.model.truth(5)
+    assert truth_of(often).truth(5) == truth_of(once).truth(5)
 
 
 def test_seeds_differ() -> None:
@@ -230,14 +231,14 @@ def test_seeds_differ() -> None:
 def test_a_long_pause_costs_no_more_than_a_short_one() -> None:
     host, clock = machine("guest")
     host.read_text("/proc/uptime")
-    steps = host.model.steps
+    steps = truth_of(host).steps
     clock.advance(86_400)
-    assert host.model.truth(0).seconds == pytest.approx(86_400)
-    assert host.model.steps - steps < 2000
-    steps = host.model.steps
+    assert truth_of(host).truth(0).seconds == pytest.approx(86_400)
+    assert truth_of(host).steps - steps < 2000
+    steps = truth_of(host).steps
     clock.advance(1.0)
     host.read_text("/proc/uptime")
-    assert host.model.steps - steps == pytest.approx(1.0 / SHAPES["guest"].step, abs=2)
+    assert truth_of(host).steps - steps == pytest.approx(1.0 / SHAPES["guest"].step, abs=2)
 
 
 def test_a_second_of_a_thousand_cpus_takes_few_operations() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from model_truth import truth_of
 from sim import group, machine, named, refusal, values
 
 from turbotui.events.pmu_terms import attr_of
@@ -46,16 +47,16 @@ def test_grace_has_its_devices_and_a_byte_is_a_byte() -> None:
         "nvidia_pcie_pmu_0",
         "nvidia_scf_pmu_0",
     ]
-    old = host.model.package_truth(0)
+    old = truth_of(host).package_truth(0)
     (written,) = count(host, clock, "nvidia_scf_pmu_0", ["cmem_wr_total_bytes"])
-    assert written == pytest.approx(host.model.package_truth(0).written_bytes - old.written_bytes, abs=2)
+    assert written == pytest.approx(truth_of(host).package_truth(0).written_bytes - old.written_bytes, abs=2)
 
 
 def test_fabric_counts_memory_bytes_and_filters_split_them() -> None:
     host, clock = machine("vera-2s")
-    old = host.model.package_truth(0)
+    old = truth_of(host).package_truth(0)
     (read,) = count(host, clock, "nvidia_ucf_pmu_0", ["mem_bytes_rd"])
-    assert read == pytest.approx(host.model.package_truth(0).read_bytes - old.read_bytes, abs=2)
+    assert read == pytest.approx(truth_of(host).package_truth(0).read_bytes - old.read_bytes, abs=2)
     parts = ["mem_bytes_rd,src_loc_noncpu=1", "mem_bytes_rd,src_loc_cpu=1", "mem_bytes_rd,src_rem=1", "mem_bytes_rd"]
     values_seen = count(host, clock, "nvidia_ucf_pmu_0", parts)
     assert sum(values_seen[:3]) == pytest.approx(values_seen[3], abs=5)

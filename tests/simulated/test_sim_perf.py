@@ -6,6 +6,7 @@ import struct
 from dataclasses import replace
 
 import pytest
+from model_truth import truth_of
 from sim import group, machine, named, refusal, values
 
 from turbotui.machine.host import CAP_PERFMON, PerfAttr
@@ -33,10 +34,10 @@ def test_cycles_and_instructions_start_at_zero_and_follow_the_truth(name: str) -
     host, clock = machine(name)
     leader = group(host, 0, [CYCLES, INSTRUCTIONS])
     assert values(host, leader) == (0, 0, [0, 0])
-    old = host.model.truth(0)
+    old = truth_of(host).truth(0)
     clock.advance(6.2)
     enabled, running, (cycles, instructions) = values(host, leader)
-    new = host.model.truth(0)
+    new = truth_of(host).truth(0)
     assert enabled == running == 6_200_000_000
     assert cycles == pytest.approx(new.cycles - old.cycles, abs=2)
     assert instructions == pytest.approx(new.instructions - old.instructions, abs=2)
@@ -95,9 +96,9 @@ def test_hybrid_machines_take_generic_events_by_pmu_type() -> None:
         assert pmu is not None
         assert cpu in pmu.cpus
         leader = group(host, cpu, [PerfAttr(HARDWARE, pmu.type << 32 | 1)])
-        old = host.model.truth(cpu).instructions
+        old = truth_of(host).truth(cpu).instructions
         clock.advance(2)
-        assert values(host, leader)[2][0] == pytest.approx(host.model.truth(cpu).instructions - old, abs=2)
+        assert values(host, leader)[2][0] == pytest.approx(truth_of(host).truth(cpu).instructions - old, abs=2)
         other = 15 if cpu == 0 else 0
         assert refusal(host.perf_event_open, PerfAttr(pmu.type, 0xC0), -1, other, -1) == "ENOENT"
 
@@ -214,12 +215,12 @@ def test_fixed_counters_leave_the_general_ones_free() -> None:
 def test_too_many_groups_take_turns_and_scale_to_the_truth() -> None:
     host, clock = machine("sapphire-2s")
     leaders = [group(host, 0, [PerfAttr(RAW, config)] * 5) for config in (0x81D0, 0x82D0, 0xC4)]
-    old = host.model.truth(0)
+    old = truth_of(host).truth(0)
     clock.advance(8)
     enabled, running, counted = values(host, leaders[2])
     assert enabled == 8_000_000_000
     assert running / enabled == pytest.approx(8 / 15, rel=1e-6)
-    branches = host.model.truth(0).branches - old.branches
+    branches = truth_of(host).truth(0).branches - old.branches
     assert counted[0] * enabled / running == pytest.approx(branches, rel=1e-6)
     host.close(leaders[0])
     assert values(host, leaders[1])[0] == enabled
@@ -275,15 +276,15 @@ def test_event_tables_name_counts_that_exist(microarchitecture: str) -> None:
 )
 def test_flop_metrics_give_the_flops(name: str, definition: dict[int, int]) -> None:
     host, clock = machine(name)
-    cpu = max(range(60), key=lambda one: host.model.truth(one).flops) if name != "laptop" else 2
+    cpu = max(range(60), key=lambda one: truth_of(host).truth(one).flops) if name != "laptop" else 2
     leaders = {config: group(host, cpu, [raw(host, config, cpu)]) for config in definition}
-    old = host.model.truth(cpu)
+    old = truth_of(host).truth(cpu)
     clock.advance(40)
     total = 0.0
     for config, leader in leaders.items():
         enabled, running, (value,) = values(host, leader)
         total += definition[config] * value * enabled / running
-    flops = host.model.truth(cpu).flops - old.flops
+    flops = truth_of(host).truth(cpu).flops - old.flops
     assert flops > 1e6
     assert total == pytest.approx(flops, rel=1e-5)
 
@@ -351,10 +352,10 @@ def test_counters_of_a_cpu_that_leaves_stand_still() -> None:
 def test_software_events_follow_the_kernel_counts() -> None:
     host, clock = machine("guest")
     leader = group(host, 1, [PerfAttr(SOFTWARE, config) for config in (0, 3, 4)])
-    old = host.model.truth(1)
+    old = truth_of(host).truth(1)
     clock.advance(11)
     _, _, (nanoseconds, switches, migrations) = values(host, leader)
-    new = host.model.truth(1)
+    new = truth_of(host).truth(1)
     assert nanoseconds == pytest.approx(11e9, abs=2)
     assert switches == pytest.approx(new.switches - old.switches, abs=1)
     assert migrations == pytest.approx(new.migrations - old.migrations, abs=1)
@@ -365,10 +366,10 @@ def test_memory_controllers_count_the_lines_of_their_package() -> None:
     pmus = [name for name in list_pmus(host) if name.startswith("uncore_imc_")]
     cpu = 56
     leaders = [group(host, cpu, [named(host, pmu, "cas_count_read")]) for pmu in pmus]
-    old = host.model.package_truth(1)
+    old = truth_of(host).package_truth(1)
     clock.advance(5)
     lines = sum(values(host, leader)[2][0] for leader in leaders)
-    assert lines * 64 == pytest.approx(host.model.package_truth(1).read_bytes - old.read_bytes, rel=1e-6)
+    assert lines * 64 == pytest.approx(truth_of(host).package_truth(1).read_bytes - old.read_bytes, rel=1e-6)
 
 
 @pytest.mark.parametrize("name", SHAPES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from model_truth import truth_of
 from sim import X86, group, machine, named, number, refusal, register, values
 
 from turbotui.simulated import SHAPES
@@ -55,10 +56,10 @@ def test_aperf_mperf_and_tsc_give_the_busy_share_and_frequency(name: str) -> Non
     shape = SHAPES[name]
     clock.advance(4)
     old = [register(host, 1, address) for address in (0x10, 0xE7, 0xE8)]
-    before = host.model.truth(1)
+    before = truth_of(host).truth(1)
     clock.advance(2.5)
     new = [register(host, 1, address) for address in (0x10, 0xE7, 0xE8)]
-    after = host.model.truth(1)
+    after = truth_of(host).truth(1)
     tsc, mperf, aperf = (b - a for a, b in zip(old, new, strict=True))
     assert tsc == pytest.approx(2.5 * shape.tsc_hz, rel=1e-9)
     assert mperf / shape.reference_hz == pytest.approx(after.c0_seconds - before.c0_seconds, abs=1e-8)
@@ -87,7 +88,7 @@ def test_energy_registers_wrap_at_32_bits_and_lose_nothing() -> None:
     host, clock = machine("sapphire-2s")
     unit = 2.0 ** -(register(host, 0, 0x606) >> 8 & 31)
     total, wraps = 0, 0
-    start = host.model.package_truth(0).joules
+    start = truth_of(host).package_truth(0).joules
     last = register(host, 0, 0x611)
     for _ in range(90):
         clock.advance(20)
@@ -97,7 +98,7 @@ def test_energy_registers_wrap_at_32_bits_and_lose_nothing() -> None:
         total += (new - last) & 0xFFFF_FFFF
         last = new
     assert wraps >= 1
-    assert total * unit == pytest.approx(host.model.package_truth(0).joules - start, abs=2 * unit)
+    assert total * unit == pytest.approx(truth_of(host).package_truth(0).joules - start, abs=2 * unit)
 
 
 @pytest.mark.parametrize("name", ["sapphire-2s", "icelake-2s", "laptop", "laptop-old", "turin-2s", "forest-1s"])
@@ -111,34 +112,36 @@ def test_energy_is_the_same_by_register_perf_and_powercap(name: str) -> None:
     scale = float(host.read_text("/sys/bus/event_source/devices/power/events/energy-pkg.scale"))
     zone = "/sys/class/powercap/intel-rapl:0/energy_uj"
     span = number(host, "/sys/class/powercap/intel-rapl:0/max_energy_range_uj")
-    old, micro, truth = register(host, 0, address), number(host, zone), host.model.package_truth(0)
+    old, micro, truth = register(host, 0, address), number(host, zone), truth_of(host).package_truth(0)
     clock.advance(25)
-    joules = host.model.package_truth(0).joules - truth.joules
+    joules = truth_of(host).package_truth(0).joules - truth.joules
     assert ((register(host, 0, address) - old) & 0xFFFF_FFFF) * unit == pytest.approx(joules, abs=2 * unit)
     assert values(host, perf)[2][0] * scale == pytest.approx(joules, abs=1e-5)
     assert (number(host, zone) - micro) % span == pytest.approx(joules * 1e6, abs=2)
     if "ram" in shape.domains:
         ram_unit = 2.0**-16 if name == "icelake-2s" else unit
-        old, before = register(host, 0, 0x619), host.model.package_truth(0).ram_joules
+        old, before = register(host, 0, 0x619), truth_of(host).package_truth(0).ram_joules
         clock.advance(25)
         counted = (register(host, 0, 0x619) - old) & 0xFFFF_FFFF
-        assert counted * ram_unit == pytest.approx(host.model.package_truth(0).ram_joules - before, abs=2 * ram_unit)
+        after = truth_of(host).package_truth(0).ram_joules
+        assert counted * ram_unit == pytest.approx(after - before, abs=2 * ram_unit)
 
 
 def test_platform_energy_counts_whole_joules_on_sapphire_rapids() -> None:
     host, clock = machine("sapphire-2s")
-    old, before = register(host, 0, 0x64D), host.model.system_truth().platform_joules
+    old, before = register(host, 0, 0x64D), truth_of(host).system_truth().platform_joules
     clock.advance(10)
-    assert register(host, 0, 0x64D) - old == pytest.approx(host.model.system_truth().platform_joules - before, abs=1)
+    after = truth_of(host).system_truth().platform_joules
+    assert register(host, 0, 0x64D) - old == pytest.approx(after - before, abs=1)
 
 
 def test_amd_cores_have_energy_of_their_own() -> None:
     host, clock = machine("turin-2s")
     perf = group(host, 5, [named(host, "power_core", "energy-core")])
-    old, before = register(host, 5, 0xC001029A), host.model.truth(5).core_joules
+    old, before = register(host, 5, 0xC001029A), truth_of(host).truth(5).core_joules
     assert register(host, 197, 0xC001029A) == old  # the sibling is in the same core
     clock.advance(12)
-    joules = host.model.truth(5).core_joules - before
+    joules = truth_of(host).truth(5).core_joules - before
     assert ((register(host, 5, 0xC001029A) - old) & 0xFFFF_FFFF) * 2.0**-16 == pytest.approx(joules, abs=1e-4)
     assert values(host, perf)[2][0] * 2.0**-32 == pytest.approx(joules, abs=1e-6)
 
@@ -151,9 +154,9 @@ def test_thermal_registers_hold_degrees_below_the_limit(name: str) -> None:
     assert limit == SHAPES[name].power.tj_max
     core = register(host, 2, 0x19C)
     assert core >> 31 & 1
-    assert limit - (core >> 16 & 0x7F) == pytest.approx(host.model.truth(2).celsius, abs=1)
+    assert limit - (core >> 16 & 0x7F) == pytest.approx(truth_of(host).truth(2).celsius, abs=1)
     package = register(host, 2, 0x1B1)
-    assert limit - (package >> 16 & 0x7F) == pytest.approx(host.model.package_truth(0).celsius, abs=1)
+    assert limit - (package >> 16 & 0x7F) == pytest.approx(truth_of(host).package_truth(0).celsius, abs=1)
 
 
 def test_limits_and_ratios_decode_to_the_shape() -> None:
@@ -174,11 +177,11 @@ def test_limits_and_ratios_decode_to_the_shape() -> None:
 def test_the_c6_register_of_small_cores_includes_c7() -> None:
     host, clock = machine("laptop")
     clock.advance(15)
-    truth = host.model.truth(13)
+    truth = truth_of(host).truth(13)
     hertz = SHAPES["laptop"].reference_hz
     assert truth.c7_seconds > 0
     assert register(host, 13, 0x3FD) == pytest.approx((truth.c6_seconds + truth.c7_seconds) * hertz, rel=1e-9)
-    assert register(host, 0, 0x3FD) == pytest.approx(host.model.truth(0).c6_seconds * hertz, rel=1e-9)
+    assert register(host, 0, 0x3FD) == pytest.approx(truth_of(host).truth(0).c6_seconds * hertz, rel=1e-9)
 
 
 def test_modules_sleep_when_all_their_cores_do() -> None:
@@ -186,11 +189,12 @@ def test_modules_sleep_when_all_their_cores_do() -> None:
     hertz = SHAPES["forest-1s"].reference_hz
     leader = group(host, 4, [named(host, "cstate_module", "c6-residency")])
     old = register(host, 4, 0x664)
-    before = [host.model.truth(cpu).c6_seconds for cpu in range(4, 8)]
+    before = [truth_of(host).truth(cpu).c6_seconds for cpu in range(4, 8)]
     clock.advance(30)
     ticks = register(host, 7, 0x664) - old
     assert values(host, leader)[2][0] == pytest.approx(ticks, abs=2)
-    least = min(host.model.truth(cpu).c6_seconds - seconds for cpu, seconds in zip(range(4, 8), before, strict=True))
+    truth = truth_of(host)
+    least = min(truth.truth(cpu).c6_seconds - seconds for cpu, seconds in zip(range(4, 8), before, strict=True))
     assert 0 < ticks / hertz <= least
 
 

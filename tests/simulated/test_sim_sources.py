@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import pytest
 from knownmachines import known_machine
+from model_truth import CpuTruth, PackageTruth, SystemTruth, truth_of
 from sim import machine
 
 from turbotui.machine.machine import Machine
 from turbotui.quantities.signals import Behavior, Raw, Signal
 from turbotui.simulated import SHAPES
-from turbotui.simulated.truth import CpuTruth, PackageTruth, SystemTruth
 from turbotui.sources import SOURCES
 from turbotui.sources.source import Source
 
@@ -65,9 +65,9 @@ def compare(name: str, source: Source) -> set[str]:
     if not wanted:
         return set()
     read = readings(source, probed, 0, wanted)
-    first, old = read(), (host.model.truth(0), host.model.package_truth(0), host.model.system_truth())
+    first, old = read(), (truth_of(host).truth(0), truth_of(host).package_truth(0), truth_of(host).system_truth())
     clock.advance(SECONDS)
-    second, new = read(), (host.model.truth(0), host.model.package_truth(0), host.model.system_truth())
+    second, new = read(), (truth_of(host).truth(0), truth_of(host).package_truth(0), truth_of(host).system_truth())
     checked: set[str] = set()
     for one, before in first.items():
         if one.startswith(("roofline.client-e.", "roofline.skymont.")) and SHAPES[name].hybrid:

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from model_truth import truth_of
 
 from turbotui.quantities.scope import SYSTEM_ROW, cpu_row
 from turbotui.quantities.unavailable import Reason
@@ -59,8 +60,8 @@ def test_the_run_queue_of_a_strained_machine_is_long() -> None:
 
 def test_pressure_and_waits_are_those_of_the_model() -> None:
     watched = Watched("guest", strain=STRAIN)
-    marks = [watched.host.model.system_truth()]
-    frame = watched.frames(SECONDS, 1, lambda _n: marks.append(watched.host.model.system_truth()))[0]
+    marks = [truth_of(watched.host).system_truth()]
+    frame = watched.frames(SECONDS, 1, lambda _n: marks.append(truth_of(watched.host).system_truth()))[0]
     older, newer = marks[0], marks[-1]
     for name, line in {"PSIcpu%": ("cpu", "some"), "PSIio%": ("io", "some"), "PSIioFull%": ("io", "full"),
                        "PSIirqFull%": ("irq", "full")}.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
+from model_truth import PackageTruth, truth_of
 from watching import Watched
 
 from turbotui.diagnosis.limit_history import KEPT, LimitHistory, LimitVerdict, general
@@ -13,7 +14,6 @@ from turbotui.diagnosis.limits import COLUMNS, STAND_INS, Holder, LimitState, Su
 from turbotui.quantities.scope import Scope
 from turbotui.sampling.frame import Frame
 from turbotui.simulated import SHAPES
-from turbotui.simulated.truth import PackageTruth
 
 SECONDS = 1.0
 HOLDERS = {"heat": Holder.HEAT, "pl1": Holder.PL1, "pl2": Holder.PL2}
@@ -42,9 +42,9 @@ def intervals(shape: str, count: int, warm_up: float) -> tuple[list[Interval], l
     """`count` seconds of every package of a machine."""
     watched = only(Watched(shape, warm_up=warm_up))
     packages = [instance.row.key[0] for instance in watched.machine.topology.instances(Scope.PACKAGE)]
-    truths: list[list[PackageTruth]] = [[watched.host.model.package_truth(number) for number in packages]]
+    truths: list[list[PackageTruth]] = [[truth_of(watched.host).package_truth(number) for number in packages]]
     frames = watched.frames(
-        SECONDS, count, lambda _: truths.append([watched.host.model.package_truth(number) for number in packages])
+        SECONDS, count, lambda _: truths.append([truth_of(watched.host).package_truth(number) for number in packages])
     )
     history, found = LimitHistory(watched.catalog), []
     for frame, before, after in zip(frames, truths[:-1], truths[1:], strict=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from model_truth import SystemTruth, truth_of
 from watching import Watched
 
 from turbotui.features.power.balance import Balance, balance_of, sentence
@@ -11,7 +12,6 @@ from turbotui.quantities.scope import SYSTEM_ROW
 from turbotui.quantities.unavailable import Reason
 from turbotui.sampling.frame import Frame
 from turbotui.simulated.around import BATTERY_SHARE, NPU_BUSY, SUPPLY_SHARE
-from turbotui.simulated.truth import SystemTruth
 
 SECONDS = 2.0
 
@@ -23,8 +23,8 @@ def balance(watched: Watched, frame: Frame) -> Balance:
 
 def seen(shape: str, warm_up: float = 20.0) -> tuple[Watched, Frame, Balance, SystemTruth, SystemTruth]:
     watched = Watched(shape, warm_up=warm_up)
-    truths = [watched.host.model.system_truth()]
-    frame = watched.frames(SECONDS, 1, lambda _number: truths.append(watched.host.model.system_truth()))[0]
+    truths = [truth_of(watched.host).system_truth()]
+    frame = watched.frames(SECONDS, 1, lambda _number: truths.append(truth_of(watched.host).system_truth()))[0]
     return watched, frame, balance(watched, frame), truths[0], truths[-1]
 
 
@@ -67,7 +67,7 @@ def test_a_server_s_supplies_are_believed_and_its_psys_is_not() -> None:
     watched, _frame, found, _before, _after = seen("server-psu")
     assert found.platform is not None
     assert found.platform.kind == "psu"
-    assert found.platform.watts == pytest.approx(watched.host.model.system_watts() / SUPPLY_SHARE, rel=1e-6)
+    assert found.platform.watts == pytest.approx(truth_of(watched.host).system_watts() / SUPPLY_SHARE, rel=1e-6)
     psys = next(one for one in found.platforms if one.kind == "psys")
     assert psys.watts is not None
     assert found.counted is not None
@@ -80,7 +80,7 @@ def test_grace_s_sockets_are_counted_once_and_held_against_the_meter() -> None:
     assert [one.name for one in found.parts] == ["Grace0", "Grace1"]
     assert [one.inside for one in found.consumers if one.kind == "rail"] == ["Grace0", "Grace1"]
     assert found.platform is not None
-    assert found.platform.watts == pytest.approx(watched.host.model.system_watts(), rel=1e-6)
+    assert found.platform.watts == pytest.approx(truth_of(watched.host).system_watts(), rel=1e-6)
     assert found.platform.members[0].averaged == 1.0
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
+from model_truth import CpuTruth, PackageTruth, SystemTruth, truth_of
 from watching import Watched
 
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
 from turbotui.sampling.frame import Frame
 from turbotui.simulated import SHAPES
 from turbotui.simulated.shapes import Isa
-from turbotui.simulated.truth import CpuTruth, PackageTruth, SystemTruth
 
 SECONDS = 1.0
 
@@ -28,7 +28,7 @@ class Marks:
 
 
 def marks(watched: Watched) -> Marks:
-    topology, truth = watched.machine.topology, watched.host.model
+    topology, truth = watched.machine.topology, truth_of(watched.host)
     packages = range(len(topology.instances(Scope.PACKAGE)))
     return Marks({cpu: truth.truth(cpu) for cpu in topology.cpus}, {n: truth.package_truth(n) for n in packages},
                  truth.system_truth())

@@ -25,7 +25,6 @@ from turbotui.simulated.strain import Strain
 from turbotui.simulated.tasks import SimulatedTasks
 from turbotui.simulated.threads import Threads
 from turbotui.simulated.tree import Device, File, Folder, find
-from turbotui.simulated.truth import Truth
 from turbotui.untrusted import decoded, visible
 
 _FULL: Final = (1 << 41) - 1
@@ -70,17 +69,16 @@ class SimulatedHost:
 
     def __init__(self, shape: MachineShape, clock: SimulatedClock, seed: int) -> None:
         self._clock = clock
-        self._model = Model(shape, clock, seed)
+        self.model = Model(shape, clock, seed)
         self._rights = _Rights(Privileges(0, _FULL, 2, (1_048_576, 1_048_576)))
-        self._threads = Threads(self._model)
-        self._perf = PerfEvents(self._model, machine_pmus(self._model), self._threads)
+        self._threads = Threads(self.model)
+        self._perf = PerfEvents(self.model, machine_pmus(self.model), self._threads)
         self._registers = register_map(shape)
-        self._root, self._cpu_root = machine_tree(self._model, self._perf.pmus, self._rights.paranoid)
+        self._root, self._cpu_root = machine_tree(self.model, self._perf.pmus, self._rights.paranoid)
         self._open: dict[int, OpenFile | OpenFolder | OpenMsr | OpenEvent] = {}
         self._numbers = itertools.count(3)
         self._failures: dict[str | tuple[str, int, int], int] = {}
         self._start_ns = clock.now_ns()
-        self.model = Truth(self._model)
 
     @property
     def kind(self) -> HostKind:
@@ -90,12 +88,12 @@ class SimulatedHost:
     @property
     def name(self) -> str:
         """The shape's name."""
-        return self._model.shape.name
+        return self.model.shape.name
 
     @property
     def shape(self) -> MachineShape:
         """The shape of the machine."""
-        return self._model.shape
+        return self.model.shape
 
     @property
     def pins(self) -> bool:
@@ -124,8 +122,8 @@ class SimulatedHost:
         return node
 
     def _content(self, file: File, path: str) -> str | bytes:
-        now = self._model.now()
-        if file.cpu >= 0 and not self._model.online[file.cpu]:
+        now = self.model.now()
+        if file.cpu >= 0 and not self.model.online[file.cpu]:
             raise HostError(errno.ENODEV, path)
         content = file.content(now)
         if file.public >= 0 and not self._rights.privileges.has(CAP_SYS_ADMIN):
@@ -138,7 +136,7 @@ class SimulatedHost:
         Raises:
             HostError: ENOENT, EACCES, EISDIR, or what `fail` asked for.
         """
-        with self._model.lock:
+        with self.model.lock:
             content = self._content(self._file(path), path)
         return visible(content) if isinstance(content, str) else decoded(content)
 
@@ -148,7 +146,7 @@ class SimulatedHost:
         Raises:
             HostError: ENOENT, ENOTDIR, or what `fail` asked for.
         """
-        with self._model.lock:
+        with self.model.lock:
             self._refuse(path, path)
             node = find(self._root, path)
             if isinstance(node, File):
@@ -157,7 +155,7 @@ class SimulatedHost:
 
     def exists(self, path: str) -> bool:
         """Whether the path is there, readable or not."""
-        with self._model.lock:
+        with self.model.lock:
             try:
                 find(self._root, path)
             except HostError:
@@ -170,7 +168,7 @@ class SimulatedHost:
         Raises:
             HostError: as `read_text`, and EMFILE.
         """
-        with self._model.lock:
+        with self.model.lock:
             parts = path.split("/")
             if path.startswith("/dev/cpu/") and parts[-1] == "msr" and len(parts) == 5 and parts[3].isdigit():
                 return self.open_msr(int(parts[3]))
@@ -187,7 +185,7 @@ class SimulatedHost:
             HostError: EBADF; ENODEV for a file of a CPU that went away; EIO for an unknown register, ENXIO for one of
                 a CPU that is offline.
         """
-        with self._model.lock:
+        with self.model.lock:
             opened = self._open.get(descriptor)
             if isinstance(opened, OpenMsr):
                 return self._read_register(opened.cpu, size, offset)
@@ -211,16 +209,16 @@ class SimulatedHost:
                 ENXIO for an offline CPU.
         """
         what = f"/dev/cpu/{cpu}/msr"
-        with self._model.lock:
+        with self.model.lock:
             self._refuse(what, what)
-            if not self._registers or not 0 <= cpu < len(self._model.online):
+            if not self._registers or not 0 <= cpu < len(self.model.online):
                 raise HostError(errno.ENOENT, what)
             rights = self._rights.privileges
             if rights.uid != 0 and not rights.has(_CAP_DAC_OVERRIDE):
                 raise HostError(errno.EACCES, what)
             if not rights.has(CAP_SYS_RAWIO):
                 raise HostError(errno.EPERM, what)
-            if not self._model.online[cpu]:
+            if not self.model.online[cpu]:
                 raise HostError(errno.ENXIO, what)
             return self._take(OpenMsr(cpu))
 
@@ -230,13 +228,13 @@ class SimulatedHost:
             self._refuse(("msr", cpu, address), what)
         if size != 8:
             raise HostError(errno.EINVAL, what)
-        now = self._model.now()
-        if not self._model.online[cpu]:
+        now = self.model.now()
+        if not self.model.online[cpu]:
             raise HostError(errno.ENXIO, what)
         read = self._registers.get(address)
         if read is None:
             raise HostError(errno.EIO, what)
-        return encoded(read(self._model, self._model.layout.places[cpu], now))
+        return encoded(read(self.model, self.model.layout.places[cpu], now))
 
     def perf_event_open(self, attr: PerfAttr, pid: int, cpu: int, group: int) -> int:
         """Open one counter.
@@ -244,7 +242,7 @@ class SimulatedHost:
         Raises:
             HostError: as perf_event_open(2).
         """
-        with self._model.lock:
+        with self.model.lock:
             what = f"perf_event_open(type={attr.type}, config={attr.config:#x})"
             self._refuse(("perf", attr.type, attr.config), what)
             leader = None
@@ -256,7 +254,7 @@ class SimulatedHost:
             self._room("perf_event_open")
             rights = self._rights.privileges
             cgroup = self._target_group(attr, pid, cpu, what)
-            event = self._perf.open(attr, pid, cpu, leader=leader, rights=rights, now=self._model.now(), cgroup=cgroup)
+            event = self._perf.open(attr, pid, cpu, leader=leader, rights=rights, now=self.model.now(), cgroup=cgroup)
             return self._take(event)
 
     def _target_group(self, attr: PerfAttr, pid: int, cpu: int, what: str) -> str:
@@ -276,15 +274,15 @@ class SimulatedHost:
         Raises:
             HostError: EBADF, ENOSPC.
         """
-        with self._model.lock:
+        with self.model.lock:
             event = self._open.get(descriptor)
             if not isinstance(event, OpenEvent):
                 raise HostError(errno.EBADF, f"descriptor {descriptor}")
-            return self._perf.read(event, size, self._model.now())
+            return self._perf.read(event, size, self.model.now())
 
     def follow_tasks(self, choice: TaskSampling) -> SimulatedTasks:
         """Samples of the tasks that the model runs."""
-        return SimulatedTasks(self._model, self._perf, choice, self._threads)
+        return SimulatedTasks(self.model, self._perf, choice, self._threads)
 
     def open_records(self, descriptor: int) -> SimulatedLoads:
         """See `SamplingHost.open_records`.
@@ -297,7 +295,7 @@ class SimulatedHost:
             raise HostError(errno.EBADF, f"descriptor {descriptor}")
         if not event.attr.sample_period:
             raise HostError(errno.EINVAL, f"descriptor {descriptor} does not sample")
-        return SimulatedLoads(self._model, self._threads, event.attr, event.group.cpu)
+        return SimulatedLoads(self.model, self._threads, event.attr, event.group.cpu)
 
     def _room(self, what: str) -> None:
         if len(self._open) + 3 >= self._rights.privileges.descriptors[0]:
@@ -315,12 +313,12 @@ class SimulatedHost:
         Raises:
             HostError: EBADF.
         """
-        with self._model.lock:
+        with self.model.lock:
             opened = self._open.pop(descriptor, None)
             if opened is None:
                 raise HostError(errno.EBADF, f"descriptor {descriptor}")
             if isinstance(opened, OpenEvent):
-                self._perf.close(opened, self._model.now())
+                self._perf.close(opened, self.model.now())
 
     @property
     def open_descriptors(self) -> int:
@@ -333,7 +331,7 @@ class SimulatedHost:
         Raises:
             HostError: EINVAL when none of them is online.
         """
-        online = self._model.online
+        online = self.model.online
         if not any(0 <= cpu < len(online) and online[cpu] for cpu in cpus):
             raise HostError(errno.EINVAL, f"sched_setaffinity({list(cpus)})")
 
@@ -352,7 +350,7 @@ class SimulatedHost:
     def wall_ns(self) -> int:
         """Wall-clock time of the simulated machine: its boot time plus its uptime."""
         passed = self._clock.now_ns() - self._start_ns
-        return self._model.boot_ns + round(self._model.uptime * 1e9) + passed
+        return self.model.boot_ns + round(self.model.uptime * 1e9) + passed
 
     def set_online(self, cpu: int, online: bool) -> None:
         """Unplug a CPU or plug it in again.
@@ -360,20 +358,20 @@ class SimulatedHost:
         Raises:
             HostError: EINVAL for CPU 0 and for CPUs that do not exist.
         """
-        if not 0 < cpu < len(self._model.online):
+        if not 0 < cpu < len(self.model.online):
             raise HostError(errno.EINVAL, f"/sys/devices/system/cpu/cpu{cpu}/online")
-        with self._model.lock:
+        with self.model.lock:
             if not online:
                 events = [opened for opened in self._open.values() if isinstance(opened, OpenEvent)]
-                self._perf.cpu_left(events, cpu, self._model.now())
-            self._model.set_online(cpu, online)
+                self._perf.cpu_left(events, cpu, self.model.now())
+            self.model.set_online(cpu, online)
             node = self._cpu_root.children[f"cpu{cpu}"]
             if isinstance(node, Folder):
                 node.forget()
 
     def strain_by(self, strain: Strain) -> None:
         """Make the machine's tasks wait so from now on, instead of as they did."""
-        self._model.strain_by(strain)
+        self.model.strain_by(strain)
 
     def set_privileges(
         self,
@@ -383,7 +381,7 @@ class SimulatedHost:
         descriptors: tuple[int, int] | None = None,
     ) -> None:
         """Change what the process may do. An ordinary user is `uid=1000, capabilities=0`."""
-        with self._model.lock:
+        with self.model.lock:
             old = self._rights.privileges
             if paranoid is not None:
                 self._rights.paranoid["level"] = paranoid
@@ -402,7 +400,7 @@ class SimulatedHost:
             what: a path, or ("msr", cpu, address), or ("perf", type, config).
             number: the errno; None to let it work again.
         """
-        with self._model.lock:
+        with self.model.lock:
             if number is None:
                 self._failures.pop(what, None)
             else:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import pytest
+from model_truth import truth_of
 
 from turbotui.cli import main
 from turbotui.errors import UsageError
@@ -81,9 +82,9 @@ def number(found: GroupInterval, path: str, name: str) -> float:
 def test_a_group_has_its_share_of_what_every_cpu_counted(name: str) -> None:
     with bed(name, "IPC=instructions/cycles", "instructions", "task-clock,rate") as one:
         found = one.interval()
-        whole = [one.host.model.truth(cpu) for cpu in one.machine.topology.cpus]
+        whole = [truth_of(one.host).truth(cpu) for cpu in one.machine.topology.cpus]
         one.clock.advance(SECONDS)
-        after = [one.host.model.truth(cpu) for cpu in one.machine.topology.cpus]
+        after = [truth_of(one.host).truth(cpu) for cpu in one.machine.topology.cpus]
         found = one.reader.read() or found
         counted = sum(new.instructions - old.instructions for new, old in zip(after, whole, strict=True))
         cycles = sum(new.cycles - old.cycles for new, old in zip(after, whole, strict=True))

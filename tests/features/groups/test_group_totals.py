@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from grouptrees import PRESSURE, GroupTree
+from model_truth import truth_of
 
 from turbotui.features.groups.totals import GroupTotalsReader
 from turbotui.simulated import ManualClock, simulated_host
@@ -54,7 +55,7 @@ def test_groups_of_resctrl_are_summed_over_domains() -> None:
     assert set(found) == {path for path, _share in SHARES}
     for path, share in SHARES:
         assert found[path]["core_energy_joules"] == pytest.approx(
-            share * host.model.package_truth(0).cores_joules, rel=1e-3)
+            share * truth_of(host).package_truth(0).cores_joules, rel=1e-3)
     amd = simulated_host("turin-2s", clock)
     unassigned = next(one for one in GroupTotalsReader(amd).read().groups if one.group.path == "/mon_groups/web")
     assert "memory_traffic_bytes" not in unassigned.values

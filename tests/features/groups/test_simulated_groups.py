@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from model_truth import truth_of
 
 from turbotui.features.groups.engine import GroupInterval, GroupsReader
 from turbotui.features.groups.model import GroupRow
@@ -24,13 +25,13 @@ def interval(name: str) -> tuple[SimulatedHost, GroupInterval, list[tuple[float,
     reader = GroupsReader(host)
     assert reader.read() is None
     packages = range(host.shape.packages)
-    before = [host.model.package_truth(package) for package in packages]
+    before = [truth_of(host).package_truth(package) for package in packages]
     clock.advance(SECONDS)
     found = reader.read()
     reader.close()
     assert found is not None
     assert found.seconds == pytest.approx(SECONDS)
-    after = [host.model.package_truth(package) for package in packages]
+    after = [truth_of(host).package_truth(package) for package in packages]
     return host, found, [(new.read_bytes + new.written_bytes - old.read_bytes - old.written_bytes,
                           new.cores_joules - old.cores_joules) for old, new in zip(before, after, strict=True)]
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 import pytest
+from model_truth import CpuTruth, truth_of
 from roofline_bed import Bed
 
 from turbotui.machine.core_metrics import core_types_of, e_core_metric_definition, metric_definition_of
@@ -23,7 +24,6 @@ from turbotui.quantities.units import Unit
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.selection import why_absent
 from turbotui.simulated import ManualClock, simulated_host
-from turbotui.simulated.truth import CpuTruth
 
 BROADWELL_ON = metric_table.definition("broadwell")
 INTEL_E = metric_table.definition("crestmont")
@@ -48,7 +48,7 @@ def seen(request: pytest.FixtureRequest) -> Seen:
     marks: list[dict[int, CpuTruth]] = []
 
     def mark(_number: int) -> None:
-        marks.append({cpu: bed.host.model.truth(cpu) for cpu in bed.machine.topology.cpus})
+        marks.append({cpu: truth_of(bed.host).truth(cpu) for cpu in bed.machine.topology.cpus})
 
     frame = bed.frames(1.0, 1, mark)[0]
     return Seen(bed, frame, *marks)
@@ -84,7 +84,7 @@ def test_a_core_that_counts_bytes_gives_the_models_bytes() -> None:
     marks: list[float] = []
 
     def mark(_number: int) -> None:
-        truth = bed.host.model.truth(0)
+        truth = truth_of(bed.host).truth(0)
         marks.append(truth.bytes_loaded + truth.bytes_stored)
 
     frame = bed.frames(1.0, 1, mark)[0]
@@ -97,9 +97,9 @@ def test_efficiency_is_operations_by_joules() -> None:
     flops: list[float] = []
 
     def mark(_number: int) -> None:
-        joules.append(bed.host.model.package_truth(0).joules)
+        joules.append(truth_of(bed.host).package_truth(0).joules)
         cpus = bed.machine.topology.instances(Scope.PACKAGE)[0].cpus
-        flops.append(sum(bed.host.model.truth(cpu).flops for cpu in cpus))
+        flops.append(sum(truth_of(bed.host).truth(cpu).flops for cpu in cpus))
 
     frame = bed.frames(1.0, 1, mark)[0]
     want = (flops[1] - flops[0]) / (joules[1] - joules[0]) / 1e9

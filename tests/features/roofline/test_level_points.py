@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from jsontables import tables
+from model_truth import CpuTruth, truth_of
 from roofline_bed import Bed
 
 from turbotui.features.roofline.engine import count_machine
@@ -23,7 +24,6 @@ from turbotui.quantities.precision import Precision
 from turbotui.quantities.roofline import Sizing, counted, levels_together
 from turbotui.quantities.scope import SYSTEM_ROW, cpu_row
 from turbotui.simulated import simulated_host
-from turbotui.simulated.truth import CpuTruth
 from turbotui.tables.envelope import Envelope
 from turbotui.tables.json_lines import JsonLines
 
@@ -35,7 +35,7 @@ def test_bytes_of_levels_are_the_lines_of_the_model(name: str) -> None:
     bed.columns = tuple(column for column in bed.catalog.columns if "levels" in column.groups)
     marks: list[dict[int, CpuTruth]] = []
     frame = bed.frames(1.0, 1, lambda _number: marks.append(
-        {cpu: bed.host.model.truth(cpu) for cpu in bed.machine.topology.cpus}))[0]
+        {cpu: truth_of(bed.host).truth(cpu) for cpu in bed.machine.topology.cpus}))[0]
     before, after = marks
     of_e = bed.machine.topology.cpus if name == "forest-1s" else [
         cpu for cpu, place in bed.machine.topology.places.items() if place.core_type in ("E", "LP")]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from model_truth import CpuTruth, truth_of
 from roofline_bed import Bed
 
 from turbotui.errors import UsageError
@@ -19,7 +20,6 @@ from turbotui.quantities.scope import SYSTEM_ROW, cpu_row
 from turbotui.sampling.frame import Frame
 from turbotui.simulated import ManualClock, simulated_host
 from turbotui.simulated.applications import APPLICATIONS
-from turbotui.simulated.truth import CpuTruth
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Run:
 def _run(machine: str, seconds: float, count: int) -> Run:
     bed = Bed(machine, warm_up=0.1)
     marks: list[CpuTruth] = []
-    frames = bed.frames(seconds, count, lambda _number: marks.append(bed.host.model.truth(0)))
+    frames = bed.frames(seconds, count, lambda _number: marks.append(truth_of(bed.host).truth(0)))
     true = [
         Moment(seconds, after.flops - before.flops,
                after.bytes_loaded + after.bytes_stored - before.bytes_loaded - before.bytes_stored)

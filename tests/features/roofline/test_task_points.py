@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from knownmachines import known_machine
+from model_truth import CpuTruth, truth_of
 from replayed import ReplayedSession, roofline
 from textual.pilot import Pilot
 
@@ -28,7 +29,6 @@ from turbotui.machine.machine import read_machine
 from turbotui.quantities.roofline import Sizing, WidthModel
 from turbotui.quantities.scope import Scope, cpu_row
 from turbotui.simulated import ManualClock, simulated_host
-from turbotui.simulated.truth import CpuTruth
 from turbotui.widgets.segment_lines import SegmentLines
 
 
@@ -40,12 +40,12 @@ def threads(name: str) -> tuple[tuple[CpuTruth, ...], Report]:
     machine = known_machine(host)
     watching = Watching(machine)
     try:
-        before = [host.model.truth(cpu) for cpu in machine.topology.cpus]
+        before = [truth_of(host).truth(cpu) for cpu in machine.topology.cpus]
         one = watching.add(EVERY_THREAD)
         for _ in range(20):
             clock.advance(0.1)
             watching.round(0.0)
-        after = [host.model.truth(cpu) for cpu in machine.topology.cpus]
+        after = [truth_of(host).truth(cpu) for cpu in machine.topology.cpus]
         return (*before, *after), watching.report(one, Grouping.THREAD)
     finally:
         watching.close()

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsontables import by, table, tables
+from model_truth import truth_of
 
 from turbotui.cli import main
 from turbotui.errors import TurbotuiError
@@ -121,9 +122,9 @@ def test_a_simulated_machine_gives_the_ratio_that_its_model_knows() -> None:
     machine = read_machine(host)
     for _again in range(5):
         began = time.monotonic()
-        before = {cpu: host.model.truth(cpu) for cpu in machine.topology.cpus}
+        before = {cpu: truth_of(host).truth(cpu) for cpu in machine.topology.cpus}
         run, printed = measure(machine, 0.5)
-        after = {cpu: host.model.truth(cpu) for cpu in machine.topology.cpus}
+        after = {cpu: truth_of(host).truth(cpu) for cpu in machine.topology.cpus}
         if time.monotonic() - began < 1.15 * run.seconds:
             break
     else:

@@ -9,6 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from model_truth import CpuTruth, truth_of
 from patience import PATIENCE
 from plantext import plan_text
 from spiedmachine import SpiedMachine
@@ -24,7 +25,6 @@ from turbotui.quantities.unavailable import Reason
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.session import Session
 from turbotui.sampling.spy_file import SpyFile
-from turbotui.simulated.truth import CpuTruth
 from turbotui.sources import SOURCES
 
 _TRUE = {
@@ -51,13 +51,13 @@ def test_three_sets_are_joined_to_what_really_happened() -> None:
     spied = SpiedMachine("laptop-old", plan_of(_THREE))
     cpus = spied.machine.topology.cpus
     marks: list[dict[int, CpuTruth]] = []
-    frames = spied.frames(0.05, 60, lambda _n: marks.append({cpu: spied.host.model.truth(cpu) for cpu in cpus}))
+    frames = spied.frames(0.05, 60, lambda _n: marks.append({cpu: truth_of(spied.host).truth(cpu) for cpu in cpus}))
     joiner = Joiner(spied.session.spies)
     joined = [one for frame in frames for one in joiner.add(frame)] + joiner.rest()
     assert len(joined) == len(frames) * len(cpus)
     assert all({*one.counts} == set(_TRUE) for one in joined)
     assert {len(one.estimated) for one in joined} == {3, 4}
-    marks.append({cpu: spied.host.model.truth(cpu) for cpu in cpus})
+    marks.append({cpu: truth_of(spied.host).truth(cpu) for cpu in cpus})
     for event, name in _TRUE.items():
         total = sum(one.counts[event] for one in joined)
         true = sum(getattr(marks[-1][cpu], name) - getattr(marks[0][cpu], name) for cpu in cpus)
@@ -68,7 +68,7 @@ def test_three_sets_are_joined_to_what_really_happened() -> None:
 def test_what_is_counted_in_an_interval_is_exact_and_what_is_not_is_marked() -> None:
     spied = SpiedMachine("laptop-old", plan_of(_THREE))
     marks: list[CpuTruth] = []
-    frames = spied.frames(0.1, 6, lambda _n: marks.append(spied.host.model.truth(2)))
+    frames = spied.frames(0.1, 6, lambda _n: marks.append(truth_of(spied.host).truth(2)))
     catalog = spied.session.catalog
     exact = 0
     for number, frame in enumerate(frames[:5]):
@@ -135,13 +135,13 @@ def test_sets_change_while_they_run_and_what_stays_loses_nothing() -> None:
     marks: list[CpuTruth] = []
 
     def change(number: int) -> None:
-        marks.append(spied.host.model.truth(1))
+        marks.append(truth_of(spied.host).truth(1))
         if number % 2 == 0 and plans:
             spied.session.spy(plans.pop(0))
 
     frames = spied.frames(0.1, 10, change)
     assert not plans
-    marks.append(spied.host.model.truth(1))
+    marks.append(truth_of(spied.host).truth(1))
     found = [counted(frame, "instructions", 1) for frame in frames]
     assert None not in found
     for number, value in enumerate(found):
@@ -308,14 +308,14 @@ def test_no_count_is_lost_while_another_program_writes_the_file(tmp_path: Path) 
     marks: list[dict[int, CpuTruth]] = []
 
     def edit(number: int) -> None:
-        marks.append({cpu: spied.host.model.truth(cpu) for cpu in cpus})
+        marks.append({cpu: truth_of(spied.host).truth(cpu) for cpu in cpus})
         new = str(tmp_path / f"new-{number}")
         script = "import os, sys; open(sys.argv[1], 'w').write(sys.argv[3]); os.replace(sys.argv[1], sys.argv[2])"
         words = [sys.executable, "-c", script, new, str(path), plans[number % len(plans)]]
         subprocess.run(words, check=True)  # noqa: S603 - the test's own words
 
     frames = spied.frames(0.05, 24, edit)
-    marks.append({cpu: spied.host.model.truth(cpu) for cpu in cpus})
+    marks.append({cpu: truth_of(spied.host).truth(cpu) for cpu in cpus})
     assert len(frames) == 24
     for cpu in cpus:
         found = [counted(frame, "instructions", cpu) for frame in frames]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from knownmachines import known_machine
+from model_truth import truth_of
 from test_simulated_tasks import passes, total, watching
 from watchedtasks import switches_allowed
 
@@ -80,9 +81,9 @@ def test_a_row_that_did_nothing_has_counted_nothing() -> None:
 def test_flops_of_multiplexed_sets_are_the_machines(name: str, sets: int) -> None:
     with watching(name, FLOPS) as (host, found, one):
         cpus = range(len(found._cpus))
-        before = [host.model.truth(cpu) for cpu in cpus]
+        before = [truth_of(host).truth(cpu) for cpu in cpus]
         passes(host, found, 100, 0.05)
-        after = [host.model.truth(cpu) for cpu in cpus]
+        after = [truth_of(host).truth(cpu) for cpu in cpus]
         report = found.report(one, Grouping.COMMAND)
     assert report.set_count == sets
     assert total(report, "instructions") == pytest.approx(
@@ -111,9 +112,9 @@ def test_sets_of_a_simulated_machine_lose_nothing_between_their_slices() -> None
 def test_threads_that_move_are_seen_to_move_once() -> None:
     with watching("turin-2s", FLOPS) as (host, found, one):
         cpus = range(len(found._cpus))
-        before = sum(host.model.truth(cpu).migrations for cpu in cpus)
+        before = sum(truth_of(host).truth(cpu).migrations for cpu in cpus)
         passes(host, found, 120, 0.05)
-        counted = sum(host.model.truth(cpu).migrations for cpu in cpus) - before
+        counted = sum(truth_of(host).truth(cpu).migrations for cpu in cpus) - before
         rows = found.report(one, Grouping.THREAD).rows
     assert sum(each.migrations for each in rows) == pytest.approx(counted, rel=0.15)
 
@@ -267,9 +268,9 @@ def test_sets_that_rest_are_closed_with_the_others() -> None:
 def test_bytes_per_instruction_are_those_of_the_machine(name: str) -> None:
     with watching(name, FLOPS) as (host, found, one):
         cpus = range(len(found._cpus))
-        before = [host.model.truth(cpu) for cpu in cpus]
+        before = [truth_of(host).truth(cpu) for cpu in cpus]
         passes(host, found, 100, 0.05)
-        after = [host.model.truth(cpu) for cpu in cpus]
+        after = [truth_of(host).truth(cpu) for cpu in cpus]
         rows = found.report(one, Grouping.COMMAND).rows
     moved = sum(new.bytes_loaded + new.bytes_stored - old.bytes_loaded - old.bytes_stored
                 for new, old in zip(after, before, strict=True))

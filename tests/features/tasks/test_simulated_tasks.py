@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 from knownmachines import known_machine
+from model_truth import truth_of
 
 from turbotui.errors import MachineError
 from turbotui.features.tasks.applications import Application
@@ -51,9 +52,9 @@ def total(report: Report, name: str) -> int:
 def test_the_threads_together_are_the_machine(name: str) -> None:
     with watching(name) as (host, found, one):
         cpus = range(len(found._cpus))
-        before = [host.model.truth(cpu) for cpu in cpus]
+        before = [truth_of(host).truth(cpu) for cpu in cpus]
         passes(host, found, 20)
-        after = [host.model.truth(cpu) for cpu in cpus]
+        after = [truth_of(host).truth(cpu) for cpu in cpus]
         report = found.report(one, Grouping.THREAD)
     instructions = sum(b.instructions - a.instructions for a, b in zip(before, after, strict=True))
     assert total(report, "instructions") == pytest.approx(instructions, rel=1e-3)
@@ -68,10 +69,10 @@ def test_threads_migrate_as_often_as_the_machine_counts_and_are_in_one_place_at_
     with watching(name) as (host, found, one):
         cpus = range(len(found._cpus))
         passes(host, found, 40, 0.05)
-        before = sum(host.model.truth(cpu).migrations for cpu in cpus)
+        before = sum(truth_of(host).truth(cpu).migrations for cpu in cpus)
         found.report(one, Grouping.THREAD)
         passes(host, found, 80, 0.05)
-        counted = sum(host.model.truth(cpu).migrations for cpu in cpus) - before
+        counted = sum(truth_of(host).truth(cpu).migrations for cpu in cpus) - before
         rows = found.report(one, Grouping.THREAD).rows
     # one that has no partner yet waits, and one that moved is seen when it next runs
     assert sum(row.migrations for row in rows) == pytest.approx(counted, rel=0.1)
@@ -86,7 +87,7 @@ def test_the_busy_thread_of_a_laptop_stays_one_thread_wherever_it_goes() -> None
         places: list[int] = []
         while len(places) < 4:
             passes(host, found, 2, 0.05)
-            where = host._model.wandering
+            where = host.model.wandering
             assert where is not None
             places += [where[0]] if where[0] not in places[-1:] else []
         busiest, second, *_rest = found.report(one, Grouping.THREAD).rows
@@ -100,9 +101,9 @@ def test_the_busy_thread_of_a_laptop_stays_one_thread_wherever_it_goes() -> None
 @pytest.mark.parametrize("name", ["sapphire-2s", "grace-2s"])
 def test_flops_of_all_tasks_are_the_machines(name: str) -> None:
     with watching(name) as (host, found, one):
-        before = [host.model.truth(cpu).flops for cpu in range(len(found._cpus))]
+        before = [truth_of(host).truth(cpu).flops for cpu in range(len(found._cpus))]
         passes(host, found, 10)
-        flops = sum(host.model.truth(cpu).flops for cpu in range(len(found._cpus))) - sum(before)
+        flops = sum(truth_of(host).truth(cpu).flops for cpu in range(len(found._cpus))) - sum(before)
         report = found.report(one, Grouping.PROCESS)
     assert one.numerics.has_flops
     assert sum(one.numerics.flops(row.counts) or 0.0 for row in report.rows) == pytest.approx(flops, rel=2e-3)
@@ -120,11 +121,11 @@ def test_bytes_of_numerical_work_are_the_machines() -> None:
 
 def test_energy_shares_add_up_to_the_packages() -> None:
     with watching("sapphire-2s") as (host, found, one):
-        before = [host.model.package_truth(package).joules for package in range(2)]
-        cycles = [host.model.truth(cpu).aperf for cpu in range(len(found._cpus))]
+        before = [truth_of(host).package_truth(package).joules for package in range(2)]
+        cycles = [truth_of(host).truth(cpu).aperf for cpu in range(len(found._cpus))]
         passes(host, found, 10)
-        joules = {number: host.model.package_truth(number).joules - was for number, was in enumerate(before)}
-        used = {cpu: host.model.truth(cpu).aperf - was for cpu, was in enumerate(cycles)}
+        joules = {number: truth_of(host).package_truth(number).joules - was for number, was in enumerate(before)}
+        used = {cpu: truth_of(host).truth(cpu).aperf - was for cpu, was in enumerate(cycles)}
         report = found.report(one, Grouping.PROCESS)
         shares = share_out(report.rows, Energy(joules, used, {}, 1.0), found._machine.topology, by_cycles=True,
                            everything=True)

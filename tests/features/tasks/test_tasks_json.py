@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 import pytest
+from model_truth import truth_of
 from test_simulated_tasks import passes, watching
 from watchedtasks import switches_allowed, tasks, written
 
@@ -69,9 +70,9 @@ def test_on_whole_cpus_that_rest_the_sum_is_of_the_rows_and_the_idle_task_stands
 
 def test_sums_of_multiplexed_sets_are_of_the_whole_time_and_say_that_they_are_estimates() -> None:
     with watching("turin-2s", FLOPS) as (host, found, one):
-        before = [host.model.truth(cpu) for cpu in found._cpus]
+        before = [truth_of(host).truth(cpu) for cpu in found._cpus]
         passes(host, found, 200, 0.05)
-        after = [host.model.truth(cpu) for cpu in found._cpus]
+        after = [truth_of(host).truth(cpu) for cpu in found._cpus]
         table, _ = cut(found, one, 1, SoFar())
         numerics = one.numerics
         found.finish()

@@ -6,6 +6,7 @@ import errno
 from collections.abc import Mapping, Sequence
 
 import pytest
+from model_truth import truth_of
 from test_topdown_truth import LEVEL_ONE, LEVEL_TWO
 from topdown_bed import Slots, TopdownBed
 
@@ -22,7 +23,7 @@ _BRIEF = 0.04  # seconds: shorter than the model's threads stay where they are
 
 
 def truth(bed: TopdownBed, kind: int) -> Mapping[int, Slots]:
-    return {cpu: bed.host.model.pipeline_truth(cpu, kind) for cpu in bed.machine.topology.cpus}
+    return {cpu: truth_of(bed.host).pipeline_truth(cpu, kind) for cpu in bed.machine.topology.cpus}
 
 
 class ThreadBed(TopdownBed):

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from knownmachines import known_machine
+from model_truth import truth_of
 
 from turbotui.features.topdown.engine import Drill, TopdownCounters
 from turbotui.features.topdown.model import RowLevel, TopdownRow, places, rows_of
@@ -47,7 +48,7 @@ class TopdownBed:
             @staticmethod
             def put(frame: Frame) -> None:
                 found.append(frame)
-                truths.append({cpu: self.host.model.pipeline_truth(cpu) for cpu in self.machine.topology.cpus})
+                truths.append({cpu: truth_of(self.host).pipeline_truth(cpu) for cpu in self.machine.topology.cpus})
                 if len(found) == 1:
                     self.clock.advance(SECONDS)
                     sampler.end_interval()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from model_truth import truth_of
 from uncorewatch import SECONDS, UncoreWatch
 
 from turbotui.features.uncore.counters import Reading
@@ -41,7 +42,7 @@ class Watched:
         self.read, self.written, self.io_read, self.io_written = (list(one) for one in zip(*moved, strict=True))
 
     def counted(self) -> list[tuple[float, float, float, float]]:
-        model = self.watch.host.model
+        model = truth_of(self.watch.host)
         truths = [model.package_truth(package) for package in range(self.watch.host.shape.packages)]
         return [(one.read_bytes, one.written_bytes, one.io_read_bytes, one.io_written_bytes) for one in truths]
 

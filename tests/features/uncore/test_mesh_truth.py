@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from model_truth import truth_of
 from uncorewatch import SECONDS, UncoreWatch
 
 from turbotui.features.uncore.counters import Reading
@@ -33,7 +34,7 @@ class Watched:
                       for old, new in zip(marks[-1], self.counted(), strict=True)]
 
     def counted(self) -> list[dict[str, float]]:
-        model, places = self.watch.host.model, self.watch.machine.topology.places
+        model, places = truth_of(self.watch.host), self.watch.machine.topology.places
         found = []
         for package in range(2):
             one = model.package_truth(package)

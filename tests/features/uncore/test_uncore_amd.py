@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from model_truth import truth_of
 from uncoretree import machine
 from uncorewatch import SECONDS, UncoreWatch
 
@@ -34,7 +35,7 @@ def read_all(kind: str, generation: str) -> tuple[UncoreWatch, UncoreUnits, Fram
     marks: list[Traffic] = []
 
     def mark(_sampler: Sampler, _number: int) -> None:
-        truths = [watch.host.model.package_truth(package) for package in range(2)]
+        truths = [truth_of(watch.host).package_truth(package) for package in range(2)]
         marks.append([{"rd": one.read_bytes, "wr": one.written_bytes, "io rd": one.io_read_bytes,
                        "io wr": one.io_written_bytes} for one in truths])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 
 import pytest
+from model_truth import truth_of
 
 from turbotui.events.encoder import EventEncoder
 from turbotui.quantities.uncore import ELAPSED, Metric, kind_of, metrics_of
@@ -31,10 +32,10 @@ def measured(metric: Metric, instance: str, expected_bytes: str = "") -> tuple[f
     for event in events:
         opened = host.perf_event_open(event.attr, -1, event.cpus[0], leader)
         leader = opened if leader < 0 else leader
-    old = host.model.package_truth(0)
+    old = truth_of(host).package_truth(0)
     clock.advance(SECONDS)
     words = struct.unpack(f"={3 + len(events)}Q", host.read_counter(leader, 8 * (3 + len(events))))
-    new = host.model.package_truth(0)
+    new = truth_of(host).package_truth(0)
     values: dict[str, float | None] = {"dt": SECONDS * 1e9, **dict(zip(metric.needs, words[3:], strict=True))}
     return metric.expression.evaluate(values), getattr(new, expected_bytes or "seconds") - getattr(
         old, expected_bytes or "seconds"

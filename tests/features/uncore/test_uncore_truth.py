@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from model_truth import truth_of
 from uncorewatch import SECONDS, UncoreWatch
 
 from turbotui.quantities.uncore import metrics_of
@@ -151,7 +152,7 @@ PCI: dict[str, dict[str, Counted]] = {
 
 def moved(watch: UncoreWatch) -> list[dict[str, float]]:
     """Bytes so far by package; the last are the machine's, whose rows have the package -1."""
-    model, places = watch.host.model, watch.machine.topology.places
+    model, places = truth_of(watch.host), watch.machine.topology.places
     packages = range(watch.host.shape.packages)
     truths = [model.package_truth(package) for package in packages]
     cores = [[model.truth(cpu) for cpu, place in places.items() if place.package == package] for package in packages]

@@ -1,15 +1,16 @@
-"""The truth of a simulated machine: exact cumulative numbers, for tests to difference and compare."""
+"""The truth of a simulated machine, read from its model: exact cumulative numbers to difference and compare."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from turbotui.dataclass import dataclass
 from turbotui.simulated import basis as b
 from turbotui.simulated.core_events import core_events
 from turbotui.simulated.events_common import APERF, c0_seconds, counts
+from turbotui.simulated.host import SimulatedHost
 from turbotui.simulated.kernel_counts import BUSY, DEVICE, INTERRUPTS, MIGRATIONS, SWITCHES
-from turbotui.simulated.model import Model
 from turbotui.simulated.pipeline import pipeline_counts
 from turbotui.simulated.registers import core_c1_seconds
 from turbotui.simulated.shapes import Isa
@@ -126,8 +127,8 @@ class SystemTruth:
 class Truth:
     """The exact state behind a simulated machine, at the time of its clock."""
 
-    def __init__(self, model: Model) -> None:
-        self._model = model
+    def __init__(self, host: SimulatedHost) -> None:
+        model = self._model = host.model
         self._waits = StrainFiles(model)
         self._counts = [counts(kind) for kind in model.shape.core_types]
 
@@ -253,3 +254,9 @@ class Truth:
                 stalled={name: self._waits.stalled(*name, now) for name in PRESSURES},
                 waited_seconds=sum(one.value(DELAY, now) + model.system.at(b.SYS_WAITED, now) for one in model.cpu),
             )
+
+
+@lru_cache(maxsize=4)
+def truth_of(host: SimulatedHost) -> Truth:
+    """The truth of a simulated machine; of the last few it is kept, for its forms take a while to make."""
+    return Truth(host)
