@@ -17,6 +17,8 @@ from made_frames import NOON, SECOND, decoded, frames, machine, said, topology_o
 
 from turbotui import recording
 from turbotui.errors import TurbotuiError
+from turbotui.machine.delegating_host import DelegatingHost
+from turbotui.machine.host import Host, HostKind
 from turbotui.recording.framing import Damage, Record, RecordingError, RecordKind, RecordParser
 from turbotui.recording.recorder import Recorder
 from turbotui.recording.rotation import Retention, RotatingRecorder
@@ -222,6 +224,40 @@ def test_two_writers_are_refused_and_a_second_session_is_appended(tmp_path: Path
         assert [(frame.seq, frame.older is None) for frame in found] == [
             (0, True), (1, False), (2, False), (10, True), (11, False), (12, False)]
         assert journal.check() == ()
+
+
+class Elsewhere(DelegatingHost):
+    """The same machine by another name, or of another kind."""
+
+    def __init__(self, host: Host, name: str, kind: HostKind) -> None:
+        super().__init__(host)
+        self._said = name, kind
+
+    @property
+    def name(self) -> str:
+        return self._said[0]
+
+    @property
+    def kind(self) -> HostKind:
+        return self._said[1]
+
+
+@pytest.mark.parametrize(("name", "kind", "model"), [
+    ("elsewhere", HostKind.RECORDED, "made"), ("made (SIMULATED)", HostKind.REAL, "made"),
+    ("made (SIMULATED)", HostKind.RECORDED, "another processor"),
+])
+def test_a_recording_is_not_continued_by_another_machine(
+    name: str, kind: HostKind, model: str, tmp_path: Path
+) -> None:
+    """Readers are told of the machine that a file begins with: simulated numbers behind real ones would be real."""
+    path = written(tmp_path / "one.ttj", 3)
+    before, own = path.read_bytes(), machine(TOPOLOGY)
+    other = replace(own, host=Elsewhere(own.host, name, kind), model=replace(own.model, name=model))
+    for attempt in (lambda: Recorder(str(path), other), lambda: RotatingRecorder(str(path), other, Retention())):
+        with pytest.raises(RecordingError, match=r"holds a recording of the RECORDED machine made .*name another file"):
+            attempt()
+    assert path.read_bytes() == before
+    assert [one.name for one in tmp_path.iterdir()] == ["one.ttj"]
 
 
 def test_what_is_no_recording_is_left_alone(tmp_path: Path) -> None:

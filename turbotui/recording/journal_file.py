@@ -11,11 +11,14 @@ from turbotui.dataclass import dataclass
 from turbotui.recording.framing import (
     HEAD_SIZE,
     Damage,
+    DamagedError,
     Record,
     RecordingError,
     RecordKind,
     RecordParser,
 )
+from turbotui.recording.machine_facts import Header, header_from
+from turbotui.recording.said import unpacked
 from turbotui.recording.stream_writer import INDEX, OFFSET
 from turbotui.untrusted import original
 
@@ -107,6 +110,20 @@ class JournalFile:
             size = parser.wanted
             found = next(iter(parser.feed(os.pread(self._descriptor, size, offset + len(data)))), None)
         return found if isinstance(found, Record) and found.offset == offset else None
+
+    def header(self) -> Header | None:
+        """The header that the file begins with; None where it is damaged: layouts have it, too.
+
+        Raises:
+            RecordingError: it is of a later version of the format.
+        """
+        first = next((one for one in self.records() if isinstance(one, Record)), None)
+        if first is None or first.kind != RecordKind.HEADER:
+            return None
+        try:
+            return header_from(unpacked(first.payload, "the header"))
+        except DamagedError:
+            return None
 
     def index(self) -> list[KeyEntry]:
         """Every key tick that can be found, in the order of the file."""

@@ -66,6 +66,11 @@ class Header:
         """The recorded machine; what is known of its processor is what this version knows."""
         return Machine(self.host(kept), topology, self.model, platform_of(self.model), self.privileges, self.tcc)
 
+    def machine_words(self) -> str:
+        """The machine in words that no other one has: its kind, its name and its processor."""
+        processor = self.model.name or self.model.vendor or "processor unknown"
+        return f"the {self.was.value} machine {self.name} ({processor})"
+
 
 def header_of(machine: Machine, command: Sequence[str] = ()) -> Header:
     """The header of a session that begins now, and lasts as long as a command where there is one."""

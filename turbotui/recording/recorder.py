@@ -76,7 +76,7 @@ class Recorder:
         self.first_ns: int | None = None
         self._file = RecordingFile(path, sync_seconds)
         try:
-            last_index, noted = _tail(path) if self._file.size else (0, ())
+            last_index, noted = _tail(path, self.header) if self._file.size else (0, ())
             self._stream = StreamWriter(self._file.write, self.header, tier, offset=self._file.size,
                                         last_index=last_index, noted=noted)
             if kept is not None:
@@ -176,17 +176,30 @@ class Recorder:
                 self._file.close()
 
 
-def _tail(path: str) -> tuple[int, tuple[int, ...]]:
+def refuse_other_machine(file: JournalFile, header: Header) -> None:
+    """Refuse to go on with a recording of another machine: whoever reads it is told of one, that of its beginning.
+
+    Raises:
+        RecordingError: it is of another machine, or of a later version.
+    """
+    before = file.header()
+    if before is not None and before.machine_words() != header.machine_words():
+        raise RecordingError(f"{file.path} holds a recording of {before.machine_words()}, and this is"
+                             f" {header.machine_words()}: name another file")
+
+
+def _tail(path: str, header: Header) -> tuple[int, tuple[int, ...]]:
     """The last index of a recording that is to be continued, and what was noted behind it.
 
     Raises:
-        RecordingError: it is no recording.
+        RecordingError: it is no recording, or of another machine.
     """
     try:
         file = JournalFile(path)
     except RecordingError as error:
         raise RecordingError(f"{path} is there, and is no recording of turbotui: name another file") from error
     try:
+        refuse_other_machine(file, header)
         return file.tail()
     finally:
         file.close()

@@ -14,7 +14,6 @@ from turbotui.quantities.definition import Definition
 from turbotui.recording.capability_facts import layout_definitions
 from turbotui.recording.framing import DamagedError, Record, RecordKind
 from turbotui.recording.journal_file import NOTED, JournalFile, KeyEntry
-from turbotui.recording.machine_facts import header_from
 from turbotui.recording.recorded_host import KeptAnswers
 from turbotui.recording.rows import RecordedRows, rows_from, wall_of
 from turbotui.recording.said import unpacked
@@ -117,12 +116,7 @@ class RecordingPart:
     def seconds(self) -> float:
         """Seconds from one tick to the next where not every one was kept; 0: every one."""
         if self._seconds is None:
-            first = next((one for one in self.file.records() if isinstance(one, Record)), None)
-            try:
-                known = first is not None and first.kind == RecordKind.HEADER
-                header = header_from(unpacked(first.payload, "the header")) if first is not None and known else None
-            except DamagedError:  # layouts have it, too
-                header = None
+            header = self.file.header()
             tick = self.first() if header is None else None
             found = tick.header if tick is not None else header
             self._seconds = 0.0 if found is None else found.tier[0]

@@ -15,9 +15,10 @@ from turbotui.machine.machine import Machine
 from turbotui.machine.own_files import remove_recording, rename_recording
 from turbotui.recording.framing import RecordingError
 from turbotui.recording.journal_file import JournalFile
+from turbotui.recording.machine_facts import Header, header_of
 from turbotui.recording.parts import part_path, part_time_ns, parts_of
 from turbotui.recording.recorded_host import KeptAnswers
-from turbotui.recording.recorder import Recorder
+from turbotui.recording.recorder import Recorder, refuse_other_machine
 from turbotui.recording.rows import IntervalRows
 from turbotui.recording.tiers import FULL, MINUTE, TEN_SECONDS, Tier
 from turbotui.sampling.frame import Frame
@@ -76,7 +77,7 @@ class RotatingRecorder:
         self._suspended_ns = suspended_ns
         self._command = tuple(command)
         self._seconds = {tier.name: seconds for tier, seconds in retention.tiers()}
-        _put_aside(path)
+        _put_aside(path, header_of(machine))
         self._recorders = {FULL.name: self._open(path, FULL, None)}
 
     @property
@@ -138,7 +139,7 @@ class RotatingRecorder:
         recorder.close()
         tier = recorder.tier
         if tier is FULL:
-            _put_aside(self.path)
+            _put_aside(self.path, recorder.header)
             path = self.path
         else:
             path = part_path(self.path, tier, wall_ns)
@@ -169,16 +170,17 @@ class RotatingRecorder:
         return [part for parts in parts_of(self.path).values() for part in parts]
 
 
-def _put_aside(path: str) -> None:
+def _put_aside(path: str, header: Header) -> None:
     """Make a part of the file that is there.
 
     Raises:
-        RecordingError: it is no recording, or cannot be renamed.
+        RecordingError: it is no recording, or of another machine, or cannot be renamed.
     """
     if not _size(path):
         return
     file = JournalFile(path)
     try:
+        refuse_other_machine(file, header)
         index = file.index()
     finally:
         file.close()
