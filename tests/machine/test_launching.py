@@ -55,9 +55,10 @@ def test_a_writer_ends_when_its_reader_has_gone() -> None:
     assert printed(["sh", "-c", "while :; do echo x; done | head -n 1"]) == "x\n"
 
 
-def test_a_command_that_cannot_be_run_says_why() -> None:
-    held = Held(["/no/such/program"])
-    with pytest.raises(NotRunError, match="/no/such/program cannot be run: No such file"):
+@pytest.mark.parametrize(("word", "said"), [("/no/such/program", "/no/such/program"), ("", "the empty command")])
+def test_a_command_that_cannot_be_run_says_why(word: str, said: str) -> None:
+    held = Held([word])
+    with pytest.raises(NotRunError, match=f"{said} cannot be run: No such file"):
         held.go()
 
 

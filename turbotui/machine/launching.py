@@ -52,7 +52,7 @@ class Held:
     def __init__(self, words: Sequence[str], stdout: int | None = None,
                  prepare: Callable[[], None] | None = None, *, apart: bool = False) -> None:
         self._words = [original(word) for word in words]
-        self.name = one_line(words[0])
+        self.name = one_line(words[0]) or "the empty command"
         self._stdout = stdout
         self._prepare = prepare
         self._apart = apart
@@ -153,6 +153,8 @@ class Held:
             os.write(outcome_writer, errno.EPERM.to_bytes(4, "little"))
         except OSError as error:
             os.write(outcome_writer, (error.errno or 1).to_bytes(4, "little"))
+        except ValueError:  # an empty word, which the interpreter refuses by itself; execve(2) would find no such file
+            os.write(outcome_writer, errno.ENOENT.to_bytes(4, "little"))
         finally:
             os._exit(_NOT_RUN)
 
