@@ -18,10 +18,13 @@ def percent(part: float | None, whole: float | None) -> float | None:
     Counters of one row are read some microseconds apart, so values slightly above 100 are real readings
     (docs/specs/turbostat.md 0).
     """
-    if part is None or whole is None or whole <= 0 or part < 0:
-        return None
-    value = 100.0 * part / whole
-    return value if value <= 110.0 else None
+    value = share(part, whole)
+    return value if value is None or value <= 110.0 else None
+
+
+def share(part: float | None, whole: float | None) -> float | None:
+    """100 * part / whole of what may well be more than its whole, as watts are than a sustained limit."""
+    return None if part is None or whole is None or whole <= 0 or part < 0 else 100.0 * part / whole
 
 
 def comparable(row: Inputs, *signals: SignalId) -> tuple[float | None, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from turbotui.quantities.catalog.formulas import hundredfold_of, increase_of, percent, rate_of, value_of
+from turbotui.quantities.catalog.formulas import hundredfold_of, increase_of, rate_of, share, value_of
 from turbotui.quantities.columns import PERCENT, Category, CounterColumn, Inputs, Scale, Value
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
@@ -89,8 +89,8 @@ PACKAGE_COLUMNS = (
     CounterColumn(
         id="PL1%", category=Category.POWER, scope=Scope.PACKAGE, unit="%", decimals=1,
         needs=("energy.pkg", "limit.pkg.pl1"),
-        compute=lambda row: percent(row.rate("energy.pkg"), row.value("limit.pkg.pl1")),
-        help="How much of the sustained power limit is used.", document=_POWERCAP,
+        compute=lambda row: share(row.rate("energy.pkg"), row.value("limit.pkg.pl1")),
+        help="How much of the sustained power limit is used; above 100 while turbo may use more.", document=_POWERCAP,
         width=5, priority=8, default=False, extra=True, scale=PERCENT,
     ),
 )

@@ -12,6 +12,7 @@ from turbotui.quantities.catalog.formulas import (
     percent,
     percent_of_time,
     rate_of,
+    share,
     value_of,
 )
 from turbotui.quantities.columns import Category, CounterColumn, Inputs, Thresholds
@@ -127,7 +128,7 @@ COLUMNS = (
             "above it, had used up its CPU time and stood still.", document=_GROUPS, unit="%", decimals=1,
             thresholds=Thresholds(5.0, 25.0), top=100.0, doubt=_never_ran),
     _column("Quota%", ("cgroup.used", "cgroup.quota"),
-            lambda row: percent(row.rate("cgroup.used"), row.value("cgroup.quota")),
+            lambda row: share(row.rate("cgroup.used"), row.value("cgroup.quota")),
             "CPU time that this group used, of what its quota allows.", document=_GROUPS, unit="%", decimals=1,
             thresholds=Thresholds(80.0, 95.0), top=100.0),
     _now("Quota", "cgroup.quota",
