@@ -478,7 +478,7 @@ async def test_a_counter_that_wraps_again_and_again_in_a_long_interval_is_looked
     def value(cpu: int, _name: SignalId) -> Raw:
         return (2**32 - 5 + source.reads.count(cpu) * step) % 2**32
 
-    source = FakeSource((counter("e", width_bits=32, wrap_seconds=0.1),), value)
+    source = FakeSource((counter("e", width_bits=32, wrap_seconds=0.02),), value)
     other = FakeSource((counter("x"),), moving(host), id="other")
     shared = FakeSource((counter("y"),), moving(host), id="file", shared=True)
     sampler = sampler_of(host, source, other, shared, wanted={"e", "x", "y"}, interval=3600.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Sequence
 
-from turbotui.machine.host import Host, HostError, HostKind, PerfAttr, Privileges, TimeStamped
+from turbotui.machine.host import Host, HostError, HostKind, PerfAttr, Privileges, Suspends, TimeStamped
 
 
 class DelegatingHost:
@@ -94,6 +94,10 @@ class DelegatingHost:
     def now_ns(self) -> int:
         """See `Host.now_ns`."""
         return self._host.now_ns()
+
+    def suspended_ns(self) -> int:
+        """See `Suspends.suspended_ns`; 0 where the other host's machine is never suspended."""
+        return self._host.suspended_ns() if isinstance(self._host, Suspends) else 0
 
     def wall_ns(self) -> int:
         """See `Host.wall_ns`."""

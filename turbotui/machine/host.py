@@ -210,6 +210,14 @@ class TimeStamped(Protocol):
 
 
 @runtime_checkable
+class Suspends(Protocol):
+    """A host whose machine may be suspended while it is watched."""
+
+    def suspended_ns(self) -> int:
+        """Time in ns for which the machine has been suspended since it was started; `now_ns` stands still meanwhile."""
+
+
+@runtime_checkable
 class KnowsAbsence(Protocol):
     """A recorded host on which ENOENT is what the machine answered."""
 

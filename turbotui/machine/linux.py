@@ -20,6 +20,7 @@ from turbotui.machine import perf_abi
 from turbotui.machine.given_files import REFUSED, unsuitable
 from turbotui.machine.host import NOT_GATHERED, HostError, HostKind, PerfAttr, Privileges
 from turbotui.machine.perf_abi import DISABLE, ENABLE, control
+from turbotui.machine.suspend_clock import suspended_ns
 from turbotui.machine.usable_cpus import UsableCpus, read_or_empty
 from turbotui.untrusted import decoded, in_cell, one_line, original, visible
 
@@ -285,6 +286,10 @@ class LinuxHost:
     def now_ns(self) -> int:
         """CLOCK_MONOTONIC_RAW in ns: not slewed by NTP, so rates compare with the TSC's."""
         return time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+
+    def suspended_ns(self) -> int:
+        """See `Suspends.suspended_ns`."""
+        return suspended_ns()
 
     def wall_ns(self) -> int:
         """CLOCK_REALTIME in ns since the epoch."""

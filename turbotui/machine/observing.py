@@ -24,6 +24,11 @@ _GRACE: Final = 0.3  # seconds in which a command ends by the Ctrl-C that its te
 _PATIENCE: Final = 2.0  # seconds in which a command ends by the signal that was passed on to it
 
 
+def _now() -> float:
+    """Seconds by a clock that a machine's sleep does not stop, as those of an interval (`sampling/suspensions.py`)."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
 class Observation:
     """Commands that are held, then run while somebody counts them; made by `observe`.
 
@@ -78,7 +83,7 @@ class Observation:
         Raises:
             NotRunError: one of them cannot be run.
         """
-        self._began = time.monotonic()
+        self._began = _now()
         try:
             for held in self.commands:
                 held.go()
@@ -86,7 +91,7 @@ class Observation:
             self.send(signal.SIGTERM)  # those that were let go would be observed by nobody
             raise
         finally:
-            self.seconds = time.monotonic() - self._began
+            self.seconds = _now() - self._began
 
     @property
     def running(self) -> list[Held]:
@@ -110,7 +115,7 @@ class Observation:
             return False
         if not self._over:
             self._over = True
-            self.seconds = time.monotonic() - self._began
+            self.seconds = _now() - self._began
         return True
 
     def end(self, number: int, wait: Callable[[float], object]) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from turbotui.machine import suspend_clock
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.recording.alerts import Alerts
 from turbotui.recording.spikes import Spikes
@@ -24,7 +24,7 @@ class Changes:
     """
 
     def __init__(self, suspended_ns: Callable[[], int] | None = None) -> None:
-        self._suspended_ns = suspended_ns or suspended_ns_of_this_machine
+        self._suspended_ns = suspended_ns or suspend_clock.suspended_ns
         self._suspended = self._suspended_ns()
         self._last: Snapshot | None = None
         self._alerts, self._spikes = Alerts(), Spikes()
@@ -42,7 +42,7 @@ class Changes:
         passed = (started - before.started_ns) / 1e9
         if asleep > _STEP_SECONDS:
             found.append(Gap(wall, started, "suspend", asleep))
-        step = (wall - before.wall_ns) / 1e9 - passed - max(0.0, asleep)
+        step = (wall - before.wall_ns) / 1e9 - passed
         if abs(step) > max(_STEP_SECONDS, passed * _SLEW):
             found.append(Gap(wall, started, "clock", step))
         if snapshot.overruns > before.overruns:
@@ -52,11 +52,6 @@ class Changes:
         texts = (*self._alerts.between(before, snapshot), *spikes)
         found += [Event(wall, started, "alert", text) for text in texts]
         return found
-
-
-def suspended_ns_of_this_machine() -> int:
-    """Time in suspend since this machine was started: one clock of the kernel counts it, the other does not."""
-    return time.clock_gettime_ns(time.CLOCK_BOOTTIME) - time.clock_gettime_ns(time.CLOCK_MONOTONIC)
 
 
 def _came_or_went(before: Snapshot, now: Snapshot) -> str:

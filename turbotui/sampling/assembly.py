@@ -20,7 +20,13 @@ from turbotui.sampling.wraps import WrapCounter
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """One tick of the sampler: its number and times, and who was late; the readings are apart."""
+    """One tick of the sampler: its number and times, and who was late; the readings are apart.
+
+    Attributes:
+        started_ns: with the time that the machine slept.
+        slept_ns: that time, which the readings' own stamps lack.
+        torn: it slept while it was read, so that nothing tells which readings are of before.
+    """
 
     seq: int
     wall_ns: int
@@ -29,6 +35,8 @@ class Tick:
     overruns: int
     late_total: int
     behind: int = 0
+    slept_ns: int = 0
+    torn: bool = False
 
 
 class Assembler:
@@ -92,12 +100,14 @@ class Assembler:
                     fresh.update((name, set(range(len(row))))
                                  for name, row in zip(shared.signals, shared.raw, strict=True)
                                  if len(row) == self._column_sizes.get(name))
-        stamps: dict[SignalId, Sequence[int]] = {name: found.clocks[self._clocks[name]] for name in self._signals}
+        clocks = [_later(clock, tick.slept_ns) for clock in found.clocks]
+        stamps = {name: clocks[self._clocks[name]] for name in self._signals}
         columns: dict[SignalId, Sequence[Raw]] = {
             name: packed(column) if (column := found.values.get(name)) is not None else [None] * size
             for name, size in self._column_sizes.items()
         }
-        wraps, unsure = self._wrapped(columns, stamps)
+        fresh = {name: set(range(size)) for name, size in self._column_sizes.items()} if tick.torn else fresh
+        wraps, unsure = self._wrapped(columns, stamps, tick.slept_ns)
         return Snapshot(
             seq=tick.seq, wall_ns=tick.wall_ns, started_ns=tick.started_ns, topology=self._topology, values=columns,
             stamps=stamps, late=tick.late, failed=frozenset(gone),
@@ -143,7 +153,7 @@ class Assembler:
         for clock in clocks:
             columns.stamp(clock, middle)
 
-    def note(self, answers: Iterable[Answer]) -> None:
+    def note(self, answers: Iterable[Answer], slept_ns: int) -> None:
         """Take note of readings between two snapshots: only whether a counter wrapped matters of them."""
         wrapping = frozenset(self._wrapping)
         for answer in answers:
@@ -153,10 +163,10 @@ class Assembler:
                     if name in wrapping:
                         signal = self._capabilities.signals[name]
                         row = self._topology.instances(signal.scope)[position].row
-                        self._wraps.see(signal, row, raw[index], (began + ended) >> 1)
+                        self._wraps.see(signal, row, raw[index], ((began + ended) >> 1) + slept_ns, slept_ns)
 
     def _wrapped(
-        self, values: Mapping[SignalId, Sequence[Raw]], stamps: Mapping[SignalId, Sequence[int]]
+        self, values: Mapping[SignalId, Sequence[Raw]], stamps: Mapping[SignalId, Sequence[int]], slept_ns: int
     ) -> tuple[dict[SignalId, tuple[int, ...]], dict[SignalId, frozenset[int]]]:
         """Wraps so far of every counter that wraps, and the positions where one may have been missed."""
         wraps: dict[SignalId, tuple[int, ...]] = {}
@@ -165,7 +175,7 @@ class Assembler:
             signal = self._capabilities.signals[name]
             rows = [instance.row for instance in self._topology.instances(signal.scope)]
             for row, raw, stamp in zip(rows, values[name], stamps[name], strict=True):
-                self._wraps.see(signal, row, raw, stamp)
+                self._wraps.see(signal, row, raw, stamp, slept_ns)
             taken = [self._wraps.take(name, row) for row in rows]
             wraps[name] = tuple(count for count, _missed in taken)
             missed = frozenset(position for position, (_count, gap) in enumerate(taken) if gap)
@@ -196,6 +206,11 @@ class Assembler:
             return -1
         position = self._topology.index(self._capabilities.signals[name].scope, cpu)
         return position if readers[position] == cpu else -1
+
+
+def _later(stamps: Sequence[int], by_ns: int) -> Sequence[int]:
+    """Stamps on a clock that is ahead; 0 stands for none."""
+    return packed([stamp and stamp + by_ns for stamp in stamps]) if by_ns else stamps
 
 
 def _first_cpu(answer: Answer) -> int:

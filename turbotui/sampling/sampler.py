@@ -27,6 +27,7 @@ from turbotui.sampling.collector import WakeUp, clock_here
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.liveness import Liveness
 from turbotui.sampling.plan import Plan, make_plan
+from turbotui.sampling.suspensions import Suspensions
 from turbotui.sampling.worker_pool import NO_HURRY, WorkerPool
 from turbotui.sampling.wraps import WrapCounter
 from turbotui.sources.source import Source
@@ -76,6 +77,7 @@ class Sampler:
         self._early = WakeUp()
         self._wraps = WrapCounter()
         self._liveness = Liveness()
+        self._asleep = Suspensions(machine.host)
         self._pool = WorkerPool(self._cut, self._grace)
         self._replan()
         self._frames = FrameMaker()
@@ -225,9 +227,11 @@ class Sampler:
         """
         self._follow_changes()
         host = self._machine.host
+        self._asleep.look()
         patience = ticks[-1] - now() + max(_LATE_FLOOR, self.interval * _LATE_SHARE)
         answers, away = await self._pool.ask(now, patience, ticks=tuple(ticks))
         self._wraps_checked = now()
+        torn = self._asleep.look()
         clock, wall = host.now_ns() - round(now() * 1e9), host.wall_ns() - round(now() * 1e9)
         # where a cut came between the readings of one tick, that tick has not been read
         ends = [max(one.ticks, default=-1) + 1 for one in answers]
@@ -239,14 +243,15 @@ class Sampler:
             late = away.union(cpu for cpu, ticks_of in by_cpu.items() if number not in ticks_of)
             at = round(ticks[number] * 1e9)
             self._seq += 1
-            self._publish(found, late, at + wall, at + clock, behind=read - 1 - number)
+            self._publish(found, late, at + wall, at + clock, behind=read - 1 - number, torn=torn)
         self._check(host.now_ns())
         return read
 
     async def _check_wraps(self, now: Callable[[], float], deadline: float) -> None:
         """Read the counters that wrap; nothing is published."""
         answers, _late = await self._pool.ask(now, min(_LATE_FLOOR, max(0.0, deadline - now())), wrap_check=True)
-        self._assembler.note(answers)
+        self._asleep.look()
+        self._assembler.note(answers, self._asleep.ns)
         self._recheck = self._recheck or any(answer.gone for answer in answers)
         self._wraps_checked = now()
 
@@ -255,20 +260,22 @@ class Sampler:
         self._follow_changes()
         host = self._machine.host
         self._seq += 1
+        self._asleep.look()
         wall, started = host.wall_ns(), host.now_ns()
         patience = max(_LATE_FLOOR, self.interval * _LATE_SHARE) if self._seq > 1 else _FIRST_TICK_SECONDS
         answers, late = await self._pool.ask(now, patience)
         self._wraps_checked = now()
-        self._publish(answers, late, wall, started)
+        self._publish(answers, late, wall, started, torn=self._asleep.look())
         # after the readings, not before: they come first, and the machine is at rest again
         self._check(started)
 
     def _publish(self, answers: Sequence[Answer], late: frozenset[int], wall: int, started: int, *,
-                 behind: int = 0) -> None:
+                 behind: int = 0, torn: bool = False) -> None:
         self._late_total += len(late)
+        slept = self._asleep.ns
         snapshot = self._assembler.assemble(
             answers,
-            Tick(self._seq - 1, wall, started, late, self._overruns, self._late_total, behind),
+            Tick(self._seq - 1, wall, started + slept, late, self._overruns, self._late_total, behind, slept, torn),
         )
         self._recheck = bool(snapshot.failed)
         self.bus.publish(self._frames.frame(snapshot, self._capabilities))

@@ -17,10 +17,11 @@ class Snapshot:
     Attributes:
         seq: number of the tick, from 0; a skipped tick leaves no number out.
         wall_ns: wall clock when the tick began.
-        started_ns: host monotonic clock when the tick began.
+        started_ns: host monotonic clock when the tick began, and the time that the machine was suspended since
+            sampling began: hardware counts on in it, and programs do not.
         topology: the CPUs as they were; all sequences below are in the order of its instances.
         values: signal -> one raw value per instance of the signal's scope.
-        stamps: signal -> host monotonic ns of the middle of each reading, 0 where there was none.
+        stamps: signal -> ns of the middle of each reading by the clock of `started_ns`, 0 where there was none.
         late: CPUs whose worker did not answer in time; -1 stands for the reader of files that hold all CPUs.
         failed: CPUs whose worker ended (offline).
         span_ns: from the first read's start to the last read's end over all CPUs.
@@ -31,7 +32,8 @@ class Snapshot:
             snapshot before.
         wraps: signal that wraps -> how often each position's counter was seen to pass zero since sampling began. Raw
             values stay as read; readings between two snapshots show in this count only.
-        unsure: signal that wraps -> positions not looked at for so long that a wrap may have been missed.
+        unsure: signal that wraps -> positions of which nothing tells whether they wrapped, and how often: not looked at
+            for too long, or set back.
         still: signal that cannot stand still -> positions at which it does, with the seconds for which it has.
         behind: frames that were read together with this one, held back, and are published right after it.
         interrupted: (source id, reading CPU) -> ns that a read took in which the reader lost its CPU: its counters are

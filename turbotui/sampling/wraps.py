@@ -6,9 +6,16 @@ between when the interval is longer; the count of wraps carries what it saw into
 
 from __future__ import annotations
 
+from typing import Final
+
 from turbotui.dataclass import dataclass
 from turbotui.quantities.scope import RowId
 from turbotui.quantities.signals import Raw, Signal, SignalId
+
+_BEYOND: Final = 4
+"""Times the highest rate that a counter is thought to have: what went back and would have counted more was set back."""
+_ROUGH_NS: Final = 20_000_000  # registers are updated each ms or later: a short interval may hold more than its own
+
 
 
 @dataclass(slots=True)
@@ -17,13 +24,15 @@ class _Counter:
 
     Attributes:
         bits: the field of the raw word.
-        at_ns: host monotonic time of the reading.
+        at_ns: time of the reading, with that of `slept_ns`.
+        slept_ns: for how long the machine had been suspended.
         wraps: wraps seen so far.
-        unsure: a gap since the last snapshot was longer than the counter needs to wrap.
+        unsure: since the last snapshot it was not looked at for longer than it needs to wrap, or it was set back.
     """
 
     bits: int
     at_ns: int
+    slept_ns: int = 0
     wraps: int = 0
     unsure: bool = False
 
@@ -34,7 +43,7 @@ class WrapCounter:
     def __init__(self) -> None:
         self._counters: dict[tuple[SignalId, RowId], _Counter] = {}
 
-    def see(self, signal: Signal, row: RowId, raw: Raw, at_ns: int) -> None:
+    def see(self, signal: Signal, row: RowId, raw: Raw, at_ns: int, slept_ns: int = 0) -> None:
         """Take note of one reading of one instance.
 
         A counter that began anew may look as if it had wrapped; nobody takes a difference across its beginning, so the
@@ -44,18 +53,24 @@ class WrapCounter:
             signal: a counter narrower than 64 bits with `wrap_seconds`.
             row: the instance.
             raw: as read; None says nothing.
-            at_ns: host monotonic time of the reading.
+            at_ns: time of the reading, with that of `slept_ns`.
+            slept_ns: for how long the machine was suspended since sampling began.
         """
         if not isinstance(raw, int):
             return
         bits = signal.bits(raw)
         known = self._counters.get((signal.id, row))
         if known is None:
-            self._counters[signal.id, row] = _Counter(bits, at_ns)
+            self._counters[signal.id, row] = _Counter(bits, at_ns, slept_ns)
             return
-        known.wraps += bits < known.bits
-        known.unsure |= at_ns - known.at_ns > signal.wrap_seconds * 1e9
-        known.bits, known.at_ns = bits, at_ns
+        passed, fell = at_ns - known.at_ns, bits < known.bits
+        known.wraps += fell
+        known.unsure |= passed > signal.wrap_seconds * 1e9
+        if fell:  # firmware sets counters back, above all when a machine wakes (S3)
+            turned = (bits - known.bits + (1 << signal.width_bits)) / (1 << signal.width_bits)
+            known.unsure |= slept_ns != known.slept_ns
+            known.unsure |= turned * signal.wrap_seconds * 1e9 > _BEYOND * passed + _ROUGH_NS
+        known.bits, known.at_ns, known.slept_ns = bits, at_ns, slept_ns
 
     def take(self, signal: SignalId, row: RowId) -> tuple[int, bool]:
         """Wraps of an instance so far, and whether one may have been missed since the last `take`."""

@@ -1,0 +1,43 @@
+"""Counters narrower than a word that went down: they wrapped, or somebody set them back."""
+
+from __future__ import annotations
+
+import pytest
+
+from turbotui.quantities.scope import RowId, Scope
+from turbotui.quantities.signals import Behavior, Reduce, Signal
+from turbotui.quantities.units import Unit
+from turbotui.sampling.wraps import WrapCounter
+
+NS = 10**9
+ROW = RowId(Scope.PACKAGE, (0,))
+ENERGY = Signal("energy.pkg", Scope.PACKAGE, Unit.JOULE, Behavior.COUNTER, Reduce.SUM, "MSR 0x611", width_bits=32,
+                scale=2.0**-14, wrap_seconds=600.0)  # 436 W at most
+FULL = 2**32
+
+
+def seen(before: int, after: int, seconds: float, slept: float = 0.0) -> tuple[int, bool]:
+    counter = WrapCounter()
+    counter.see(ENERGY, ROW, before, NS)
+    counter.see(ENERGY, ROW, after, NS + round(seconds * NS), round(slept * NS))
+    return counter.take("energy.pkg", ROW)
+
+
+@pytest.mark.parametrize(("before", "after", "seconds"), [
+    (FULL - 1000, 5000, 1.0), (FULL - 100_000_000, 50_000_000, 60.0), (FULL - 300, 20, 0.001),
+])
+def test_what_it_can_have_counted_is_a_wrap(before: int, after: int, seconds: float) -> None:
+    assert seen(before, after, seconds) == (1, False)
+
+
+@pytest.mark.parametrize(("before", "after", "seconds"), [
+    (FULL // 2, 100, 5.0), (4_000_000_000, 3_999_999_999, 60.0), (FULL // 2, 0, 0.001),
+])
+def test_what_it_cannot_have_counted_was_set_back(before: int, after: int, seconds: float) -> None:
+    """Half of 2^32 counts in 5 s would be 26,214 W."""
+    assert seen(before, after, seconds)[1]
+
+
+def test_after_a_sleep_nobody_knows() -> None:
+    assert seen(FULL - 1000, 5000, 300.0, slept=299.0)[1]
+    assert seen(5000, 6000, 300.0, slept=299.0) == (0, False), "what went on counting is known"
