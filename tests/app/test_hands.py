@@ -10,13 +10,14 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from driving import dashboard, text_of
-from fakes import FakeSession
+from fakes import GUEST_SIGNALS, FakeSession, build_topology
 from textual.widgets import Input
 
 from turbotui.app.actions import ACTIONS, Where
 from turbotui.app.base import WatchScreen
 from turbotui.app.copying import Clipboard, clipboard_of
 from turbotui.app.screen_table import SCREENS, where_keys_of
+from turbotui.app.table_keys import TableKeys
 from turbotui.feature import ScreenSpec
 from turbotui.machine.host import HostKind
 from turbotui.repertoire import Abilities
@@ -239,3 +240,23 @@ async def test_a_key_that_does_nothing_in_a_window_says_nothing() -> None:
         await pilot.press("e", "Z", "f")
         await pilot.pause()
         assert "does nothing" not in text_of(app, "status")
+
+
+@pytest.mark.parametrize("number", ["5", "6", "d"])
+async def test_a_key_that_has_nothing_to_act_on_says_why(number: str) -> None:
+    topology = build_topology(1, 2, 1)
+    async with dashboard(FakeSession(topology, signals=GUEST_SIGNALS)) as (app, pilot):
+        await pilot.press(number)
+        await pilot.pause()
+        screen: WatchScreen = app.screen_stack[0]  # type: ignore[assignment]  # as below
+        assert isinstance(screen, TableKeys)
+        assert not screen.table.lines
+        for action in ACTIONS:
+            if screen.where in action.where:
+                screen.notice("")
+                await pilot.press(action.keys[0])
+                await pilot.pause()
+                assert app.screen is not screen or screen.noticed, action
+                while app.screen is not screen:
+                    await pilot.press("escape")
+                    await pilot.pause()

@@ -72,7 +72,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
     def __init__(self, watch: Watch) -> None:
         super().__init__()
         self.watch_state = watch
-        self._notice = ""
+        self.noticed = ""
         self._is_quiet = False
         self._is_composed = False
         self._banner: SegmentLines | None = None
@@ -293,7 +293,12 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
 
     @staticmethod
     def _key(shown: str) -> str:
-        return shown.split(" ", maxsplit=1)[0]
+        return shown.partition(" ")[0]
+
+    @property
+    def nothing_here(self) -> str:
+        """Why the keys of this screen have nothing to act on; "" while they have."""
+        return ""
 
     def notice(self, text: str, *, quiet: bool = False) -> None:
         """A sentence on the status line until the next key or frame that has something else to say.
@@ -302,7 +307,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
             text: the sentence.
             quiet: dim, as what is read out there.
         """
-        self._notice = as_sentence(text)
+        self.noticed = as_sentence(text)
         self._is_quiet = quiet
         self.show_status()
 
@@ -310,12 +315,12 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         """Draw the status line."""
         if not self.composed:
             return
-        left = f" {self._notice}" if self._notice else f" {self.readout()}"
+        left = f" {self.noticed}" if self.noticed else f" {self.readout()}"
         flags = self.flags()
         right = "  ".join(flags) + " " if flags else ""
         width = self.size.width
         room = width - len(right) - 1
-        role = StyleRole.KEY if self._notice and not self._is_quiet else StyleRole.DIM
+        role = StyleRole.KEY if self.noticed and not self._is_quiet else StyleRole.DIM
         text = left if len(left) <= room else left[: max(0, room - 1)] + "…"
         self.query_one("#status", SegmentLines).show([[(text.ljust(room + 1), role), (right, StyleRole.AMBER)]])
 
@@ -341,7 +346,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
 
     def on_key(self) -> None:
         """Drop the notice on the status line when a key is pressed."""
-        self._notice = ""
+        self.noticed = ""
 
     def on_resize(self, event: events.Resize) -> None:
         """Show one sentence when nothing else fits."""

@@ -262,12 +262,17 @@ class TurbotuiApp(HandsApp, TourApp):
             self.exit(InternalError.exit_status)
 
     async def _dispatch_action(self, namespace: DOMNode, action_name: str, params: object) -> bool:
-        """Run the action of a key, and contain its failure."""
+        """Run the action of a key, contain its failure, and say why where it had nothing to act on."""
+        base = self._base if namespace is self._base else None
+        before = None if base is None else (base.noticed, len(self.screen_stack))
         try:
-            return await super()._dispatch_action(namespace, action_name, params)
+            found = await super()._dispatch_action(namespace, action_name, params)
         except Exception as error:  # noqa: BLE001 - whatever it is
             self._handle_exception(error, alive=True)
             return True
+        if base is not None and base.nothing_here and before == (base.noticed, len(self.screen_stack)):
+            base.notice(base.nothing_here)
+        return found
 
     async def _dispatch_message(self, message: Message) -> None:
         """Contain what fails while a frame is drawn, which would end Textual's message loop and with it all keys."""

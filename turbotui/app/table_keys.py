@@ -108,6 +108,13 @@ class TableKeys(ArrangedTable[F, C, K], SearchScreen, Generic[F, C, K]):
         words = self._cell_said(column, row)
         return words if content.value(column, row) is None else f"{words} · {column.hint}"
 
+    @property
+    def nothing_here(self) -> str:
+        """See `WatchScreen.nothing_here`: no table of the screen has a row."""
+        if self._table.lines:
+            return ""
+        return self.readout() or "This key has nothing to act on here: the lines above say why"
+
     def _cell_said(self, column: C, row: K) -> str:
         """Column, row, and value with its unit, or why there is none."""
         content, view = self._table.content, self._table.view
