@@ -67,6 +67,9 @@ def test_more_tasks_than_cpus_by_what_is_known() -> None:
     assert found("overload", made(whole=full)).lost == pytest.approx(0.5)
     assert found("overload", made(whole={**full, "PSIcpu%": 97.0, "RunDelay%": 1188.0})).lost == pytest.approx(0.75)
     assert found("overload", made(whole={"Load%": 99.0, "PSIcpu%": 90.0})).lost == pytest.approx(0.45)
+    few = BY_ID["overload"].judge(made(whole={**full, "RunQ": 2.0, "PSIcpu%": 40.0, "RunDelay%": 100.0}))
+    assert isinstance(few, Observed)
+    assert few.sentence.startswith("5.0 tasks on average want to run on 4 CPUs"), few.sentence
     assert BY_ID["overload"].judge(made(whole={"Load%": 60.0, "RunQ": 9.0})) is NoFinding.CLEAR
     assert BY_ID["overload"].judge(made(whole={**full, "PSIcpu%": 4.0})) is NoFinding.CLEAR
 

@@ -120,6 +120,38 @@ def test_faults_and_waits_are_told_of_those_who_have_them() -> None:
     assert look.name(finding(Whose.NOBODY)).who == ()
 
 
+def test_of_processes_of_one_name_those_are_counted_that_have_to_do_with_the_cause() -> None:
+    look = LookedAt()
+    for seconds in (0.0, 1.0):
+        look.process(10, "python3", ran=seconds, unit="busy.service")
+        look.process(11, "python3", ran=0.0, state="D", unit="reads.service")
+        look.process(12, "python3", ran=0.0, state="D", unit="reads.service")
+        look.process(13, "python3", ran=0.0, faults=round(9 * seconds), unit="hog.scope")
+        look.look_at(100.0 + seconds)
+    assert look.name(finding(Whose.IO)).who == ("2 x python3 (reads.service, wait for storage)",)
+    assert look.name(finding(Whose.FAULTS)).who == ("python3 13 (hog.scope, 9 major faults/s)",)
+
+
+def test_slow_readings_make_nobody_busier_than_there_was_time() -> None:
+    look = LookedAt()
+    look.process(10, "hog", ran=0.0)
+    look.made.seconds = 103.0  # the reading began three seconds before
+    look.look(look.stats.read(), 100 * 10**9)
+    look.process(10, "hog", ran=3.2)
+    look.made.seconds = 103.3
+    look.look(look.stats.read(), 103 * 10**9)
+    assert look.name(finding(Whose.CPU)).who == ("hog 10 (97 % CPU)",)
+
+
+def test_where_nobody_waits_for_storage_at_the_look_those_with_major_faults_are_told() -> None:
+    look = LookedAt()
+    for seconds in (0.0, 1.0):
+        look.process(10, "busy", ran=seconds)
+        look.process(11, "swapped", ran=0.0, faults=round(300 * seconds))
+        look.look_at(100.0 + seconds)
+    assert look.name(finding(Whose.IO)).who == ("swapped 11 (300 major faults/s)",)
+
+
 def test_a_name_that_a_task_chose_reaches_no_terminal_raw() -> None:
     look = LookedAt()
     for seconds in (0.0, 1.0):

@@ -22,13 +22,15 @@ class Looks:
         self._tasks = TaskLook(host)
         self._groups = GroupLook(host)
 
-    def look(self, processes: Mapping[int, ProcessStat] | None = None) -> Seen:
+    def look(self, processes: Mapping[int, ProcessStat] | None = None, began_ns: int | None = None) -> Seen:
         """Look at everything, and say what rules are to know of it.
 
         Args:
             processes: what was just read of them; None to read them here.
+            began_ns: when that reading began, by the host's clock; None for now.
         """
-        self._tasks.look(self._read() if processes is None else processes)
+        began_ns = self._host.now_ns() if began_ns is None else began_ns
+        self._tasks.look(self._read() if processes is None else processes, began_ns)
         self._groups.look()
         return Seen(
             self._tasks.busiest, self._groups.looked, self._groups.throttled, self._groups.pressed,

@@ -42,7 +42,9 @@ class TaskUse:
 
     Attributes:
         name: of the processes, as it may reach a terminal.
-        pids: theirs, the busiest first.
+        pids: of those that did anything of this, the busiest first.
+        faulting: of those that had major page faults, the most first.
+        waiting: of those that waited for storage, the longest first.
         ran: CPUs' worth of time, 1 for a whole CPU.
         faults: major page faults a second.
         waited: of them that waited for storage at the second look, and seconds of such waits a second.
@@ -55,6 +57,12 @@ class TaskUse:
     faults: float
     waited: float
     wakes: float = 0.0
+    faulting: tuple[int, ...] = ()
+    waiting: tuple[int, ...] = ()
+
+    def members(self, whose: Whose) -> tuple[int, ...]:
+        """The processes that have to do with a cause, those with the most of it first."""
+        return {Whose.FAULTS: self.faulting, Whose.IO: self.waiting}.get(whose, self.pids)
 
     def part(self, whose: Whose) -> float:
         """How much of a cause is theirs."""
@@ -62,10 +70,12 @@ class TaskUse:
 
     def said(self, whose: Whose, unit: str) -> str:
         """Name, number of processes, and what they used."""
-        many = f"{len(self.pids)} x " if len(self.pids) > 1 else ""
-        which = f" {self.pids[0]}" if len(self.pids) == 1 else ""
+        members = self.members(whose)
+        several = len(members) > 1
+        many, which = (f"{len(members)} x ", "") if several else ("", f" {members[0]}")
         amount = {
-            Whose.FAULTS: f"{self.faults:,.0f} major faults/s", Whose.IO: "waits for storage",
+            Whose.FAULTS: f"{self.faults:,.0f} major faults/s",
+            Whose.IO: f"{'wait' if several else 'waits'} for storage",
             Whose.WAKES: f"wakes {self.wakes:,.0f} times/s, {100 * self.ran:,.0f} % CPU",
         }.get(whose, f"{100 * self.ran:,.0f} % CPU")  # fmt: skip
         return f"{many}{self.name}{which} ({f'{unit}, ' if unit else ''}{amount})"
@@ -76,7 +86,7 @@ class TaskLook:
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._at = 0.0
+        self._began = 0.0  # of the reading before, in seconds
         self._before: Mapping[int, ProcessStat] = {}
         self._threads: tuple[int, Mapping[int, ProcessStat]] = (0, {})
         self._uses: tuple[TaskUse, ...] = ()
@@ -84,15 +94,19 @@ class TaskLook:
         self._sleeps: Mapping[int, int] = {}
         self._units: dict[tuple[int, Whose], str] = {}
 
-    def look(self, processes: Mapping[int, ProcessStat]) -> None:
+    def look(self, processes: Mapping[int, ProcessStat], began_ns: int | None = None) -> None:
         """Compare the counts of every process with those of the look before, and read the threads of the busiest one.
+
+        A machine that swaps takes seconds for a reading: what a process did is divided by the time from the beginning
+        of the one reading to the end of the other, so that nobody is told to have done more than can be.
 
         Args:
             processes: what was just read of them.
+            began_ns: when that reading began, by the host's clock; None for now.
         """
         now, found = self._host.now_ns() * 1e-9, dict(processes)
         self._units = {}
-        seconds = now - self._at
+        seconds = now - self._began
         if self._before and seconds > 0:
             self._uses = self._with_wakes(_uses(self._before, found, seconds), seconds)
         busiest = max(self._uses, key=lambda use: use.ran, default=None)
@@ -104,7 +118,7 @@ class TaskLook:
             if self._threads[0] == pid:
                 self._single = _busiest_thread(self._threads[1], threads, seconds)
             self._threads = pid, threads
-        self._at, self._before = now, found
+        self._began, self._before = now if began_ns is None else began_ns * 1e-9, found
 
     @property
     def busiest(self) -> tuple[str, float] | None:
@@ -116,6 +130,8 @@ class TaskLook:
         whose = finding.rule.whose
         if whose is Whose.NOBODY:
             return finding
+        if whose is Whose.IO and not any(use.waited for use in self._uses):
+            whose = Whose.FAULTS  # nobody waited at the instant of the look: a major fault is a wait for storage, too
         if whose is Whose.WAKES and all(use.wakes <= _LEAST_WAKES for use in self._uses):
             whose = Whose.CPU  # interrupts that wake nobody whose sleeps were counted
         least = {Whose.FAULTS: _LEAST_FAULTS, Whose.IO: 0.0, Whose.WAKES: _LEAST_WAKES}.get(whose, _LEAST)
@@ -125,9 +141,10 @@ class TaskLook:
             most = [use for use in most[:_ASKED] if self._used_vectors(use.pids[0])] or most
         most = most[:_NAMED]
         for use in most:  # asked for at every frame, and looked at again with the processes themselves
-            if (use.pids[0], whose) not in self._units:
-                self._units[use.pids[0], whose] = self._unit(use.pids[0], whose)
-        named = tuple(use.said(whose, self._units[use.pids[0], whose]) for use in most)
+            first = use.members(whose)[0]
+            if (first, whose) not in self._units:
+                self._units[first, whose] = self._unit(first, whose)
+        named = tuple(use.said(whose, self._units[use.members(whose)[0], whose]) for use in most)
         return replace(finding, who=(*finding.who, *named))
 
     def _read(self, folder: str) -> Iterable[tuple[int, ProcessStat]]:
@@ -203,13 +220,18 @@ def _uses(before: Mapping[int, ProcessStat], now: Mapping[int, ProcessStat], sec
         active = sorted((one for one in members if one[0] > 0 or one[3].state == "D" or one[3].faults > one[2].faults),
                         key=lambda one: -one[0])
         if active:
-            waited = sum(new.delayed - old.delayed for _, _, old, new in active) / TICKS / seconds
+            faults = {pid: (new.faults - old.faults) / seconds for _, pid, old, new in active}
+            waits = {pid: (new.delayed - old.delayed) / TICKS / seconds + (new.state == "D")
+                     for _, pid, old, new in active}
             found.append(TaskUse(
                 one_line(name), tuple(pid for _, pid, _, _ in active), sum(ran for ran, *_ in active) / TICKS / seconds,
-                sum(new.faults - old.faults for _, _, old, new in active) / seconds,
-                waited + sum(new.state == "D" for _, _, _, new in active),
-            ))
+                sum(faults.values()), sum(waits.values()), faulting=_most_first(faults), waiting=_most_first(waits)))
     return tuple(found)
+
+
+def _most_first(parts: Mapping[int, float]) -> tuple[int, ...]:
+    """The processes that have a part, the greatest first."""
+    return tuple(sorted((pid for pid, part in parts.items() if part > 0), key=lambda pid: -parts[pid]))
 
 
 def _busiest_thread(before: Mapping[int, ProcessStat], now: Mapping[int, ProcessStat],

@@ -50,7 +50,11 @@ def _overload(frame: JudgedFrame) -> Observed | NoFinding:
         lost, sure = (pressure or 0.0) / 200.0, Certainty.LIKELY
     if lost < _OVERLOAD or (pressure is not None and pressure < _CPU_PRESSURE):
         return NoFinding.CLEAR
-    want = f"{wanting:,.0f} tasks want to run on" if wanting is not None else "More tasks want to run than there are"
+    want = "More tasks want to run than there are"
+    if wanting is not None and wanting > cpus:
+        want = f"{wanting:,.0f} tasks want to run on"
+    elif waited is not None:  # few of them at the instant of the reading: it is the mean that counts
+        want = f"{waited / 100.0 + cpus * load / 100.0:,.1f} tasks on average want to run on"
     return Observed(lost, f"{want} {cpus} CPUs, which are {load:.0f} % busy" + "".join(f"; {fact}" for fact in facts),
                     sure)
 

@@ -189,7 +189,7 @@ class TestTasks:
         clock.advance(30.0)
         stats = ProcessStats(host)
 
-        def beside(_processes: Mapping[int, ProcessStat]) -> int:
+        def beside(_processes: Mapping[int, ProcessStat], _began: int) -> int:
             spent = time.thread_time_ns() + 30_000_000
             while time.thread_time_ns() < spent:
                 pass
@@ -214,7 +214,7 @@ class TestTasks:
                 raise HostError(2, path)
 
         host: Host = Bare()  # type: ignore[assignment]  # no more of a host is asked for
-        found, other = look_and(host, ProcessStats(host), None, len)()
+        found, other = look_and(host, ProcessStats(host), None, lambda found, _: len(found))()
         assert (found.tasks, found.count, other) == ((), 0, 0)
 
 

@@ -81,7 +81,8 @@ class ProcessLook:
     """The processes that one reading of /proc found.
 
     Attributes:
-        at: when, in ns of the host's clock.
+        at: when it had ended, in ns of the host's clock.
+        began: when it had begun, likewise.
         spent: process -> when it began and ticks that it ran, in all.
         tasks: those that ran since the look before, the greatest first; none after the first look.
         count: processes in all.
@@ -90,6 +91,7 @@ class ProcessLook:
     """
 
     at: int
+    began: int
     spent: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     tasks: Sequence[TopTask] = ()
     count: int = 0
@@ -109,16 +111,19 @@ class ProcessLook:
         return {task.cpu: task.name for task in reversed(self.tasks) if task.threads == 1 and task.percent >= _MUCH}
 
 
-def look(host: Host, processes: Mapping[int, ProcessStat], before: ProcessLook | None) -> ProcessLook:
+def look(host: Host, processes: Mapping[int, ProcessStat], before: ProcessLook | None,
+         began: int | None = None) -> ProcessLook:
     """Look at all processes.
 
     Args:
         host: the machine.
         processes: what was just read of them; none where they cannot be read.
         before: the look before; None for the first one.
+        began: when the reading of the processes began, by the host's clock; None for now.
     """
     now = host.now_ns()
-    seconds = 0.0 if before is None else (now - before.at) / 1e9
+    # Readings take seconds on a machine that swaps: nobody is to be told to have run more than there was time.
+    seconds = 0.0 if before is None else (now - before.began) / 1e9
     ran: list[TopTask] = []
     if before is not None and seconds > 0:
         ran = [_task(pid, stat, known[1], seconds) for pid, stat in processes.items()
@@ -126,7 +131,7 @@ def look(host: Host, processes: Mapping[int, ProcessStat], before: ProcessLook |
     ran.sort(key=lambda task: -task.percent)
     top = (*(replace(task, arguments=_arguments(host, task)) for task in ran[:_NAMED]), *ran[_NAMED:_MOST])
     spent = {pid: (stat.started, stat.ran) for pid, stat in processes.items()}
-    return ProcessLook(now, spent, top, len(spent), _machine(host))
+    return ProcessLook(now, now if began is None else began, spent, top, len(spent), _machine(host))
 
 
 def _task(pid: int, stat: ProcessStat, before: int, seconds: float) -> TopTask:
@@ -168,22 +173,22 @@ def _numbers(host: Host, path: str, count: int) -> tuple[float, ...] | None:
 
 
 def look_and(host: Host, stats: ProcessStats, before: ProcessLook | None,
-             beside: Callable[[Mapping[int, ProcessStat]], T]) -> Callable[[], tuple[ProcessLook, T]]:
+             beside: Callable[[Mapping[int, ProcessStat], int], T]) -> Callable[[], tuple[ProcessLook, T]]:
     """A call that reads all processes, looks at them, and has somebody else look, whose time counts as well.
 
     Args:
         host: the machine.
         stats: reads its processes.
         before: the look before; None for the first one.
-        beside: is given what was read of the processes.
+        beside: is given what was read of the processes, and when the reading began by the host's clock.
     """
     def both() -> tuple[ProcessLook, T]:
-        began = time.thread_time_ns()
+        began, began_ns = time.thread_time_ns(), host.now_ns()
         try:
             processes = stats.read()
         except HostError:
             processes = {}
-        found, other = look(host, processes, before), beside(processes)
+        found, other = look(host, processes, before, began_ns), beside(processes, began_ns)
         return replace(found, took=time.thread_time_ns() - began), other
 
     return both

@@ -74,15 +74,16 @@ class Judge:
         self._diagnosis.push(frame)
         self._now = self._diagnosis.verdict()
 
-    def look(self, processes: Mapping[int, ProcessStat]) -> Seen | None:
+    def look(self, processes: Mapping[int, ProcessStat], began_ns: int) -> Seen | None:
         """Look at tasks and control groups if there is something to find those for who have to do with it.
 
         It reads files of every control group: on a thread of its own, and seldom.
 
         Args:
             processes: what was just read of them.
+            began_ns: when that reading began, by the host's clock.
         """
-        return None if self._looks is None or self._now is None else self._looks.look(processes)
+        return None if self._looks is None or self._now is None else self._looks.look(processes, began_ns)
 
     def take(self, seen: Seen | None) -> None:
         """Keep what a look has found."""
