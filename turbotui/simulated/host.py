@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import itertools
 import stat
 from collections.abc import Sequence
 from dataclasses import field, replace
@@ -14,6 +13,7 @@ from turbotui.machine.host import CAP_SYS_ADMIN, CAP_SYS_RAWIO, HostError, HostK
 from turbotui.machine.tasks.sets import TaskSampling
 from turbotui.simulated.cgroup_counts import cgroup_of
 from turbotui.simulated.clock import SimulatedClock
+from turbotui.simulated.descriptors import Descriptors, OpenFile, OpenFolder, OpenMsr
 from turbotui.simulated.filesystem import machine_tree
 from turbotui.simulated.loads import SimulatedLoads
 from turbotui.simulated.model import Model
@@ -35,28 +35,6 @@ _CAP_DAC_READ_SEARCH: Final = 2
 
 
 @dataclass(slots=True)
-class OpenFile:
-    """A descriptor on a file."""
-
-    path: str
-    file: File
-
-
-@dataclass(slots=True)
-class OpenFolder:
-    """A descriptor on a directory, which is good for naming a control group."""
-
-    path: str
-
-
-@dataclass(slots=True)
-class OpenMsr:
-    """A descriptor on the register device of one CPU."""
-
-    cpu: int
-
-
-@dataclass(slots=True)
 class _Rights:
     """The privileges of the process, as tests set them."""
 
@@ -75,8 +53,7 @@ class SimulatedHost:
         self._perf = PerfEvents(self.model, machine_pmus(self.model), self._threads)
         self._registers = register_map(shape)
         self._root, self._cpu_root = machine_tree(self.model, self._perf.pmus, self._rights.paranoid)
-        self._open: dict[int, OpenFile | OpenFolder | OpenMsr | OpenEvent] = {}
-        self._numbers = itertools.count(3)
+        self._open = Descriptors(lambda: self._rights.privileges.descriptors[0])
         self._failures: dict[str | tuple[str, int, int], int] = {}
         self._start_ns = clock.now_ns()
 
@@ -174,9 +151,9 @@ class SimulatedHost:
                 return self.open_msr(int(parts[3]))
             self._refuse(path, path)
             if isinstance(find(self._root, path), Folder):
-                return self._take(OpenFolder(path))
+                return self._open.take(OpenFolder(path))
             file = self._file(path)
-            return self._take(OpenFile(path, file))
+            return self._open.take(OpenFile(path, file))
 
     def read_at(self, descriptor: int, size: int, offset: int = 0) -> bytes:
         """Pread on a file or register device.
@@ -220,7 +197,7 @@ class SimulatedHost:
                 raise HostError(errno.EPERM, what)
             if not self.model.online[cpu]:
                 raise HostError(errno.ENXIO, what)
-            return self._take(OpenMsr(cpu))
+            return self._open.take(OpenMsr(cpu))
 
     def _read_register(self, cpu: int, size: int, address: int) -> bytes:
         what = f"MSR {address:#x} of CPU {cpu}"
@@ -245,17 +222,12 @@ class SimulatedHost:
         with self.model.lock:
             what = f"perf_event_open(type={attr.type}, config={attr.config:#x})"
             self._refuse(("perf", attr.type, attr.config), what)
-            leader = None
-            if group != -1:
-                opened = self._open.get(group)
-                if not isinstance(opened, OpenEvent):
-                    raise HostError(errno.EBADF, f"group descriptor {group}")
-                leader = opened
-            self._room("perf_event_open")
+            leader = None if group == -1 else self._open.of_kind(OpenEvent, group, "group descriptor {}")
+            self._open.check_room("perf_event_open")
             rights = self._rights.privileges
             cgroup = self._target_group(attr, pid, cpu, what)
             event = self._perf.open(attr, pid, cpu, leader=leader, rights=rights, now=self.model.now(), cgroup=cgroup)
-            return self._take(event)
+            return self._open.take(event)
 
     def _target_group(self, attr: PerfAttr, pid: int, cpu: int, what: str) -> str:
         """The control group that a counter is for; "" where it is for none."""
@@ -263,9 +235,7 @@ class SimulatedHost:
             return ""
         if pid == -1 or cpu == -1:
             raise HostError(errno.EINVAL, what)
-        opened = self._open.get(pid)
-        if not isinstance(opened, OpenFolder):
-            raise HostError(errno.EBADF, f"descriptor {pid} is no directory of a control group")
+        opened = self._open.of_kind(OpenFolder, pid, "descriptor {} is no directory of a control group")
         return cgroup_of(opened.path)
 
     def read_counter(self, descriptor: int, size: int) -> bytes:
@@ -275,9 +245,7 @@ class SimulatedHost:
             HostError: EBADF, ENOSPC.
         """
         with self.model.lock:
-            event = self._open.get(descriptor)
-            if not isinstance(event, OpenEvent):
-                raise HostError(errno.EBADF, f"descriptor {descriptor}")
+            event = self._open.of_kind(OpenEvent, descriptor)
             return self._perf.read(event, size, self.model.now())
 
     def follow_tasks(self, choice: TaskSampling) -> SimulatedTasks:
@@ -290,22 +258,10 @@ class SimulatedHost:
         Raises:
             HostError: EBADF, EINVAL for an event that does not sample.
         """
-        event = self._open.get(descriptor)
-        if not isinstance(event, OpenEvent):
-            raise HostError(errno.EBADF, f"descriptor {descriptor}")
+        event = self._open.of_kind(OpenEvent, descriptor)
         if not event.attr.sample_period:
             raise HostError(errno.EINVAL, f"descriptor {descriptor} does not sample")
         return SimulatedLoads(self.model, self._threads, event.attr, event.group.cpu)
-
-    def _room(self, what: str) -> None:
-        if len(self._open) + 3 >= self._rights.privileges.descriptors[0]:
-            raise HostError(errno.EMFILE, what)
-
-    def _take(self, what: OpenFile | OpenFolder | OpenMsr | OpenEvent) -> int:
-        self._room("open")
-        number = next(self._numbers)
-        self._open[number] = what
-        return number
 
     def close(self, descriptor: int) -> None:
         """Close a descriptor.
@@ -362,8 +318,7 @@ class SimulatedHost:
             raise HostError(errno.EINVAL, f"/sys/devices/system/cpu/cpu{cpu}/online")
         with self.model.lock:
             if not online:
-                events = [opened for opened in self._open.values() if isinstance(opened, OpenEvent)]
-                self._perf.cpu_left(events, cpu, self.model.now())
+                self._perf.cpu_left(self._open.events(), cpu, self.model.now())
             self.model.set_online(cpu, online)
             node = self._cpu_root.children[f"cpu{cpu}"]
             if isinstance(node, Folder):

@@ -1,0 +1,87 @@
+"""Open files, folders, register devices and counters of a simulated machine, by descriptor."""
+
+from __future__ import annotations
+
+import errno
+import itertools
+from collections.abc import Callable
+from typing import TypeVar
+
+from turbotui.dataclass import dataclass
+from turbotui.machine.host import HostError
+from turbotui.simulated.perf import OpenEvent
+from turbotui.simulated.tree import File
+
+
+@dataclass(slots=True)
+class OpenFile:
+    """A descriptor on a file."""
+
+    path: str
+    file: File
+
+
+@dataclass(slots=True)
+class OpenFolder:
+    """A descriptor on a directory, which is good for naming a control group."""
+
+    path: str
+
+
+@dataclass(slots=True)
+class OpenMsr:
+    """A descriptor on the register device of one CPU."""
+
+    cpu: int
+
+
+Opened = OpenFile | OpenFolder | OpenMsr | OpenEvent
+_Kind = TypeVar("_Kind", OpenFolder, OpenEvent)
+
+
+class Descriptors(dict[int, Opened]):
+    """What a process has open, numbered from 3 on; no number is given twice.
+
+    Args:
+        limit: how many descriptors the process may have now, its three streams among them (RLIMIT_NOFILE).
+    """
+
+    def __init__(self, limit: Callable[[], int]) -> None:
+        super().__init__()
+        self._limit = limit
+        self._numbers = itertools.count(3)
+
+    def check_room(self, what: str) -> None:
+        """Refuse one descriptor more than there may be.
+
+        Raises:
+            HostError: EMFILE, said of `what`.
+        """
+        if len(self) + 3 >= self._limit():
+            raise HostError(errno.EMFILE, what)
+
+    def take(self, what: Opened) -> int:
+        """The number of what is opened.
+
+        Raises:
+            HostError: EMFILE.
+        """
+        self.check_room("open")
+        number = next(self._numbers)
+        self[number] = what
+        return number
+
+    def of_kind(self, kind: type[_Kind], number: int, said: str = "descriptor {}") -> _Kind:
+        """What a number stands for, where it must be of one kind.
+
+        Raises:
+            HostError: EBADF, with `said` of the number.
+        """
+        opened = self.get(number)
+        if not isinstance(opened, kind):
+            raise HostError(errno.EBADF, said.format(number))
+        return opened
+
+    def events(self) -> list[OpenEvent]:
+        """The counters that are open."""
+        return [opened for opened in self.values() if isinstance(opened, OpenEvent)]
