@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turbotui.features.stat.getopt import Given, Option, OptionError, read_options
+from turbotui.features.stat.help_text import help_text
 from turbotui.features.stat.options import (
     OPTIONS,
     Rows,
     StatError,
     StatOptions,
     StatTask,
-    help_text,
     parse_options,
 )
 

@@ -9,7 +9,7 @@ import contextlib
 from collections.abc import Sequence
 
 from turbotui import __version__
-from turbotui.features.stat.options import StatTask, help_text, parse_options
+from turbotui.features.stat.options import StatTask, parse_options
 from turbotui.features.stat.streams import Streams
 
 
@@ -24,6 +24,8 @@ def main(words: Sequence[str]) -> int:
     """
     options = parse_options(words)
     if options.task is StatTask.HELP:
+        from turbotui.features.stat.help_text import help_text  # noqa: PLC0415 - most runs need none
+
         print(help_text())
         return 0
     with contextlib.closing(Streams(options)) as streams:
