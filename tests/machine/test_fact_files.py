@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from everyrow import of_every
 
 import turbotui
 from turbotui.errors import InternalError
@@ -117,7 +118,7 @@ def test_ranges_of_models_neither_overlap_nor_leave_out() -> None:
         assert [number for first, last in spans for number in range(first, last + 1)] == list(range(256)), family
 
 
-@pytest.mark.parametrize("row", [row for row in PROCESSORS if row.memory], ids=lambda row: row.key)
+@of_every([row for row in PROCESSORS if row.memory])
 def test_memory_is_within_what_is_built(row: Processor) -> None:
     memory = configured_memory(row, "a data sheet")
     assert memory.channels in (2, 4, 6, 8, 12)
@@ -125,14 +126,15 @@ def test_memory_is_within_what_is_built(row: Processor) -> None:
     assert row.memory == f"{memory.channels} x {memory.words.split(' of ')[1]}"
 
 
-@pytest.mark.parametrize("row", [row for row in PROCESSORS if row.kinds == "one"], ids=lambda row: row.key)
+@of_every([row for row in PROCESSORS if row.kinds == "one"])
 def test_one_kind_of_core_has_no_other_kinds(row: Processor) -> None:
     assert [row.metrics_e, row.metrics_lp, row.sheet_e, row.sheet_lp] == [""] * 4
     assert len(row.l2) <= 1
 
 
-@pytest.mark.parametrize(("path", "register"), ALL_REGISTERS, ids=lambda value: getattr(value, "name", None))
-def test_a_register_is_whole(path: str, register: Register) -> None:
+@of_every(ALL_REGISTERS, lambda row: f"{row[0]}: {row[1].name}")
+def test_a_register_is_whole(row: tuple[str, Register]) -> None:
+    path, register = row
     high, low = register.bits
     assert path
     assert 0 <= low <= high <= 63
@@ -167,7 +169,7 @@ def known(condition: str) -> None:
             assert word == "flag"
 
 
-@pytest.mark.parametrize("name", FEATURE_SETS.names())
+@of_every(FEATURE_SETS.names())
 def test_fields_of_one_register_do_not_overlap(name: str) -> None:
     for model in MACHINES:
         for registers in REGISTERS.values():
@@ -182,12 +184,12 @@ def test_fields_of_one_register_do_not_overlap(name: str) -> None:
             assert [signal for signal, count in signals.items() if count > 1] == []
 
 
-@pytest.mark.parametrize("name", CSTATE_LIMITS.names())
+@of_every(CSTATE_LIMITS.names())
 def test_a_field_of_four_bits_has_sixteen_meanings(name: str) -> None:
     assert len(cstate_limits(name)) == 16
 
 
-@pytest.mark.parametrize("slug", METRIC_DEFINITIONS.names())
+@of_every(METRIC_DEFINITIONS.names())
 def test_a_metric_definition_is_whole(slug: str) -> None:
     definition = definition_of(slug)
     keys = [event.key for event in definition.events]

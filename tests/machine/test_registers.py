@@ -5,6 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from everyrow import of_every
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,13 +26,13 @@ def present(name: str) -> tuple[Register, ...]:
     return present_registers(Platform(True, "", "", FEATURE_SETS[name]), model, REGISTERS)
 
 
-@pytest.mark.parametrize("name", sorted(FEATURE_SETS))
+@of_every(sorted(FEATURE_SETS))
 def test_a_platform_has_one_register_for_a_signal(name: str) -> None:
     counts = Counter(register.signal for register in present(name))
     assert [signal for signal, count in counts.items() if count > 1] == []
 
 
-@pytest.mark.parametrize("name", sorted(FEATURE_SETS))
+@of_every(sorted(FEATURE_SETS))
 def test_a_platform_has_the_residencies_of_its_table(name: str) -> None:
     features = FEATURE_SETS[name]
     signals = {register.signal for register in present(name)}
@@ -44,7 +45,7 @@ def test_a_platform_has_the_residencies_of_its_table(name: str) -> None:
     assert {signal for signal in signals if signal.startswith("cstate.")} == counted
 
 
-@pytest.mark.parametrize("register", REGISTERS, ids=lambda register: f"{register.signal}-{register.address:x}")
+@of_every(REGISTERS, lambda register: f"{register.signal}-{register.address:x}")
 def test_every_row_is_complete(register: Register) -> None:
     assert register.name
     assert register.document
