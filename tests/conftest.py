@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sized
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Final, Protocol, cast
 
 import pytest
 from hypothesis import settings
@@ -152,12 +152,32 @@ _LONG = ("guest", "e2e", "bed", "terminal", "app", "truth")
 others compute, and at the end of the suite no worker has a long file left while the others have nothing."""
 
 
+_HERE: Final = Path(__file__).parent
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Have each of xdist's workers import other files first, where all tests are asked for.
+
+    On a clean checkout nothing is compiled yet. In one order, each worker would compile everything: 64 of 85 s of CPU
+    time for four of them. In orders of their own, each finds compiled what others came to before.
+    """
+    worker = getattr(session.config, "workerinput", None)
+    if worker is not None and [Path(word).resolve() for word in session.config.args] == [_HERE]:
+        files = sorted(map(str, _HERE.rglob("test_*.py")))
+        first = len(files) * int(worker["workerid"].removeprefix("gw")) // worker["workercount"]
+        session.config.args = files[first:] + files[:first]
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes longest; the order within a folder stays (xdist: --no-loadscope-reorder)."""
-    here = Path(__file__).parent
+    """Begin with what takes longest; the order within a file stays (xdist: --no-loadscope-reorder)."""
     rank = {folder: at for at, folder in enumerate(_LONG)}
-    items.sort(key=lambda item: rank.get(item.path.relative_to(here).parts[0], len(_LONG)))
+
+    def place(item: pytest.Item) -> tuple[int, Path]:
+        return rank.get(item.path.relative_to(_HERE).parts[0], len(_LONG)), item.path
+
+    items.sort(key=place)
 
 
 def pytest_collection_finish() -> None:

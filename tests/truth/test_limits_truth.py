@@ -40,7 +40,7 @@ def only(watched: Watched) -> Watched:
 
 def intervals(shape: str, count: int, warm_up: float) -> tuple[list[Interval], list[Frame]]:
     """`count` seconds of every package of a machine."""
-    watched = only(Watched(shape, warm_up=warm_up))
+    watched = only(Watched(shape, warm_up=warm_up, whole=True))
     packages = [instance.row.key[0] for instance in watched.machine.topology.instances(Scope.PACKAGE)]
     truths: list[list[PackageTruth]] = [[truth_of(watched.host).package_truth(number) for number in packages]]
     frames = watched.frames(
@@ -163,7 +163,7 @@ def test_the_same_frame_twice_and_frames_after_a_gap() -> None:
 
 
 def test_a_window_holds_no_more_than_it_should_and_starts_anew_after_a_long_absence() -> None:
-    watched = only(Watched("sapphire-2s", warm_up=19.0))
+    watched = only(Watched("sapphire-2s", warm_up=19.0, whole=True))
     frames = watched.frames(SECONDS, 12)
     short = LimitHistory(watched.catalog, kept=4)
     for frame in frames[:8]:

@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import Callable
 
 from knownmachines import known_machine
+from smallmachines import small_host
 
 from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog import Catalog, catalog_for
@@ -26,12 +27,14 @@ class Watched:
         warm_up: simulated seconds before it is looked at.
         strain: what its tasks wait for.
         prepare: changes it before anything is read.
+        whole: with all its cores, where they matter; else it has few of each kind.
     """
 
     def __init__(self, shape: str, *, warm_up: float = 20.0, strain: Strain | None = None,
-                 prepare: Callable[[SimulatedHost], None] | None = None) -> None:
+                 prepare: Callable[[SimulatedHost], None] | None = None, whole: bool = False) -> None:
         self.clock = ManualClock(0)
-        self.host: SimulatedHost = simulated_host(shape, self.clock, seed=7)
+        make = simulated_host if whole else small_host
+        self.host: SimulatedHost = make(shape, self.clock, seed=7)
         if prepare is not None:
             prepare(self.host)
         if strain is not None:
