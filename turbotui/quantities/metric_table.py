@@ -108,6 +108,11 @@ def definition(slug: str) -> MetricDefinition:
     )
 
 
+def known_definition(slug: str) -> MetricDefinition | None:
+    """The definition of that name; None where a later version, or a damaged recording, names one."""
+    return definition(slug) if METRIC_DEFINITIONS.find(slug) is not None else None
+
+
 def definitions_of(signals: Iterable[SignalId]) -> tuple[MetricDefinition, ...]:
     """The definitions that have signals among these, in the order of the file."""
     slugs = {signal.split(".")[1] for signal in signals if signal.startswith(_SIGNALS)}

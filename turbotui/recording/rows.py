@@ -18,6 +18,8 @@ FLEET_STREAM: Final = 3
 """The stream of nodes of a fleet."""
 TOPDOWN_STREAM: Final = 4
 """The stream of threads of a top-down analysis."""
+REGIONS_STREAM: Final = 5
+"""The stream of regions that a command marks."""
 
 _HEAD: Final = struct.Struct("<qq")  # wall clock and monotonic clock of the tick that ended the interval
 

@@ -13,10 +13,12 @@ from typing import Final
 from turbotui.features.dashboard.run_span import RunSpan
 from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot, TaskWatcher
+from turbotui.features.tasks.region_counting import RegionCounting
 from turbotui.features.tasks.watching import Watching
 from turbotui.machine.command_output import CommandOutput, text_lines
 from turbotui.machine.machine import Machine
 from turbotui.machine.observing import Observation
+from turbotui.machine.regions import RegionPipe
 from turbotui.quantities.columns import CounterColumn
 from turbotui.sampling.energy import Energy, EnergyMeter
 from turbotui.sampling.frame import Frame
@@ -38,9 +40,11 @@ class CommandBeside:
         output: that the command writes to.
         words: of the command.
         stays: whether the screen stays when the command has ended.
+        pipe: that its marks of regions come through.
 
     Attributes:
         applications: what the tasks screen shows of it.
+        regions: counts what it does in the regions that it marks; None before `begin`.
         watcher: counts its threads from the first instruction on; None before `begin`.
         listener: takes the watcher's tables while a screen shows them.
         begun: whether it was let go.
@@ -50,8 +54,11 @@ class CommandBeside:
         on_end: called on the sampler's thread once the command has ended and the last reading is there.
     """
 
-    def __init__(self, seen: Observation, output: CommandOutput, words: tuple[str, ...], *, stays: bool) -> None:
+    def __init__(self, seen: Observation, output: CommandOutput, words: tuple[str, ...], *, stays: bool,
+                 pipe: RegionPipe | None = None) -> None:
         self.stays = stays
+        self.regions: RegionCounting | None = None
+        self._pipe = pipe
         self.columns: tuple[CounterColumn, ...] = ()
         self.applications = (Application("", command=words),)
         self.watcher: TaskWatcher | None = None
@@ -141,6 +148,10 @@ class CommandBeside:
         self.watcher = TaskWatcher(machine, self.applications, self._publish, {"": self._held.pid})
         self.watcher.start(SnapshotRequest())
         self.watcher.opened.wait()
+        if self._pipe is not None:
+            self.regions = RegionCounting(machine, self._pipe)
+            self.regions.open(self._held.pid)
+            self.regions.start()
         self._wait_for_frame(session, lambda: self._newest is not None)
         before = self._seq
         session.end_interval()  # the span begins with the command, not with the counters
@@ -182,6 +193,8 @@ class CommandBeside:
 
     def _await_end(self, machine: Machine, session: Session) -> None:
         self._seen.wait()
+        if self.regions is not None:
+            self.regions.stop()
         self._ended_ns = machine.host.now_ns()
         self.output.finish()
         self._ended.set()

@@ -12,6 +12,7 @@ from turbotui.features.tasks.tables import Grouping
 from turbotui.features.tasks.text import TaskInterval, in_text
 from turbotui.machine.tasks.proc_facts import ProcFacts, TaskLooks
 from turbotui.quantities.scope import SYSTEM_ROW, Scope
+from turbotui.tables.envelope import envelope_now
 from turbotui.tables.frame_table import FrameTable, envelope_of
 from turbotui.tables.layout import Layout
 
@@ -54,6 +55,11 @@ def report_lines(beside: CommandBeside, session: Session, room: int | None) -> I
     if tasks:
         yield ""
         yield from tasks
+    totals = None if beside.regions is None else beside.regions.totals()
+    if totals is not None and totals.regions:
+        yield from ("", "Regions that the command marks:")
+        yield from text_lines(envelope_now(machine.host), totals.table, room=room)
+        yield from (f"# {note}" for note in totals.notes())
 
 
 def _used(beside: CommandBeside) -> str:

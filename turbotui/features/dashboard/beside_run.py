@@ -15,6 +15,7 @@ from turbotui.features.dashboard.beside import CommandBeside
 from turbotui.machine.command_output import CommandOutput, text_lines
 from turbotui.machine.launching import NotRunError
 from turbotui.machine.observing import observe
+from turbotui.machine.regions import RegionPipe
 from turbotui.machine.signal_guard import guarded_signals
 from turbotui.opening.waiting import LeftError
 
@@ -46,10 +47,16 @@ def run_beside(words: Sequence[str], show: Callable[[CommandBeside], object], *,
         TurbotuiError: what ended the dashboard; the command has ended then.
     """
     output = CommandOutput()
+
+    def prepared() -> None:
+        pipe.announce()
+        if prepare is not None:
+            prepare()
+
     try:
-        with observe(words, output=output.mouth, prepare=prepare, apart=True) as seen:
+        with RegionPipe() as pipe, observe(words, output=output.mouth, prepare=prepared, apart=True) as seen:
             output.start()
-            beside = CommandBeside(seen, output, tuple(words), stays=stays)
+            beside = CommandBeside(seen, output, tuple(words), stays=stays, pipe=pipe)
             failure: InternalError | None = None
             try:
                 show(beside)
@@ -61,7 +68,11 @@ def run_beside(words: Sequence[str], show: Callable[[CommandBeside], object], *,
                 return _NOT_FOUND if error.number == errno.ENOENT else _NOT_EXECUTABLE
             except InternalError as error:
                 failure = error
-            status = _ended(beside)
+            try:
+                status = _ended(beside)
+            finally:
+                if beside.regions is not None:
+                    beside.regions.stop()  # before the pipe of its marks is closed
             if failure is not None:
                 raise failure
             return status

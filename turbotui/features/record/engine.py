@@ -10,7 +10,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.features.info.model import configuration
-from turbotui.features.record.row_recorders import row_recorders
+from turbotui.features.record.row_recorders import RegionRecorder, row_recorders
 from turbotui.features.roofline.traffic import MemoryTraffic, memory_metrics
 from turbotui.features.topdown.engine import RECORDED_LEVELS, Drill, TopdownCounters
 from turbotui.features.uncore.absence import why_none
@@ -19,6 +19,7 @@ from turbotui.features.uncore.ports import PortMap
 from turbotui.machine.gathered.noting_host import NotingHost
 from turbotui.machine.machine import Machine
 from turbotui.machine.observing import Observation, observe
+from turbotui.machine.regions import RegionPipe
 from turbotui.quantities.signals import SignalId
 from turbotui.recording.framing import RecordingError
 from turbotui.recording.kept_files import kept_of
@@ -109,9 +110,9 @@ class BesideColumns:
         self.signals |= counters.signals()
 
 
-TABLES: Final = ("uncore", "topdown", "threads", "tasks", "waits", "loads", "groups", "power")
+TABLES: Final = ("uncore", "topdown", "threads", "tasks", "waits", "loads", "regions", "groups", "power")
 """What can be recorded beside the CPUs: every uncore PMU, slots of CPUs or of the busiest threads, every task,
-tasks with what they wait for or with sampled loads, every group, every meter of power."""
+tasks with what they wait for or with sampled loads, regions of the command, every group, every meter of power."""
 
 
 def open_recorder(path: str, machine: Machine, retention: Retention | None,
@@ -146,8 +147,12 @@ def record(session: Session, recorder: FrameRecorder, *, intervals: int | None =
     found = Recorded()
     with contextlib.ExitStack() as stack:
         stack.callback(recorder.close)
-        seen = stack.enter_context(observe(command)) if command else None
+        pipe = stack.enter_context(RegionPipe()) if command and "regions" in tables else None
+        prepare = None if pipe is None else pipe.announce
+        seen = stack.enter_context(observe(command, prepare=prepare)) if command else None
         beside = list(row_recorders(tables, session, recorder))
+        if pipe is not None and seen is not None:
+            beside.append(RegionRecorder(session.machine, recorder, pipe, seen.commands[0].pid))
         for one in beside:
             stack.callback(one.stop)
             one.start()

@@ -15,12 +15,15 @@ from turbotui.features.groups.event_plans import event_plan
 from turbotui.features.groups.recorded_groups import record_of
 from turbotui.features.tasks.applications import EVERYTHING
 from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot, TaskWatcher
+from turbotui.features.tasks.region_counting import RegionCounting
+from turbotui.features.tasks.region_totals import RegionRecord
 from turbotui.features.topdown.engine import RECORDED_LEVELS, Drill
 from turbotui.features.topdown.recorded_threads import ThreadRecord
 from turbotui.features.topdown.thread_counters import ThreadInterval
 from turbotui.features.topdown.thread_watch import BusyThreadWatch
 from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
+from turbotui.machine.regions import RegionPipe
 from turbotui.machine.tasks.sample_reader import refuse_recorded
 from turbotui.recording.framing import RecordingError
 from turbotui.recording.recorder import FrameRecorder
@@ -208,6 +211,45 @@ class TopdownThreadRecorder:
             with contextlib.suppress(RecordingError):  # the next frame is told the same, and says it
                 self._recorder.rows(ThreadRecord(*clocks, found))
         self._taken.release()
+
+
+class RegionRecorder:
+    """Counts the regions that a command marks, and has them recorded at the end of each interval.
+
+    Args:
+        machine: real.
+        recorder: is given them.
+        pipe: that the marks come through.
+        pid: of the command, which waits before its exec.
+
+    Attributes:
+        what, failure: see `RowRecorder`.
+    """
+
+    what = "regions"
+
+    def __init__(self, machine: Machine, recorder: FrameRecorder, pipe: RegionPipe, pid: int) -> None:
+        self.failure = ""
+        self._recorder = recorder
+        self._counting = RegionCounting(machine, pipe)
+        self._pid = pid
+
+    def start(self) -> None:
+        """Open the counters, which begin with the first mark."""
+        self._counting.open(self._pid)
+        self._counting.start()
+
+    def end_interval(self, frame: Frame) -> None:
+        """Record the regions as they are when the tick of a frame ends an interval."""
+        totals = self._counting.totals()
+        self.failure = "" if totals.regions else "the command marked none (TURBOTUI_REGIONS)"
+        if totals.regions:
+            with contextlib.suppress(RecordingError):  # the next frame is told the same, and says it
+                self._recorder.rows(RegionRecord(frame.newer.wall_ns, frame.newer.started_ns, totals))
+
+    def stop(self) -> None:
+        """Close the counters."""
+        self._counting.stop()
 
 
 def row_recorders(tables: Container[str], session: Session, recorder: FrameRecorder) -> Iterator[RowRecorder]:

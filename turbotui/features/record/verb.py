@@ -36,8 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="beside the CPUs, comma separated: uncore (every uncore PMU), topdown (slots of "
                         "pipelines of CPUs, down to level 2), threads (the same of the busiest threads, instead), "
                         "tasks (threads, processes and commands, by watching whole CPUs), waits (tasks, and what they "
-                        "wait for: some 5 us of CPU time a switch), loads (tasks, and sampled loads), groups (cgroups "
-                        "and resctrl), power (every meter of power)")
+                        "wait for: some 5 us of CPU time a switch), loads (tasks, and sampled loads), regions (those "
+                        "that the command marks), groups (cgroups and resctrl), power (every meter of power)")
     parser.add_argument("-n", "--intervals", metavar="N", type=int, help="end after so many intervals")
     parser.add_argument("--keep", metavar="TIME", help="keep no more than the last 24h, 7d ...: every reading of the "
                         "last half hour, then one in 10 s for eight hours, then one in 60 s, in files beside FILE")
@@ -59,6 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("a command runs on this machine, not on a simulated one: leave --machine out")
     retention = _retention(arguments)
     tables = _tables(arguments.tables)
+    if "regions" in tables and not arguments.command:
+        raise UsageError("--tables regions: a command marks them: give one after --")
     session, columns = open_session(arguments)
     notes: list[str] = []
     if "power" in tables:

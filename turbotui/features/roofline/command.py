@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -12,7 +12,7 @@ from turbotui.dataclass import dataclass
 from turbotui.errors import MachineError
 from turbotui.features.roofline.function_points import Functions, SampledEvent, function_points, sampled_events
 from turbotui.features.roofline.live import RooflinePoint
-from turbotui.features.roofline.region_points import Regions, RegionWatch, point_of
+from turbotui.features.roofline.region_points import Regions, RegionWatch, point_of, speed_of_rates
 from turbotui.features.roofline.time_slices import joined_intervals
 from turbotui.machine.core_metrics import CountedCoreType, vector_bits
 from turbotui.machine.host import HostError, PerfAttr
@@ -25,7 +25,7 @@ from turbotui.machine.tasks.counting import CommandCount, CommandCounters, diffe
 from turbotui.quantities.joined_sets import SetInterval
 from turbotui.quantities.metric_definitions import MetricEvent
 from turbotui.quantities.metric_sets import plan_sets
-from turbotui.quantities.roofline import Sizing, counted
+from turbotui.quantities.roofline import Sizing
 from turbotui.quantities.speeds import Speed, sum_speeds
 
 _TASK_CLOCK: Final = PerfAttr(1, 1)  # PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK: ns on any CPU
@@ -312,7 +312,8 @@ def _joined_points(
         speeds = []
         for core_type, intervals in zip(core_types, each, strict=True):
             one = intervals[number]
-            speeds.append(_speed(core_type, {key: count / seconds for key, count in one.counts.items()}, sizing))
+            rates = {key: count / seconds for key, count in one.counts.items()}
+            speeds.append(speed_of_rates(core_type.definition, rates, sizing))
         speed = sum_speeds(speeds)
         if speed is not None:
             estimated = any(intervals[number].estimated for intervals in each)
@@ -360,13 +361,5 @@ def speed_of(
                 if value is not None:
                     counts[event.key] = value / seconds
         at += len(mine)
-        speeds.append(_speed(core_type, counts, sizing))
+        speeds.append(speed_of_rates(core_type.definition, counts, sizing))
     return sum_speeds(speeds), estimated
-
-
-def _speed(core_type: CountedCoreType, rates: Mapping[str, float], sizing: Sizing) -> Speed | None:
-    found = counted(core_type.definition, rates, sizing)
-    if found is None:
-        return None
-    sized = found.flops if found.bytes is not None else 0.0
-    return Speed(found.flops, found.bytes, sized, found.dominant, found.width, found.single, found.half, found.levels)

@@ -16,12 +16,14 @@ from turbotui.features.roofline.command import TIME_SLICE, follow
 from turbotui.features.roofline.level_points import level_notes
 from turbotui.features.roofline.live import RooflinePoint, read_points
 from turbotui.features.roofline.measuring import Measuring, ShowProgress, machine_title
+from turbotui.features.roofline.region_points import Regions, points_of_totals
 from turbotui.features.roofline.result import Result
 from turbotui.features.roofline.roof_tables import roof_notes
 from turbotui.features.roofline.roofs import RoofSet
-from turbotui.features.roofline.sharing import Working
+from turbotui.features.roofline.sharing import ONE_CPU, working_of
 from turbotui.features.roofline.traffic import MemoryTraffic
 from turbotui.features.roofline.verdicts import LevelRoofs, core_weights, roofs_for
+from turbotui.features.tasks.region_totals import FindRows, RegionTotals, regions_of
 from turbotui.machine.core_metrics import CountedCoreType, core_types_of
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine
@@ -46,7 +48,6 @@ BY_MIX: Final = Sizing()
 _INTERRUPTED = "interrupted: this is what was counted until then"
 _SHARES: Final = "--by function runs it all the same, for the shares of its functions and regions in its time"
 _SIGINT_STATUS = 128 + signal.SIGINT  # as shells have it, for a command that Ctrl-C ended
-_ONE_CPU = 1.2  # a command that keeps more CPUs busy on average is compared with the roofs of all cores
 
 
 def count_command(
@@ -93,10 +94,10 @@ def count_command(
         beside.stop()
     energy = beside.energy()
     joules = energy.total(len(machine.topology.instances(Scope.PACKAGE)))
-    many = followed.busy > _ONE_CPU
+    many = followed.busy > ONE_CPU
     row = SYSTEM_ROW if many else cpu_row(machine.topology.cpus[0])
     choice = roofs_for(machine, row, os.environ, theory=theory)
-    working = _working(machine, followed.busy if many else 1.0, beside.traffic)
+    working = working_of(machine.topology, followed.busy if many else 1.0, beside.traffic)
     cores = f"{working.cores:.1f} cores" if many else "one core"
     notes = [_INTERRUPTED] if followed.interrupted else []
     notes.append(f"the command kept {followed.busy:.1f} CPUs busy: compared with the roofs of {cores}, and with all of "
@@ -129,13 +130,6 @@ def count_command(
                   joules, energy.reason(joules), seconds,
                   followed.status or (_SIGINT_STATUS if followed.interrupted else 0), energy.span, regions, choice,
                   levels, followed.functions)
-
-
-def _working(machine: Machine, busy: float, traffic: float | None) -> Working:
-    """The share of the machine that a command has while it keeps so many CPUs busy, whichever they are."""
-    cores = len(machine.topology.instances(Scope.CORE))
-    used = min(float(cores), busy)
-    return Working(used, used / cores if busy > 1 else 1.0, beside=used, traffic=traffic)
 
 
 def count_machine(machine: Machine, interval: float = 1.0, intervals: int = 10, *,
@@ -178,7 +172,7 @@ def count_machine(machine: Machine, interval: float = 1.0, intervals: int = 10, 
 
 def place_recorded(machine: Machine, frames: Iterable[Frame], capabilities: Capabilities, catalog: Catalog, *,
                    traffic: MemoryTraffic | None = None, by: Scope | None = None, sizing: Sizing = BY_MIX,
-                   theory: bool = False) -> Result:
+                   theory: bool = False, rows: FindRows | None = None) -> Result:
     """Place recorded intervals.
 
     Args:
@@ -190,15 +184,31 @@ def place_recorded(machine: Machine, frames: Iterable[Frame], capabilities: Capa
         by: see `count_machine`.
         sizing: likewise.
         theory: likewise.
+        rows: finds what else was recorded, `Journal.rows`; None: regions are left out.
 
     Raises:
         MachineError: nothing that is needed for a point was recorded.
     """
     definitions = measured_definitions(capabilities.signals)
-    if not definitions:
+    totals: list[RegionTotals] = []
+
+    def noted() -> Iterator[Frame]:
+        for frame in frames:
+            newest = None if rows is None else regions_of(rows, frame)
+            totals[:] = totals if newest is None else [newest]
+            yield frame
+
+    found = _placed(machine, noted(), capabilities, catalog, traffic=traffic, by=by, sizing=sizing, theory=theory)
+    placed: list[RooflinePoint] = []
+    for total in totals:
+        regions = Regions(points_of_totals(total, sizing, machine.topology), total.notes())
+        placed = [one.point for one in regions.points if one.point is not None]
+        row = placed[0].row if placed else SYSTEM_ROW
+        found = replace(found, regions=regions, region_roofs=roofs_for(machine, row, os.environ, theory=theory),
+                        notes=(*found.notes, *regions.notes))
+    if not definitions and not placed:
         raise MachineError(f"nothing to place on the roofline: {capabilities.why_missing(NO_FLOPS).sentence()}")
-    found = _placed(machine, frames, capabilities, catalog, traffic=traffic, by=by, sizing=sizing, theory=theory)
-    if not found.points:
+    if not found.points and not placed:
         raise MachineError("nothing to place on the roofline: its events were not recorded in that time "
                            "(turbotui record -e roofline records them)")
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.features.roofline.phases import Moment
@@ -13,6 +14,9 @@ from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.speeds import Speed, cpu_speed, sum_speeds
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sweep import each_row
+
+REGION: Final = "region "
+"""Begins the identity of a region's point; that of a thread's has the name of its application."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +34,8 @@ class RooflinePoint:
         seconds: at the end of the interval, from the start of the first one.
         length: seconds of the interval; of a thread those in which it ran.
         estimated: whether counters were multiplexed.
-        task: of a thread, what names it from interval to interval; its row is then the CPU where it was seen last.
+        task: of a thread, what names it from interval to interval; its row is then the CPU where it was seen last. Of a
+            region its name behind `REGION`; its row is then one CPU, or the machine where several are kept busy.
         single: share of its operations that are in single precision; None where no event tells.
         half: share of those in half precision, with a matrix unit's.
         working: what works for the row, which decides its share of the roofs; None where that is not known.
@@ -60,6 +65,11 @@ class RooflinePoint:
     def identity(self) -> RowId | str:
         """The key of a row or thread, equal in every interval."""
         return self.task or self.row
+
+    @property
+    def is_region(self) -> bool:
+        """Whether it is of a region of a command, in all that it ran until now."""
+        return self.task.startswith(REGION)
 
     @property
     def has_place(self) -> bool:

@@ -9,19 +9,26 @@ estimated.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeAlias
 
 from turbotui.dataclass import dataclass
-from turbotui.features.roofline.live import RooflinePoint, giga, total_of
+from turbotui.features.roofline.live import REGION, RooflinePoint, giga, total_of
+from turbotui.features.roofline.sharing import ONE_CPU, working_of
+from turbotui.features.tasks.region_totals import KindCounts, RegionTotals
 from turbotui.machine.observing import Observation
 from turbotui.machine.regions import SHARED_BY_TIME, RegionPipe, RegionShare, RegionTimes, region_notes
-from turbotui.quantities.joined_sets import SetInterval
-from turbotui.quantities.scope import SYSTEM_ROW
-from turbotui.quantities.speeds import Speed
+from turbotui.machine.topology import Topology
+from turbotui.quantities.joined_sets import SetInterval, join_rotation
+from turbotui.quantities.metric_definitions import MetricDefinition
+from turbotui.quantities.metric_table import known_definition
+from turbotui.quantities.roofline import Sizing, counted
+from turbotui.quantities.scope import SYSTEM_ROW, cpu_row
+from turbotui.quantities.speeds import Speed, sum_speeds
 from turbotui.quantities.unavailable import Reason, Unavailable
 
+FindDefinition: TypeAlias = Callable[[str], MetricDefinition | None]
 _WHOLE: Final = 0.95  # of the time between two readings: the rest is the way from the mark to the reading
 _EXACT: Final = 0.05  # share of a region's time that may be apportioned without a mark
 _MANY: Final = 64  # points of a region that are kept before they are added up
@@ -166,3 +173,52 @@ def point_of(name: str, speed: Speed, seconds: float, *, estimated: bool) -> Roo
     return RooflinePoint(SYSTEM_ROW, name, speed.flops / 1e9, None if speed.bytes is None else speed.bytes / 1e9,
                          speed.intensity, speed.dominant, speed.width, seconds, seconds, estimated,
                          single=speed.single, half=speed.half, levels=giga(speed.levels))
+
+
+def speed_of_rates(definition: MetricDefinition, rates: Mapping[str, float], sizing: Sizing) -> Speed | None:
+    """The speed of counts a second by the keys of their events; None where operations are not known."""
+    found = counted(definition, rates, sizing)
+    if found is None:
+        return None
+    sized = found.flops if found.bytes is not None else 0.0
+    return Speed(found.flops, found.bytes, sized, found.dominant, found.width, found.single, found.half, found.levels)
+
+
+def points_of_totals(totals: RegionTotals, sizing: Sizing, topology: Topology,
+                     definitions: FindDefinition = known_definition) -> tuple[RegionPoint, ...]:
+    """The points of regions that were counted while a command ran, or runs.
+
+    Args:
+        totals: of the regions.
+        sizing: how accesses become bytes.
+        topology: of the machine; the command's share of it is that of the CPUs that it keeps busy.
+        definitions: finds a definition of operations by its slug.
+    """
+    found = []
+    busy = (totals.run_ns or 0.0) / 1e9 / totals.seconds if totals.seconds else 0.0
+    row = SYSTEM_ROW if busy > ONE_CPU else cpu_row(topology.cpus[0])
+    working = working_of(topology, busy if busy > ONE_CPU else 1.0, None)
+    for one in totals.regions:
+        speeds = [_kind_speed(kind, one.seconds, sizing, definitions) for kind in one.kinds] if one.seconds else []
+        speed = sum_speeds(speeds)
+        share = one.apportioned / one.seconds if one.seconds else 0.0
+        point = None
+        if speed is not None and None not in speeds:
+            point = replace(point_of(one.name, speed, one.seconds, estimated=one.estimated or share > _EXACT), row=row,
+                            seconds=totals.seconds, task=f"{REGION}{one.name}",
+                            working=working)
+        found.append(RegionPoint(one.name, one.entries, one.seconds, share, point,
+                                 None if point is not None else totals.why or _NOT_COUNTED))
+    return tuple(found)
+
+
+def _kind_speed(kind: KindCounts, seconds: float, sizing: Sizing,
+                definitions: FindDefinition) -> Speed | None:
+    """The speed on one kind of core: sets that took turns are joined by instructions."""
+    definition = definitions(kind.definition)
+    if definition is None or not kind.sets:
+        return None
+    joined = join_rotation(kind.sets)
+    known = set.intersection(*(set(one.counts) for one in joined))
+    rates = {key: sum(one.counts[key] for one in joined) / seconds for key in known}
+    return speed_of_rates(definition, rates, sizing)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from rich.cells import cell_len
 from textual import events
 from textual.geometry import Region
 from textual.message import Message
@@ -26,6 +27,7 @@ _BELOW: Final = 2  # lines of the lower axis: ticks and title
 _SHORT: Final = ((" double", ""), (" single", " sp"), (" GFLOP/s", ""), (" FMA", ""), (" ADD+MUL", ""))
 _ROOM: Final = 90  # characters from which roofs are called by their full names
 _WHEEL: Final = 1.25
+_LABEL: Final = 24  # characters of the name of a point
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +38,13 @@ class Dot:
         intensity: flop/byte, positive.
         gflops: GFLOP/s, positive.
         dominant: the width of most of its instructions.
+        name: that is written beside it where there is room; "" for none.
     """
 
     intensity: float
     gflops: float
     dominant: str
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +215,11 @@ class RoofPlot(Widget):
             self._places.append(place)
             if place is not None:
                 canvas.mark(*place, MARKS.get(dot.dominant, MARKS[""]), StyleRole.SUMMARY)
+        for dot, place in zip(picture.dots, self._places, strict=True):
+            if dot.name and place is not None:
+                name = _cells(dot.name)
+                any(canvas.text(place[0] + step, place[1] + down, name, StyleRole.KEY)
+                    for down, step in ((0, 2), (0, -1 - len(name)), (-1, 1), (1, 1), (-1, -len(name)), (1, -len(name))))
         if picture.cursor is not None and 0 <= picture.cursor < len(self._places):
             place = self._places[picture.cursor]
             if place is not None:
@@ -296,6 +305,12 @@ def draw_roofs(plot: Plot, width: int, rows: int, *, short: bool) -> Canvas:
         else:
             _name_flat(canvas, name, start[1])
     return canvas
+
+
+def _cells(name: str) -> str:
+    """A name whose characters take a cell each, cut to what may stand beside a point."""
+    kept = "".join(letter if cell_len(letter) == 1 else "?" for letter in name)
+    return kept if len(kept) <= _LABEL else f"{kept[: _LABEL - 1]}…"
 
 
 def _short(name: str) -> str:

@@ -32,11 +32,14 @@ from turbotui.features.roofline.screen_text import SIDE, below_lines, notes_of, 
 from turbotui.features.roofline.screen_view import TRAILS, RoofView
 from turbotui.features.roofline.task_points import Note
 from turbotui.features.roofline.verdict_text import verdict_text
+from turbotui.features.tasks.region_look import RegionLook
 from turbotui.machine.host import HostKind
 from turbotui.quantities.catalog.roofline import measured_definitions
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.roofline import NO_FLOPS
 from turbotui.quantities.scope import SYSTEM_ROW
+from turbotui.recording.framing import DamagedError
+from turbotui.sampling.frame import Frame
 from turbotui.tables.csv_lines import csv_text
 from turbotui.tables.envelope import envelope_now
 from turbotui.tables.saving import write_numbered
@@ -81,6 +84,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         self._seq = -1
         self._moment = 0
         self._threads = ThreadWatch(self, watch.session.machine)
+        self._regions = RegionLook(watch)
 
     def body(self) -> Iterable[Widget]:
         """The canvas above the table with a panel beside both, or two lines below them."""
@@ -144,9 +148,18 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
 
     # Frames
 
+    def take(self, frame: Frame) -> None:
+        """See `WatchScreen.take`: the regions of a command are kept with each frame."""
+        super().take(frame)
+        self._regions.take(frame)
+
     def show_frame(self) -> None:
         """Place every point of this frame."""
         frame = self.watch_state.frame
+        try:
+            self._view.take_regions(self._regions.of(frame))
+        except DamagedError as error:
+            self.notice(str(error))
         self.set_class(not self._definitions, "-missing")
         flops = self.watch_state.session.catalog.get("GFLOP/s")
         if not self._definitions:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final, TypedDict
 
+from turbotui.features.roofline.live import RooflinePoint
 from turbotui.features.roofline.result import JudgedPoint
 from turbotui.features.roofline.result_tables import POINT_COLUMNS, judge_column
 from turbotui.features.roofline.screen_view import SIZINGS, RoofView
 from turbotui.features.roofline.verdict_text import verdict_text
 from turbotui.features.tasks.application_totals import multiplexing_sentence
 from turbotui.features.tasks.columns import TIMES
+from turbotui.features.tasks.region_totals import RegionTotals
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.tables import TaskRow
 from turbotui.quantities.columns import Column, ColumnId, CounterColumn
@@ -72,6 +74,10 @@ def _evidence(view: RoofView, counters: Mapping[ColumnId, CounterColumn], column
               row: JudgedPoint) -> CellEvidence:
     """The counts behind a point, and the verdict on it."""
     said = (verdict_text(row.point, row.choice), f"roofs: {row.choice.source}")
+    if row.point.is_region:
+        totals = view.totals
+        return CellEvidence(remarks=said) if totals is None else CellEvidence(
+            readings=tuple(_of_region(row.point, totals)), remarks=(*said, *totals.notes()))
     thread = _row_of(row, view.report)
     if view.report is not None and thread is not None:
         return CellEvidence(readings=(_sums(row, thread, view.report), _counts(thread, view.report)),
@@ -83,6 +89,21 @@ def _evidence(view: RoofView, counters: Mapping[ColumnId, CounterColumn], column
     # the columns of the CPU table size accesses in one way only
     same = column.id in _COUNTED_AS and SIZINGS[view.sizing] == SIZINGS[0]
     return CellEvidence(counted.arithmetic if same else (), counted.readings, (*said, *counted.remarks))
+
+
+def _of_region(point: RooflinePoint, totals: RegionTotals) -> Iterator[tuple[str, ...]]:
+    """What was counted in a region, which its place is made of."""
+    one = next((one for one in totals.regions if one.name == point.name), None)
+    if one is None:
+        return
+    yield (f"open: {one.seconds:.3f} s, which rates are of, of {totals.seconds:.3f} s since the command's first mark",
+           f"entered: {one.entries} times",
+           f"by time: {one.apportioned:.3f} s of these, of which its share by time of a reading is taken",
+           f"CPU time of all threads meanwhile: {one.run_ns / 1e9:.3f} s")
+    for kind in one.kinds:
+        yield (f"{kind.definition}: {kind.instructions:,.0f} instructions, {kind.cycles:,.0f} cycles",
+               *(f"{key}: {count:,.0f} in {counted.seconds:.3f} s" for counted in kind.sets
+                 for key, count in counted.counts.items()))
 
 
 def _counted(frame: Frame, counter: CounterColumn, row: JudgedPoint) -> CellEvidence:

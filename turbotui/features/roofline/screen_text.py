@@ -32,6 +32,11 @@ def notes_of(view: RoofView, outside: int) -> tuple[Note, ...]:
         found.append(Note(f"{outside} outside the axes: A shows them", f"{outside} outside the axes: A"))
     if view.unknown:
         found.append(Note(f"{view.unknown} not counted", f"{view.unknown} not counted"))
+    unplaced = [one for one in view.regions if one.point is None]
+    if unplaced:
+        why = unplaced[0].why
+        found.append(Note(f"{len(unplaced)} regions without a point: {'' if why is None else why.sentence()}",
+                          f"{len(unplaced)} regions without a point"))
     if view.idle:
         found.append(Note(f"{view.idle} without floating-point work or bytes", f"{view.idle} without FLOPs or bytes"))
     return tuple(found)
@@ -137,7 +142,10 @@ def _point_lines(view: RoofView, point: RooflinePoint | None) -> Lines:
         lines += _wrapped(f"mostly {point.dominant}")
     if point.width is not None:
         lines += _wrapped(f"bytes: {point.width.value}")
-    if point.estimated:
+    if point.is_region:
+        lines += _wrapped("region of the command, since its first mark")
+        lines += _wrapped("~ counters took turns, or marks were faster than they are read") if point.estimated else []
+    elif point.estimated:
         lines += _wrapped("~ counters were multiplexed")
     return lines
 

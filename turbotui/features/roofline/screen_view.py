@@ -12,6 +12,7 @@ from typing import Final
 from turbotui.features.roofline.level_points import LETTERS, LevelPoint, LevelVerdict, level_verdict
 from turbotui.features.roofline.live import IntervalPoints, RooflinePoint, read_points
 from turbotui.features.roofline.plot import Plot, plot_within
+from turbotui.features.roofline.region_points import RegionPoint, points_of_totals
 from turbotui.features.roofline.roof_plot import Dot, Picture
 from turbotui.features.roofline.roofs import RoofSet
 from turbotui.features.roofline.screen_axes import RoofAxes, can_draw
@@ -20,6 +21,7 @@ from turbotui.features.roofline.sharing import AtWork
 from turbotui.features.roofline.task_points import Note, task_points
 from turbotui.features.roofline.traffic import MemoryTraffic
 from turbotui.features.roofline.verdicts import LevelRoofs, core_weights, precision_of, roofs_for
+from turbotui.features.tasks.region_totals import RegionTotals
 from turbotui.features.tasks.report import Report
 from turbotui.machine.machine import Machine
 from turbotui.quantities.definition import Definition
@@ -65,6 +67,8 @@ class RoofView:
         forgotten: threads whose past is not remembered any more, because there were too many.
         why: of threads, what cannot be placed or what their numbers leave out; "" where nothing has to be said.
         traffic: the counters of the memory controllers.
+        regions: of the command that is watched, or was recorded: points beside those of the level.
+        totals: the same as they were counted; None where there are none.
         axes: of the picture.
         frame: the newest one.
         passing: the rows that the table's filter lets through, which are drawn; None: all.
@@ -92,6 +96,8 @@ class RoofView:
         self.forgotten = 0
         self.notes: tuple[Note, ...] = ()
         self._report: Report | None = None
+        self.regions: tuple[RegionPoint, ...] = ()
+        self.totals: RegionTotals | None = None
         self._past: dict[RowId | str, deque[RooflinePoint]] = {}
         self._recent: deque[RooflinePoint] = deque(maxlen=MOST)
         self._chosen: dict[tuple[object, ...], LevelRoofs] = {}
@@ -122,12 +128,21 @@ class RoofView:
         if self.tasks:
             self._remember(() if self.machine is None else (self.machine,), fresh=fresh)
         else:
-            self.points = tuple(
-                point for point in reading.points if point.row != SYSTEM_ROW or self.scope is Scope.SYSTEM
-            )
+            self.points = (*(point for point in reading.points if point.row != SYSTEM_ROW or
+                             self.scope is Scope.SYSTEM), *self._marked)
             self.unknown = reading.unknown
-            self._remember(reading.points, fresh=fresh)
+            self._remember((*reading.points, *self._marked), fresh=fresh)
             self._settle(fresh=fresh)
+
+    def take_regions(self, totals: RegionTotals | None) -> None:
+        """Take the regions of a command in, which are placed with the next frame."""
+        self.regions = () if totals is None else points_of_totals(totals, SIZINGS[self.sizing], self._topology)
+        self.totals = totals
+
+    @property
+    def _marked(self) -> tuple[RooflinePoint, ...]:
+        at = 0 if self.frame is None else self.frame.newer.started_ns - (self._began or 0)
+        return tuple(replace(one.point, seconds=at / 1e9) for one in self.regions if one.point is not None)
 
     def take_tasks(self, report: Report) -> None:
         """Take a report of all threads in: the points, where threads are what points stand for."""
@@ -140,6 +155,7 @@ class RoofView:
         at_work = self._at_work
         points = found.points if at_work is None else tuple(
             replace(point, working=at_work.of(point.row)) for point in found.points)
+        points = (*points, *self._marked)
         self.points, self.unknown, self.notes = points, 0, found.notes
         self._remember(points, fresh=fresh)
         self._forget({point.identity for point in points})
@@ -229,8 +245,8 @@ class RoofView:
     @property
     def past(self) -> tuple[RooflinePoint, ...]:
         """Everything remembered of this level, of what has gone as well, oldest first: what the data file holds."""
-        found = chain.from_iterable(points for one, points in self._past.items()
-                                    if (None if isinstance(one, str) else one.scope) is self.scope)
+        found = chain.from_iterable(points for one, points in self._past.items() if points[0].is_region or
+                                    (None if isinstance(one, str) else one.scope) is self.scope)
         return tuple(sorted(found, key=lambda point: point.seconds))
 
     def roofs(self, row: RowId) -> LevelRoofs:
@@ -294,7 +310,8 @@ class RoofView:
         cursor = next((at for at, point in enumerate(placed) if point.identity == self.cursor), None)
         return Picture(
             plot,
-            tuple(Dot(point.intensity or 0.0, point.gflops, point.dominant) for point in placed),
+            tuple(Dot(point.intensity or 0.0, point.gflops, point.dominant, point.name if point.is_region else "")
+                  for point in placed),
             cursor,
             self._trail(),
             tuple((one.intensity, one.point.gflops, LETTERS[one.level]) for one in self.level_points
@@ -340,6 +357,7 @@ class RoofView:
     def next_sizing(self) -> str:
         """The next way to size an access; what was kept was sized otherwise, and goes."""
         self.sizing = (self.sizing + 1) % len(SIZINGS)
+        self.take_regions(self.totals)
         self._past.clear()
         self.forgotten = 0
         self._again()

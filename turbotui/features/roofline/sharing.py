@@ -21,6 +21,8 @@ from turbotui.quantities.speeds import Speed
 _AT_WORK: Final = 0.05
 """A core works if it computes or moves at least this share of what the busiest one does."""
 SHARED: Final = ("L3", "DRAM")
+ONE_CPU: Final = 1.2
+"""A command that keeps more CPUs busy on average is compared with the roofs of all cores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,13 @@ class Working:
     memory: float = 1.0
     beside: float = 1.0
     traffic: float | None = None
+
+
+def working_of(topology: Topology, busy: float, traffic: float | None) -> Working:
+    """The share of a machine that a command has while it keeps so many CPUs busy, whichever they are."""
+    cores = len(topology.instances(Scope.CORE))
+    used = min(float(cores), busy)
+    return Working(used, used / cores if busy > 1 else 1.0, beside=used, traffic=traffic)
 
 
 def mean_working(parts: Iterable[tuple[Working | None, float]]) -> Working | None:

@@ -120,7 +120,7 @@ def _replayed(arguments: argparse.Namespace, journal: Journal, sizing: Sizing) -
     machine = journal.machine
     return place_recorded(machine, frames, journal.capabilities, journal.catalog, by=_BY[arguments.by],
                           traffic=MemoryTraffic(machine, journal.definitions()), sizing=sizing,
-                          theory=arguments.theory)
+                          theory=arguments.theory, rows=journal.rows)
 
 
 def _refuse_functions(arguments: argparse.Namespace) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -17,8 +17,10 @@ from turbotui.features.tasks.application_totals import multiplexing_sentence
 from turbotui.features.tasks.columns import TaskInputs
 from turbotui.features.tasks.energy import METHOD, share_out, why_not
 from turbotui.features.tasks.recorded_tasks import tasks_of
+from turbotui.features.tasks.region_totals import RegionTotals, regions_of
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.tables import Grouping
+from turbotui.features.tasks.task_regions import TaskRegion
 from turbotui.features.tasks.task_table import task_table
 from turbotui.features.tasks.text import in_text
 from turbotui.machine.tasks.proc_facts import TaskLooks
@@ -109,6 +111,46 @@ class ReplayedTasks:
             yield multiplexing_sentence(report.set_count)
 
 
+@dataclass(frozen=True, slots=True)
+class ReplayedRegions:
+    """The regions that a recorded command had marked by the end of an interval.
+
+    Attributes:
+        frame: of the interval.
+        journal: the recording.
+        totals: of the regions.
+    """
+
+    frame: Frame
+    journal: Journal
+    totals: RegionTotals
+
+    @property
+    def table(self) -> RowTable[TaskRegion]:
+        """A row for each region."""
+        return self.totals.table
+
+    @property
+    def envelope(self) -> Envelope:
+        """The envelope; its seconds are those since the first mark."""
+        host = self.journal.machine.host
+        return Envelope(host.name, host.kind, self.frame.newer.wall_ns, self.totals.seconds, notes=tuple(self.notes()))
+
+    def notes(self) -> Iterator[str]:
+        """What the counts mean, and what went wrong with marks."""
+        yield from self.totals.notes()
+        if self.totals.why is not None:
+            yield f"not counted: {self.totals.why.sentence()}"
+
+    def text(self, said: Collection[str], room: int | None) -> Iterator[str]:
+        """The table with notes that were not said before."""
+        envelope = self.envelope
+        yield f"# {envelope.label}"
+        yield f"# regions that the command marks, until {envelope.time}: {self.totals.seconds:.3f} s"
+        yield from text_lines(envelope, self.table, room=room)
+        yield from (f"# {note}" for note in self.notes() if note not in said)
+
+
 def replay(arguments: argparse.Namespace) -> int:
     """Print the tasks of a recording.
 
@@ -129,26 +171,33 @@ def replay(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _intervals(arguments: argparse.Namespace, journal: Journal, by: Grouping) -> Iterator[list[ReplayedTasks]]:
-    """Of each interval that has tasks, those of every application."""
+def _intervals(arguments: argparse.Namespace, journal: Journal,
+               by: Grouping) -> Iterator[tuple[list[ReplayedTasks], ReplayedRegions | None]]:
+    """Of each interval that has tasks or regions, the tasks of every application, and the regions of the command."""
     for frame in replayed_frames(arguments, journal):
-        record = tasks_of(journal.rows, frame, journal.machine.model, by)
+        record, totals = tasks_of(journal.rows, frame, journal.machine.model, by), regions_of(journal.rows, frame)
+        tasks: list[ReplayedTasks] = []
         if record is not None and record.reports[by]:
             energy, left_out, looks = energy_of(frame), record.left_out[by], record.looks
-            yield [ReplayedTasks(frame, journal, report, by, left, looks, len(left_out) == 1, energy)
-                   for report, left in zip(record.reports[by], left_out, strict=True)]
+            tasks = [ReplayedTasks(frame, journal, report, by, left, looks, len(left_out) == 1, energy)
+                     for report, left in zip(record.reports[by], left_out, strict=True)]
+        if tasks or totals is not None:
+            yield tasks, None if totals is None else ReplayedRegions(frame, journal, totals)
 
 
-def _print(arguments: argparse.Namespace, intervals: Iterable[list[ReplayedTasks]]) -> None:
+def _print(arguments: argparse.Namespace,
+           intervals: Iterable[tuple[list[ReplayedTasks], ReplayedRegions | None]]) -> None:
     writer = make_writer(arguments, arguments.intervals, marks=True)
     room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     said: set[str] = set()
-    for tasks in intervals:
-        for one in tasks:
+    for tasks, regions in intervals:
+        parts: list[ReplayedTasks | ReplayedRegions] = [*tasks, *([] if regions is None else [regions])]
+        for one in parts:
             if writer is not None:
                 writer.write(one.envelope, (one.table,))
                 continue
-            print("\n".join(_text(one, said, room)), end="\n\n")
+            print("\n".join(_text(one, said, room) if isinstance(one, ReplayedTasks) else one.text(said, room)),
+                  end="\n\n")
             said.update(one.notes())
     if writer is not None:
         writer.end()

@@ -25,13 +25,22 @@ from turbotui.features.tasks.screen_rows import (
     tree_slots,
     with_room,
 )
-from turbotui.features.tasks.screen_text import COMMAND, PLURAL, head_line, note_lines, task_evidence, word_of
+from turbotui.features.tasks.screen_text import (
+    COMMAND,
+    PLURAL,
+    head_line,
+    note_lines,
+    region_line,
+    task_evidence,
+    word_of,
+)
 from turbotui.features.tasks.screen_watching import WatchingScreen
 from turbotui.features.tasks.tables import Grouping
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.moments import time_of_day
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.widgets.cells import said
+from turbotui.recording.framing import DamagedError
+from turbotui.widgets.cells import StyleRole, said
 from turbotui.widgets.explanation import evidence_lines
 from turbotui.widgets.row_content import RowPainter, RowView
 from turbotui.widgets.segment_lines import SegmentLines
@@ -106,9 +115,17 @@ class TasksScreen(WatchingScreen):
         self.query_one("#heads", SegmentLines).show([head if there or self.played is None else []])
         width, height = self.size
         notes = [] if self._snapshot is None else note_lines(self._snapshot, self.energy, width, height)
+        notes = [*self._region_notes(width), *notes]
         self.query_one("#notes", SegmentLines).styles.height = len(notes)
         self.query_one("#notes", SegmentLines).show([[(f" {note}", role)] for note, role in notes])
         self.show_status()
+
+    def _region_notes(self, width: int) -> list[tuple[str, StyleRole]]:
+        try:
+            totals = self.regions.of(self.watch_state.frame)
+        except DamagedError as error:
+            return [(str(error), StyleRole.AMBER)]
+        return [] if totals is None or not totals.regions else [(region_line(totals, width - 2), StyleRole.SUMMARY)]
 
     def readout(self) -> str:
         """The row under the cursor in words."""

@@ -7,6 +7,8 @@ import textwrap
 from collections.abc import Sequence
 from typing import Final
 
+from rich.cells import cell_len
+
 from turbotui.dataclass import dataclass
 from turbotui.features.tasks.application_totals import multiplexing_sentence
 from turbotui.features.tasks.applications import Application
@@ -21,6 +23,7 @@ from turbotui.features.tasks.columns import (
     why_missing,
 )
 from turbotui.features.tasks.live import TaskSnapshot
+from turbotui.features.tasks.region_totals import RegionTotals
 from turbotui.features.tasks.report import Report, cpu_seconds
 from turbotui.features.tasks.tables import Grouping
 from turbotui.quantities.tables import CellEvidence
@@ -76,6 +79,18 @@ def head_line(applications: Sequence[Application], snapshot: TaskSnapshot | None
         rows = sum(len(report.rows) for report in live)
         said = f" · {rows} {PLURAL[snapshot.request.by]} ran {ran:.2f} s in {seconds:.2f} s"
     return [*segments, (f"{said} · mode {', '.join(modes)}", StyleRole.DIM)]
+
+
+def region_line(totals: RegionTotals, width: int) -> str:
+    """The regions that the command marks, those that ran most first: share of its CPU time, or seconds."""
+    said = "regions:"
+    for row in totals.rows():
+        value = f"{row.seconds:.1f} s open" if row.of_run is None else f"{100 * row.of_run:.0f} % of CPU time"
+        more = f"{said}{' ·' * (said != 'regions:')} {row.name} {value}"
+        if cell_len(more) > width - 2:
+            return f"{said} …"
+        said = more
+    return said
 
 
 def note_lines(

@@ -21,6 +21,7 @@ from turbotui.features.tasks.lines import LANE_LEFT, lane_cell
 from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot, TaskWatcher
 from turbotui.features.tasks.loads import LOAD_BY_ID
 from turbotui.features.tasks.recorded_tasks import tasks_of
+from turbotui.features.tasks.region_look import RegionLook
 from turbotui.features.tasks.screen_rows import TaskContent, content_of
 from turbotui.features.tasks.screen_text import TasksView
 from turbotui.features.tasks.tables import Grouping
@@ -77,6 +78,7 @@ class WatchingScreen(TreeScreen[TaskInputs]):
         self._seq = 0
         self._past = TaskPast()
         self._newest: PastTasks | None = None
+        self.regions = RegionLook(watch)
         self._facts = ProcFacts(watch.session.machine.host)
         self.played = watch.session if isinstance(watch.session, PlayedSession) else None
         self._recorded: tuple[tuple[int, Grouping, bool], PastTasks | None] = (0, Grouping.THREAD, False), None
@@ -168,6 +170,7 @@ class WatchingScreen(TreeScreen[TaskInputs]):
         super().take(frame)
         if frame is not self._frame:
             self._frame = frame
+            self.regions.take(frame)
             self._meter.feed(frame)
             self.ask(again=False)
 

@@ -206,15 +206,20 @@ _FIXED: Final[tuple[Column[TaskRegion], ...]] = (
 _OWN: Final = ("Region", "Entered", "Seconds")
 
 
-def region_table(regions: Sequence[TaskRegion]) -> RowTable[TaskRegion]:
-    """The table of a command's regions."""
+def region_table(regions: Sequence[TaskRegion], why: Unavailable | None = None) -> RowTable[TaskRegion]:
+    """The table of a command's regions.
+
+    Args:
+        regions: its rows.
+        why: they have no counts; None: sets of events were multiplexed.
+    """
     names = dict.fromkeys(name for row in regions for name in row.counts)
     fixed = _FIXED if any(row.ipc is not None for row in regions) else _FIXED[:-1]
     columns = (*fixed, *(_count(name) for name in names if name not in (RUN, CPU_TIME)))
-    return RowTable(REGIONS, "region", columns, regions, _judged)
 
+    def judged(column: Column[TaskRegion], row: TaskRegion, value: Value) -> Cell:
+        if value is None:
+            return Cell(None, _NO_CYCLES if row.counts else why or _SETS)
+        return Cell(value, estimated=column.id not in _OWN and row.apportioned > _EXACT)
 
-def _judged(column: Column[TaskRegion], row: TaskRegion, value: Value) -> Cell:
-    if value is None:
-        return Cell(None, _NO_CYCLES if row.counts else _SETS)
-    return Cell(value, estimated=column.id not in _OWN and row.apportioned > _EXACT)
+    return RowTable(REGIONS, "region", columns, regions, judged)

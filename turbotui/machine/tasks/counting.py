@@ -46,6 +46,7 @@ class CommandCounters:
         sets: events that are counted together, each set a group of its own.
         pid: of a process that waits before its exec.
         later: positions of the sets that do not count before `rotate` lets them.
+        waits: whether none counts before `enable` lets it, instead of from the exec on.
 
     Attributes:
         user_only: whether the kernel's part is left out, for want of rights (kernel.perf_event_paranoid).
@@ -55,9 +56,9 @@ class CommandCounters:
     """
 
     def __init__(self, host: Host, sets: Sequence[Sequence[PerfAttr]], pid: int,
-                 later: frozenset[int] = frozenset()) -> None:
+                 later: frozenset[int] = frozenset(), *, waits: bool = False) -> None:
         self._host = host
-        self._later = later
+        self._later = frozenset(range(len(sets))) if waits else later
         self._open: list[list[int]] = []
         self.user_only = False
         try:
@@ -100,6 +101,14 @@ class CommandCounters:
         """
         control(self._open[off][0], DISABLE, 0, "a set of counters whose time slice is over")
         control(self._open[on][0], ENABLE, 0, "a set of counters whose time slice begins")
+
+    def enable(self, position: int) -> None:
+        """Let a set count, in all threads and children there are and will be.
+
+        Raises:
+            HostError: as the kernel answers.
+        """
+        control(self._open[position][0], ENABLE, 0, "a set of counters that begins")
 
     def close(self) -> None:
         """Close every counter."""

@@ -1,0 +1,69 @@
+"""The regions of a command for screens: those of now, of a moment that was kept, or of a recording."""
+
+from __future__ import annotations
+
+from turbotui.app.watch import Watch
+from turbotui.app.watched import PlayedSession
+from turbotui.dataclass import dataclass
+from turbotui.features.tasks.region_counting import MarkedCommand
+from turbotui.features.tasks.region_totals import RegionRecord, RegionTotals, regions_of
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.kept_intervals import KeptIntervals
+
+
+@dataclass(frozen=True, slots=True)
+class PastRegions:
+    """The regions at the end of one interval; see `KeptInterval`.
+
+    Attributes:
+        time_ns: when it ended, in ns since 1970.
+        seq: its number.
+        totals: of the regions.
+    """
+
+    time_ns: int
+    seq: int
+    totals: RegionTotals
+
+    @property
+    def size(self) -> int:
+        """Rows, and one for the rest."""
+        return 1 + len(self.totals.regions)
+
+
+class RegionLook:
+    """Regions of the moment that is shown.
+
+    Args:
+        watch: what is watched; without a command beside it, or a recording of one, there are none.
+    """
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._played = watch.session if isinstance(watch.session, PlayedSession) else None
+        beside: object = watch.beside
+        self._command = beside if isinstance(beside, MarkedCommand) else None
+        self._kept: KeptIntervals[PastRegions] = KeptIntervals()
+
+    def take(self, frame: Frame) -> None:
+        """Keep the regions at the end of a new frame, and have them recorded where a recording is made."""
+        counting = None if self._command is None else self._command.regions
+        if counting is None:
+            return
+        newer, totals = frame.newer, counting.totals()
+        self._kept.keep(PastRegions(newer.wall_ns, frame.seq, totals))
+        if self._watch.recorder is not None and totals.regions:
+            self._watch.recorder.rows(RegionRecord(newer.wall_ns, newer.started_ns, totals))
+
+    def of(self, frame: Frame | None) -> RegionTotals | None:
+        """The regions at the end of a frame; None where none are known.
+
+        Raises:
+            DamagedError: what was recorded are none.
+        """
+        if frame is None or frame.older is None:
+            return None
+        if self._played is not None:
+            return regions_of(self._played.rows, frame)
+        found = self._kept.at(frame.older.wall_ns, frame.newer.wall_ns)
+        return None if found is None else found.totals

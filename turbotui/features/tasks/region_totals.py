@@ -1,0 +1,208 @@
+"""What a command did in each of its regions since its first mark; as a recording has it, too (journal.md 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from typing import Self, TypeAlias
+
+from turbotui.dataclass import dataclass
+from turbotui.features.tasks.task_regions import TaskRegion, region_table
+from turbotui.features.tasks.thread_totals import RUN
+from turbotui.machine.regions import SHARED_BY_TIME, region_notes
+from turbotui.quantities.joined_sets import SetInterval
+from turbotui.quantities.tables import RowTable
+from turbotui.quantities.unavailable import Unavailable
+from turbotui.recording.framing import DamagedError
+from turbotui.recording.reasons import reason_facts, reason_from
+from turbotui.recording.rows import REGIONS_STREAM, RecordedRows
+from turbotui.recording.said import Said
+from turbotui.sampling.frame import Frame
+
+FindRows: TypeAlias = "Callable[[int, int, int], Sequence[RecordedRows]]"
+"""Rows of a stream behind one wall clock and not behind another: `Journal.rows`."""
+
+
+@dataclass(frozen=True, slots=True)
+class KindCounts:
+    """Counts on one kind of core.
+
+    Attributes:
+        definition: slug of the metric definition that `sets` are of.
+        instructions, cycles: counted all the time.
+        sets: what each set of its events counted while it was on.
+    """
+
+    definition: str
+    instructions: float = 0.0
+    cycles: float = 0.0
+    sets: tuple[SetInterval, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CountedRegion:
+    """A region, of all threads of the command while it was open in at least one of them.
+
+    Attributes:
+        name: as marked, made visible.
+        entries: how often a thread entered it.
+        seconds: in which it was open.
+        apportioned: seconds of these whose counts are its share by time of what was read together with other time.
+        run_ns: CPU time of all threads meanwhile.
+        estimated: whether counters stood for a part of the time.
+        kinds: counts by kind of core; () where there are no counters.
+    """
+
+    name: str
+    entries: int
+    seconds: float = 0.0
+    apportioned: float = 0.0
+    run_ns: float = 0.0
+    estimated: bool = False
+    kinds: tuple[KindCounts, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RegionTotals:
+    """All regions of a command since its first mark.
+
+    Attributes:
+        seconds: since then.
+        run_ns: CPU time of the whole command meanwhile; None where nothing is counted.
+        regions: longest first.
+        lost: marks that the FIFO had no room for.
+        unmatched: ends of regions that were not open.
+        still_open: regions that have not ended.
+        unread: lines that were no marks.
+        user_only: whether counts leave the kernel out.
+        why: why there are no counters, or none of operations; None where there are.
+    """
+
+    seconds: float = 0.0
+    run_ns: float | None = 0.0
+    regions: tuple[CountedRegion, ...] = ()
+    lost: int = 0
+    unmatched: int = 0
+    still_open: int = 0
+    unread: int = 0
+    user_only: bool = False
+    why: Unavailable | None = None
+
+    def rows(self) -> tuple[TaskRegion, ...]:
+        """The rows of the table of regions, those that ran most first."""
+        rows = [TaskRegion(one.name, one.entries, one.seconds, {} if self.run_ns is None else _counts(one),
+                           one.run_ns / self.run_ns if self.run_ns else None,
+                           one.apportioned / one.seconds if one.seconds else 0.0) for one in self.regions]
+        return tuple(sorted(rows, key=lambda row: (-row.counts.get(RUN, 0.0), -row.seconds, row.name)))
+
+    @property
+    def table(self) -> RowTable[TaskRegion]:
+        """The table of regions."""
+        return region_table(self.rows(), self.why)
+
+    def notes(self) -> tuple[str, ...]:
+        """See `regions.region_notes`; regions that are open are no fault while the command runs."""
+        found = region_notes(marked=bool(self.regions), lost=self.lost, unmatched=self.unmatched, still_open=0,
+                             unread=self.unread,
+                             estimate=SHARED_BY_TIME if any(one.apportioned for one in self.regions) else "")
+        more = ("a region is counted from the command's first mark on",) if self.regions else ()
+        return (*found, *more, *(("counts leave the kernel out: kernel.perf_event_paranoid hides it from this user",)
+                                 if self.user_only else ()))
+
+
+def _counts(one: CountedRegion) -> dict[str, float]:
+    found = {RUN: one.run_ns}
+    sums = {name: sum(getattr(kind, name) for kind in one.kinds) for name in ("instructions", "cycles")}
+    return found | {name: value for name, value in sums.items() if value}
+
+
+@dataclass(frozen=True, slots=True)
+class RegionRecord:
+    """The regions at the end of an interval; see `recording.rows.IntervalRows`. They are totals since the first mark.
+
+    Attributes:
+        wall_ns, started_ns: clocks of the tick that ended it.
+        totals: of the regions.
+    """
+
+    wall_ns: int
+    started_ns: int
+    totals: RegionTotals = field(default_factory=RegionTotals)
+
+    @property
+    def stream(self) -> int:
+        """See `IntervalRows.stream`."""
+        return REGIONS_STREAM
+
+    def plus(self, later: Self) -> Self:
+        """See `IntervalRows.plus`: later totals have the earlier ones in them."""
+        return later
+
+    def facts(self) -> Mapping[str, object]:
+        """See `IntervalRows.facts`."""
+        totals = self.totals
+        return {
+            "table": "regions", "seconds": totals.seconds, "run": totals.run_ns, "lost": totals.lost,
+            "unmatched": totals.unmatched, "still_open": totals.still_open, "unread": totals.unread,
+            "user_only": totals.user_only, "why": reason_facts(totals.why),
+            "regions": [{"name": one.name, "entries": one.entries, "seconds": one.seconds, "run": one.run_ns,
+                         "apportioned": one.apportioned, "estimated": one.estimated,
+                         "kinds": [_kind_facts(kind) for kind in one.kinds]} for one in totals.regions],
+        }
+
+
+def _kind_facts(kind: KindCounts) -> dict[str, object]:
+    return {"definition": kind.definition, "instructions": kind.instructions, "cycles": kind.cycles,
+            "sets": [{"seconds": one.seconds, "instructions": one.instructions, "counts": dict(one.counts)}
+                     for one in kind.sets]}
+
+
+def region_totals(said: Said) -> RegionTotals:
+    """The regions of a JSON document, of `RegionRecord.facts`.
+
+    Raises:
+        DamagedError: it is none.
+    """
+    lost, unmatched, still_open, unread = (_whole(said[name]) for name in ("lost", "unmatched", "still_open", "unread"))
+    regions = tuple(CountedRegion(
+        one["name"].text(), _whole(one["entries"]), _positive(one["seconds"]), _positive(one["apportioned"]),
+        _positive(one["run"]), one["estimated"].flag(), tuple(map(_kind, one["kinds"].items())))
+        for one in said["regions"].items())
+    why = said.get("why")
+    run = said.get("run")
+    return RegionTotals(_positive(said["seconds"]), None if run is None else _positive(run), regions, lost, unmatched,
+                        still_open, unread, said["user_only"].flag(), None if why is None else reason_from(why))
+
+
+def _kind(said: Said) -> KindCounts:
+    sets = tuple(SetInterval(_positive(one["seconds"]), _positive(one["instructions"]), {
+        key: _positive(count) for key, count in one["counts"].entries().items()}) for one in said["sets"].items())
+    return KindCounts(said["definition"].text(), _positive(said["instructions"]), _positive(said["cycles"]), sets)
+
+
+def _positive(said: Said) -> float:
+    found = said.number()
+    if found < 0:
+        raise DamagedError(f"{said.where} of the recording is {found}")
+    return found
+
+
+def _whole(said: Said) -> int:
+    _positive(said)
+    return said.integer()
+
+
+def regions_of(rows: FindRows, frame: Frame) -> RegionTotals | None:
+    """The regions at the end of a frame's interval; None where none were recorded.
+
+    Args:
+        rows: `Journal.rows`, or what stands for it.
+        frame: of the same recording.
+
+    Raises:
+        DamagedError: what is there are no regions.
+    """
+    if frame.older is None:
+        return None
+    found = rows(REGIONS_STREAM, frame.older.wall_ns, frame.newer.wall_ns)
+    return region_totals(found[-1].said) if found else None
