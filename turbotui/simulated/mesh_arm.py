@@ -1,14 +1,15 @@
-"""The CMN-600 mesh of a simulated Arm server: its events, its nodes, and what each counts.
+"""The mesh of a simulated Arm server, CMN-600 r3p1 or CMN-700 r2p0: its events, its nodes, and what each counts.
 
-Names, codes, formats and refusals: kernel drivers/perf/arm-cmn.c, revision r3p1.
+Names, codes, formats and refusals: kernel drivers/perf/arm-cmn.c.
 """
 
 from __future__ import annotations
 
 import errno
+import functools
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import PerfAttr
@@ -22,14 +23,13 @@ FORMATS: Final = {
     "nodeid": "config:32-47", "wp_dev_sel": "config:48-50", "wp_chn_sel": "config:51-55", "wp_grp": "config:56",
     "wp_exclusive": "config:57", "wp_combine": "config:27-30", "wp_val": "config1:0-63", "wp_mask": "config2:0-63",
 }  # fmt: skip
-IDENTIFIER: Final = "43406"
-"""Part 434, revision 6: CMN-600 r3p1."""
+IDENTIFIERS: Final = {"cmn-600": "43406", "cmn-700": "43c02"}
+"""Part 434, revision 6: CMN-600 r3p1; part 43c, revision 2: CMN-700 r2p0."""
 COUNTERS: Final = 8
 """Of a debug and trace controller (DTC); and four of each crosspoint, which a node's events take there."""
 LOCAL_COUNTERS: Final = 4
 
-_DVM, _DTC, _HNI, _HNF, _XP, _SBSX, _RNI, _CXRA, _CXHA, _WATCHPOINT = (
-    0x1, 0x3, 0x4, 0x5, 0x6, 0x7, 0xA, 0x100, 0x101, 0x7770)  # fmt: skip
+_DVM, _DTC, _HNI, _HNF, _XP, _SBSX, _RNI, _CCLA, _WATCHPOINT = 0x1, 0x3, 0x4, 0x5, 0x6, 0x7, 0xA, 0x105, 0x7770
 _FLIT: Final = 32.0  # bytes of data
 _LINE: Final = 64.0
 SLC_MISSES: Final = 0.35
@@ -38,6 +38,8 @@ RETRIES, SNOOP_HITS = 0.02, 0.2
 """Of requests those that are sent again, and of lookups those that the snoop filter has."""
 OCCUPANCY: Final = 24.0
 """Cycles that a request stays in the queue of its home node."""
+CROSSING: Final = 0.1
+"""Lines that go over the links to the other package, for each one that memory reads or writes (CMN-700)."""
 _SIDE: Final = 8  # crosspoints of a row
 MEMORY_NODES: Final = (0x008, 0x038, 0x1C8, 0x1F8)
 """Crosspoints that have a memory controller at port 0."""
@@ -53,7 +55,7 @@ _HNF_NAMES: Final = (
 _RNI_NAMES: Final = (
     "s0_rdata_beats", "s1_rdata_beats", "s2_rdata_beats", "rxdat_flits", "txdat_flits", "txreq_flits_total",
     "txreq_flits_retried", "rrt_occ_ovfl", "wrt_occ_ovfl", "txreq_flits_replayed", "wrcancel_sent", "s0_wdata_beats",
-    "s1_wdata_beats", "s2_wdata_beats", "rrt_alloc", "wrt_alloc", "rdb_unord", "rdb_replay", "rdb_hybrid", "rdb_ord",
+    "s1_wdata_beats", "s2_wdata_beats", "rrt_alloc", "wrt_alloc",
 )  # fmt: skip
 _HNI_NAMES: Final = (
     "rrt_rd_occ_cnt_ovfl", "rrt_wr_occ_cnt_ovfl", "rdt_rd_occ_cnt_ovfl", "rdt_wr_occ_cnt_ovfl", "wdb_occ_cnt_ovfl",
@@ -61,11 +63,55 @@ _HNI_NAMES: Final = (
     "arvalid_no_arready", "arready_no_arvalid", "awvalid_no_awready", "awready_no_awvalid", "wvalid_no_wready",
     "txdat_stall", "nonpcie_serialization", "pcie_serialization",
 )  # fmt: skip
-_DVM_NAMES: Final = ("rxreq_dvmop", "rxreq_dvmsync", "rxreq_dvmop_vmid_filtered", "rxreq_retried")
+_HNF_LATER: Final = {
+    "atomic_fwd": 0x20, "mpam_hardlim": 0x21, "mpam_softlim": 0x22, "snp_sent_cluster": 0x23,
+    "sf_imprecise_evict": 0x24, "sf_evict_shared_line": 0x25,
+    "sf_precise_to_imprecise": 0x2C, "snp_intv_cln": 0x2D, "nc_excl": 0x2E,
+    "excl_mon_ovfl": 0x2F,
+}  # fmt: skip
+_RNI_EARLY: Final = {"rdb_unord": 0x11, "rdb_replay": 0x12, "rdb_hybrid": 0x13, "rdb_ord": 0x14}
+_RNI_LATER: Final = {
+    "padb_occ_ovfl": 0x11, "rpdb_occ_ovfl": 0x12, "rrt_occup_ovfl_slice1": 0x13, "rrt_occup_ovfl_slice2": 0x14,
+    "rrt_occup_ovfl_slice3": 0x15, "wrt_throttled": 0x16, "ldb_full": 0x17,
+    **{f"rrt_rd_req_occup_ovfl_slice{at}": 0x18 + at for at in range(4)},
+    **{f"rrt_burst_occup_ovfl_slice{at}": 0x1C + at for at in range(4)},
+    "rrt_burst_alloc": 0x20, "awid_hash": 0x21, "atomic_alloc": 0x22, "atomic_occ_ovfl": 0x23,
+}  # fmt: skip
+_DVM_EARLY: Final = {"rxreq_dvmop": 1, "rxreq_dvmsync": 2, "rxreq_dvmop_vmid_filtered": 3, "rxreq_retried": 4}
+_DVM_LATER: Final = {
+    "dvmop_tlbi": 1, "dvmop_bpi": 2, "dvmop_pici": 3, "dvmop_vici": 4, "dvmsync": 5, "vmid_filtered": 6,
+    "rndop_filtered": 7, "retry": 8, "txsnp_flitv": 9, "txsnp_stall": 0xA, "trkfull": 0xB, "trk_alloc": 0xF,
+    "trk_cxha_alloc": 0x10, "trk_pdn_alloc": 0x11, "txsnp_stall_limit": 0x12, "rxsnp_stall_starv": 0x13,
+    "txsnp_sync_stall_op": 0x14,
+}  # fmt: skip
+_SBSX_NAMES: Final = {
+    "rd_req": 1, "wr_req": 2, "cmo_req": 3, "txrsp_retryack": 4, "txdat_flitv": 5, "txrsp_flitv": 6,
+    "rd_req_trkr_occ_cnt_ovfl": 0x11, "wr_req_trkr_occ_cnt_ovfl": 0x12, "cmo_req_trkr_occ_cnt_ovfl": 0x13,
+    "wdb_occ_cnt_ovfl": 0x14, "rd_axi_trkr_occ_cnt_ovfl": 0x15, "cmo_axi_trkr_occ_cnt_ovfl": 0x16,
+    "rdb_occ_cnt_ovfl": 0x17, "arvalid_no_arready": 0x21, "awvalid_no_awready": 0x22, "wvalid_no_wready": 0x23,
+    "txdat_stall": 0x24, "txrsp_stall": 0x25,
+}  # fmt: skip
+_CCLA_NAMES: Final = {
+    "rx_cxs": 0x21, "tx_cxs": 0x22, "rx_cxs_avg_size": 0x23, "tx_cxs_avg_size": 0x24, "tx_cxs_lcrd_backpressure": 0x25,
+    "link_crdbuf_occ": 0x26, "link_crdbuf_alloc": 0x27, "pfwd_rcvr_cxs": 0x28, "pfwd_sndr_num_flits": 0x29,
+    "pfwd_sndr_stalls_static_crd": 0x2A, "pfwd_sndr_stalls_dynmaic_crd": 0x2B,
+}  # fmt: skip
 _QUEUE: Final = ("all", "read", "write", "atomic", "stash")
 _TRACKER: Final = ("all", "dvmop", "dvmsync")
-_INTERFACES: Final = ("e", "w", "n", "s", "p0", "p1")
-_CHANNELS: Final = ("req", "rsp", "snp", "dat")
+_CLASSES: Final = tuple(f"class{at}" for at in range(4))
+_THROTTLE: Final = ("all", "group0_read", "group0_write", "group1_read", "group1_write", "read", "write")
+_Filtered: TypeAlias = tuple[int, str, int, tuple[str, ...], int]
+_FILTERED_EARLY: Final[tuple[_Filtered, ...]] = (
+    (_HNF, "qos_pocq_occupancy", 0xF, _QUEUE, 0), (_DVM, "rxreq_trk_occupancy", 0x5, _TRACKER, 0))
+_FILTERED_LATER: Final[tuple[_Filtered, ...]] = (
+    (_HNF, "qos_pocq_occupancy", 0xF, _QUEUE, 0), (_DVM, "trk_occupancy", 0xC, _TRACKER, 0),
+    (_DVM, "trk_occupancy_cxha", 0xD, _TRACKER, 0), (_DVM, "trk_occupancy_pdn", 0xE, _TRACKER, 0),
+    (_HNF, "pocq_class_occup", 0x26, _CLASSES, 1), (_HNF, "pocq_class_retry", 0x27, _CLASSES, 1),
+    (_HNF, "class_mc_reqs", 0x28, _CLASSES, 1), (_HNF, "class_cgnt_cmin", 0x29, _CLASSES, 1),
+    (_HNF, "sn_throttle", 0x2A, _THROTTLE, 2), (_HNF, "sn_throttle_min", 0x2B, _THROTTLE, 2))
+"""Events that a filter picks: type, name, code, names of the filter's values, and which field of the node has it."""
+_INTERFACES: Final = ("e", "w", "n", "s", "p0", "p1", "p2", "p3")
+_CHANNELS: Final = ("req", "rsp", "snp", "dat", "pub")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,38 +135,79 @@ _NODES: Final = {
     _XP: _Nodes("mxp", _CROSSPOINTS),
     _RNI: _Nodes("rnid", tuple(_crosspoint(x, 7) for x in (2, 3, 4, 5))),
 }
+_LATER: Final = {
+    _SBSX: _Nodes("sbsx", MEMORY_NODES), _CCLA: _Nodes("ccla", (_crosspoint(0, 3) | 4, _crosspoint(7, 3) | 4)),
+}  # fmt: skip
+"""What the mesh of a CMN-700 has besides: bridges to memory, and links to the other package."""
 
 
-def event_files() -> Mapping[str, EventFile]:
+def nodes_of(mesh: str) -> Mapping[int, _Nodes]:
+    """The nodes of a mesh by type."""
+    return _NODES if mesh == "cmn-600" else {**_NODES, **_LATER}
+
+
+@dataclass(frozen=True, slots=True)
+class _Event:
+    """An event: the type of its node, its code, and the filter that it sets, with the number of that filter's field."""
+
+    kind: int
+    code: int
+    occupancy: int | None = None
+    select: int = 0
+
+
+def event_files(mesh: str) -> Mapping[str, EventFile]:
     """The events folder: what the driver names where there are such nodes."""
     found = {"dtc_cycles": EventFile(f"type={_DTC:#x}")}
-    for name, (kind, code, occupancy) in _named().items():
-        terms = f"type={kind:#x},eventid={code:#x}"
-        found[name] = EventFile(terms if occupancy is None else f"{terms},occupid={occupancy:#x}")
+    for name, one in _named(mesh).items():
+        terms = f"type={one.kind:#x},eventid={one.code:#x}"
+        found[name] = EventFile(terms if one.occupancy is None else f"{terms},occupid={one.occupancy:#x}")
     for name, code in (("watchpoint_up", _UP), ("watchpoint_down", _DOWN)):
         found[name] = EventFile(f"type={_WATCHPOINT:#x},eventid={code:#x},"
                                 "wp_dev_sel=?,wp_chn_sel=?,wp_grp=?,wp_val=?,wp_mask=?")
     return found
 
 
-def _named() -> Mapping[str, tuple[int, int, int | None]]:
-    """Type, event and occupancy filter of each event by its name."""
-    found: dict[str, tuple[int, int, int | None]] = {}
-    for kind, first, names in ((_DVM, 1, _DVM_NAMES), (_HNF, 1, _HNF_NAMES), (_HNI, 0x20, _HNI_NAMES),
-                               (_RNI, 1, _RNI_NAMES)):
-        found |= {f"{_NODES[kind].prefix}_{name}": (kind, first + at, None) for at, name in enumerate(names) if name}
-    found |= {f"hnf_qos_pocq_occupancy_{name}": (_HNF, 0xF, at) for at, name in enumerate(_QUEUE)}
-    found |= {f"dn_rxreq_trk_occupancy_{name}": (_DVM, 0x5, at) for at, name in enumerate(_TRACKER)}
-    for channel, word in enumerate(_CHANNELS):
-        for side, where in enumerate(_INTERFACES):
-            found |= {f"mxp_{where}_{word}_{name}": (_XP, channel << 5 | side << 2 | code, None)
+def _named(mesh: str) -> Mapping[str, _Event]:
+    """The events by their names."""
+    nodes, early = nodes_of(mesh), mesh == "cmn-600"
+    tables: dict[int, Mapping[str, int]] = {
+        _DVM: _DVM_EARLY if early else _DVM_LATER, _HNI: _numbered(_HNI_NAMES, 0x20),
+        _HNF: _numbered(_HNF_NAMES) if early else {**_numbered(_HNF_NAMES), **_HNF_LATER},
+        _RNI: {**_numbered(_RNI_NAMES), **(_RNI_EARLY if early else _RNI_LATER)},
+        _SBSX: _SBSX_NAMES, _CCLA: _CCLA_NAMES,
+    }  # fmt: skip
+    found = {f"{nodes[kind].prefix}_{name}": _Event(kind, code)
+             for kind, names in tables.items() if kind in nodes for name, code in names.items()}
+    filtered = _FILTERED_EARLY if early else _FILTERED_LATER
+    for kind, name, code, values, select in filtered:
+        found |= {f"{nodes[kind].prefix}_{name}_{word}": _Event(kind, code, at, select)
+                  for at, word in enumerate(values)}
+    return {**found, **_crosspoints(early=early)}
+
+
+def _numbered(names: Sequence[str], first: int = 1) -> Mapping[str, int]:
+    return {name: first + at for at, name in enumerate(names) if name}
+
+
+def _crosspoints(*, early: bool) -> Mapping[str, _Event]:
+    """Events of crosspoints: a CMN-600 has two ports at each and four channels."""
+    found: dict[str, _Event] = {}
+    sides = _INTERFACES[:6] if early else _INTERFACES
+    for channel, word in enumerate(_CHANNELS[:4] if early else _CHANNELS):
+        for side, where in enumerate(sides):
+            found |= {f"mxp_{where}_{word}_{name}": _Event(_XP, channel << 5 | side << 2 | code)
                       for name, code in (("txflit_valid", 1), ("txflit_stall", 2))}
-    for side, where in enumerate(_INTERFACES[4:], 4):
-        found[f"mxp_{where}_dat_partial_dat_flit"] = (_XP, _DATA << 5 | side << 2 | 3, None)
+    found |= {f"mxp_{where}_dat_partial_dat_flit": _Event(_XP, _DATA << 5 | side << 2 | 3)
+              for side, where in enumerate(sides) if where.startswith("p")}
     return found
 
 
-def _forms() -> Mapping[tuple[int, int, int | None], Form]:
+Key: TypeAlias = tuple[int, int, int | None]
+
+
+@functools.cache
+def _forms(mesh: str) -> Mapping[Key, Form]:
     """What all nodes of a type count, over the integrals of their package; every other event stays 0."""
     read, written = b.PKG_READ_BYTES, b.PKG_WRITTEN_BYTES
     looked: Form = ((read, 1 / _LINE / SLC_MISSES),)
@@ -135,11 +222,17 @@ def _forms() -> Mapping[tuple[int, int, int | None], Form]:
         "rnid_txdat_flits": ((b.PKG_IO_WRITTEN_BYTES, 1 / _FLIT),),
         "rnid_txreq_flits_total": devices, "rnid_txreq_flits_retried": scaled(devices, RETRIES),
         "mxp_p0_dat_txflit_valid": ((written, 1 / _FLIT),), "mxp_p1_dat_txflit_valid": ((read, 1 / _FLIT),),
+        "sbsx_rd_req": ((read, 1 / _LINE),), "sbsx_wr_req": ((written, 1 / _LINE),),
+        "sbsx_txdat_flitv": ((written, 1 / _FLIT),), "ccla_rx_cxs": ((read, CROSSING / _LINE),),
+        "ccla_tx_cxs": ((written, CROSSING / _LINE),),
     }  # fmt: skip
-    return {code: by_name.get(name, ()) for name, code in _named().items()}
+    return {(one.kind, one.code, one.occupancy): by_name.get(name, ()) for name, one in _named(mesh).items()}
 
 
-_FORMS: Final = _forms()
+@functools.cache
+def _selects(mesh: str) -> Mapping[tuple[int, int], int]:
+    """The field that the filter of an event is in, by its type and code."""
+    return {(one.kind, one.code): one.select for one in _named(mesh).values() if one.occupancy is not None}
 
 
 class Mesh:
@@ -147,6 +240,7 @@ class Mesh:
 
     def __init__(self, model: Model, package: int) -> None:
         self._one = model.package[package]
+        self._nodes, self._forms = nodes_of(model.shape.mesh), _forms(model.shape.mesh)
 
     def __call__(self, attr: PerfAttr, cpu: int) -> SimulatedCounter | int:
         """The counter of an event, or the errno of the refusal."""
@@ -156,11 +250,11 @@ class Mesh:
             return self._counter(((b.PKG_UNCORE_CYCLES, 1.0),), kind, cycles=True)
         if kind == _WATCHPOINT:
             return self._watched(attr, code)
-        nodes = _NODES.get(kind)
+        nodes = self._nodes.get(kind)
         if nodes is None:
             return errno.EINVAL
         filtered = (kind, code, attr.config >> 27 & 0xF)
-        form = _FORMS.get(filtered, _FORMS.get((kind, code, None)))
+        form = self._forms.get(filtered, self._forms.get((kind, code, None)))
         share = _share(attr, nodes.ids)
         # the driver opens any event code of a node that there is; what is not there counts nothing
         return errno.EINVAL if not share else self._counter(scaled(form or (), share), kind)
@@ -194,8 +288,9 @@ def _share(attr: PerfAttr, ids: Sequence[int]) -> float:
     return 1 / len(ids) if attr.config >> 32 & 0xFFFF in ids else 0.0
 
 
-def fits(attrs: Sequence[PerfAttr]) -> bool:
+def fits(mesh: str, attrs: Sequence[PerfAttr]) -> bool:
     """Whether events may be one group: by counters of the controllers and crosspoints, and by filters."""
+    selects = _selects(mesh)
     kinds = [attr.config & 0xFFFF for attr in attrs]
     if kinds.count(_DTC) > 1 or len(kinds) - kinds.count(_DTC) > COUNTERS:
         return False
@@ -207,6 +302,6 @@ def fits(attrs: Sequence[PerfAttr]) -> bool:
     for attr, kind in zip(attrs, kinds, strict=True):
         if kind == _WATCHPOINT:
             watched[(attr.config >> 16 & 0x7FF) + (attr.config >> 56 & 1)] += 1
-        elif (kind, attr.config >> 16 & 0x7FF, 0) in _FORMS:
-            filters.setdefault((kind, 0), set()).add(attr.config >> 27 & 0xF)
+        elif (select := selects.get((kind, attr.config >> 16 & 0x7FF))) is not None:
+            filters.setdefault((kind, select), set()).add(attr.config >> 27 & 0xF)
     return all(len(one) == 1 for one in filters.values()) and all(count == 1 for count in watched.values())

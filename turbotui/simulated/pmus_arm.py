@@ -7,6 +7,7 @@ What the mesh counts is in `mesh_arm`.
 from __future__ import annotations
 
 import errno
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
@@ -105,11 +106,12 @@ def _first(model: Model, cpus: Sequence[int]) -> Callable[[], list[int]]:
 
 
 def _mesh(model: Model, package: int, types: Mapping[str, int]) -> SimulatedPmu:
-    name = f"arm_cmn_{package}"
+    name, mesh = f"arm_cmn_{package}", model.shape.mesh
     return SimulatedPmu(
-        name, types[name], Context.UNCORE, mesh_arm.Mesh(model, package), mesh_arm.FORMATS, mesh_arm.event_files(),
+        name, types[name], Context.UNCORE, mesh_arm.Mesh(model, package), mesh_arm.FORMATS, mesh_arm.event_files(mesh),
         _first(model, model.layout.package_cpus[package]), counters=mesh_arm.COUNTERS,
-        local_counters=mesh_arm.LOCAL_COUNTERS, files={"identifier": mesh_arm.IDENTIFIER}, fits=mesh_arm.fits,
+        local_counters=mesh_arm.LOCAL_COUNTERS, files={"identifier": mesh_arm.IDENTIFIERS[mesh]},
+        fits=functools.partial(mesh_arm.fits, mesh),
     )  # fmt: skip
 
 

@@ -225,7 +225,7 @@ class MachineShape:
         idle_driver, idle_governor: cpuidle's.
         hypervisor: it is a guest.
         nvidia: "t410", "grace" or "".
-        mesh: "cmn-600" where the uncore is Arm's own, else "".
+        mesh: "cmn-600" or "cmn-700" where the uncore is Arm's own, else "".
         flags: the flags (Features) line of /proc/cpuinfo.
         memory_gib: of all packages.
         memory_channels: of each package, as its SMBIOS names them; 0 where it has no SMBIOS.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from model_truth import truth_of
 from uncorewatch import SECONDS, UncoreWatch
@@ -11,6 +13,7 @@ from turbotui.features.uncore.kinds import typed_metric
 from turbotui.machine.pmus import EventError
 from turbotui.quantities.uncore import Metric
 from turbotui.sampling.frame import Frame
+from turbotui.simulated import SHAPES
 
 NS = SECONDS * 1e9
 PEAK = 8 * 3200 * 8 / 1000
@@ -20,8 +23,9 @@ PEAK = 8 * 3200 * 8 / 1000
 class Watched:
     """One interval with every derived value counted, and what the model moved in it, in GB/s or per ns."""
 
-    def __init__(self) -> None:
-        self.watch = UncoreWatch("neoverse-2s")
+    def __init__(self, mesh: str = "cmn-600") -> None:
+        self.mesh = mesh
+        self.watch = UncoreWatch(replace(SHAPES["neoverse-2s"], mesh=mesh))
         self.typed = {kind: typed_metric(self.watch.units_of(kind), text) for kind, text in (
             ("arm_cmn", "watchpoint_up,wp_dev_sel=0,wp_chn_sel=3,wp_grp=0,wp_val=0,wp_mask=0xffffffffffffffff"),
             ("arm_ni", "amni,nodeid=1,eventid=3"))}
@@ -55,9 +59,9 @@ class Watched:
         return self.watch.counters.reading(self.frame, units, row, metric)
 
 
-@pytest.fixture(scope="module")
-def watched() -> Watched:
-    return Watched()
+@pytest.fixture(scope="module", params=["cmn-600", "cmn-700"])
+def watched(request: pytest.FixtureRequest) -> Watched:
+    return Watched(request.param)
 
 
 def expected(moved: dict[str, float], mesh: float) -> dict[str, dict[str, float]]:
@@ -81,11 +85,22 @@ def expected(moved: dict[str, float], mesh: float) -> dict[str, dict[str, float]
     }  # fmt: skip
 
 
+def bridged(moved: dict[str, float]) -> dict[str, float]:
+    """What bridges to memory and links to the other package count besides, where a mesh has some."""
+    read, written = moved["read"], moved["written"]
+    return {"sbsx rd requests M/s": read / 64 * 1000, "sbsx wr requests M/s": written / 64 * 1000,
+            "sbsx rd at most GB/s": read, "sbsx wr bandwidth GB/s": written, "ccg sent M/s": 0.1 * written / 64 * 1000,
+            "ccg received M/s": 0.1 * read / 64 * 1000, "port 2 data GB/s": 0.0, "port 3 data GB/s": 0.0}
+
+
 @pytest.mark.parametrize("package", [0, 1])
 def test_every_value_is_what_the_model_moved(watched: Watched, package: int) -> None:
     mesh = watched.readings("arm_cmn", package)["frequency GHz"].value or 0.0
     assert 0.8 <= mesh <= 2.2
-    for kind, values in expected(watched.moved[package], mesh).items():
+    wanted = expected(watched.moved[package], mesh)
+    if watched.mesh == "cmn-700":
+        wanted["arm_cmn"] |= bridged(watched.moved[package])
+    for kind, values in wanted.items():
         found = watched.readings(kind, package)
         assert found.keys() - values.keys() <= {one.id for one in watched.typed.values()}
         for name, value in values.items():
