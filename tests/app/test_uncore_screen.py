@@ -257,7 +257,7 @@ def marked(picture: SegmentLines) -> str:
 async def test_the_mouse_folds_sorts_and_explains() -> None:
     async with uncore() as (_session, screen, pilot):
         table = table_of(screen, "nvidia_pcie_pmu")
-        caption = next(one for one in screen.query(SegmentLines) if "PCIE  what" in one.text)
+        caption = next(one for one in screen.query(SegmentLines) if "PCIE  nearest" in one.text)
         await pilot.click(caption, offset=(3, 0))
         await pilot.pause()
         assert labels(screen, "nvidia_pcie_pmu") == SUMS

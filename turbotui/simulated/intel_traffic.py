@@ -47,6 +47,8 @@ MMIO_BYTES: Final = 8.0
 """Of one such access."""
 IOTLB_MISSES, CONTEXT_HITS, WALK_READS = 0.04, 0.95, 3.0
 """The part of devices' requests that misses the IOTLB; of these what finds its context; reads of memory for each."""
+PAGES: Final = (0.2, 0.7, 0.1)
+"""How hits of the IOTLB spread over pages of 4 KiB, 2 MiB and 1 GiB."""
 SNOOPED, UPDATED = 0.05, 0.1
 """Directory lookups that find any package may have the line, and updates for each line written."""
 

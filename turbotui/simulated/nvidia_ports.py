@@ -106,6 +106,8 @@ def root_ports(shape: MachineShape) -> Mapping[str, Node]:
                     "device": fixed(f"{_DEVICE:#06x}"),
                     "class": fixed("0x060400"),
                     "numa_node": fixed(port.socket),
+                    "current_link_speed": fixed("32.0 GT/s PCIe"),
+                    "current_link_width": fixed(16),
                     below: folder(files),
                 }
             )

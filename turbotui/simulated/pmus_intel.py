@@ -362,6 +362,8 @@ def _stack(flows: Flows, share: float) -> Events:
     found |= {_code(0x40, 0x01): asked, _code(0x40, 0x20): missed, _code(0x40, 0x40): missed,
               _code(0x40, 0x80): times(missed, flow.CONTEXT_HITS), _code(0x41, 0x40): times(missed, flow.WALK_READS),
               _code(0x41, 0xC0): times(missed, flow.WALK_READS)}
+    found |= {_code(0x40, mask): times(asked, (1 - flow.IOTLB_MISSES) * part)
+              for mask, part in zip((0x04, 0x08, 0x10), flow.PAGES, strict=True)}
     for event, mask, parts in (
         (0x83, 0x04, flows.io_read), (0x83, 0x01, flows.io_written),
         (0xC0, 0x04, times(flows.io_read, flow.MMIO_READ)), (0xC0, 0x01, times(flows.io_written, flow.MMIO_WRITTEN)),

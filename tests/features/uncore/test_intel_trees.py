@@ -75,6 +75,8 @@ def of(found: Machine, kind: str) -> UncoreUnits:
         (0x55, "cha", "UNC_CHA_CLOCKTICKS", (0x0, 0)),
         (0x55, "imc", "UNC_M_PRE_COUNT.PAGE_MISS", (0x102, 0)),
         (0x55, "iio", "UNC_IIO_DATA_REQ_OF_CPU.MEM_READ.ALL_PARTS", (0x70F000000483, 0)),
+        (0x55, "iio", "UNC_IIO_TXN_REQ_OF_CPU.MEM_READ.VTD1", (0x720000000484, 0)),
+        (0x55, "iio", "UNC_IIO_VTD_ACCESS.TLB_MISS", (0x2041, 0)),
         (0x55, "m2m", "UNC_M2M_IMC_WRITES.ALL", (0x1038, 0)),
         (0x6A, "cha", "UNC_CHA_TOR_INSERTS.IA_MISS_DRD_LOCAL", (0xC816FE00000135, 0)),
         (0x6A, "imc", "UNC_M_ACT_COUNT.ALL", (0xB01, 0)),
@@ -114,6 +116,23 @@ def test_every_processor_has_its_values(tmp_path: Path, model: int) -> None:
     assert any(one.id == "miss latency ns" for one in of(found, "uncore_cha").metrics)
 
 
+@pytest.mark.parametrize(("model", "events", "expected"), [
+    (0x4F, ("clockticks", "cas_count_read", "cas_count_write"), ("used %", "row hits %")),
+    (0x9E, ("data_reads", "data_writes"), ("used %",)),
+])
+def test_memory_of_older_processors_is_held_against_its_peak(tmp_path: Path, model: int, events: tuple[str, ...],
+                                                             expected: tuple[str, ...]) -> None:
+    files = {"cpumask": "0", **{f"format/{field}": bits for field, bits in PLAIN.items()},
+             **{f"events/{event}": f"event={at + 1:#x}" for at, event in enumerate(events)}}
+    found = machine(tmp_path, {"uncore_imc": files}, INTEL_INFO.replace("143", str(model)), ((0, 1),))
+    units = of(found, "uncore_imc")
+    shown = [one.id for one in units.starting]
+    assert shown[:2] == ["rd bandwidth GB/s", "wr bandwidth GB/s"]
+    assert set(expected) <= set(shown)
+    assert len(shown) == len(set(shown))
+    assert [edge.peak for edge in units.edges] == ["peak bandwidth"]
+
+
 def test_a_kernel_that_does_not_know_the_processor_gives_narrower_fields(tmp_path: Path) -> None:
     files = {"cpumask": "0", **{f"format/{field}": bits for field, bits in PLAIN.items()}}
     found = machine(tmp_path, {"uncore_type_0_3": files, "uncore_cha_0": files}, INTEL_INFO, ((0, 1),))
@@ -134,7 +153,7 @@ def test_cxl_devices_count_for_themselves(tmp_path: Path) -> None:
     units = of(found, "cxl_pmu_mem")
     assert units.units[0].numbers == (1, 0)
     assert [one.id for one in units.metrics if not one.chosen] == [
-        "rd bandwidth GB/s", "wr bandwidth GB/s", "frequency GHz"]
+        "rd bandwidth GB/s", "wr bandwidth GB/s", "used %", "frequency GHz"]
 
 
 def test_a_stack_has_its_devices_and_a_link_its_other_end(tmp_path: Path) -> None:
@@ -179,6 +198,7 @@ def test_every_table_of_intel_is_named_and_whole() -> None:
         metrics = metrics_of(name)
         events = dict(values.get("events", ()))  # type: ignore[call-overload]
         assert {vendor for one in metrics for vendor in one.vendor.values()} == events.keys(), name
-        assert all(one.document.startswith("Intel perfmon, ") and one.needs for one in metrics)
+        assert all(one.document.startswith("Intel perfmon, ") for one in metrics)
+        assert all(one.needs or one.formula == "link" for one in metrics)
         assert {one.unit for one in metrics} <= {"GB/s", "%", "ns", "GHz", "M/s", "GT/s"}
         assert len({one.id for one in metrics}) == len(metrics)

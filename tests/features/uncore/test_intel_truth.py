@@ -106,7 +106,8 @@ def expected(one: Watched, package: int) -> dict[str, dict[str, float | None]]:
             "mem wr bandwidth GB/s": io_written, "mmio rd bandwidth GB/s": 0.02 * io_read,
             "mmio wr bandwidth GB/s": 0.03 * io_written, "frequency GHz": 1.0, "iotlb lookups M/s": asked,
             "iotlb misses M/s": 0.04 * asked, "iotlb hits %": 96.0, "context hits %": 95.0,
-            "iommu memory accesses M/s": 0.12 * asked,
+            "iommu memory accesses M/s": 0.12 * asked, "peak bandwidth GB/s": PCIE,
+            **{f"iotlb {page} hits M/s": 0.96 * part * asked for page, part in (("4k", 0.2), ("2m", 0.7), ("1g", 0.1))},
             **{f"{way} port {port} bandwidth GB/s": part * amount
                for way, amount in (("rd", io_read), ("wr", io_written))
                for port, part in enumerate((0.6, 0.0, 0.3, 0.0, 0.1, 0.0, 0.0, 0.0))},

@@ -62,7 +62,7 @@ def test_what_nobody_counts_says_why() -> None:
     assert (link.inward.value, link.share) == (None, None)
     reasons = "\n".join(traffic_table(watch.counters, traffic).reasons())
     assert "NV-CLink counts no bytes" in reasons
-    assert "says the peak" in reasons
+    assert "UCF has no peak: no counter and no file says how much" in reasons
 
 
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (120, 36), (200, 60)])

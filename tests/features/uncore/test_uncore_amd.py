@@ -126,7 +126,7 @@ def test_zen4_counts_sampled_latency_by_the_size_of_its_l3(kib: int, factor: flo
 
 
 def test_a_sum_of_many_events_is_counted_in_groups_that_every_fabric_can_count() -> None:
-    dram, links, *_rest = metrics_of("amd_df", PROCESSORS[0])
+    dram, _used, links, *_rest = metrics_of("amd_df", PROCESSORS[0])
     assert [len(bundle) for bundle in bundles_of([dram])] == [4, 4]
     assert bundles_of([links]) == (links.needs,)
     latency = next(one for one in metrics_of("amd_l3", PROCESSORS[0]) if "latency" in one.what)

@@ -102,6 +102,26 @@ def test_the_map_of_a_recording_is_the_live_one(shape: MachineShape, tmp_path: P
         assert any(row.total.value for row in found.values())
 
 
+def test_a_recording_gives_every_value_that_its_counts_make(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    watch = UncoreWatch("grace-2s")
+    path = tmp_path / "u.ttj"
+    written(path, watch)
+    with recording.read(str(path)) as journal:
+        counters = RecordedCounters(journal.machine, journal.definitions())
+        units = next(one for one in counters.kinds if one.kind.id == "nvidia_scf_pmu")
+        before = counters.shown(units)
+        counters.show_all()
+        assert [one.id for one in counters.shown(units) if one not in before] == ["refill bandwidth GB/s"]
+    words = ["uncore", "--replay", str(path), "-k", "scf", "-n", "1", "--format", "json"]
+    values = []
+    for more in ([], ["--all"]):
+        assert main([*words, *more]) == 0
+        table = jsontables.table(capsys.readouterr().out, "nvidia_scf_pmu")
+        values.append(table["rows"][0]["values"])
+    assert values[1]["refill bandwidth GB/s"] > 0
+    assert {name: values[1][name] for name in values[0]} == values[0]
+
+
 def test_the_verb_draws_the_map_of_a_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str],
                                                monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")

@@ -21,6 +21,8 @@ METRICS = tuple(metric for pmu in PMUS.names() for metric in metrics_of(pmu)
                 if not metric.chosen)
 
 NS = SECONDS * 1e9
+PORTS = {0: 11, 1: 10, -1: 21}
+"""Root ports of Vera's packages and of the machine (docs/specs/nvidia.md 5), each of 16 lanes at 32 GT/s."""
 SLC = 1.8  # system-level cache traffic of the model for each byte of its DRAM
 
 CONSTANTS: dict[str, dict[str, float | None]] = {
@@ -193,6 +195,10 @@ def test_every_metric(shape: str) -> None:
                 if (kind, metric.id) == ("uncore_imc_free_running", "used %"):
                     both = (after[row.package]["all_bytes"] - before[row.package]["all_bytes"]) / NS
                     expected = 100 * both / 38.4 if shape == "laptop-old" else None  # two channels of DDR4-2400
+                elif (kind, metric.id) == ("nvidia_pcie_pmu", "used %"):
+                    new, old = after[row.package], before[row.package]
+                    most = max(new[way] - old[way] for way in ("io_rd_bytes", "io_wr_bytes"))
+                    expected = 100 * most / NS / (PORTS[row.package] * 32 * 16 * 128 / 130 / 8)
                 elif metric.id in CONSTANTS.get(kind, {}):
                     expected = CONSTANTS[kind][metric.id]
                 else:

@@ -61,12 +61,18 @@ def read_stack(host: Host, bus: str) -> Stack:
         if kind.startswith(_BRIDGE):
             under = below(host, path)
             found += [one for one in under if not line_of(host, f"{DEVICES}/{one}/class").startswith(_BRIDGE)]
-            speed = link_speed(line_of(host, f"{path}/current_link_speed"), line_of(host, f"{path}/current_link_width"))
+            speed = speed_of(host, name)
             if under and speed is not None:
                 speeds.append(speed)
         elif kind.startswith(_WORKERS):
             found.append(name)
     return Stack(tuple(found), sum(speeds) if speeds else None)
+
+
+def speed_of(host: Host, address: str) -> float | None:
+    """The GB/s of data that the link of a PCI device carries in one direction; None where it does not say."""
+    path = f"{DEVICES}/{address}"
+    return link_speed(line_of(host, f"{path}/current_link_speed"), line_of(host, f"{path}/current_link_width"))
 
 
 def link_speed(rate: str, width: str) -> float | None:

@@ -28,7 +28,8 @@ from turbotui.sources.uncore import Order, UncoreSource
 
 _FEWEST: Final = 4
 """Counters that every uncore PMU has: a data fabric of AMD has 4 before the second version of its counters."""
-_UNLINKED = "no PCI Express link is up below it, or sysfs does not say how fast it is (current_link_speed, ..._width)"
+_UNLINKED = ("no PCI Express link is up below it, sysfs does not say its speed (current_link_speed, ..._width), or "
+             "only root may read which root ports it counts")
 _UNSIZED = "its unit depends on the size of the L3, which sysfs does not say (cache/index*/size) or which differs here"
 _EMPTY = "a divisor is zero: nothing of it happened in this interval"
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from turbotui.events.uncore.discovery import UNKNOWN, UncoreUnit
 from turbotui.events.uncore.fields import fields_of, settings_said
 from turbotui.features.uncore.counters import Reading, UncoreCounters
-from turbotui.features.uncore.kinds import Row, UncoreUnits
+from turbotui.features.uncore.kinds import TRAFFIC, Row, UncoreUnits
 from turbotui.features.uncore.ports import UNTOLD, PortMap
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.quantities.tables import CellEvidence
@@ -69,6 +69,8 @@ def _remarks(kind: UncoreUnits, row: Row, metric: Metric, reading: Reading) -> I
         means = f"; {', '.join(clocks)} and the interval are averaged" if clocks else "; the interval is averaged"
         units = f"all {len(row.units)} {kind.kind.title} units of {where}"
         yield f"recomputed from the counts of {units}, added{means}; never a mean of ratios"
+    if kind.no_peak and metric.unit in TRAFFIC:
+        yield f"held against no peak: {kind.no_peak}"
     interval = reading.inputs.get(ELAPSED)
     if interval is not None:
         yield f"over {interval / 1e9:.6f} s by the counters' own clock (time_enabled)"

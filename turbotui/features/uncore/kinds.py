@@ -15,6 +15,7 @@ from turbotui.events.uncore.discovery import BY_ADDRESS, UNKNOWN, UncoreUnit, fi
 from turbotui.machine.machine import Machine
 from turbotui.machine.memory import memory_tiers
 from turbotui.machine.pmus import EventError, Pmu
+from turbotui.quantities.columns import PERCENT
 from turbotui.quantities.uncore import (
     BYTES,
     EdgeRow,
@@ -31,6 +32,8 @@ from turbotui.untrusted import one_line
 _FIRST_EVENTS = 4
 """Events shown of a kind of PMU of which nothing is derived, until a person chooses."""
 _CLOCK = "GHz"
+TRAFFIC: Final = frozenset({"GB/s", "M/s", "1/cycle"})
+"""What units can take more or less of; clocks, latencies and shares of hits are no load."""
 MACHINE: Final = "machine Σ"
 """Label of the sum over all packages."""
 _SYSFS = "the PMU's events in sysfs"
@@ -63,6 +66,12 @@ class UncoreUnits:
     def starting(self) -> tuple[Metric, ...]:
         """The metrics that are shown until a person chooses others."""
         return tuple(one for one in self.metrics if not one.chosen) or self.raw[:_FIRST_EVENTS]
+
+    @property
+    def no_peak(self) -> str:
+        """Why nothing of the kind is held against a peak; "" where something is, and where nothing is derived."""
+        loads = any(one.scale is PERCENT for one in self.metrics)
+        return "" if loads or not self.metrics else self.kind.no_peak
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:

@@ -40,7 +40,7 @@ class MemoryPeak:
             every: of the machine.
         """
         rates = self._channels
-        if units != every and (len(set(rates)) > 1 or len(rates) % every):
+        if units != every and (len(set(rates)) > 1 or (len(rates) % every and every % max(1, len(rates)))):
             return None
         return sum(rates) * units / every or None
 

@@ -41,8 +41,15 @@ class RecordedCounters(UncoreCounters):
             if one.pmu in known:
                 bundles.setdefault(known[one.pmu].kind.id, []).extend(map(frozenset, one.bundles))
         self.keep([units for units in self.kinds if units.kind.id in bundles])
+        self._bundles = bundles
         for units in self.kinds:
             self._shown[units.kind.id] = _made_of(units, bundles[units.kind.id])
+
+    def show_all(self) -> None:
+        """Show every derived value that what was counted gives, also those that have to be chosen."""
+        for units in self.kinds:
+            derived = [one for one in units.metrics if is_counted(one, self._bundles[units.kind.id])]
+            self.show(units, (*derived, *(one for one in self.shown(units) if one not in derived)))
 
     def sources(self) -> tuple[UncoreSource, ...]:
         """None: nothing is read."""

@@ -24,14 +24,20 @@ from turbotui.features.uncore.kinds import Row, UncoreUnits
 from turbotui.features.uncore.map_panel import NO_FILTERS, MapPanel, edges_content
 from turbotui.features.uncore.ports import PortMap
 from turbotui.features.uncore.recorded import RecordedCounters
-from turbotui.features.uncore.screen_rows import NO_EVENTS, UnitPainter, UnitRows, content_of, unit_painter
-from turbotui.features.uncore.tables import Fullest, UncoreTable, uncore_table
+from turbotui.features.uncore.screen_rows import (
+    NO_EVENTS,
+    UnitPainter,
+    UnitRows,
+    caption_of,
+    content_of,
+    unit_painter,
+)
+from turbotui.features.uncore.tables import uncore_table
 from turbotui.features.uncore.traffic import find_edges, metrics_by_kind, traffic_of
 from turbotui.quantities.columns import Column, CounterColumn
 from turbotui.quantities.uncore import Metric
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.cells import StyleRole
-from turbotui.widgets.levels import cell_role_of
 from turbotui.widgets.listing import Item, Listing
 from turbotui.widgets.row_content import RowContent, RowView
 from turbotui.widgets.segment_lines import Hot, SegmentLines
@@ -172,21 +178,10 @@ class UncoreScreen(RowTableScreen[Row]):
         for units, table in zip(self._counters.kinds, self._tables.values(), strict=True):
             self.fill(table, self._content(units, self.watch_state.frame))
         for at, (units, line) in enumerate(zip(self._counters.kinds, self._captions, strict=True)):
-            kind, many = units.kind, f"{len(units.units)} x {units.kind.id}"
-            about = f"{kind.what} · {many}" if kind.what else many
-            spans = [(f"   {kind.title}", StyleRole.SUMMARY), (f"  {about}", StyleRole.DIM)]
-            fullest = self._fullest(units)
-            if fullest is not None:  # before what it is: the line is cut at the right
-                spans[1:1] = [("  nearest to its peak: ", StyleRole.DIM), (fullest.said, cell_role_of(fullest.share))]
-            line.show([spans],
-                      (Hot(0, 0, self.size.width, f"fold_table({at})"),))
+            caption = caption_of(units, self._content(units, self.watch_state.frame))
+            line.show([caption], (Hot(0, 0, self.size.width, f"fold_table({at})"),))
         self.show_mark()
         self.show_status()
-
-    def _fullest(self, units: UncoreUnits) -> Fullest | None:
-        """The unit of a kind that is nearest to the most that it can take."""
-        whole = self._content(units, self.watch_state.frame).whole
-        return whole.fullest() if isinstance(whole, UncoreTable) else None
 
     def _content(self, units: UncoreUnits, frame: Frame | None) -> RowContent[Row]:
         """The content of a kind's table, made once for a frame."""

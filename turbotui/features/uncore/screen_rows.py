@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from turbotui.dataclass import dataclass
 from turbotui.features.uncore.absence import UNNAMED
-from turbotui.features.uncore.kinds import Row
+from turbotui.features.uncore.kinds import TRAFFIC, Row, UncoreUnits
 from turbotui.features.uncore.tables import PLACE, UncoreTable
 from turbotui.quantities.columns import Column
 from turbotui.widgets.cells import Slot, StyleRole, cut
@@ -33,6 +33,19 @@ def _says_no_events(row: Row) -> str:
 
 NO_EVENTS: Final[Column[Row]] = Column("events", "", -1, (), _says_no_events, help="why there is no number")
 """The column of a table that has no numbers."""
+
+
+def caption_of(units: UncoreUnits, content: RowContent[Row]) -> list[TextSegment]:
+    """The line above a table. What counts comes first: the line is cut at the right."""
+    kind, many = units.kind, f"{len(units.units)} x {units.kind.id}"
+    fullest = content.whole.fullest() if isinstance(content.whole, UncoreTable) else None
+    line: list[TextSegment] = [(f"   {kind.title}", StyleRole.SUMMARY)]
+    if fullest is not None:
+        line += [("  nearest to its peak: ", StyleRole.DIM), (fullest.said, cell_role_of(fullest.share))]
+    line.append((f"  {kind.what} · {many}" if kind.what else f"  {many}", StyleRole.DIM))
+    if units.no_peak:
+        line.append((f" · no share of a peak: {units.no_peak}", StyleRole.DIM))
+    return line
 
 
 def content_of(table: UncoreTable) -> RowContent[Row]:
@@ -90,8 +103,6 @@ class UnitRows(RowList[RowContent[Row], Column[Any], Hashable]):
         return lines
 
 
-_TRAFFIC: Final = frozenset({"GB/s", "M/s", "1/cycle"})
-"""What units can take more or less of; clocks, latencies and shares of hits are no load."""
 _MUCH_MORE: Final = 2.0
 """Times the mean of the others from which a unit stands out."""
 
@@ -118,7 +129,7 @@ class UnitPainter(RowPainter[Row]):
             values = [value for value in content.whole.values(column, units) if isinstance(value, int | float)]
             most = max(values, default=0.0)
             others = (sum(values) - most) / max(1, len(values) - 1)
-            stands_out = column.unit in _TRAFFIC and len(values) > 1 and most >= _MUCH_MORE * others
+            stands_out = column.unit in TRAFFIC and len(values) > 1 and most >= _MUCH_MORE * others
             self._greatest[column.id] = most if stands_out and most > 0 else None
         return self._greatest[column.id]
 

@@ -1,12 +1,15 @@
-"""What is at the other end of Intel's uncore units: devices and speeds of PCI Express stacks, ends of UPI links."""
+"""What is at the other end of uncore units: devices of stacks, ends of UPI links, speeds of PCI Express links."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Final
 
 from turbotui.events.uncore.discovery import UncoreUnit
+from turbotui.events.uncore.links import link_of
 from turbotui.events.uncore.pci_names import names_of
+from turbotui.events.uncore.root_ports import RootPort, read_root_ports
 from turbotui.events.uncore.stacks import Stack, other_end, read_stack
 from turbotui.machine.host import Host
 
@@ -20,6 +23,7 @@ class StackMap:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._stacks: dict[str, Stack] = {}
+        self._links: dict[str, float | None] = {}
         self._notes: dict[str, str] = {}
 
     def _stack(self, unit: UncoreUnit) -> Stack:
@@ -29,14 +33,24 @@ class StackMap:
         return self._stacks[bus]
 
     def link(self, unit: UncoreUnit) -> float | None:
-        """GB/s of a stack's links in one direction; None for what is no stack, and where it is not known."""
-        return self._stack(unit).gigabytes
+        """GB/s of a unit's links in one direction; None for what has none, and where it is not known."""
+        if unit.kind == STACKS:
+            return self._stack(unit).gigabytes
+        if unit.key not in self._links:
+            self._links[unit.key] = link_of(self._host, unit, self._ports)
+        return self._links[unit.key]
+
+    @cached_property
+    def _ports(self) -> tuple[RootPort, ...]:
+        return read_root_ports(self._host)
 
     def read(self, units: Iterable[UncoreUnit]) -> None:
         """Look all of them up, so that a recording has their files."""
         for unit in units:
             if unit.kind == STACKS:
                 self.note(unit)
+            else:
+                self.link(unit)
 
     def note(self, unit: UncoreUnit) -> str:
         """What is at the other end, on one line: devices as lspci names them, or a link of another die."""

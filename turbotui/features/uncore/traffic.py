@@ -24,7 +24,6 @@ _SAME_MEMORY: Final = {"uncore_imc_free_running": "uncore_imc", "arm_cmn": "arm_
 _TOGETHER: Final = Unavailable(Reason.NO_HARDWARE, "this PMU counts both directions together: see total")
 NO_EDGES: Final = ("no uncore PMU here counts bytes between packages, memory and devices; "
                    "turbotui uncore shows what they count")
-_NO_PEAK: Final = Unavailable(Reason.NO_HARDWARE, "no counter and no document says the peak of this edge here")
 _WAITING: Final = Reading(why=Unavailable(Reason.NOT_READ, "waiting for the first reading"))
 
 
@@ -213,7 +212,7 @@ def _traffic(counters: UncoreCounters, frame: Frame, edge: Edge) -> Traffic:
         return Reading(why=absent) if metric is None else counters.reading(frame, edge.units, edge.row, metric)
 
     title = edge.units.kind.title
-    peak = read(edge.place.peak, _NO_PEAK)
+    peak = read(edge.place.peak, Unavailable(Reason.NO_HARDWARE, f"{title} has no peak: {edge.units.kind.no_peak}"))
     if edge.together:
         both = read(edge.place.inward, _uncounted(title))
         return Traffic(edge, Reading(why=_TOGETHER), Reading(why=_TOGETHER), both, peak)

@@ -119,13 +119,15 @@ def _replay(arguments: argparse.Namespace) -> int:
     """
     from turbotui.features.uncore.recorded import RecordedCounters  # noqa: PLC0415 - most runs watch a machine
 
-    if arguments.interval or arguments.event or arguments.filter or arguments.all_values:
-        raise UsageError("--replay shows what was recorded: leave -i (--every), --all, -e and -f out")
+    if arguments.interval or arguments.event or arguments.filter:
+        raise UsageError("--replay shows what was recorded: leave -i (--every), -e and -f out")
     with open_replay(arguments) as journal:
         counters = RecordedCounters(journal.machine, journal.definitions())
         frames = (frame for frame in replayed_frames(arguments, journal) if counters.has_any(frame))
         chosen = recorded_ones(arguments, frames if counters.kinds else iter(()), "uncore counters", "uncore")
         counters.keep(_chosen(counters, arguments.kind))
+        if arguments.all_values:
+            counters.show_all()
         tell = _map_of(journal.machine, counters) if arguments.map else _tables_of(counters)
         _print(journal.machine, counters, tell, chosen, make_writer(arguments, arguments.intervals, marks=True))
         tell_missing(journal)
@@ -172,7 +174,7 @@ def _map_text(envelope: Envelope, tables: Sequence[TrafficTable]) -> Iterator[st
 
 def _print(machine: Machine, counters: UncoreCounters, tell: _Tell, frames: Iterable[Frame],
            writer: Writer | None) -> None:
-    facts = {units.kind.id: units.kind.described for units in counters.kinds}
+    facts = {units.kind.id: units.kind.described + _no_peak(units) for units in counters.kinds}
     notes = tuple(f"{units.kind.title}: {unnamed(units.kind.id)}" for units in counters.kinds
                   if not (units.starting or counters.shown(units)))
     try:
@@ -197,11 +199,15 @@ def _text(envelope: Envelope, tables: Sequence[UncoreTable]) -> Iterator[str]:
         yield f"# {envelope.label}"
     for table in tables:
         fullest = table.fullest()
-        nearest = "" if fullest is None else f"; nearest to its peak: {fullest.said}"
+        nearest = _no_peak(table.units) if fullest is None else f"; nearest to its peak: {fullest.said}"
         yield f"{table.units.kind.described} ({len(table.units.units)} x {table.name}){nearest}"
         yield from text_lines(envelope, table, indent="  ")
         yield from (f"  - {reason}" for reason in table.reasons())
         yield ""
+
+
+def _no_peak(units: UncoreUnits) -> str:
+    return f"; no share of a peak: {units.no_peak}" if units.no_peak else ""
 
 
 def _chosen(counters: UncoreCounters, words: list[str]) -> tuple[UncoreUnits, ...]:

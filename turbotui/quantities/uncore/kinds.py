@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -28,11 +29,13 @@ class UncoreKind:
         id: name of its PMUs without instance numbers.
         title: its short name.
         what: what it watches, in a few words.
+        no_peak: why its values are held against no peak, where none of them is.
     """
 
     id: str
     title: str
     what: str
+    no_peak: str = "no counter and no document says the most that it can take"
 
     @property
     def described(self) -> str:
@@ -47,6 +50,7 @@ class _Table:
     title: str = ""
     what: str = ""
     document: str = ""
+    no_peak: str = ""
     clock: str = ""
     events: tuple[tuple[str, str], ...] = ()
     values: tuple[tuple[str, str, str], ...] = ()
@@ -59,7 +63,8 @@ class _Table:
 def kind_of(pmu: str) -> UncoreKind:
     """The kind of that name; one that is not known is its own title."""
     table = _table(pmu)
-    return UncoreKind(pmu, table.title or pmu, table.what)
+    known = UncoreKind(pmu, table.title or pmu, table.what)
+    return replace(known, no_peak=table.no_peak) if table.no_peak else known
 
 
 @functools.cache

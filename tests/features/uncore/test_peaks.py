@@ -1,0 +1,83 @@
+"""What traffic is held against: links by their files, and why there is no peak where nobody says one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from knownmachines import known_machine
+from uncoretree import EIGHT, GRACE_INFO, INTEL_INFO, machine
+
+from turbotui.cli import main
+from turbotui.events.uncore.links import link_of
+from turbotui.features.uncore.kinds import find_kinds
+from turbotui.quantities.columns import PERCENT
+from turbotui.quantities.uncore.kinds import PMUS, kind_of, metrics_of
+from turbotui.simulated import SHAPES, ManualClock, simulated_host
+
+PORT = {"class": "0x060400", "current_link_speed": "16.0 GT/s PCIe", "current_link_width": "8"}
+SPEED = 16 * 8 * 128 / 130 / 8
+
+
+def devices(root: Path, found: dict[str, dict[str, str]]) -> None:
+    for name, files in found.items():
+        folder = root / "sys/bus/pci/devices" / name
+        folder.mkdir(parents=True)
+        for path, text in files.items():
+            (folder / path).parent.mkdir(exist_ok=True)
+            (folder / path).write_text(f"{text}\n")
+
+
+@pytest.mark.parametrize(("pmu", "expected"), [
+    ("dwc_rootport_3018", None),  # domains 0 and 2 have a 30:03.0, and old kernels say no domain
+    ("dwc_rootport_3118", SPEED),
+    ("dwc_rootport_23018", 2 * SPEED),
+    ("dwc_rootport_24018", None),
+])
+def test_a_root_port_is_told_by_its_address(tmp_path: Path, pmu: str, expected: float | None) -> None:
+    wide = {**PORT, "current_link_width": "16"}
+    devices(tmp_path, {"0000:30:03.0": PORT, "0002:30:03.0": wide, "0001:31:03.0": PORT})
+    names = ("rx_pcie_tlp_data_payload", "tx_pcie_tlp_data_payload")
+    files = {"cpumask": "0", **EIGHT, **{f"events/{name}": f"event={at}" for at, name in enumerate(names)}}
+    found = machine(tmp_path, {pmu: files}, GRACE_INFO, ((0, 1),))
+    (units,) = find_kinds(found)
+    assert {"in used", "out used"} <= {one.what for one in units.starting}
+    assert link_of(found.host, units.units[0], ()) == (None if expected is None else pytest.approx(expected))
+
+
+def test_a_memory_device_on_cxl_is_below_its_pci_device(tmp_path: Path) -> None:
+    devices(tmp_path, {"0000:30:00.0": {**PORT, "mem0/serial": "1"}, "0000:31:00.0": {**PORT, "mem1/serial": "2"},
+                       "0000:32:00.0": PORT})
+    names = ("s2m_drs_memdata", "m2s_rwd_memwr", "m2s_rwd_memwrptl")
+    files = {"cpumask": "0", **EIGHT, **{f"events/{name}": f"event={at}" for at, name in enumerate(names)}}
+    found = machine(tmp_path, {"cxl_pmu_mem1.0": files, "cxl_pmu_mem2.0": files}, INTEL_INFO, ((0, 1),))
+    (units,) = find_kinds(found)
+    assert [link_of(found.host, unit, ()) for unit in units.units] == [pytest.approx(SPEED), None]
+    assert "used %" in {one.id for one in units.starting}
+
+
+@pytest.mark.parametrize("shape", [name for name in SHAPES if name not in ("big-8s", "guest")])
+def test_every_panel_has_a_total_and_a_share_or_says_why_not(shape: str) -> None:
+    for units in find_kinds(known_machine(simulated_host(shape, ManualClock()))):
+        packages = {unit.package for unit in units.units}
+        assert units.rows[0].units == units.units, "the first row is the whole machine"
+        assert units.rows[0].is_machine == (len(packages) > 1)
+        shares = any(one.scale is PERCENT for one in units.metrics)
+        assert bool(units.no_peak) == (not shares and bool(units.metrics)), units.kind.id
+
+
+def test_no_reason_stands_where_there_is_a_share() -> None:
+    for name, values in PMUS.tables():
+        if "no_peak" in values:
+            assert kind_of(name).no_peak == values["no_peak"]
+            assert not any(one.scale is PERCENT for one in metrics_of(name)), name
+
+
+def test_the_reason_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["uncore", "--machine", "grace-2s", "-k", "cnvlink", "-i", "0.1", "-n", "1"]
+    assert main(words) == 0
+    assert "no share of a peak: no file says how fast the link runs" in capsys.readouterr().out
+    assert main([*words, "--format", "json"]) == 0
+    told = json.loads(capsys.readouterr().out.splitlines()[0])
+    assert told["facts"]["nvidia_cnvlink_pmu"].endswith("no file says how fast the link runs")

@@ -1,0 +1,49 @@
+"""How fast the PCI Express links are that an uncore PMU counts, where its name or a root port says which they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from turbotui.events.uncore.discovery import UncoreUnit
+from turbotui.events.uncore.root_ports import DEVICES, RootPort
+from turbotui.events.uncore.stacks import speed_of
+from turbotui.machine.host import Host
+from turbotui.machine.small_files import names_in
+
+
+def link_of(host: Host, unit: UncoreUnit, ports: tuple[RootPort, ...]) -> float | None:
+    """GB/s of a unit's links in one direction; None for what is no link, and where it is not known.
+
+    Args:
+        host: of the machine.
+        unit: of a root complex, a root port, or a memory device on CXL.
+        ports: root ports of a Tegra410, which say what root complex they are of.
+    """
+    speeds = [speed_of(host, address) for address in _addresses(host, unit, ports)]
+    known = [speed for speed in speeds if speed is not None]
+    return sum(known) if known else None
+
+
+def _addresses(host: Host, unit: UncoreUnit, ports: tuple[RootPort, ...]) -> Iterator[str]:
+    if unit.kind == "nvidia_pcie_pmu":
+        yield from (one.address for one in ports if one.place and unit.pmu.name in one.place.pmus and one.devices)
+    elif unit.kind == "dwc_rootport":
+        yield from _root_port(host, unit.numbers[0])
+    elif unit.kind == "cxl_pmu_mem":  # drivers/cxl/core/pmu.c: by the number of the memory device below a PCI device
+        name = f"mem{unit.numbers[0]}"
+        yield from (one for one in names_in(host, DEVICES) if host.exists(f"{DEVICES}/{one}/{name}"))
+
+
+def _root_port(host: Host, number: int) -> Iterator[str]:
+    """The port of a number of drivers/perf/dwc_pcie_pmu.c: domain, bus, device, function; none where two can be meant.
+
+    Kernels before 6.14 leave the domain out.
+    """
+    bus, device, function = number >> 8 & 0xFF, number >> 3 & 0x1F, number & 7
+    ending = f":{bus:02x}:{device:02x}.{function}"
+    known = [name for name in names_in(host, DEVICES) if name.endswith(ending)]
+    if number >> 16:
+        known = [name for name in known if re.fullmatch(rf"0*{number >> 16:x}", name.partition(":")[0])]
+    if len(known) == 1:
+        yield known[0]
