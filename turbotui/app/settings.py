@@ -12,7 +12,7 @@ import os
 import reprlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field, fields, replace
-from typing import TYPE_CHECKING, Any, Final, TypeGuard
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard
 
 from turbotui.app.settings_text import line_of, with_table, with_values
 from turbotui.dataclass import dataclass
@@ -112,6 +112,9 @@ VALUES: Final[Mapping[str, tuple[Callable[[object], object], str]]] = {
 """What may stand in the file before its tables: how each value is read, and the line of docs/settings.md."""
 
 
+_Reader: TypeAlias = Callable[[PersonalSettings, object, list[str]], dict[str, Any]]
+"""What reads a table of the file: its values by their names; what is wrong is added to the problems."""
+
 UNITS: Final[Mapping[str, tuple[str, ...]]] = {"temperature": ("C", "F"), "energy": ("W", "J")}
 """What may stand in the table of units, the usual one first."""
 
@@ -164,14 +167,8 @@ def parse_settings(written: str, where: str) -> PersonalSettings:
     return replace(file, problems=tuple(problems), **found)
 
 
-def _read_keys(file: PersonalSettings, table: object, problems: list[str]) -> dict[str, Any]:
-    """`keys` and `preset` of the table of keys; what is wrong with one of them is added to the problems.
-
-    Raises:
-        WrongKindError: it is no table.
-    """
-    if not isinstance(table, Mapping):
-        raise WrongKindError("a table, [keys]")
+def _read_keys(file: PersonalSettings, table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
+    """`keys` and `preset` of the table of keys; what is wrong with one of them is added to the problems."""
     keys: dict[str, tuple[str, ...]] = {}
     for action, value in table.items():
         try:
@@ -223,14 +220,8 @@ def _read_alerts(file: PersonalSettings, value: object, problems: list[str]) -> 
     return {"alerts": tuple(found)}
 
 
-def _read_units(file: PersonalSettings, table: object, problems: list[str]) -> dict[str, Any]:
-    """`units` of the table of units; what is wrong with one of them is added to the problems.
-
-    Raises:
-        WrongKindError: it is no table.
-    """
-    if not isinstance(table, Mapping):
-        raise WrongKindError("a table, [units]")
+def _read_units(file: PersonalSettings, table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
+    """`units` of the table of units; what is wrong with one of them is added to the problems."""
     for quantity, unit in table.items():
         known = UNITS.get(quantity)
         if known is None:
@@ -242,14 +233,8 @@ def _read_units(file: PersonalSettings, table: object, problems: list[str]) -> d
     return {"units": {quantity: unit for quantity, unit in table.items() if unit in UNITS.get(quantity, ())}}
 
 
-def _read_thresholds(file: PersonalSettings, table: object, problems: list[str]) -> dict[str, Any]:
-    """`thresholds` of the table of columns; what is wrong with one of them is added to the problems.
-
-    Raises:
-        WrongKindError: it is no table.
-    """
-    if not isinstance(table, Mapping):
-        raise WrongKindError("a table, [thresholds]")
+def _read_thresholds(file: PersonalSettings, table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
+    """`thresholds` of the table of columns; what is wrong with one of them is added to the problems."""
     from turbotui.quantities.presentation import read_limits  # noqa: PLC0415 - most people have none
 
     def limits_of(columns: Mapping[str, object], within: tuple[str, ...]) -> dict[str, Limits]:
@@ -273,14 +258,8 @@ def _has_tables(value: object) -> TypeGuard[Mapping[str, object]]:
     return isinstance(value, Mapping) and any(isinstance(one, Mapping) for one in value.values())
 
 
-def _read_why(file: PersonalSettings, table: object, problems: list[str]) -> dict[str, Any]:
-    """`why` of the table of causes; what is wrong with one of them is added to the problems.
-
-    Raises:
-        WrongKindError: it is no table.
-    """
-    if not isinstance(table, Mapping):
-        raise WrongKindError("a table, [why]")
+def _read_why(file: PersonalSettings, table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
+    """`why` of the table of causes; what is wrong with one of them is added to the problems."""
     from turbotui.diagnosis.rule_table import RULES  # noqa: PLC0415 - most people have none
 
     known, found = [rule.id for rule in RULES], dict[str, float]()
@@ -297,13 +276,24 @@ def _read_why(file: PersonalSettings, table: object, problems: list[str]) -> dic
     return {"why": found}
 
 
-_READERS: Final[Mapping[str, Callable[[PersonalSettings, object, list[str]], dict[str, Any]]]] = {
-    _KEYS: _read_keys,
+def _table(name: str, read: Callable[[PersonalSettings, Mapping[str, Any], list[str]], dict[str, Any]]) -> _Reader:
+    """A reader of a table of this name; what is no table is refused."""
+
+    def checked(file: PersonalSettings, value: object, problems: list[str]) -> dict[str, Any]:
+        if not isinstance(value, Mapping):
+            raise WrongKindError(f"a table, [{name}]")
+        return read(file, value, problems)
+
+    return checked
+
+
+_READERS: Final[Mapping[str, _Reader]] = {
+    _KEYS: _table(_KEYS, _read_keys),
     _TABLES: _read_tables,
     _ALERT: _read_alerts,
-    _UNITS: _read_units,
-    _THRESHOLDS: _read_thresholds,
-    _WHY: _read_why,
+    _UNITS: _table(_UNITS, _read_units),
+    _THRESHOLDS: _table(_THRESHOLDS, _read_thresholds),
+    _WHY: _table(_WHY, _read_why),
 }
 """What reads the tables of the file."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 from turbotui.features.info.machine_facts import HeaderLine, MachineFacts
 from turbotui.machine.platform_features import BusClock, TurboLayout
@@ -145,26 +146,16 @@ def _knights_landing(facts: MachineFacts, bus: float) -> Iterator[HeaderLine]:
 def _config_tdp(facts: MachineFacts) -> Iterable[HeaderLine]:
     if not facts.machine.platform.features.has_config_tdp:
         return
-    word = facts.register(0x648)
-    if word is not None:
-        yield HeaderLine(f"cpu{facts.cpu}: MSR_CONFIG_TDP_NOMINAL: 0x{word:08x} (base_ratio={word & 0xFF})",
-                         "MSR 0x648")
-    for level, address in ((1, 0x649), (2, 0x64A)):
-        word = facts.register(address)
-        if word is not None:
-            yield HeaderLine(f"cpu{facts.cpu}: MSR_CONFIG_TDP_LEVEL_{level}: 0x{word:08x} ({_level(word, level)})",
-                             f"MSR {address:#x}")
-    word = facts.register(0x64B)
-    if word is not None:
-        yield HeaderLine(f"cpu{facts.cpu}: MSR_CONFIG_TDP_CONTROL: 0x{word:08x} (TDP_LEVEL={word & 0x3} "
-                         f"lock={word >> 31 & 1})", "MSR 0x64b")
-    word = facts.register(0x64C)
-    if word is not None:
-        yield HeaderLine(f"cpu{facts.cpu}: MSR_TURBO_ACTIVATION_RATIO: 0x{word:08x} (MAX_NON_TURBO_RATIO={word & 0xFF} "
-                         f"lock={word >> 31 & 1})", "MSR 0x64c")
+    yield from facts.line(0x648, "MSR_CONFIG_TDP_NOMINAL", lambda word: f"base_ratio={word & 0xFF}")
+    yield from facts.line(0x649, "MSR_CONFIG_TDP_LEVEL_1", partial(_level, 1))
+    yield from facts.line(0x64A, "MSR_CONFIG_TDP_LEVEL_2", partial(_level, 2))
+    yield from facts.line(0x64B, "MSR_CONFIG_TDP_CONTROL",
+                          lambda word: f"TDP_LEVEL={word & 0x3} lock={word >> 31 & 1}")
+    yield from facts.line(0x64C, "MSR_TURBO_ACTIVATION_RATIO",
+                          lambda word: f"MAX_NON_TURBO_RATIO={word & 0xFF} lock={word >> 31 & 1}")
 
 
-def _level(word: int, level: int) -> str:
+def _level(level: int, word: int) -> str:
     if not word:
         return ""
     return (f"PKG_MIN_PWR_LVL{level}={word >> 48 & 0x7FFF} PKG_MAX_PWR_LVL{level}={word >> 32 & 0x7FFF} "

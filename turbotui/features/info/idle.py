@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
+from functools import partial
 
 from turbotui.features.info.machine_facts import HeaderLine, MachineFacts, able
 from turbotui.machine.host import HostError
@@ -58,11 +59,12 @@ def _demotion(facts: MachineFacts) -> Iterable[HeaderLine]:
     if not facts.machine.platform.features.has_c6_demotion:
         return
     for address, state in ((0x668, "CC6"), (0x669, "MC6")):
-        word = facts.register(address)
-        if word is not None:
-            switch = "EN" if word & 1 else "DIS"
-            yield HeaderLine(f"cpu{facts.cpu}: MSR_{state}_DEMOTION_POLICY_CONFIG: 0x{word:08x} "
-                             f"({switch}able-{state}-Demotion)", f"MSR {address:#x}")
+        yield from facts.line(address, f"MSR_{state}_DEMOTION_POLICY_CONFIG",
+                              partial(_demotes, state))
+
+
+def _demotes(state: str, word: int) -> str:
+    return f"{'EN' if word & 1 else 'DIS'}able-{state}-Demotion"
 
 
 def _dma_latency(facts: MachineFacts) -> Iterable[HeaderLine]:
@@ -97,12 +99,9 @@ def _latency_limits(facts: MachineFacts) -> Iterable[HeaderLine]:
     if not features.has_irtl_msrs:
         return
     for state, address in _LATENCY_LIMITS:
-        word = facts.register(address) if state in features.pkg_cstates else None
-        if word is not None:
-            nanoseconds = (word & 0x3FF) * _LATENCY_UNITS_NS[word >> 10 & 7]
-            valid = "" if word >> 15 & 1 else "NOT"
-            yield HeaderLine(f"cpu{facts.cpu}: MSR_PKG{state.value.upper()}_IRTL: 0x{word:08x} ({valid}valid, "
-                             f"{nanoseconds} ns)", f"MSR {address:#x}")
+        if state in features.pkg_cstates:
+            yield from facts.line(address, f"MSR_PKG{state.value.upper()}_IRTL", lambda word: (
+                f"{'' if word >> 15 & 1 else 'NOT'}valid, {(word & 0x3FF) * _LATENCY_UNITS_NS[word >> 10 & 7]} ns"))
 
 
 FACTS = (_power_ctl, _package_limit, _demotion, _dma_latency, _driver, _states, _latency_limits)

@@ -55,14 +55,10 @@ def _cpufreq(facts: MachineFacts) -> Iterable[HeaderLine]:
 
 
 def _power_management(facts: MachineFacts) -> Iterable[HeaderLine]:
-    word = facts.register(0x1AA) if facts.machine.platform.features.has_misc_pwr_mgmt else None
-    if word is not None:
-        parts = (
-            f"{'DIS' if word & 1 else 'EN'}able-EIST_Coordination",
-            f"{'EN' if word >> 1 & 1 else 'DIS'}able-EPB",
-            f"{'EN' if word >> 8 & 1 else 'DIS'}able-OOB",
-        )
-        yield HeaderLine(f"cpu{facts.cpu}: MSR_MISC_PWR_MGMT: 0x{word:08x} ({' '.join(parts)})", "MSR 0x1aa")
+    if facts.machine.platform.features.has_misc_pwr_mgmt:
+        yield from facts.line(0x1AA, "MSR_MISC_PWR_MGMT", lambda word: (
+            f"{'DIS' if word & 1 else 'EN'}able-EIST_Coordination {'EN' if word >> 1 & 1 else 'DIS'}able-EPB "
+            f"{'EN' if word >> 8 & 1 else 'DIS'}able-OOB"))
 
 
 def _hwp(facts: MachineFacts) -> Iterable[HeaderLine]:
@@ -79,26 +75,17 @@ def _hwp(facts: MachineFacts) -> Iterable[HeaderLine]:
 
 
 def _hwp_details(facts: MachineFacts, cpu: int) -> Iterator[HeaderLine]:
-    word = facts.register(0x771, cpu)
-    if word is not None:
-        yield HeaderLine(f"cpu{cpu}: MSR_HWP_CAPABILITIES: 0x{word:08x} (high {word & 0xFF} guar {word >> 8 & 0xFF} "
-                         f"eff {word >> 16 & 0xFF} low {word >> 24 & 0xFF})", "MSR 0x771")
-    word = facts.register(0x774, cpu)
-    if word is not None:
-        yield HeaderLine(f"cpu{cpu}: MSR_HWP_REQUEST: 0x{word:08x} ({_request(word)} pkg {word >> 42 & 1:#x})",
-                         "MSR 0x774")
-    word = facts.register(0x772, cpu) if facts.flag("hwp_pkg_req") else None
-    if word is not None:
-        yield HeaderLine(f"cpu{cpu}: MSR_HWP_REQUEST_PKG: 0x{word:08x} ({_request(word)})", "MSR 0x772")
-    word = facts.register(0x773, cpu) if facts.flag("hwp_notify") else None
-    if word is not None:
-        yield HeaderLine(f"cpu{cpu}: MSR_HWP_INTERRUPT: 0x{word:08x} "
-                         f"({'EN' if word & 1 else 'Dis'}_Guaranteed_Perf_Change, "
-                         f"{'EN' if word >> 1 & 1 else 'Dis'}_Excursion_Min)", "MSR 0x773")
-    word = facts.register(0x777, cpu)
-    if word is not None:
-        yield HeaderLine(f"cpu{cpu}: MSR_HWP_STATUS: 0x{word:08x} ({either(word & 1, 'Guaranteed_Perf_Change')}, "
-                         f"{either(word >> 2 & 1, 'Excursion_Min')})", "MSR 0x777")
+    yield from facts.line(0x771, "MSR_HWP_CAPABILITIES", lambda word: (
+        f"high {word & 0xFF} guar {word >> 8 & 0xFF} eff {word >> 16 & 0xFF} low {word >> 24 & 0xFF}"), cpu)
+    yield from facts.line(0x774, "MSR_HWP_REQUEST", lambda word: f"{_request(word)} pkg {word >> 42 & 1:#x}", cpu)
+    if facts.flag("hwp_pkg_req"):
+        yield from facts.line(0x772, "MSR_HWP_REQUEST_PKG", _request, cpu)
+    if facts.flag("hwp_notify"):
+        yield from facts.line(0x773, "MSR_HWP_INTERRUPT", lambda word: (
+            f"{'EN' if word & 1 else 'Dis'}_Guaranteed_Perf_Change, {'EN' if word >> 1 & 1 else 'Dis'}_Excursion_Min"),
+            cpu)
+    yield from facts.line(0x777, "MSR_HWP_STATUS", lambda word: (
+        f"{either(word & 1, 'Guaranteed_Perf_Change')}, {either(word >> 2 & 1, 'Excursion_Min')}"), cpu)
 
 
 def _request(word: int) -> str:

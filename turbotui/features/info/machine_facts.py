@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import HostError
@@ -65,6 +65,14 @@ class MachineFacts:
         if key not in self._registers:
             self._registers[key] = self._read_register(where, address)
         return self._registers[key]
+
+    def line(self, address: int, name: str, words: Callable[[int], str],
+             cpu: int | None = None) -> Iterator[HeaderLine]:
+        """The line of a register with words about its bits; none where it cannot be read."""
+        word = self.register(address, cpu)
+        if word is not None:
+            where = self.cpu if cpu is None else cpu
+            yield HeaderLine(f"cpu{where}: {name}: 0x{word:08x} ({words(word)})", f"MSR {address:#x}")
 
     def _read_register(self, cpu: int, address: int) -> int | None:
         try:

@@ -106,13 +106,10 @@ def _power(facts: MachineFacts) -> Iterable[HeaderLine]:
 
 
 def _misc_enable(facts: MachineFacts) -> Iterable[HeaderLine]:
-    word = facts.register(_MISC_ENABLE) if facts.intel else None
-    if word is not None:
-        parts = (
+    if facts.intel:
+        yield from facts.line(_MISC_ENABLE, "MSR_IA32_MISC_ENABLE", lambda word: " ".join((
             either(word >> 3 & 1, "TCC"), either(word >> 16 & 1, "EIST"), either(word >> 18 & 1, "MWAIT"),
-            either(not word >> 9 & 1, "PREFETCH"), either(not word >> 38 & 1, "TURBO"),
-        )  # fmt: skip
-        yield HeaderLine(f"cpu{facts.cpu}: MSR_IA32_MISC_ENABLE: 0x{word:08x} ({' '.join(parts)})", "MSR 0x1a0")
+            either(not word >> 9 & 1, "PREFETCH"), either(not word >> 38 & 1, "TURBO"))))
 
 
 def _extensions(facts: MachineFacts) -> Iterable[HeaderLine]:
@@ -129,23 +126,17 @@ def _extensions(facts: MachineFacts) -> Iterable[HeaderLine]:
 
 def _feature_control(facts: MachineFacts) -> Iterable[HeaderLine]:
     leaf = facts.leaf(7)
-    sgx = facts.flag("sgx") if leaf is None else leaf.ebx >> 2 & 1
-    word = facts.register(_FEATURE_CONTROL) if sgx else None
-    if word is not None:
-        locked = either(word & 1, "Locked", "UN-")
-        yield HeaderLine(f"cpu{facts.cpu}: MSR_IA32_FEATURE_CONTROL: 0x{word:08x} ({locked} "
-                         f"{'SGX' if word >> 18 & 1 else ''})", "MSR 0x3a")
+    if facts.flag("sgx") if leaf is None else leaf.ebx >> 2 & 1:
+        yield from facts.line(_FEATURE_CONTROL, "MSR_IA32_FEATURE_CONTROL", lambda word: (
+            f"{either(word & 1, 'Locked', 'UN-')} {'SGX' if word >> 18 & 1 else ''}"))
 
 
 def _prefetch(facts: MachineFacts) -> Iterable[HeaderLine]:
     """Bits 0 to 3 disable one prefetcher each (Intel SDM vol. 4, MSR_MISC_FEATURE_CONTROL)."""
-    if not facts.machine.platform.features.has_misc_feature_control:
-        return
-    word = facts.register(_PREFETCH_CONTROL)
-    if word is not None:
+    if facts.machine.platform.features.has_misc_feature_control:
         names = ("L2-Prefetch", "L2-Prefetch-pair", "L1-Prefetch", "L1-IP-Prefetch")
-        words = " ".join(either(not word >> bit & 1, name) for bit, name in enumerate(names))
-        yield HeaderLine(f"cpu{facts.cpu}: MSR_MISC_FEATURE_CONTROL: 0x{word:08x} ({words})", "MSR 0x1a4")
+        yield from facts.line(_PREFETCH_CONTROL, "MSR_MISC_FEATURE_CONTROL", lambda word: " ".join(
+            either(not word >> bit & 1, name) for bit, name in enumerate(names)))
 
 
 FACTS = (_vendor, _identity, _extended, _basic, _hypervisor, _platform, _power, _misc_enable, _extensions,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from turbotui.features.info.machine_facts import HeaderLine, MachineFacts
 
@@ -53,17 +54,12 @@ def _package(facts: MachineFacts) -> Iterable[HeaderLine]:
         return
     hottest, _warning = _tj_max(facts)
     for cpu in facts.packages():
-        word = facts.register(0x1B1, cpu)
-        if word is not None:
-            degrees = hottest - (word >> 16 & 0x7F)
-            yield HeaderLine(f"cpu{cpu}: MSR_IA32_PACKAGE_THERM_STATUS: 0x{word:08x} ({degrees} C)", "MSR 0x1b1")
-        word = facts.register(0x1B2, cpu)
-        if word is not None:
-            yield HeaderLine(f"cpu{cpu}: MSR_IA32_PACKAGE_THERM_INTERRUPT: 0x{word:08x} ({_thresholds(word, hottest)})",
-                             "MSR 0x1b2")
+        yield from facts.line(0x1B1, "MSR_IA32_PACKAGE_THERM_STATUS",
+                              lambda word: f"{hottest - (word >> 16 & 0x7F)} C", cpu)
+        yield from facts.line(0x1B2, "MSR_IA32_PACKAGE_THERM_INTERRUPT", partial(_thresholds, hottest), cpu)
 
 
-def _thresholds(word: int, hottest: int) -> str:
+def _thresholds(hottest: int, word: int) -> str:
     """Two thresholds, each in degrees below the target (docs/specs/turbostat.md 4, 0x19B and 0x1B2)."""
     return f"{hottest - (word >> 16 & 0x7F)} C, {hottest - (word >> 8 & 0x7F)} C"
 
@@ -73,14 +69,9 @@ def _core(facts: MachineFacts) -> Iterable[HeaderLine]:
         return
     hottest, _warning = _tj_max(facts)
     for cpu in facts.cores():
-        word = facts.register(0x19C, cpu)
-        if word is not None:
-            yield HeaderLine(f"cpu{cpu}: MSR_IA32_THERM_STATUS: 0x{word:08x} ({hottest - (word >> 16 & 0x7F)} C +/- "
-                             f"{word >> 27 & 0xF})", "MSR 0x19c")
-        word = facts.register(0x19B, cpu)
-        if word is not None:
-            yield HeaderLine(f"cpu{cpu}: MSR_IA32_THERM_INTERRUPT: 0x{word:08x} ({_thresholds(word, hottest)})",
-                             "MSR 0x19b")
+        yield from facts.line(0x19C, "MSR_IA32_THERM_STATUS",
+                              lambda word: f"{hottest - (word >> 16 & 0x7F)} C +/- {word >> 27 & 0xF}", cpu)
+        yield from facts.line(0x19B, "MSR_IA32_THERM_INTERRUPT", partial(_thresholds, hottest), cpu)
 
 
 FACTS = (_target, _package, _core)
