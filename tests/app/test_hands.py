@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -14,6 +15,7 @@ from fakes import GUEST_SIGNALS, FakeSession, build_topology
 from textual.widgets import Input
 
 from turbotui.app.actions import ACTIONS, Where
+from turbotui.app.arranging import ArrangeKeys
 from turbotui.app.base import WatchScreen
 from turbotui.app.copying import Clipboard, clipboard_of
 from turbotui.app.screen_table import SCREENS, where_keys_of
@@ -21,6 +23,7 @@ from turbotui.app.table_keys import TableKeys
 from turbotui.feature import ScreenSpec
 from turbotui.machine.host import HostKind
 from turbotui.repertoire import Abilities
+from turbotui.widgets.segment_lines import SegmentLines
 
 _SVG = "{http://www.w3.org/2000/svg}"
 
@@ -260,3 +263,30 @@ async def test_a_key_that_has_nothing_to_act_on_says_why(number: str) -> None:
                 while app.screen is not screen:
                     await pilot.press("escape")
                     await pilot.pause()
+
+
+async def test_a_picture_that_was_paused_before_its_first_reading_says_what_goes_on() -> None:
+    async with dashboard(FakeSession(), ticks=0) as (app, pilot):
+        await pilot.press("1")
+        await pilot.pause()
+        assert text_of(app, "status").startswith(" Waiting for the first reading")
+        await pilot.press("space")
+        await pilot.pause()
+        await pilot.press("2")
+        await pilot.pause()
+        assert text_of(app, "status").startswith(" Paused before the first reading: space goes on")
+
+
+async def test_the_keys_that_arrange_a_column_fit_beside_its_name() -> None:
+    async with dashboard(FakeSession(), size=(80, 24)) as (app, pilot):
+        await pilot.press("1")
+        await pilot.pause()
+        screen = app.screen_stack[0]
+        assert isinstance(screen, TableKeys)
+        column = screen.table.columns_in_order[1]
+        app.push_screen(ArrangeKeys(screen, replace(column, id="read bandwidth of a memory GB/s")))
+        await pilot.pause()
+        text = app.screen.query_one(SegmentLines).text
+        assert len(text.rstrip()) <= 80
+        assert text.rstrip().endswith("Esc undo")
+        assert text.startswith(" read ba")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, Generic, Protocol
+from typing import Any, ClassVar, Final, Generic, Protocol
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -14,12 +14,15 @@ from turbotui.app.modal import Window
 from turbotui.quantities.columns import Column, ColumnId
 from turbotui.quantities.tables import C, K
 from turbotui.widgets.arrangement import USUAL, ColumnArrangement
-from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.cells import StyleRole, cut
 from turbotui.widgets.content import F
 from turbotui.widgets.segment_lines import SegmentLines
 from turbotui.widgets.table_messages import ColumnDragged, WidthDragged
 from turbotui.widgets.table_view import TableView
 from turbotui.widgets.table_widget import TableWidget
+
+_LEAST_NAME: Final = 8
+"""Characters of a column's name that stand before the keys."""
 
 
 class Arranges(Protocol):
@@ -166,10 +169,10 @@ class ArrangeKeys(Window[None]):
         keys = (("← →", "move"), ("↑ ↓", f"width {width}"), ("=", "natural"), ("Tab", "next"),
                 ("0", "usual"), ("Enter", "keep"), ("Esc", "undo"))
         gap = "  " if self.app.size.width >= 100 else " "
-        segments = [(f" {self._column.id}{gap}", StyleRole.SORTED)]
-        for key, word in keys:
-            segments += [(key, StyleRole.KEY), (f" {word}{gap}", StyleRole.PLAIN)]
-        self.query_one(SegmentLines).show([segments])
+        segments = [part for key, word in keys for part in ((key, StyleRole.KEY), (f" {word}{gap}", StyleRole.PLAIN))]
+        room = self.app.size.width - sum(len(text) for text, _ in segments) - len(gap) - 1
+        name = (f" {cut(self._column.id, max(_LEAST_NAME, room))}{gap}", StyleRole.SORTED)
+        self.query_one(SegmentLines).show([[name, *segments]])
 
     def action_move(self, by: int) -> None:
         """Move the column."""

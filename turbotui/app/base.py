@@ -230,7 +230,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
             from turbotui.app.beside import beside_line  # noqa: PLC0415 - most watch without a command
 
             key = next((action.shown for action in actions_of(self.app) if action.id == "output"), "")
-            self.query_one("#beside", SegmentLines).show([beside_line(command, width, self._key(key))])
+            self.query_one("#beside", SegmentLines).show([beside_line(command, width, key.partition(" ")[0])])
 
     def _banner_text(self, width: int) -> str:
         session = self.watch_state.session
@@ -259,7 +259,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         kept: list[str] = []
         used = 1
         for action in sorted(usable, key=lambda action: action.rank):
-            size = len(self._key(action.shown)) + len(action.label) + 3
+            size = len(action.shown.partition(" ")[0]) + len(action.label) + 3
             if used + size <= width - right:
                 kept.append(action.id)
                 used += size
@@ -269,7 +269,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         for action in usable:
             if action.id not in kept:
                 continue
-            key = self._key(action.shown)
+            key = action.shown.partition(" ")[0]
             segments += [(key, StyleRole.KEY), (f" {action.label}  ", StyleRole.DIM)]
             size = len(key) + len(action.label) + 3
             target = "app." if Where.APP in action.where else ""
@@ -291,14 +291,14 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
             found.append(((f" {key} {word}" if key in named else f" {key}", role), f"app.show_screen('{name}')"))
         return found
 
-    @staticmethod
-    def _key(shown: str) -> str:
-        return shown.partition(" ")[0]
-
     @property
     def nothing_here(self) -> str:
         """Why the keys of this screen have nothing to act on; "" while they have."""
         return ""
+
+    def waiting_for(self, what: str) -> str:
+        """What is said while nothing can be shown: a paused picture waits for a key."""
+        return f"Paused before {what}: space goes on" if self.watch_state.paused else f"Waiting for {what}"
 
     def notice(self, text: str, *, quiet: bool = False) -> None:
         """A sentence on the status line until the next key or frame that has something else to say.

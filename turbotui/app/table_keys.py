@@ -98,7 +98,7 @@ class TableKeys(ArrangedTable[F, C, K], SearchScreen, Generic[F, C, K]):
         """The cell under the cursor in words."""
         cell, content = self._table.selected, self._table.content
         if content is None:
-            return "Waiting for the first reading"
+            return self.waiting_for("the first reading")
         if cell is None:
             chosen = self._table.view.filter.text
             return f"No row passes the filter {chosen}: \\ changes it" if chosen else "No cell is under the cursor"

@@ -83,7 +83,7 @@ class MapScreen(SearchScreen):
         """The CPU under the cursor in full."""
         frame, cpu = self.watch_state.frame, self._map.cpu
         if frame is None or cpu is None:
-            return "Waiting for the first reading"
+            return self.waiting_for("the first reading")
         row = cpu_row(cpu)
         topology = frame.topology
         if cpu not in topology.places:

@@ -269,7 +269,7 @@ class GroupsScreen(TreeScreen[GroupRow]):
             first = self._past_groups.first_ns
             kept = "they were not read yet" if first is None else f"they are kept from {time_of_day(first)} on"
             return f"No groups of this moment: groups are kept while this screen is shown, and {kept}"
-        return "Waiting for the first reading of the groups" if why is None else as_sentence(why.sentence())
+        return self.waiting_for("the first reading of the groups") if why is None else as_sentence(why.sentence())
 
     def _row(self) -> GroupRow | None:
         content = self._table.content

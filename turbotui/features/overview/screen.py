@@ -158,7 +158,7 @@ class OverviewScreen(SearchScreen):
         """The number under the cursor, and what it is."""
         frame = self.watch_state.frame
         if frame is None:
-            return "Waiting for the first reading"
+            return self.waiting_for("the first reading")
         if self._cursor is None and self._lit:
             return f"{self._lit.strip()} · found by /; Esc drops it"
         if self._cursor is None:

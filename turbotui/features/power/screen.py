@@ -149,7 +149,7 @@ class PowerScreen(SearchScreen):
         """The number under the cursor, and what it is."""
         frame, target = self.watch_state.frame, self._grid.target
         if frame is None:
-            return "Waiting for the first reading"
+            return self.waiting_for("the first reading")
         if target is None:
             return ""
         column, row = target

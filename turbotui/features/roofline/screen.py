@@ -244,7 +244,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         point = self._view.under_cursor
         if point is None and not self._table.view.filter.text:
             past = "its events were not counted in this interval: they are while this screen is shown"
-            return self._view.why or (past if self.watch_state.in_past else "waiting for the first interval")
+            return self._view.why or (past if self.watch_state.in_past else self.waiting_for("the first interval"))
         if point is None or self._table.is_column_chosen:
             return super().readout()
         by_level = self._view.by_level

@@ -132,7 +132,8 @@ class TasksScreen(WatchingScreen):
         if self._snapshot is None and (self.watch_state.in_past or self.played is not None):
             return self._said_of_past()
         if self._snapshot is None:
-            return "w: choose what to watch · s: start" if self.watcher is None else "Waiting for the first samples"
+            started = self.watcher is not None
+            return self.waiting_for("the first samples") if started else "w: choose what to watch · s: start"
         inputs, cell = self._inputs(self._table.current), self._table.selected
         if inputs is None:
             return "w: choose what to watch · t: threads, processes, commands · v: timeline"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Final
 
@@ -10,11 +11,13 @@ from turbotui.features.topdown.engine import Drill
 from turbotui.features.topdown.model import TopdownRow
 from turbotui.features.topdown.tables import BAR
 from turbotui.features.topdown.trees import Node
-from turbotui.widgets.cells import UNKNOWN, StyleRole
+from turbotui.widgets.cells import UNKNOWN, StyleRole, cut
 from turbotui.widgets.content import Line
 from turbotui.widgets.painter import TextSegment, merged
 from turbotui.widgets.row_content import RowContent, RowPainter
 
+_SENTENCE_LINES: Final = 2
+"""Of what a node means, and of what to try."""
 _ROLES: Final[Mapping[str, StyleRole]] = {
     "R": StyleRole.LANE_2_FULL, "S": StyleRole.LANE_4_FULL, "F": StyleRole.LANE_1_FULL, "B": StyleRole.LANE_0_FULL,
     "T": StyleRole.LANE_3_FULL, DOUBT: StyleRole.AMBER,
@@ -67,11 +70,11 @@ def tree_lines(row: TopdownRow, path: Sequence[Node], width: int, key: Callable[
     if node is None:
         fault = row.fault()
         if fault:
-            return [[(f" {row.place.label}: {fault}"[:width], StyleRole.AMBER)]]
+            return _wrapped(f"{row.place.label}: {fault}", width, StyleRole.AMBER)
         if hottest is None:
             first = next(iter(row.nodes()), None)
             why = row.refused if first is None else row.why(first.id)
-            return [[(f" {row.place.label}: {'' if why is None else why.sentence()}"[:width], StyleRole.DIM)]]
+            return _wrapped(f"{row.place.label}: {'' if why is None else why.sentence()}", width, StyleRole.DIM)
         return [
             [(f" {row.place.label} · ", StyleRole.PLAIN), (f"{hottest.words.title} {_said(row, hottest)}",
                                                           StyleRole.SUMMARY), (f"  {key(hottest)}", StyleRole.KEY)],
@@ -89,14 +92,15 @@ def tree_lines(row: TopdownRow, path: Sequence[Node], width: int, key: Callable[
         lines.append(_part(row, one, room, _BELOW[at % len(_BELOW)], hot=one is hottest))
     fault = row.fault(node.id)
     if fault:
-        lines.append([(f" {fault}"[:width], StyleRole.AMBER)])
+        lines.append([(cut(f" {fault}", width), StyleRole.AMBER)])
     keys = {(branch.pmu, node.id) for branch in row.branches}
     ran = [row.ran[one] for one in keys if one in row.ran]
     if ran and min(ran) < 1.0:
-        lines.append([(f" ~ counters of these ran {100 * min(ran):.0f} % of the interval: they take turns with "
-                       "others"[:width], StyleRole.DIM)])
+        share = f"{100 * min(ran):.0f} %"
+        lines += _wrapped(f"~ counters of these ran {share} of the interval: they take turns with others", width,
+                          StyleRole.DIM)
     if hottest is not None and any(branch.tree.children(hottest.id) for branch in row.branches):
-        lines.append([(f" {hottest.words.title}: {key(hottest)}"[:width], StyleRole.KEY)])
+        lines.append([(cut(f" {hottest.words.title}: {key(hottest)}", width), StyleRole.KEY)])
     return lines
 
 
@@ -106,8 +110,14 @@ def _said(row: TopdownRow, node: Node) -> str:
 
 
 def _words(node: Node, width: int) -> list[list[TextSegment]]:
-    return [[(f" {node.words.sentence}"[:width], StyleRole.PLAIN)],
-            [(f" Try: {node.words.advice}."[:width], StyleRole.KEY)]]
+    return [*_wrapped(node.words.sentence, width, StyleRole.PLAIN),
+            *_wrapped(f"Try: {node.words.advice}.", width, StyleRole.KEY)]
+
+
+def _wrapped(text: str, width: int, role: StyleRole) -> list[list[TextSegment]]:
+    """A sentence on two lines at most."""
+    lines = textwrap.wrap(text, max(20, width - 2), max_lines=_SENTENCE_LINES, placeholder=" …")
+    return [[(f" {line}", role)] for line in lines]
 
 
 def _part(row: TopdownRow, node: Node, room: int, role: StyleRole, *, hot: bool) -> list[TextSegment]:
