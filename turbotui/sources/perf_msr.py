@@ -5,15 +5,16 @@ One group for each CPU, so all four are read at the same moment (kernel arch/x86
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from turbotui.dataclass import dataclass
 from turbotui.machine.machine import Machine
-from turbotui.machine.perf_errors import circumstances
-from turbotui.machine.pmus import read_pmu
+from turbotui.machine.pmus import Pmu
 from turbotui.quantities.scope import Scope
-from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
-from turbotui.quantities.unavailable import Unavailable
+from turbotui.quantities.signals import Behavior, Reduce, Signal
 from turbotui.quantities.units import Unit
-from turbotui.sources.perf_source import Findings, Offer, OfferGroup, PerfSource, absent_pmu, named_event, try_offers
+from turbotui.sources.perf_group import GroupEvent
+from turbotui.sources.perf_source import NamedEvents, Offer
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,40 +38,19 @@ _EVENTS = {
 _XEON_PHI_UNIT = 1024.0  # Knights Landing counts APERF and MPERF in 1024 cycles (docs/specs/turbostat.md 3.2)
 
 
-class PerfMsr(PerfSource):
+class PerfMsr(NamedEvents):
     """perf's msr PMU."""
 
     id = "perf-msr"
     title = "perf msr"
     gives = "TSC, requested and achieved cycles, SMIs"
 
-    def _find(self, machine: Machine) -> Findings:
-        facts = circumstances(machine)
-        pmu = read_pmu(machine.host, "msr")
-        if pmu is None:
-            return Findings((), absent_pmu("msr", _EVENTS, facts))
-        signals: dict[SignalId, Signal | Unavailable] = {}
-        offers = []
-        for signal, row in _EVENTS.items():
-            event = named_event(pmu, row.event, signal, facts)
-            if isinstance(event, Unavailable):
-                signals[signal] = event
-            else:
-                offers.append(Offer(event))
-        usable, refused = try_offers(machine, offers, facts)
-        signals |= refused
-        scaled = machine.platform.features.perf_multiplier
-        for offer in usable:
-            row = _EVENTS[offer.event.signal]
-            signals[offer.event.signal] = Signal(
-                id=offer.event.signal,
-                scope=Scope.CPU,
-                unit=row.unit,
-                behavior=Behavior.COUNTER,
-                reduce=row.reduce,
-                origin=offer.event.title,
-                document=row.document,
-                width_bits=row.width_bits,
-                scale=_XEON_PHI_UNIT if scaled and row.event in ("aperf", "mperf") else 1.0,
-            )
-        return Findings((OfferGroup(usable),) if usable else (), signals)
+    pmus: ClassVar = {"msr": {signal: row.event for signal, row in _EVENTS.items()}}
+
+    def _offer(self, machine: Machine, pmu: Pmu, event: GroupEvent) -> tuple[Offer, Signal]:  # noqa: ARG002 - no need
+        row = _EVENTS[event.signal]
+        scaled = machine.platform.features.perf_multiplier and row.event in ("aperf", "mperf")
+        return Offer(event), Signal(
+            event.signal, Scope.CPU, row.unit, Behavior.COUNTER, row.reduce, origin=event.title, document=row.document,
+            width_bits=row.width_bits, scale=_XEON_PHI_UNIT if scaled else 1.0,
+        )  # fmt: skip

@@ -7,25 +7,17 @@ and, by `power_core`, per core; the PMU's cpumask says which.
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 from turbotui.machine.cpumodel import AMD_VENDORS
 from turbotui.machine.machine import Machine
-from turbotui.machine.perf_errors import Circumstances, circumstances
-from turbotui.machine.pmus import Pmu, read_pmu
+from turbotui.machine.pmus import Pmu
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.perf_source import (
-    Findings,
-    Offer,
-    OfferGroup,
-    PerfSource,
-    absent_pmu,
-    mask_readers,
-    named_event,
-    try_offers,
-)
+from turbotui.sources.perf_group import GroupEvent
+from turbotui.sources.perf_source import NamedEvents, Offer, mask_readers
 
 _DOMAINS = {
     "energy.pkg": "energy-pkg",
@@ -40,28 +32,30 @@ _JOULES = "Joules"  # the only unit the kernel's RAPL driver writes (arch/x86/ev
 _DOCUMENT = "kernel arch/x86/events/rapl.c; Intel SDM vol. 3, RAPL; AMD PPR"
 
 
-class PerfPower(PerfSource):
+class PerfPower(NamedEvents):
     """perf's energy events."""
 
     id = "perf-power"
     title = "perf power"
     gives = "energy of packages, cores, graphics, memory and platform"
 
-    def _find(self, machine: Machine) -> Findings:
-        facts = circumstances(machine)
-        signals: dict[SignalId, Signal | Unavailable] = {}
-        groups = []
-        for name, events in (("power", _DOMAINS), ("power_core", _PER_CORE)):
-            pmu = read_pmu(machine.host, name)
-            if pmu is None:
-                signals |= absent_pmu(name, events, facts)
-                continue
-            scope = Scope.CORE if name == "power_core" else domain_scope(machine, pmu.cpumask)
-            group, answers = _find_domains(machine, pmu, events, scope, facts)
-            signals |= answers
-            if group is not None:
-                groups.append(group)
-        return Findings(tuple(groups), signals)
+    pmus: ClassVar = {"power": _DOMAINS, "power_core": _PER_CORE}
+
+    def _offer(self, machine: Machine, pmu: Pmu, event: GroupEvent) -> tuple[Offer, Signal] | Unavailable:
+        described = pmu.events[self.pmus[pmu.name][event.signal]]
+        if described.unit != _JOULES or not (math.isfinite(described.scale) and described.scale > 0):
+            return Unavailable(
+                Reason.FAILED,
+                f"{event.title}: its unit is {described.unit!r} and its scale {described.scale}, not a share of joules",
+            )
+        scope = Scope.CORE if pmu.name == "power_core" else domain_scope(machine, pmu.cpumask)
+        readers = mask_readers(machine, pmu.cpumask, scope)
+        if event.signal == _SYSTEM:  # the platform's counter is one, whatever package reads it
+            scope, readers = Scope.SYSTEM, readers[:1]
+        return Offer(event, frozenset(readers)), Signal(
+            event.signal, scope, Unit.JOULE, Behavior.COUNTER, Reduce.SUM, origin=event.title, document=_DOCUMENT,
+            scale=described.scale, readers=readers,
+        )  # fmt: skip
 
 
 def domain_scope(machine: Machine, cpumask: tuple[int, ...]) -> Scope:
@@ -78,47 +72,3 @@ def domain_scope(machine: Machine, cpumask: tuple[int, ...]) -> Scope:
         if cpu in topology.places:
             dies.setdefault(topology.index(Scope.PACKAGE, cpu), set()).add(topology.index(Scope.DIE, cpu))
     return Scope.DIE if any(len(found) > 1 for found in dies.values()) else Scope.PACKAGE
-
-
-def _find_domains(
-    machine: Machine,
-    pmu: Pmu,
-    events: dict[SignalId, str],
-    scope: Scope,
-    facts: Circumstances,
-) -> tuple[OfferGroup | None, dict[SignalId, Signal | Unavailable]]:
-    """Try a PMU's domains: the group of those that open, and the answer for each."""
-    signals: dict[SignalId, Signal | Unavailable] = {}
-    readers = mask_readers(machine, pmu.cpumask, scope)
-    offers = []
-    for signal, name in events.items():
-        event = named_event(pmu, name, signal, facts)
-        if isinstance(event, Unavailable):
-            signals[signal] = event
-            continue
-        described = pmu.events[name]
-        if described.unit != _JOULES or not (math.isfinite(described.scale) and described.scale > 0):
-            signals[signal] = Unavailable(
-                Reason.FAILED,
-                f"{event.title}: its unit is {described.unit!r} and its scale {described.scale}, not a share of joules",
-            )
-            continue
-        # The platform's counter is one, whatever package reads it.
-        offers.append(Offer(event, frozenset(readers[:1] if signal == _SYSTEM else readers)))
-    usable, refused = try_offers(machine, offers, facts)
-    signals |= refused
-    for offer in usable:
-        signal = offer.event.signal
-        whole = signal == _SYSTEM
-        signals[signal] = Signal(
-            id=signal,
-            scope=Scope.SYSTEM if whole else scope,
-            unit=Unit.JOULE,
-            behavior=Behavior.COUNTER,
-            reduce=Reduce.SUM,
-            origin=offer.event.title,
-            document=_DOCUMENT,
-            scale=pmu.events[events[signal]].scale,
-            readers=readers[:1] if whole else readers,
-        )
-    return (OfferGroup(usable) if usable else None), signals

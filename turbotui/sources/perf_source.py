@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from turbotui.dataclass import dataclass
 from turbotui.events.pmu_terms import attr_of
 from turbotui.machine.machine import Machine
-from turbotui.machine.perf_errors import Circumstances
-from turbotui.machine.pmus import EventError, Pmu
+from turbotui.machine.perf_errors import Circumstances, circumstances
+from turbotui.machine.pmus import EventError, Pmu, read_pmu
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -109,6 +109,44 @@ class PerfSource(PerCpuSource, ABC):
     def _touched(self, wanted: frozenset[SignalId]) -> list[OfferGroup]:
         groups = () if self._findings.last is None else self._findings.last.groups
         return [group for group in groups if group.ids() & wanted]
+
+
+class NamedEvents(PerfSource):
+    """A source over events that a driver names; those of a PMU that open are one group.
+
+    Attributes:
+        pmus: the event of each signal, by PMU.
+    """
+
+    pmus: ClassVar[Mapping[str, Mapping[SignalId, str]]]
+
+    @abstractmethod
+    def _offer(self, machine: Machine, pmu: Pmu, event: GroupEvent) -> tuple[Offer, Signal] | Unavailable:
+        """The counter of an event and its signal, or why it is none."""
+
+    def _find(self, machine: Machine) -> Findings:
+        facts = circumstances(machine)
+        signals: dict[SignalId, Signal | Unavailable] = {}
+        groups = []
+        for name, events in self.pmus.items():
+            pmu = read_pmu(machine.host, name)
+            if pmu is None:
+                signals |= absent_pmu(name, events, facts)
+                continue
+            offered: dict[SignalId, tuple[Offer, Signal]] = {}
+            for signal, word in events.items():
+                event = named_event(pmu, word, signal, facts)
+                found = event if isinstance(event, Unavailable) else self._offer(machine, pmu, event)
+                if isinstance(found, Unavailable):
+                    signals[signal] = found
+                else:
+                    offered[signal] = found
+            usable, refused = try_offers(machine, (offer for offer, _signal in offered.values()), facts)
+            signals |= refused
+            signals |= {offer.event.signal: offered[offer.event.signal][1] for offer in usable}
+            if usable:
+                groups.append(OfferGroup(usable))
+        return Findings(tuple(groups), signals)
 
 
 def count_signal(event: GroupEvent, document: str, times: Times | None = None, *, unit: Unit = Unit.COUNT,
