@@ -90,6 +90,13 @@ def test_translation_buffers_miss_seldom() -> None:
         assert found["iTLB-MPKI"] == pytest.approx(found["dTLB-MPKI"] / 5, rel=1e-2)  # as the model has it
 
 
+@pytest.mark.parametrize("name", ["sapphire-2s", "icelake-2s", "laptop-old"])
+def test_a_load_that_misses_takes_as_long_as_the_model_says(name: str) -> None:
+    with adding(name, frozenset({0, 1})) as here:
+        found, _before, _after = values(here, "latency")
+        assert found == {"L1MissCyc": pytest.approx(21.0, rel=1e-3)}
+
+
 def test_user_and_kernel_mode_make_the_whole() -> None:
     with adding("sapphire-2s", frozenset(range(4))) as here:
         found, _before, _after = values(here, "ipc")
@@ -141,7 +148,7 @@ def test_adding_a_set_twice_changes_nothing_and_its_columns_can_be_removed() -> 
 
 def test_every_shipped_formula_can_be_read_and_has_a_document_or_generic_names() -> None:
     sets = shipped_sets()
-    assert set(sets) == {"ipc", "branches", "caches", "tlb", "energy", "flops", "memory", "topdown"}
+    assert set(sets) == {"ipc", "branches", "caches", "tlb", "energy", "flops", "memory", "topdown", "latency"}
     for one in sets.values():
         assert one.title
         for column in one.columns:

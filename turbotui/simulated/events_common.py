@@ -31,6 +31,8 @@ def c0_seconds(kind: CoreType) -> Form:
     return MPERF_SECONDS if kind.idle[0].depth == 0 else form_of({CPU_BUSY + work: 1.0 for work in range(KINDS)})
 
 
+L1_MISS_CYCLES: Final = 21.0
+"""Core cycles that a load is under way which misses the level 1 data cache."""
 _FMA: Final = 2.0
 """A fused multiply-add counts twice in every floating-point event used here (docs/specs/carm.md 5)."""
 
@@ -74,6 +76,7 @@ def counts(kind: CoreType) -> Mapping[str, Form]:
         "branches": ratio("branches"),
         "branch-misses": ratio("branch_misses"),
         "l1-misses": ratio("l1_misses"),
+        "l1-pending": scaled(ratio("l1_misses"), L1_MISS_CYCLES),
         "l1-hits": sum_of(loads, scaled(ratio("l1_misses"), -1.0)),
         "l1i-misses": scaled(ratio("branch_misses"), 1.7),
         "l2-references": l2_references,

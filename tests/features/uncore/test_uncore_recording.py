@@ -126,9 +126,9 @@ def test_the_verb_draws_the_map_of_a_recording(tmp_path: Path, capsys: pytest.Ca
                                                monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
     path = str(tmp_path / "u.ttj")
-    assert main(["record", path, "--machine", "granite-2s", "--tables", "uncore", "-i", "0.5", "-n", "2"]) == 0
+    assert main(["record", path, "--machine", "granite-2s", "--tables", "uncore", "-i", "0.5", "-n", "3"]) == 0
     capsys.readouterr()
-    assert main(["uncore", "--replay", path, "--map", "-n", "1"]) == 0
+    assert main(["uncore", "--replay", path, "--map"]) == 0, "a worker may be late for one of them"
     out = capsys.readouterr().out
     assert out.startswith("# RECORDED machine granite-2s (SIMULATED)")
     assert "[  memory 1  ]" in out
