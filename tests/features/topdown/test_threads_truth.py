@@ -10,11 +10,13 @@ from model_truth import truth_of
 from test_topdown_truth import LEVEL_ONE, LEVEL_TWO
 from topdown_bed import Slots, TopdownBed
 
+from turbotui.features.topdown.command_counters import added
 from turbotui.features.topdown.counter_parts import PartCount
 from turbotui.features.topdown.finding import BusyThreads, ProcessThreads
-from turbotui.features.topdown.model import CpuSet, RowLevel, TopdownRow
+from turbotui.features.topdown.model import UNSPLIT, CpuSet, RowLevel, TopdownRow
+from turbotui.features.topdown.tables import table_of
 from turbotui.features.topdown.thread_counters import ThreadCounters, ThreadInterval
-from turbotui.features.topdown.thread_rows import counted_row, thread_rows
+from turbotui.features.topdown.thread_rows import counted_row, kind_rows, thread_rows
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.simulated.basis import KINDS
 from turbotui.simulated.threads import process_of
@@ -245,10 +247,56 @@ def test_time_on_both_kinds_joins_level_one_alone() -> None:
     assert row.several
     assert not row.partial
     assert set(row.ran.values()) == {1.0}
-    assert "ran on several kinds" in row.why("memory_bound").detail
     whole = _hybrid_row(1e9, 0.0)
     assert not whole.several
     assert not whole.partial
+
+
+@pytest.mark.parametrize("name", ["laptop", "laptop-arrow"])
+def test_a_thread_on_several_kinds_of_core_has_every_level_of_each(name: str) -> None:
+    """Counters of a thread that moves say what those of two that stay on a kind each say together."""
+    bed = ThreadBed(name, 2, 4)
+    interval, _happened = bed.measured(6.0)
+    alone = {row.place.kind: row for row in bed.thread_rows(interval) if row.slots()}
+    assert set(alone) >= {"P", "E"}
+    counts = {one.thread.tid: one.counts for one in interval.threads}
+    (p_tid, e_tid) = (alone[kind].place.tid or 0 for kind in "PE")
+    place = CpuSet(RowLevel.THREAD, ("thread", 7), "it", (), pid=7, tid=7)
+    moved = {row.place.kind: row for row in kind_rows(
+        place, bed.counters.branches, added(counts[p_tid], counts[e_tid]), interval.seconds)}
+    assert set(moved) == {"P", "E"}
+    assert len({row.place.key for row in moved.values()}) == 2
+    for kind, row in moved.items():
+        other, (branch,) = alone[kind], row.branches
+        assert row.place.label == f"it 7 on {kind} cores"
+        assert row.unsplit
+        table = table_of(bed.counters, RowLevel.THREAD, (row,), 4)
+        cells = {column.id: table.cell(column, row) for column in table.columns}
+        assert cells["Type"].value == kind
+        for name_of in ("GSlots", "CPU%"):
+            assert cells[name_of].value is None
+            assert cells[name_of].why == UNSPLIT
+        assert row.total() == pytest.approx(100.0, abs=0.2)
+        for node in branch.tree.nodes:
+            assert row.percent(node.id) == pytest.approx(other.percent(node.id), rel=1e-6), node.id
+            assert row.percent(node.id) is not None
+    whole = counted_row(place, bed.counters.branches, added(counts[p_tid], counts[e_tid]), interval.seconds)
+    assert (whole.percent("retiring"), whole.why("retiring")) == (None, UNSPLIT)
+
+
+@pytest.mark.parametrize("name", ["laptop", "laptop-arrow"])
+def test_slots_and_time_of_each_kind_are_known_where_level_one_alone_is_counted(name: str) -> None:
+    bed = ThreadBed(name, 2)
+    interval, _happened = bed.measured(6.0)
+    alone = {row.place.kind: row for row in bed.thread_rows(interval) if row.slots()}
+    counts = {one.thread.tid: one.counts for one in interval.threads}
+    (p_tid, e_tid) = (alone[kind].place.tid or 0 for kind in "PE")
+    place = CpuSet(RowLevel.THREAD, ("thread", 7), "it", (), pid=7, tid=7)
+    moved = kind_rows(place, bed.counters.branches, added(counts[p_tid], counts[e_tid]), interval.seconds)
+    for row in moved:
+        assert not row.unsplit
+        assert row.slots() == pytest.approx(alone[row.place.kind].slots(), rel=1e-6)
+        assert row.busy == pytest.approx(alone[row.place.kind].busy, rel=1e-6)
 
 
 def test_multiplexed_counters_of_both_kinds_are_brought_to_all_of_the_time() -> None:

@@ -30,7 +30,7 @@ from turbotui.features.topdown.counter_parts import (
 )
 from turbotui.features.topdown.engine import TopdownCounters
 from turbotui.features.topdown.model import CpuSet, RegionExtent, RowLevel, TopdownRow
-from turbotui.features.topdown.thread_rows import counted_row
+from turbotui.features.topdown.thread_rows import counted_row, kind_rows
 from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.observing import Observation
@@ -187,6 +187,7 @@ class CommandTopdown:
 
     Attributes:
         whole: its row; `regions` those of its regions.
+        kinds: rows of what ran on each kind of core; () where it ran on one.
         seconds: how long it ran.
         notes: on them.
     """
@@ -195,6 +196,7 @@ class CommandTopdown:
     regions: tuple[TopdownRow, ...]
     seconds: float
     notes: tuple[str, ...]
+    kinds: tuple[TopdownRow, ...] = ()
 
 
 def follow_command(machine: Machine, counters: TopdownCounters, seen: Observation, pipe: RegionPipe) -> CommandTopdown:
@@ -222,8 +224,9 @@ def follow_command(machine: Machine, counters: TopdownCounters, seen: Observatio
     finally:
         opened.close()
     seconds = time.monotonic() - began
-    whole = counted_row(CpuSet(RowLevel.COMMAND, ("command", 0), seen.commands[0].name, ()), counters.branches, counts,
-                        seconds)
+    place = CpuSet(RowLevel.COMMAND, ("command", 0), seen.commands[0].name, ())
+    whole = counted_row(place, counters.branches, counts, seconds)
     notes = ("counts leave the kernel out: kernel.perf_event_paranoid hides it from this user",)
     return CommandTopdown(whole, regions.rows(counters, whole, seconds), seconds,
-                          (*(notes if opened.user_only else ()), *regions.notes(pipe)))
+                          (*(notes if opened.user_only else ()), *regions.notes(pipe)),
+                          kind_rows(place, counters.branches, counts, seconds) if whole.several else ())

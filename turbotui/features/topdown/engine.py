@@ -44,6 +44,7 @@ class Branch:
         places: positions of these CPUs in the topology's order.
         threads: CPUs of a core.
         width: slots of a cycle; 0 where nobody says.
+        kind: of core, "P", "E" or "LP", else the PMU's name; "" where there is one kind.
     """
 
     tree: Tree
@@ -52,6 +53,7 @@ class Branch:
     places: tuple[int, ...]
     threads: int
     width: int
+    kind: str = ""
 
     @cached_property
     def at(self) -> Mapping[int, int]:
@@ -296,7 +298,8 @@ def _branches(machine: Machine) -> list[Branch]:
             continue
         threads = max(len(topology.instances(Scope.CORE)[topology.index(Scope.CORE, cpu)].cpus) for cpu in cpus)
         at = {cpu: place for place, cpu in enumerate(topology.cpus)}
-        found.append(Branch(tree, name, cpus, tuple(at[cpu] for cpu in cpus), threads, width))
+        found.append(Branch(tree, name, cpus, tuple(at[cpu] for cpu in cpus), threads, width,
+                            topology.places[cpus[0]].core_type or (name if pmu.cpus else "")))
     return found
 
 

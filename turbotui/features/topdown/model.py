@@ -24,6 +24,12 @@ _USEFUL: Final = ("retiring", "running")
 _WHOLE: Final = 100.0
 
 
+UNSPLIT: Final = Unavailable(
+    Reason.OUT_OF_RANGE, "it ran on several kinds of core and counters took turns, so that nobody knows for how long "
+    "it ran on each", "see level 1 alone, whose counters need not take turns; rows of a kind have their shares")
+"""Why slots, CPU time and shares of several kinds together are unknown where level 2 or a deeper one is counted."""
+
+
 class RowLevel(Enum):
     """What a row stands for; the value is the word of --per."""
 
@@ -45,7 +51,7 @@ class CpuSet:
         name: for people.
         package, core, cpu: as sysfs numbers them; None where the row is coarser.
         kind: "P", "E", "LP"; "" where there is one.
-        pid, tid: of a thread, which has no CPUs of its own.
+        pid, tid: of a thread, which has no CPUs of its own; with a kind it is what the thread did on such cores.
     """
 
     level: RowLevel
@@ -62,7 +68,8 @@ class CpuSet:
     @property
     def label(self) -> str:
         """Its name, which of threads many have, with what tells them apart."""
-        return self.name if self.tid is None else f"{self.name} {self.tid}"
+        where = f" on {self.kind} cores" if self.kind else ""
+        return self.name if self.tid is None else f"{self.name} {self.tid}{where}"
 
 
 def places(topology: Topology, level: RowLevel) -> tuple[CpuSet, ...]:
@@ -130,6 +137,8 @@ class TopdownRow:
         partial: groups of which some CPUs of the row are missing.
         busy: CPU time in percent of the interval; None for rows of CPUs.
         extent: of a region of a command.
+        unsplit: whether it ran on several kinds of core and counters took turns: how long it ran on each is not known,
+            nor how many slots it had there. Shares are: what divides them ran as long.
     """
 
     place: CpuSet
@@ -140,6 +149,7 @@ class TopdownRow:
     partial: frozenset[tuple[str, str]] = frozenset()
     busy: float | None = None
     extent: RegionExtent | None = None
+    unsplit: bool = False
     _known: dict[str, float | None] = field(default_factory=dict, init=False, compare=False, repr=False)
     _shares: dict[str, tuple[tuple[Node, float], ...]] = field(
         default_factory=dict, init=False, compare=False, repr=False)
@@ -165,7 +175,7 @@ class TopdownRow:
         if not self.several:
             return None if not self.branches else self._of(self.branches[0], node_id)
         found: list[tuple[float, float]] = []
-        if len({branch.tree.unit for branch in self.branches}) > 1:
+        if self.unsplit or len({branch.tree.unit for branch in self.branches}) > 1:
             return None
         for branch in self.branches:
             node = branch.tree.by_id.get(node_id)
@@ -245,10 +255,12 @@ class TopdownRow:
         if self.several and len({branch.tree.unit for branch in self.branches}) > 1:
             return Unavailable(Reason.OUT_OF_RANGE, "some cores of the row count slots and others cycles",
                                "see kinds: --per kind, or t on the screen")
+        if self.several and self.unsplit:
+            return UNSPLIT
         if self.several and nodes[0].level > 1:
-            if self.place.tid is not None or self.place.level is RowLevel.COMMAND:
+            if self.place.level is RowLevel.COMMAND:
                 return Unavailable(Reason.OUT_OF_RANGE, f"{self.place.name} ran on several kinds of core, whose deeper "
-                                   "levels differ", "run it on one kind: taskset -c, by turbotui info")
+                                   "levels differ", "the rows of its kinds have them")
             return Unavailable(Reason.OUT_OF_RANGE, "the row has several kinds of core, whose deeper levels differ",
                                "see kinds: --per kind, or t on the screen")
         for branch in self.branches:

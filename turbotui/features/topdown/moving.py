@@ -68,7 +68,7 @@ def run_moving(machine: Machine, counters: TopdownCounters, printer: TopdownPrin
 def _follow(machine: Machine, counters: TopdownCounters, printer: TopdownPrinter, command: Sequence[str]) -> int:
     with RegionPipe() as pipe, observe(command, prepare=pipe.announce) as seen:
         found = follow_command(machine, counters, seen, pipe)
-        printer.rows(machine, (found.whole,), found.seconds, regions=found.regions, notes=found.notes)
+        printer.rows(machine, (found.whole, *found.kinds), found.seconds, regions=found.regions, notes=found.notes)
         return seen.commands[0].status or 0
 
 

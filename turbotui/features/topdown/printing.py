@@ -130,7 +130,7 @@ def _table(envelope: Envelope, table: RowTable[TopdownRow]) -> Iterator[str]:
     ran = next(column for column in table.columns if column.id == RAN.id)
     shared = any((ran.compute(row) or 100.0) != 100.0 for row in table.rows)
     name = table.columns[0]
-    ids = [column for column in table.columns if column.id in ("PID", "TID")]
+    ids = [column for column in table.columns if column.id in ("PID", "TID", "Type")]
     kept = (name, *ids, BAR, *_shown(table), *((ran,) if shared else ()), HOTTEST)
     yield from text_lines(envelope, replace(table, columns=kept))
 

@@ -229,7 +229,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         return replace(table, rows=(*machine, *rows))
 
     def _columns(self, columns: Sequence[TopdownColumn]) -> tuple[TopdownColumn, ...]:
-        ids = [replace(NAME, width=15), *(one for one in columns if one.id == "TID")] if (
+        ids = [replace(NAME, width=15), *(one for one in columns if one.id in ("TID", "Type"))] if (
             self._level is RowLevel.THREAD) else [NAME]
         room = max(10, min(60, self.size.width // 2 - sum(one.width + 1 for one in ids) - 2))
         bar = replace(BAR, identity=True, width=room)
@@ -304,9 +304,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         node = next((one for one in row.nodes() if one.id == wanted), None)
         node = node or row.hottest(self._path[-1].id if self._path else "")
         if row.several:
-            self.notice("This row has several kinds of core, whose deeper levels differ: t shows kinds, cores and CPUs"
-                        if row.place.tid is None else "In this interval the thread ran on several kinds of core, whose "
-                        "deeper levels differ: taskset keeps it on one")
+            self.notice("This row has several kinds of core, whose deeper levels differ: t shows kinds, cores and CPUs")
         elif node is None:
             return False  # before the first numbers Enter ends the interval, as everywhere
         elif not any(branch.tree.children(node.id) for branch in row.branches):

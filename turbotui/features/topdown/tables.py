@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from turbotui.features.topdown.bars import bar_text
 from turbotui.features.topdown.engine import TopdownCounters
-from turbotui.features.topdown.model import CpuSet, RowLevel, TopdownRow, rows_of
+from turbotui.features.topdown.model import UNSPLIT, CpuSet, RowLevel, TopdownRow, rows_of
 from turbotui.features.topdown.trees import Node
 from turbotui.quantities.columns import PERCENT, Column, Value
 from turbotui.quantities.tables import Cell, CellEvidence, RowTable
@@ -40,7 +40,7 @@ _IDENTITY: Final = {
     RowLevel.KIND: ("kind",),
     RowLevel.CORE: ("package", "core", "kind"),
     RowLevel.CPU: ("package", "core", "cpu", "kind"),
-    RowLevel.THREAD: ("pid", "tid"),
+    RowLevel.THREAD: ("pid", "tid", "kind"),
     RowLevel.COMMAND: (),
 }
 _IDS: Final[dict[str, TopdownColumn]] = {
@@ -94,7 +94,7 @@ def _total(row: TopdownRow) -> Value:
 
 def _slots(row: TopdownRow) -> Value:
     found = row.slots()
-    return None if found is None or row.refused is not None else found * 1e-9
+    return None if found is None or row.refused is not None or row.unsplit else found * 1e-9
 
 
 def _ran(row: TopdownRow) -> Value:
@@ -120,7 +120,7 @@ RAN: Final[TopdownColumn] = Column("Ran%", "%", 0, (), _ran, width=4, priority=5
 
 
 def _busy(row: TopdownRow) -> Value:
-    return row.busy
+    return None if row.unsplit and not row.several else row.busy  # of all kinds together it is known
 
 
 BUSY: Final[TopdownColumn] = Column("CPU%", "%", 1, (), _busy, width=6, priority=0,
@@ -197,7 +197,9 @@ def table_of(counters: TopdownCounters, level: RowLevel, rows: Sequence[TopdownR
     """
     ran = RAN if levels > 1 else replace(RAN, compute=_ran_first)  # of what the columns show
     busy = (BUSY,) if level in (RowLevel.THREAD, RowLevel.COMMAND) else ()
-    columns = (NAME, *(_IDS[name] for name in _IDENTITY[level]), *busy, *columns_of(counters, levels), HOTTEST, TOTAL,
+    one_kind = level is RowLevel.THREAD and len(counters.branches) < 2
+    ids = [_IDS[name] for name in _IDENTITY[level] if not (one_kind and name == "kind")]
+    columns = (NAME, *ids, *busy, *columns_of(counters, levels), HOTTEST, TOTAL,
                SLOTS, ran)
     return RowTable(TOPDOWN, level.value, columns, rows, judge, basis)
 
@@ -211,6 +213,8 @@ def judge(column: TopdownColumn, row: TopdownRow, value: Value) -> Cell:
         fault = row.fault()
         if column.id == HOTTEST.id and fault:
             return Cell(None, Unavailable(Reason.OUT_OF_RANGE, fault))
+        if row.unsplit and column.id in (SLOTS.id, BUSY.id):
+            return Cell(None, UNSPLIT)
         first = next(iter(row.nodes()), None)
         return Cell(None, _NOTHING if first is None else row.why(first.id))
     parent = _parent(row, node)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from turbotui.features.topdown.counter_parts import Counts, GroupKey, PartCount
@@ -18,18 +19,20 @@ _VISIT: Final = 0.01
 _NEVER: Final = Unavailable(Reason.NEVER_RAN, "the counters of this row never ran in this interval",
                             "end other perf sessions, or let it run longer")
 _NOT_COUNTED: Final = Unavailable(Reason.NOT_READ, "the thread was not among the busiest, and is counted from the next "
-                                  "interval on")
+                                  "interval on; or it did not run on these cores")
 _DID_NOT_RUN: Final = Unavailable(Reason.ASLEEP, "the thread did not run in this interval")
 
 
 def thread_rows(branches: Sequence[Branch], interval: ThreadInterval) -> tuple[TopdownRow, ...]:
-    """The rows of threads, those of most slots first."""
-    rows = [counted_row(_place(one.thread), branches, one.counts, interval.seconds) for one in interval.threads]
+    """The rows of threads, those of most slots first; a thread that ran on several kinds of core has one for each."""
+    rows = [row for one in interval.threads
+            for row in kind_rows(_place(one.thread), branches, one.counts, interval.seconds)]
     return tuple(sorted(rows, key=lambda row: (-(row.slots() or 0.0), -(row.busy or 0.0), row.place.key)))
 
 
 def waiting_row(place: CpuSet, branches: Sequence[Branch]) -> TopdownRow:
-    """The row of a thread that lives, and that was not counted in an interval."""
+    """The row of a thread that lives, and that was not counted in an interval, or not on such cores."""
+    branches = [branch for branch in branches if branch.kind == place.kind] or branches
     return TopdownRow(place, tuple(branches), {}, {}, {(branch.pmu, ""): _NOT_COUNTED for branch in branches})
 
 
@@ -38,7 +41,28 @@ def _place(thread: CountedThread) -> CpuSet:
                   tid=thread.tid)
 
 
-def counted_row(place: CpuSet, branches: Sequence[Branch], counts: Counts, seconds: float) -> TopdownRow:
+def kind_rows(place: CpuSet, branches: Sequence[Branch], counts: Counts, seconds: float) -> tuple[TopdownRow, ...]:
+    """What ran, apart for each kind of core that it ran on: level 2 and deeper ones of two kinds do not join.
+
+    Args:
+        place: see `counted_row`.
+        branches: likewise.
+        counts: likewise.
+        seconds: likewise.
+    """
+    whole = counted_row(place, branches, counts, seconds)
+    if len(branches) == 1 or whole.slots() is None:
+        return (whole,)
+    return tuple(counted_row(_on(place, branch), branches, counts, seconds, branch) for branch in whole.branches)
+
+
+def _on(place: CpuSet, branch: Branch) -> CpuSet:
+    name = place.name if place.tid is not None else f"{place.name} on {branch.kind} cores"
+    return replace(place, key=(f"{place.key[0]} {branch.pmu}", place.key[1]), name=name, kind=branch.kind)
+
+
+def counted_row(place: CpuSet, branches: Sequence[Branch], counts: Counts, seconds: float,
+                only: Branch | None = None) -> TopdownRow:
     """A row of counters that went from CPU to CPU with what they count.
 
     A counter stands while its thread is on a CPU of another kind. So where there are several kinds each is to have run
@@ -49,6 +73,7 @@ def counted_row(place: CpuSet, branches: Sequence[Branch], counts: Counts, secon
         branches: the trees of the machine's cores.
         counts: of every group, by PMU and node.
         seconds: of the interval.
+        only: one of the trees, for what ran on such cores; None: for all of it.
     """
     at_first = {branch.pmu: _share_of(_parts(counts, branch.pmu, "")) for branch in branches}
     enabled = max((part.enabled for branch in branches for part in _parts(counts, branch.pmu, "")), default=0.0)
@@ -58,6 +83,10 @@ def counted_row(place: CpuSet, branches: Sequence[Branch], counts: Counts, secon
     busy = 100.0 * enabled / 1e9 / seconds if seconds > 0 else None
     if not here:
         return _nothing(place, branches, counts, enabled, busy)
+    unsplit = sum(1 for share in at_first.values() if share) > 1 and total < _ALL
+    if only is not None:
+        here = (only,)
+        busy = None if busy is None else busy * at_first[only.pmu] / total
     row = TopdownRow(place, here, {})
     found: dict[str, float] = {}
     ran: dict[GroupKey, float] = {}
@@ -79,7 +108,8 @@ def counted_row(place: CpuSet, branches: Sequence[Branch], counts: Counts, secon
                 for name, value in part.values.items():
                     found[count_key(row, branch, key[1], name)] = value / share
             ran[key] = min(shares, default=1.0)
-    return TopdownRow(place, here, found, ran, whys, frozenset(ran) if left_out else frozenset(), busy)
+    return TopdownRow(place, here, found, ran, whys, frozenset(ran) if left_out else frozenset(), busy,
+                      unsplit=unsplit)
 
 
 def _share_of(parts: Sequence[PartCount]) -> float:
