@@ -20,6 +20,7 @@ from turbotui.diagnosis.limited_rules import limited
 from turbotui.diagnosis.rule_table import RULES
 from turbotui.diagnosis.rules import Certainty, NoFinding, Observed
 from turbotui.features.dashboard.verb import with_own_profile
+from turbotui.features.fleet.own_settings import SETTINGS, own_fleet
 from turbotui.widgets.profiles import Profile, Profiles
 
 VIEW = Profile("cpus", ("CPU",), (), "", reverse=False, group=("cpu",), filter="", interval=1.0, theme="calm")
@@ -47,6 +48,9 @@ class TestExample:
         assert [wish.table for _, wish in found.alerts] == ["", "", "groups"]
         assert found.row_thresholds["tasks"]
         assert all(re.search(rf"(?m)^(# )?{name} = ", EXAMPLE) for name in VALUES)
+        assert not own_fleet(found).problems
+        fleet = EXAMPLE.partition("[fleet]")[2].partition("\n[")[0]
+        assert all(re.search(rf"(?m)^(# )?{name} = ", fleet) for name in SETTINGS)
 
     async def test_the_dashboard_takes_it(self) -> None:
         async with dashboard(FakeSession(), settings=parse_settings(EXAMPLE, "example")) as (app, _):

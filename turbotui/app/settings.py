@@ -38,6 +38,7 @@ _ALERT: Final = "alert"
 _UNITS: Final = "units"
 _THRESHOLDS: Final = "thresholds"
 _WHY: Final = "why"
+_FLEET: Final = "fleet"
 MOST_ALERTS: Final = 64
 
 
@@ -61,6 +62,7 @@ class PersonalSettings:
         thresholds: from which values on columns of CPUs are marked, by name.
         row_thresholds: the same of other tables, by the table's name.
         why: percent of the wanted work from which causes of slowness are told, by the rule's id; infinite for never.
+        fleet: of nodes that a server knows, as it is written: `features.fleet.own_settings` reads it.
         problems: sentences about what is wrong in the file, each with its line; that part of the file is not used.
         where: the file.
         written: its text.
@@ -81,6 +83,7 @@ class PersonalSettings:
     thresholds: Mapping[str, Limits] = field(default_factory=dict)
     row_thresholds: Mapping[str, Mapping[str, Limits]] = field(default_factory=dict)
     why: Mapping[str, float] = field(default_factory=dict)
+    fleet: Mapping[str, object] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     where: str = ""
     written: str = field(default="", repr=False)
@@ -294,6 +297,7 @@ _READERS: Final[Mapping[str, _Reader]] = {
     _UNITS: _table(_UNITS, _read_units),
     _THRESHOLDS: _table(_THRESHOLDS, _read_thresholds),
     _WHY: _table(_WHY, _read_why),
+    _FLEET: _table(_FLEET, lambda _file, table, _problems: {"fleet": table}),
 }
 """What reads the tables of the file."""
 

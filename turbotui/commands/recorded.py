@@ -97,6 +97,6 @@ def open_replay(arguments: argparse.Namespace) -> Journal:
     """
     if arguments.machine is not None or getattr(arguments, "sysroot", "/") != "/":
         raise UsageError("--replay tells of the machine that was recorded: leave --machine and --sysroot out")
-    from turbotui.recording import read  # noqa: PLC0415 - as above
+    from turbotui.recording import read_machine  # noqa: PLC0415 - as above
 
-    return read(arguments.replay)
+    return read_machine(arguments.replay)

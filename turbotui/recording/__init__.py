@@ -12,6 +12,7 @@ from __future__ import annotations
 from turbotui.recording.framing import RecordingError
 from turbotui.recording.journal import Journal
 from turbotui.recording.parts import paths_of
+from turbotui.recording.rows import FLEET_STREAM
 
 GATHERED = (".tar.gz", ".tgz")
 """How the names of files of `turbotui gather` end."""
@@ -30,4 +31,18 @@ def read(path: str) -> Journal:
     return Journal(paths_of(path))
 
 
-__all__ = ["Journal", "RecordingError", "read"]
+def read_machine(path: str) -> Journal:
+    """Open a recording of a machine, as `read` does.
+
+    Raises:
+        RecordingError: see `read`; or it holds the nodes of a fleet, which have no counters.
+    """
+    journal = read(path)
+    if not journal.signals and journal.rows(FLEET_STREAM, journal.first_ns - 1, journal.last_ns):
+        journal.close()
+        raise RecordingError(f"{path} holds the nodes of a fleet, and no counters of a machine: turbotui fleet "
+                             f"--replay {path} tells of it")
+    return journal
+
+
+__all__ = ["Journal", "RecordingError", "read", "read_machine"]

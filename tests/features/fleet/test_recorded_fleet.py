@@ -103,6 +103,16 @@ def test_the_verb_tells_of_a_recording(recording: str, capsys: pytest.CaptureFix
     assert main(["fleet", "--replay", recording, "--prometheus", "http://x:1"]) == 2
 
 
+@pytest.mark.parametrize("words", [
+    ("stat", "--replay"), ("power", "--replay"), ("why", "--replay"), ("doctor", "--replay"), ("diff",)])
+def test_other_verbs_say_which_one_tells_of_it(recording: str, words: tuple[str, ...],
+                                               capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*words, recording, *([recording] if words == ("diff",) else [])])
+    told = capsys.readouterr()
+    assert not told.out
+    assert f"turbotui fleet --replay {recording}" in told.err
+
+
 def test_a_recording_of_a_machine_holds_no_fleet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(tmp_path / "machine.ttj")
     assert main(["record", path, "--machine", "guest", "-i", "0.05", "-n", "3"]) == 0

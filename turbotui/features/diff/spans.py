@@ -80,7 +80,7 @@ def open_span(text: str) -> RecordedSpan:
         RecordingError: the file is no recording, or cannot be read.
     """
     path, begin, end = _parted(text)
-    journal = recording.read(path)
+    journal = recording.read_machine(path)
     try:
         return RecordedSpan(text, journal, *parse_span(begin, end, journal.first_ns, journal.last_ns))
     except BaseException:

@@ -80,7 +80,7 @@ def _run_table(arguments: argparse.Namespace) -> int:
     every = parse_duration(arguments.every) if arguments.every else 0.0
     if arguments.columns and arguments.elapsed:
         raise UsageError("--elapsed is of signals: leave --columns out")
-    with recording.read(arguments.file) as journal:
+    with recording.read_machine(arguments.file) as journal:
         begin, end = parse_span(arguments.from_time, arguments.to_time, journal.first_ns, journal.last_ns)
         time = RecordedTime(journal, begin, end, every)
         level = _LEVELS[arguments.by] if arguments.by else None

@@ -22,24 +22,24 @@ _SECONDS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0}
 def add_server_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare where the server is, and how nodes are told apart."""
     server = parser.add_argument_group("the server")
-    server.add_argument("--prometheus", metavar="URL", default="",
+    server.add_argument("--prometheus", metavar="URL",
                         help=f"the server, http://HOST:9090 (default: ${VARIABLE})")
     server.add_argument("--user", metavar="NAME", help="user for basic authentication, with --password-file")
     server.add_argument("--password-file", metavar="FILE", help="the user's password, in a file")
     server.add_argument("--bearer-file", metavar="FILE", help="a bearer token, in a file")
-    server.add_argument("--ca", metavar="FILE", default="",
+    server.add_argument("--ca", metavar="FILE",
                         help="certificates (PEM) of the authority that signed the server's, instead of the system's")
-    server.add_argument("--tenant", metavar="ID", default="", help="of Mimir: sent as X-Scope-OrgID")
-    server.add_argument("--timeout", metavar="SECONDS", default="10", help="of an answer (10)")
+    server.add_argument("--tenant", metavar="ID", help="of Mimir: sent as X-Scope-OrgID")
+    server.add_argument("--timeout", metavar="SECONDS", help="of an answer (10)")
     nodes = parser.add_argument_group("the nodes")
-    nodes.add_argument("--node", metavar="LABELS", default="instance",
+    nodes.add_argument("--node", metavar="LABELS",
                        help='labels that name a node, comma separated (instance; "cluster,instance" where several '
                        "clusters are behind the server)")
-    nodes.add_argument("--peers", metavar="LABELS", default="model",
+    nodes.add_argument("--peers", metavar="LABELS",
                        help="nodes that have the same values of these labels are compared with each other (model)")
-    nodes.add_argument("--select", metavar="MATCHERS", default="",
+    nodes.add_argument("--select", metavar="MATCHERS",
                        help="only nodes whose series have these labels, as PromQL has it: 'rack=\"r7\",env!=\"test\"'")
-    nodes.add_argument("--window", metavar="TIME", default="2m",
+    nodes.add_argument("--window", metavar="TIME",
                        help="over which rates are: two scrapes at least (2m)")
 
 
@@ -51,7 +51,8 @@ def access_of(arguments: argparse.Namespace) -> ServerAccess:
     """
     url = arguments.prometheus or os.environ.get(VARIABLE, "")
     if not url:
-        raise UsageError(f"--prometheus URL names the server, as http://127.0.0.1:9090, or the variable {VARIABLE}")
+        raise UsageError(f"--prometheus URL names the server, as http://127.0.0.1:9090, or the variable {VARIABLE}, or "
+                         "server in the table [fleet] of your settings")
     if (arguments.user is None) != (arguments.password_file is None):
         raise UsageError("--user NAME and --password-file FILE go together")
     if arguments.user is not None and arguments.bearer_file is not None:
@@ -74,17 +75,35 @@ def question_of(arguments: argparse.Namespace, limits: NodeLimits) -> FleetQuest
     Raises:
         UsageError: a word is no label, no time, or no matcher.
     """
-    found = _DURATION.match(arguments.window)
-    if found is None:
-        raise UsageError(f'--window "{arguments.window}": a time such as 90s, 5m or 1h')
+    try:
+        seconds = parse_window(arguments.window)
+    except UsageError as error:
+        raise UsageError(f"--window{error}") from None
     select = arguments.select.strip().strip("{}")
     if select and not re.match(r'\s*[a-zA-Z_][a-zA-Z0-9_]*\s*(=~|!~|!=|=)\s*["\']', select):
         raise UsageError(f"--select {arguments.select!r}: matchers as PromQL has them, 'rack=\"r7\"'")
-    return FleetQuestion(_labels(arguments.node, "--node"), arguments.window, int(found[1]) * _SECONDS[found[2]],
-                         select, _labels(arguments.peers, "--peers"), limits=limits)
+    return FleetQuestion(parse_labels(arguments.node, "--node"), arguments.window, seconds,
+                         select, parse_labels(arguments.peers, "--peers"), limits=limits)
 
 
-def _labels(text: str, option: str) -> tuple[str, ...]:
+def parse_window(text: str) -> float:
+    """Seconds of a time over which rates are.
+
+    Raises:
+        UsageError: it is none.
+    """
+    found = _DURATION.match(text)
+    if found is None:
+        raise UsageError(f' "{text}": a time such as 90s, 5m or 1h')
+    return int(found[1]) * _SECONDS[found[2]]
+
+
+def parse_labels(text: str, option: str) -> tuple[str, ...]:
+    """Names of labels, comma separated.
+
+    Raises:
+        UsageError: one is no name of a label, or there is none.
+    """
     found = tuple(filter(None, (word.strip() for word in text.split(","))))
     for word in found:
         if not _LABEL.match(word):

@@ -96,8 +96,16 @@ class FleetApp(TurbotuiApp, inherit_bindings=False):
 
 
 def show_fleet(session: FleetSession | ReplayedFleet, opener: opening.NodeOpener, abilities: Abilities,
-               theme: str | None, player: Player | None = None) -> int:
+               theme: str | None, player: Player | None = None, *, problems: Sequence[str] = ()) -> int:
     """Show the fleet until the person leaves; nodes that are opened come back to it.
+
+    Args:
+        session: asks the server, or reads the recording.
+        opener: says how a node is opened.
+        abilities: of the terminal.
+        theme: its name; None for the settings' one.
+        player: of a recording; None for a server.
+        problems: what is wrong in the settings of the fleet, told at the start.
 
     Returns:
         The exit status.
@@ -105,7 +113,7 @@ def show_fleet(session: FleetSession | ReplayedFleet, opener: opening.NodeOpener
     Raises:
         InternalError: something of ours failed; the terminal is restored first.
     """
-    said = ""
+    said = next(iter(problems), "") + (f" (and {len(problems) - 1} more)" if len(problems) > 1 else "")
     while True:
         app = FleetApp(session, opener, abilities=abilities, theme=theme, said=said, player=player)
         status = run_app(app, session.stop, lambda: session.failure)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import os
 import shutil
 import sys
 import threading
@@ -12,20 +13,21 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from turbotui.app.settings import read_settings
 from turbotui.commands.formats import add_format_arguments, make_writer, print_lines, text_lines
 from turbotui.commands.recorded import add_replay_argument
 from turbotui.commands.row_choice import RowChoice, row_choice
 from turbotui.commands.screens import add_screen_arguments, screen_abilities
 from turbotui.commands.watching import parse_interval
 from turbotui.errors import TurbotuiError, UsageError
-from turbotui.features.fleet.asking import access_of, add_server_arguments, positive, question_of
+from turbotui.features.fleet.asking import VARIABLE, access_of, add_server_arguments, positive, question_of
 from turbotui.features.fleet.check import CheckLimits, failing, unsure
 from turbotui.features.fleet.columns import COLUMNS, NODE
 from turbotui.features.fleet.engine import FleetQuestion, FleetReader
 from turbotui.features.fleet.grouping import BY_LABEL, by_label, group_table
 from turbotui.features.fleet.model import FleetNode, FleetReading
 from turbotui.features.fleet.opening import USUAL, NodeOpener, checked
-from turbotui.features.fleet.outliers import USUAL as USUAL_LIMITS
+from turbotui.features.fleet.own_settings import OwnFleet, filled, own_fleet
 from turbotui.features.fleet.server import Server, ServerError
 from turbotui.features.fleet.tables import FLEET, fleet_table
 from turbotui.machine.host import HostKind
@@ -33,6 +35,7 @@ from turbotui.quantities.columns import Value
 from turbotui.quantities.tables import RowTable
 from turbotui.tables.envelope import Envelope
 from turbotui.tables.formats import TEXT
+from turbotui.widgets.table_view import TableView
 
 if TYPE_CHECKING:  # text needs no screens
     from turbotui.app.player import Player
@@ -43,7 +46,6 @@ FOUND: Final = 7
 """Exit status of a check that found a node."""
 UNSURE: Final = 6
 """Exit status of a check that has no sure answer."""
-_INTERVAL: Final = "15"
 _CHECK: Final = "check"
 _CHECKS: Final = (
     ("--slower", "PERCENT", "a clock below the median of the model, or a node below its own baseline, by more"),
@@ -63,24 +65,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", nargs="?", choices=(_CHECK,), metavar=_CHECK,
                         help="look once, print what is found, and say it by the exit status too")
     add_server_arguments(parser)
-    parser.add_argument("-i", "--interval", metavar="SECONDS", default=_INTERVAL,
-                        help=f"from reading to reading ({_INTERVAL})")
+    parser.add_argument("-i", "--interval", metavar="SECONDS", help="from reading to reading (15)")
     parser.add_argument("-n", "--intervals", metavar="N", type=int, help="print, and end after so many")
     parser.add_argument("-s", "--show", metavar="NAMES", default="",
                         help="these columns, comma separated (all: every column; csv, json and openmetrics have all)")
     parser.add_argument("--filter", metavar="TEXT", default="",
                         help='only nodes that pass: words, or comparisons such as "CoreTmp>80 or rack7"')
-    parser.add_argument("--sort", metavar="COLUMN", default="", help="the greatest first, instead of the oddest")
+    parser.add_argument("--sort", metavar="COLUMN", help="the greatest first, instead of the oddest")
     parser.add_argument("--top", metavar="N", type=int, help="the first N nodes only")
     parser.add_argument("--group", metavar="LABEL", default="", help="a table of nodes by this label too")
     checks = parser.add_argument_group("limits of check (without any: what the screen would tell)")
     for option, unit, text in _CHECKS:
         checks.add_argument(option, metavar=unit, help=text)
     screen = parser.add_argument_group("the screen (without -n and --format, in a terminal)")
-    screen.add_argument("--open", metavar="COMMAND", default=USUAL,
+    screen.add_argument("--open", metavar="COMMAND",
                         help=f"what Enter on a node runs: {{address}} is its target without the port, {{LABEL}} a "
                         f"label of it ({USUAL})")
-    screen.add_argument("--recordings", metavar="DIR", default="",
+    screen.add_argument("--recordings", metavar="DIR",
                         help="Enter replays DIR/NODE.ttj instead (turbotui record)")
     add_screen_arguments(parser)
     add_replay_argument(parser)
@@ -102,15 +103,22 @@ def run(arguments: argparse.Namespace) -> int:
     is_check = arguments.action == _CHECK
     if limits.given and not is_check:
         raise UsageError("limits are for turbotui fleet check: write check behind fleet")
-    _choice(arguments)
+    if arguments.replay and arguments.prometheus:
+        raise UsageError("--replay tells of what was recorded: leave --prometheus out")
+    own = own_fleet(read_settings(os.environ))
+    filled(arguments, own, server=os.environ.get(VARIABLE, ""), is_text=arguments.format == TEXT and not is_check)
+    choice = _choice(arguments)
     seconds = parse_interval(arguments.interval)
-    question = question_of(arguments, limits.limits() if is_check else USUAL_LIMITS)
+    question = question_of(arguments, limits.limits() if limits.given else own.limits)
     if is_check:
         question = replace(question, rules=limits.rules())
     on_screen = not is_check and arguments.intervals is None and arguments.format == TEXT and sys.stdout.isatty() and (
         not arguments.group)
+    if not on_screen:
+        for problem in own.problems:
+            print(f"turbotui: {problem}", file=sys.stderr)
     if arguments.replay:
-        return _replay(arguments, question, limits, on_screen=on_screen)
+        return _replay(arguments, question, limits, own, on_screen=on_screen)
     reader = FleetReader(Server(access_of(arguments)), question)
     if is_check:
         return _check(arguments, reader.read(), limits)
@@ -118,22 +126,23 @@ def run(arguments: argparse.Namespace) -> int:
         from turbotui.features.fleet.session import FleetSession  # noqa: PLC0415 - text needs no screens
 
         session = FleetSession(reader, seconds)
+        if choice.by is not None:
+            session.view = TableView(tuple(column for column in COLUMNS if column.default), choice.by, reverse=True)
         session.begin()
-        return _show(arguments, session)
+        return _show(arguments, own, session)
     many = arguments.intervals or 1
     _print(arguments, _readings(reader, seconds, many), many)
     return 0
 
 
-def _replay(arguments: argparse.Namespace, question: FleetQuestion, limits: CheckLimits, *, on_screen: bool) -> int:
+def _replay(arguments: argparse.Namespace, question: FleetQuestion, limits: CheckLimits, own: OwnFleet, *,
+            on_screen: bool) -> int:
     """Show, print or check a recording: the last reading, or the first ones with -n.
 
     Raises:
         RecordingError: the file is no recording, or cannot be read.
         TurbotuiError: it holds no fleet.
     """
-    if arguments.prometheus:
-        raise UsageError("--replay tells of what was recorded: leave --prometheus out")
     from turbotui.features.fleet.recorded import recorded_readings  # noqa: PLC0415 - few replay
     from turbotui.recording import read  # noqa: PLC0415 - as above
 
@@ -141,7 +150,7 @@ def _replay(arguments: argparse.Namespace, question: FleetQuestion, limits: Chec
         if on_screen:
             from turbotui.features.fleet.replaying import replayed_fleet  # noqa: PLC0415 - as above
 
-            return _show(arguments, *replayed_fleet(journal, question))
+            return _show(arguments, own, *replayed_fleet(journal, question))
         frames = journal.frames()
         if arguments.intervals is None:
             last = journal.frame_at(journal.last_ns)
@@ -155,13 +164,14 @@ def _replay(arguments: argparse.Namespace, question: FleetQuestion, limits: Chec
     return 0
 
 
-def _show(arguments: argparse.Namespace, session: FleetSession | ReplayedFleet, player: Player | None = None) -> int:
+def _show(arguments: argparse.Namespace, own: OwnFleet, session: FleetSession | ReplayedFleet,
+          player: Player | None = None) -> int:
     """The screen, until the person leaves."""
     opener = NodeOpener(checked(arguments.open), arguments.recordings)
     abilities = screen_abilities(ascii_alone=arguments.ascii, instead=": -n 1 prints instead")
     from turbotui.features.fleet.fleet_app import show_fleet  # noqa: PLC0415 - text needs no screens
 
-    return show_fleet(session, opener, abilities, arguments.theme, player)
+    return show_fleet(session, opener, abilities, arguments.theme, player, problems=own.problems)
 
 
 def _limits(arguments: argparse.Namespace) -> CheckLimits:

@@ -42,10 +42,10 @@ def run(arguments: argparse.Namespace) -> int:
     from turbotui.features.replay.journal_past import JournalPast  # noqa: PLC0415 - as above
     from turbotui.features.replay.session import RecordedSession  # noqa: PLC0415 - as above
     from turbotui.quantities.moments import NS, parse_moment  # noqa: PLC0415 - as above
-    from turbotui.recording import read  # noqa: PLC0415 - as above
+    from turbotui.recording import read_machine  # noqa: PLC0415 - as above
 
     speed = _speed(arguments.speed, SPEEDS)
-    with read(arguments.file) as journal:
+    with read_machine(arguments.file) as journal:
         past = JournalPast(journal)
         if not past.times:
             raise UsageError(f"{arguments.file} holds one reading, and no interval yet")

@@ -13,7 +13,7 @@ from turbotui.features.stat.streams import Streams, warn
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.moments import parse_span
 from turbotui.quantities.signals import Behavior
-from turbotui.recording import read
+from turbotui.recording import read_machine
 from turbotui.recording.journal import Journal
 from turbotui.tables.envelope import timestamp
 from turbotui.tables.layout import Layout
@@ -31,7 +31,7 @@ def replay(options: StatOptions, streams: Streams) -> int:
         StatError: a time or a column that cannot be meant.
         RecordingError: it is no recording, or cannot be read.
     """
-    with read(options.replay) as journal:
+    with read_machine(options.replay) as journal:
         start, end = _times(options, journal)
         layout = _layout(options, journal)
         if options.task is StatTask.LIST:

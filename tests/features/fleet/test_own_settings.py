@@ -1,0 +1,86 @@
+"""The table [fleet] of a person's settings: what it gives to options that were left out, and what is told of errors."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import pytest
+from fleetbed import fleet_answer, nodes, stub
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turbotui.app.settings import parse_settings
+from turbotui.cli import main
+from turbotui.features.fleet.outliers import USUAL
+from turbotui.features.fleet.own_settings import SETTINGS, OwnFleet, filled, own_fleet
+
+_VALUES = st.recursive(st.one_of(st.text(max_size=9), st.integers(-5, 300), st.booleans()),
+                       lambda inner: st.lists(inner, max_size=3), max_leaves=4)
+
+
+def own(text: str) -> OwnFleet:
+    return own_fleet(parse_settings(f"# mine\n[fleet]\n{text}\n", "s.toml"))
+
+
+def options(given: dict[str, str] | None = None, text: str = "", *, server: str = "",
+            is_text: bool = True) -> argparse.Namespace:
+    found = argparse.Namespace(**{one.option: None for one in SETTINGS.values() if one.option} | (given or {}))
+    filled(found, own(text), server=server, is_text=is_text)
+    return found
+
+
+def test_the_command_line_comes_first_the_settings_next() -> None:
+    text = 'server = "http://a:1"\nwindow = "5m"\nnode = ["cluster", "instance"]\nrefresh = 30\nsort = "coretmp"'
+    found = options({"window": "90s"}, text)
+    assert (found.prometheus, found.window, found.node, found.interval, found.sort, found.peers) == (
+        "http://a:1", "90s", "cluster,instance", "30", "CoreTmp", "model")
+    assert options().window == "2m"
+    assert options(text=text, is_text=False).sort == ""
+
+
+@pytest.mark.parametrize(("given", "server"), [({"prometheus": "http://b:1"}, ""), ({}, "http://b:1")])
+def test_no_other_server_is_told_who_asks(given: dict[str, str], server: str) -> None:
+    text = 'server = "http://a:1"\nuser = "ann"\npassword_file = "/x"\nbearer_file = "/y"\ntenant = "t"\nca = "/z"'
+    found = options(given, text, server=server)
+    assert (found.prometheus, found.user, found.password_file, found.bearer_file, found.tenant, found.ca) == (
+        given.get("prometheus", ""), None, None, None, "", "")
+    assert options(text=text).tenant == "t"
+
+
+def test_limits_are_those_of_the_settings() -> None:
+    limits = own("throttled = 2.5\nslower = 8\nstale = 10").limits
+    assert (limits.throttled, limits.below_baseline, limits.stale) == (2.5, 8.0, 600.0)
+    assert own("").limits == USUAL
+
+
+@pytest.mark.parametrize("text", [
+    "nosuch = 1", "server = 7", 'window = "soon"', "window = 5", 'node = "1nstance"', "node = []", "refresh = 0",
+    'refresh = "1"', 'sort = "NoSuch"', 'open = "\'"', "throttled = 0", 'stale = "long"', "timeout = -1"])
+def test_what_is_wrong_is_told_with_its_line_and_the_rest_holds(text: str) -> None:
+    found = own(f'peers = "rack"\n{text}')
+    assert dict(found.values) == {"peers": "rack"}
+    assert len(found.problems) == 1
+    assert found.problems[0].startswith("s.toml, line 4: "), found.problems
+
+
+@given(st.dictionaries(st.sampled_from([*SETTINGS, "x"]), _VALUES, max_size=4))
+def test_whatever_stands_there_is_used_or_told(table: dict[str, object]) -> None:
+    settings = parse_settings("", "s.toml")
+    object.__setattr__(settings, "fleet", table)
+    found = own_fleet(settings)
+    assert len(found.values) + len(found.problems) == len(table)
+
+
+def test_the_verb_asks_the_server_of_the_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                  capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.delenv("TURBOTUI_PROMETHEUS", raising=False)
+    file = tmp_path / "turbotui" / "settings.toml"
+    file.parent.mkdir()
+    with stub(fleet_answer(nodes(8, n3={"CoreTmp": 91.0}))) as server:
+        file.write_text(f'[fleet]\nserver = "{server.url}"\nsort = "CoreTmp"\nwindow = "never"\n')
+        assert main(["fleet", "-n", "1", "--top", "1", "--show", "CoreTmp"]) == 0
+    told = capsys.readouterr()
+    assert [line.split()[0] for line in told.out.splitlines() if line.startswith("n")] == ["n3"]
+    assert "settings.toml, line 4: window" in told.err

@@ -1,0 +1,153 @@
+"""What a person's settings say of their fleet: the table [fleet], for options that the command line leaves out."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final
+
+from turbotui.dataclass import dataclass
+from turbotui.errors import UsageError
+from turbotui.features.fleet.asking import parse_labels, parse_window, positive
+from turbotui.features.fleet.columns import COLUMNS
+from turbotui.features.fleet.opening import USUAL as USUAL_OPEN
+from turbotui.features.fleet.opening import checked
+from turbotui.features.fleet.outliers import USUAL, NodeLimits
+from turbotui.quantities.rows import WrongKindError, number, text, texts
+from turbotui.sampling.limits import SHORTEST_INTERVAL
+
+if TYPE_CHECKING:
+    from turbotui.app.settings import PersonalSettings
+
+TABLE: Final = "fleet"
+_MINUTE: Final = 60.0
+
+
+def _path(value: object) -> str:
+    return os.path.expanduser(text(value))
+
+
+def _labels(value: object) -> str:
+    found = text(value) if isinstance(value, str) else ",".join(texts(value))
+    parse_labels(found, "")
+    return found
+
+
+def _window(value: object) -> str:
+    parse_window(text(value))
+    return text(value)
+
+
+def _seconds(value: object) -> str:
+    if number(value) < SHORTEST_INTERVAL:
+        raise WrongKindError(f"a number of seconds, {SHORTEST_INTERVAL:g} or more")
+    return f"{number(value):g}"
+
+
+def _limit(value: object) -> float:
+    return positive(f"{number(value)}", "")
+
+
+def _column(value: object) -> str:
+    known = {column.id.lower(): column.id for column in COLUMNS}
+    if text(value).lower() not in known:
+        raise WrongKindError(f"one of the columns {', '.join(known.values())}")
+    return known[text(value).lower()]
+
+
+@dataclass(frozen=True, slots=True)
+class FleetSetting:
+    """A value of the table.
+
+    Attributes:
+        read: what it is for the program.
+        option: the option's name among the arguments; "" for a limit of a node.
+        usual: what the option is where neither says anything.
+        says: its line in docs/settings.md.
+    """
+
+    read: Callable[[object], str | float]
+    option: str
+    usual: str | None
+    says: str
+
+
+SETTINGS: Final[Mapping[str, FleetSetting]] = {
+    "server": FleetSetting(text, "prometheus", "", "URL of the server; `--prometheus` and the variable come first."),
+    "user": FleetSetting(text, "user", None, "User for basic authentication, with `password_file`."),
+    "password_file": FleetSetting(_path, "password_file", None, "A file with the user's password."),
+    "bearer_file": FleetSetting(_path, "bearer_file", None, "A file with a bearer token."),
+    "ca": FleetSetting(_path, "ca", "", "Certificates of the authority that signed the server's."),
+    "tenant": FleetSetting(text, "tenant", "", "Of Mimir: sent as X-Scope-OrgID."),
+    "timeout": FleetSetting(_seconds, "timeout", "10", "Seconds in which the server has to answer."),
+    "node": FleetSetting(_labels, "node", "instance", "Labels that name a node."),
+    "peers": FleetSetting(_labels, "peers", "model", "Nodes that have these labels in common are compared."),
+    "select": FleetSetting(text, "select", "", "Only nodes whose series have these labels, as PromQL has it."),
+    "window": FleetSetting(_window, "window", "2m", "Time over which rates are: two scrapes at least."),
+    "refresh": FleetSetting(_seconds, "interval", "15", "Seconds from one reading to the next."),
+    "sort": FleetSetting(_column, "sort", "", "The column to sort by, the greatest first, on the screen and in text."),
+    "open": FleetSetting(lambda value: checked(text(value)), "open", USUAL_OPEN, "What Enter on a node runs."),
+    "recordings": FleetSetting(_path, "recordings", "", "A folder with a recording of each node, which Enter replays."),
+    "throttled": FleetSetting(_limit, "", None, "Percent of time held back by heat from which a node is odd (1)."),
+    "slower": FleetSetting(_limit, "", None, "Percent below its own baseline from which a node is odd (5)."),
+    "stale": FleetSetting(_limit, "", None, "Minutes without samples from which a node is odd (5)."),
+}
+"""Every value that [fleet] may have."""
+_SERVERS: Final = frozenset({"user", "password_file", "bearer_file", "ca", "tenant"})
+"""Options that belong to the server that the settings name: no other one is told a secret."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnFleet:
+    """A person's own values, as far as they can be used.
+
+    Attributes:
+        values: by their names in the table.
+        problems: a sentence with its line about each that cannot be used.
+    """
+
+    values: Mapping[str, str | float]
+    problems: tuple[str, ...] = ()
+
+    @property
+    def limits(self) -> NodeLimits:
+        """What holds for each node by itself, where a check was given none."""
+        found = {name: float(self.values[name]) for name in ("throttled", "slower", "stale") if name in self.values}
+        return NodeLimits(found.get("throttled", USUAL.throttled), found.get("slower", USUAL.below_baseline),
+                          found["stale"] * _MINUTE if "stale" in found else USUAL.stale)
+
+
+def own_fleet(settings: PersonalSettings) -> OwnFleet:
+    """The table [fleet] of a person's settings."""
+    values: dict[str, str | float] = {}
+    problems: list[str] = []
+    for name, value in settings.fleet.items():
+        known = SETTINGS.get(name)
+        why = f"there is no setting {name} of a fleet; there are {', '.join(SETTINGS)}"
+        if known is not None:
+            try:
+                values[name] = known.read(value)
+                continue
+            except (WrongKindError, UsageError) as error:
+                why = f"{name} has to be {error}" if isinstance(error, WrongKindError) else f"{name}{error}"
+        problems.append(settings.problem(name, why, (TABLE,)))
+    return OwnFleet(values, tuple(problems))
+
+
+def filled(arguments: argparse.Namespace, own: OwnFleet, *, server: str, is_text: bool) -> None:
+    """Give options that the command line leaves out the values of the settings, or the usual ones.
+
+    Args:
+        arguments: of the verb; changed.
+        own: the person's values.
+        server: what the environment names, which comes before the settings.
+        is_text: whether a person reads what is told: the order of rows is their wish, formats for scripts keep theirs.
+    """
+    named_elsewhere = bool(arguments.prometheus or server)
+    for name, one in SETTINGS.items():
+        if not one.option or getattr(arguments, one.option) is not None:
+            continue
+        skipped = (name == "sort" and not is_text) or (named_elsewhere and name in _SERVERS | {"server"})
+        value = None if skipped else own.values.get(name)
+        setattr(arguments, one.option, one.usual if value is None else value)
