@@ -63,7 +63,7 @@ _MEASURED = (Where.TABLE, Where.TASKS, Where.GROUPS, Where.UNCORE, Where.ROOFLIN
 _ROW_TABLES = (*_MEASURED, Where.INFO, Where.DOCTOR)
 """Screens whose table has the keys of `TableKeys`."""
 _ARROWS = (Where.TABLE, Where.TASKS, Where.GROUPS, Where.INFO, Where.DOCTOR, Where.TOPDOWN, Where.FLEET)
-"""Those of them where arrows move the table's cursor; on the roofline they go from point to point of the picture."""
+"""Screens of `_ROW_TABLES` where arrows move the cursor; on the roofline they go from point to point."""
 _TASKS = (Where.TASKS,)
 _MAP = (Where.MAP,)
 _UNCORE = (Where.UNCORE,)

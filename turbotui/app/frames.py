@@ -134,7 +134,7 @@ class FramesApp(App[int]):
             self._base.show_alerts()
 
     def _rested(self) -> None:
-        """Hook for work between two frames that would keep a key waiting."""
+        """Do work that would keep a key waiting, between two frames: nothing here."""
 
     def _draw(self) -> None:
         for screen in self.screen_stack:

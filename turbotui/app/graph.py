@@ -203,7 +203,7 @@ class Graph(Window[None]):
     # Keys
 
     def action_step(self, by: int) -> None:
-        """So many intervals on, or back."""
+        """Move the cursor by so many intervals."""
         if self._cursor is not None:
             self._cursor.step(by)
             self.show_frame()

@@ -17,7 +17,7 @@ from turbotui.widgets.listing import Item, Listing
 
 
 class Choosing(Protocol):
-    """Whose columns are chosen."""
+    """A table whose columns a person chooses."""
 
     @property
     def known_columns(self) -> Sequence[Column[Any]]:

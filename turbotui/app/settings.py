@@ -145,7 +145,7 @@ def may_offer_tour(settings: PersonalSettings, environment: Mapping[str, str]) -
 
 
 def parse_settings(written: str, where: str) -> PersonalSettings:
-    """PersonalSettings from their file's text.
+    """A person's settings from their file's text.
 
     Args:
         written: TOML.

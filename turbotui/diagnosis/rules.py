@@ -38,7 +38,7 @@ WEIGHTS: Final[Mapping[Certainty, float]] = {
 
 
 class Whose(Enum):
-    """By what the tasks are found that have to do with a cause."""
+    """How the tasks are found that a cause concerns."""
 
     CPU = "CPU time"
     THREAD = "one thread's CPU time"

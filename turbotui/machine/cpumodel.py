@@ -13,7 +13,7 @@ from turbotui.machine.small_files import line_of, text_of
 from turbotui.untrusted import one_line
 
 AMD_VENDORS = frozenset({"AuthenticAMD", "HygonGenuine"})
-"""Whose processors are AMD's, or AMD's under licence."""
+"""Vendors of AMD's processors, and of those that are made under its licence."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ class SampledAttr:
 
 @dataclass(frozen=True, slots=True)
 class SampledCode:
-    """Whose instruction pointers are sampled: one ring for each (pid, CPU) of perf_event_open(2).
+    """Tasks whose instruction pointers are sampled, with one ring for each (pid, CPU) of perf_event_open(2).
 
     Attributes:
         targets: these.

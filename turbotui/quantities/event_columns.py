@@ -83,7 +83,7 @@ class EventColumn:
     whole: bool = False
 
     def __post_init__(self) -> None:
-        """The name stays in its cell: no TAB, no line break."""
+        """Make the name one line without TABs, so that it stays in its cell."""
         object.__setattr__(self, "name", one_line(self.name))
 
     @property

@@ -150,7 +150,7 @@ class MetricDefinition:
 
     @property
     def every_event(self) -> tuple[MetricEvent, ...]:
-        """Those of operations and accesses, then those of memory levels."""
+        """Events of operations and accesses, then events of memory levels."""
         return (*self.events, *(one.event for one in self.levels))
 
     @property
@@ -160,7 +160,7 @@ class MetricDefinition:
 
     @property
     def terms_of_levels(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Each level, and the keys of its events."""
+        """Memory levels, each with the keys of its events."""
         if self.level_terms:
             return self.level_terms
         names = dict.fromkeys(one.level for one in self.levels)

@@ -52,7 +52,7 @@ class _Level:
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """A table of the file."""
+    """One metric definition as its file has it."""
 
     name: str
     pmu: tuple[str, ...]

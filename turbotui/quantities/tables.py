@@ -82,11 +82,11 @@ class Table(Protocol[C, K]):
 
     @property
     def columns(self) -> Sequence[C]:
-        """In print order."""
+        """The columns in print order."""
 
     @property
     def rows(self) -> Sequence[K]:
-        """In print order."""
+        """The rows in print order."""
 
     def identify(self, row: K) -> Identity:
         """The identity of a row: its keys by name."""

@@ -8,7 +8,7 @@ from turbotui.recording.said import Said
 
 
 def reason_facts(why: Unavailable | None) -> list[str] | None:
-    """A reason, or none."""
+    """A reason as a recording keeps it; None where there is none."""
     return None if why is None else [why.reason.value, why.detail, why.remedy]
 
 

@@ -112,7 +112,7 @@ class RecordedHost:
         """Do nothing: there are no CPUs to pin to."""
 
     def usable_cpus(self) -> frozenset[int] | None:
-        """None: unrestricted."""
+        """Give None: nothing restricts a recorded machine."""
         return None
 
     def privileges(self) -> Privileges:

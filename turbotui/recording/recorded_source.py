@@ -33,7 +33,7 @@ class RecordedSource:
         return self.found
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:  # noqa: ARG002 - none is opened
-        """None are needed."""
+        """0: a recording opens no counters."""
         return 0
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:

@@ -28,22 +28,22 @@ class FrameRecorder(Protocol):
 
     @property
     def size(self) -> int:
-        """Bytes so far."""
+        """Bytes written so far."""
 
     def take(self, frame: Frame) -> None:
-        """Record one."""
+        """Record a frame."""
 
     def rows(self, rows: IntervalRows) -> None:
         """Record the rows of another table, of an interval whose tick was taken; any thread may call it."""
 
     def lost(self, frames: int) -> None:
-        """So many never came."""
+        """Record that so many frames never came."""
 
     def mark(self, text: str) -> None:
-        """A person marks this moment."""
+        """Record the mark that a person sets at this moment."""
 
     def close(self) -> None:
-        """All is on the disk."""
+        """Write everything to the disk and close the file."""
 
 
 class Recorder:

@@ -43,7 +43,7 @@ class IntervalRows(Protocol):
         """The rows as JSON has them."""
 
     def plus(self, later: Self) -> Self:
-        """This interval and the one behind it as one."""
+        """Join this interval and the one behind it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ def peer_of(connection: socket.socket) -> Peer:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """Who is let in.
+    """Which users may connect to the socket.
 
     Attributes:
         uid: of the collector; root is let in too.

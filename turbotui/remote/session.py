@@ -130,7 +130,7 @@ class RemoteSession(FixedColumns):
         self._wanted = signals_of((column for column in found if column is not None), self.capabilities)
 
     def read_also(self, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
-        """Nothing: sources that this process made cannot read another machine."""
+        """Do nothing: sources that this process made cannot read another machine."""
 
     @property
     def why_fixed(self) -> str:
@@ -138,10 +138,10 @@ class RemoteSession(FixedColumns):
         return f"{self.machine.host.name} is read by a collector, and only what it offers can be shown"
 
     def end_interval(self) -> None:
-        """Nothing: the collector has other readers."""
+        """Do nothing: the collector has other readers."""
 
     def set_interval(self, seconds: float) -> None:
-        """Nothing: the collector has other readers."""
+        """Do nothing: the collector has other readers."""
 
     def tell_tcc(self, degrees: int | None) -> None:
         """Refused.

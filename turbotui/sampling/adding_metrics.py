@@ -155,7 +155,7 @@ def _unknown(name: str, tables: VendorTables) -> str:
 
 
 def _numbered(named: Iterable[_Named], constants: MachineConstants) -> Iterator[_Named]:
-    """Each metric, and one with a `?` as often as there are numbers for it."""
+    """Yield each metric, and one with a `?` as often as there are numbers for it."""
     for one in named:
         if "?" not in one.metric.expression:
             yield one

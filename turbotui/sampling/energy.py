@@ -71,7 +71,7 @@ class Energy:
         return None if total is not None else self.why or _PARTLY
 
     def plus(self, other: Energy) -> Energy:
-        """Both together; what has no energy adds nothing to what has."""
+        """The sum of this energy and another; what has none adds nothing."""
         joules = _plus(self.joules, other.joules)
         spans = _plus(self._spans(), other._spans())
         return Energy(joules, _plus(self.cycles, other.cycles), _plus(self.busy_ns, other.busy_ns),

@@ -227,7 +227,7 @@ def _programme(busy: Busy, kind: int, role: Role) -> Programme:
 
 
 def _joined(one: Strain, other: Strain) -> Strain:
-    """Both strains: of each number the one that is not as on a machine without strain."""
+    """Two strains as one: of each number the one that is not as on a machine without strain."""
     bare = Strain()
     return replace(one, **{part.name: getattr(other, part.name) for part in fields(Strain)
                            if getattr(other, part.name) != getattr(bare, part.name)})

@@ -282,7 +282,7 @@ class SimulatedHost:
         return len(self._open)
 
     def pin_this_thread(self, cpus: Sequence[int]) -> None:
-        """Nothing to do, but the CPUs must be there.
+        """Do nothing, but refuse CPUs that are not there.
 
         Raises:
             HostError: EINVAL when none of them is online.
@@ -292,7 +292,7 @@ class SimulatedHost:
             raise HostError(errno.EINVAL, f"sched_setaffinity({list(cpus)})")
 
     def usable_cpus(self) -> frozenset[int] | None:
-        """None: nothing restricts the simulation."""
+        """Give None: nothing restricts the simulation."""
         return None
 
     def privileges(self) -> Privileges:

@@ -122,7 +122,7 @@ class SimulatedLoads:
             return b"".join(part for one in self._streams for part in self._records(one, now))
 
     def close(self) -> None:
-        """Nothing to give back."""
+        """Do nothing: no descriptor is open."""
 
     def _records(self, one: _Stream, now: float) -> list[bytes]:
         due = int((self._model.cpu[self._cpu].value(one.form, now) - one.base) / self._period)

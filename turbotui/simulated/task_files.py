@@ -111,7 +111,7 @@ def _stat_now(one: _Process, ran: Callable[[float], Sequence[float]], now: float
 
 
 def _stat(one: _Process, ran: Sequence[float]) -> str:
-    """Its line of numbers: with a thread for each CPU that it ran on, the first where it ran longest."""
+    """The line of /proc/PID/stat: with a thread for each CPU that it ran on, the first where it ran longest."""
     words = ["0"] * 50  # from the fourth of proc(5) on
     words[0] = str(one.parent)
     words[10] = str(int(sum(ran) * _TICKS))

@@ -139,7 +139,7 @@ class SimulatedTasks:
         self._resting = False
 
     def stop(self) -> None:
-        """Nothing to stop: the model counts by itself, and `take` makes the last samples."""
+        """Do nothing: the model counts by itself, and `take` makes the last samples."""
 
     def final_readings(self) -> list[Closing]:
         """The counts at the last samples: samples and counters are one here."""

@@ -92,7 +92,7 @@ class MeterDevice:
     interval_ms: int | None = None
 
     def signals(self, position: int) -> dict[SignalId, Signal]:
-        """Its signals, as the one at this position among those of its kind."""
+        """Signals of the device, which has this position among those of its kind."""
         document = KINDS[self.kind].document
         origins = {file.quantity: file.path for file in self.files}
         if self.status:

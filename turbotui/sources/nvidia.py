@@ -46,10 +46,10 @@ class Nvml(Protocol):
         """The card at an address."""
 
     def nvmlDeviceGetTotalEnergyConsumption(self, card: object) -> int:  # noqa: N802
-        """Its energy since the driver was loaded, in mJ; from Volta on."""
+        """A card's energy since the driver was loaded, in mJ; from Volta on."""
 
     def nvmlDeviceGetPowerUsage(self, card: object) -> int:  # noqa: N802
-        """Its power in mW."""
+        """A card's power in mW."""
 
 
 class Nvidia(MeterSource):

@@ -168,7 +168,7 @@ def _note(definition: MetricDefinition, refused: dict[SignalId, Unavailable]) ->
 
 def _say_why(signals: dict[SignalId, Signal | Unavailable],
              whys: list[tuple[Unavailable | None, Unavailable | None]]) -> None:
-    """Reasons for what no core_type can count."""
+    """Give operations and bytes a reason where no kind of core can count them."""
     for name, position in ((NO_FLOPS, 0), (NO_BYTES, 1)):
         reasons = [pair[position] for pair in whys]
         missing = [why for why in reasons if why is not None]

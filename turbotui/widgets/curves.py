@@ -78,7 +78,7 @@ class Extent:
 
 
 def visible(timed: Sequence[TimedValue], span: TimeSpan) -> Sequence[TimedValue]:
-    """Those of a curve (oldest first) of which a part lies in a span."""
+    """Values of a curve (oldest first) of which a part lies in a span."""
     return timed[bisect_right(timed, span.first, key=_END):bisect_left(timed, span.last, key=_START)]
 
 

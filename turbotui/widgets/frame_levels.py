@@ -22,7 +22,7 @@ _KEPT: Final = 10  # frames after which ends that are known are asked for again:
 
 @dataclass()
 class FrameLevels:
-    """Shares of what is possible of the cells of frames.
+    """How much the values of cells are of what is possible, frame by frame.
 
     The ends of a scale are asked for once for each kind of core behind an L3 cache, not for each CPU.
 

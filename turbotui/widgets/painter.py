@@ -188,7 +188,7 @@ def marked(mark: str, text: str) -> str:
 
 
 def merged(segments: Sequence[TextSegment]) -> list[TextSegment]:
-    """Neighbours of one role joined: fewer segments are cheaper to draw."""
+    """Join neighbours of one role: fewer segments are cheaper to draw."""
     found: list[TextSegment] = []
     text, role = "", StyleRole.PLAIN
     for segment, its_role in segments:

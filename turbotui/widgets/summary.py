@@ -20,7 +20,7 @@ WIDE = 104
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Contents of the first line.
+    """Contents of the summary's first line.
 
     Attributes:
         name: of the machine.

@@ -56,7 +56,7 @@ class TimeSpan:
         return self.first + self.length * (place + 1) // size
 
     def moved(self, by: int) -> TimeSpan:
-        """The same length so many ns later."""
+        """A span of this length so many ns later."""
         return TimeSpan(self.first + by, self.last + by)
 
     def zoomed(self, factor: float, around: int, least: int, most: int) -> TimeSpan:

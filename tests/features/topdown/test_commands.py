@@ -15,7 +15,7 @@ from standin import StandIn, this_machine
 from touching import TOUCH
 
 from turbotui.errors import MachineError
-from turbotui.features.topdown.command_counters import RegionTotals, added, follow_command
+from turbotui.features.topdown.command_counters import RegionCounts, added, follow_command
 from turbotui.features.topdown.counter_parts import PartCount
 from turbotui.features.topdown.finding import ProcessThreads
 from turbotui.features.topdown.model import CpuSet, RowLevel
@@ -161,7 +161,7 @@ def test_a_region_gets_its_share_of_what_is_read_together() -> None:
         return {("software", ""): (PartCount({"all": number, "minor": number, "major": 0.0}, 1e9, 1e9),)}
 
     with RegionPipe() as pipe:
-        totals = RegionTotals(10.0)
+        totals = RegionCounts(10.0)
         with open(pipe.path, "wb", buffering=0) as marks:
             marks.write(b"B 11000000000 7 7 0 solve\n")
             for mark in pipe.take():

@@ -121,7 +121,7 @@ class CommandBeside:
 
     @property
     def status(self) -> int | None:
-        """Its exit status as a shell gives it; None while it runs."""
+        """The command's exit status as a shell gives it; None while it runs."""
         return self._held.status
 
     @property

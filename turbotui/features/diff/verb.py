@@ -108,7 +108,7 @@ def _names(catalogs: Sequence[Catalog], words: Sequence[str]) -> set[ColumnId]:
 
 def _sides(spans: tuple[RecordedSpan, RecordedSpan], every: float, level: Scope,
            columns: Sequence[Sequence[CounterColumn]]) -> tuple[Side, Side, list[str]]:
-    """Both spans, read, and what is to be said of how."""
+    """The two spans with their columns read, and notes on how they were read."""
     first, second = spans
     said = []
     seconds, *asked = common_interval(spans, every)

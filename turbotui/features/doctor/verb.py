@@ -89,7 +89,7 @@ def _print(console: Console, diagnosis: Diagnosis, *, verbose: bool) -> None:
 
 
 def _print_remedies(console: Console, diagnosis: Diagnosis) -> None:
-    """Each remedy once and unbroken: in the table above, a long command is cut into lines that nobody can copy."""
+    """Print each remedy once and unbroken: the table above cuts a long command into lines that nobody can copy."""
     helped: dict[str, list[str]] = {}
     for source in diagnosis.sources:
         if source.remedy:

@@ -68,7 +68,7 @@ class JsonExport:
         self._json = JsonLines()
 
     def begin(self) -> Iterator[str]:
-        """Nothing: every line is whole."""
+        """Give no line: JSON lines have no header."""
         return iter(())
 
     def interval(self, frame: Frame) -> Iterator[str]:

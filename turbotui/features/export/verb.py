@@ -108,7 +108,7 @@ def _format_of(arguments: argparse.Namespace) -> str:
 
 
 def _known(frames: Iterable[Frame]) -> Iterator[Frame]:
-    """The same frames.
+    """Pass frames on, and refuse a recording without any.
 
     Raises:
         TurbotuiError: there is none.

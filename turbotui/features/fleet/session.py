@@ -76,7 +76,7 @@ class KeptReading:
 
     @property
     def size(self) -> int:
-        """Nodes, and one for the rest."""
+        """Room that it takes, in nodes: one for the reading itself."""
         return 1 + len(self.reading.nodes)
 
 

@@ -201,7 +201,7 @@ FILES: Final[tuple[GroupFile, ...]] = (
     GroupFile("pids.max", "pids.max", UNIFIED, ("pids_max",), _limit("pids_max"), seldom=True),
     GroupFile("io.stat", "io.stat", UNIFIED, ("read_bytes", "written_bytes", "reads", "writes"), _traffic),
 )
-"""Those of version 1 first: where a controller is mounted as version 1, version 2 has no file of it."""
+"""Files of groups, version 1 first: where a controller is mounted as version 1, version 2 has no file of it."""
 
 QUANTITIES: Final = frozenset(quantity for file in FILES for quantity in file.gives)
 """Everything that can be read of a group."""

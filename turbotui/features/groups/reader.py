@@ -28,7 +28,7 @@ _SELDOM_NS: Final = 10_000_000_000
 _ONE_IN: Final = 5
 """One reading in so many is of every file: the others leave out what can hardly have moved."""
 _ONE_IN_RESTED: Final = 10
-"""Likewise of a group that has rested for longer than `_WRITTEN_NS`."""
+"""One reading in so many is of every file of a group that has rested for longer than `_WRITTEN_NS`."""
 _ALWAYS: Final = frozenset({"io.stat", "blkio.throttle.io_service_bytes"})
 """Files that move while no task of the group runs: what it wrote reaches the disk later."""
 _WRITTEN_NS: Final = 60_000_000_000
@@ -251,7 +251,7 @@ def _kept(before: _Place | None, path: str, directories: Mapping[str, str]) -> _
 
 
 def _rested(last: GroupSample, at_ns: int) -> GroupSample:
-    """The same readings, as they still held at a later time."""
+    """A sample of a group that rests: its last readings, which still hold at a later time."""
     return GroupSample(last.group, last.serial, last.readings, last.absent, last.gives, last.since_ns or at_ns, at_ns,
                        last.still or StillRow())
 

@@ -104,7 +104,7 @@ class GroupPainter(RowPainter[GroupRow]):
 
 
 def _rest(segments: Sequence[TextSegment], start: int) -> list[TextSegment]:
-    """What stands behind so many characters."""
+    """Segments without the first `start` characters."""
     found: list[TextSegment] = []
     for text, role in segments:
         left = text[max(0, start):]

@@ -77,7 +77,7 @@ class Standouts:
         self._before: dict[str, list[RowId]] = {}
 
     def choose(self, frame: Frame, numbers: CpuNumbers, count: int) -> list[Standout]:
-        """So many rows at most: the busiest, then the hottest, then the slowest of the busy.
+        """Choose at most `count` rows: the busiest, then the hottest, then the slowest of the busy.
 
         Each row is there once; a machine that does not know its heat has more of the busiest.
         """

@@ -232,7 +232,7 @@ def _cells(source: PowerSource, name: str, asked: Sequence[tuple[str, str, int]]
 
 
 def _fitted(spans: Sequence[Span], width: int) -> Line:
-    """As many spans as there is room for, none cut."""
+    """The first spans that fit into a width, none of them cut."""
     kept: list[Span] = []
     room = width
     for span in spans:

@@ -130,10 +130,10 @@ class GroupRecorder:
         self.failure = "" if self._reader.why_none is None else self._reader.why_none.sentence()
 
     def start(self) -> None:
-        """Nothing: the first interval begins with the first tick."""
+        """Do nothing: the first interval begins with the first tick."""
 
     def end_interval(self, frame: Frame) -> None:
-        """The tick of a frame ends the groups' interval too."""
+        """End the groups' interval with that of a frame, and record it."""
         if self.failure:
             return
         interval = self._reader.read()

@@ -34,7 +34,7 @@ _INSTRUCTIONS: Final = 1  # PERF_COUNT_HW_INSTRUCTIONS
 TIME_SLICE: Final = 0.05
 """Seconds in which a set counts before the next one does."""
 _FIRST: Final = 0.005
-"""The same until each has counted once: short commands are then seen by all."""
+"""Seconds of the first slices, shorter so that every event set runs at least once on short commands."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -177,7 +177,7 @@ def moments_of(points: Sequence[RooflinePoint]) -> tuple[Moment, ...]:
 
 
 def _speed(frame: Frame, row: RowId, by_cpu: Mapping[RowId, Speed | None]) -> Speed | None:
-    """The speed of a row, from those of its CPUs."""
+    """The speed of a row, made of the speeds of its CPUs."""
     if row.scope is Scope.CPU:
         return by_cpu.get(row)
     if row.scope is Scope.SYSTEM:

@@ -11,7 +11,7 @@ from turbotui.dataclass import dataclass
 NEAR_INTENSITY: Final = 0.05
 """Intervals belong together while their intensity stays within this share of the phase's."""
 NEAR_PERFORMANCE: Final = 0.15
-"""The same for performance, which also moves with the clock."""
+"""Intervals belong together while their performance, which also moves with the clock, stays within this share."""
 
 
 @dataclass(frozen=True, slots=True)

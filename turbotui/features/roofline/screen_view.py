@@ -331,7 +331,7 @@ class RoofView:
 
     @property
     def _precision(self) -> Precision | None:
-        """That of the flat roofs which the point under the cursor stands under; None: the usual one."""
+        """Precision of the flat roofs above the point under the cursor; None: the usual one."""
         under = self.under_cursor
         return None if under is None else precision_of(under)
 
@@ -348,7 +348,7 @@ class RoofView:
     # What a person does
 
     def next_level(self) -> str:
-        """Points for the next level; the past of other rows is another one's."""
+        """Show points of the next level, without the past, which is that of other rows."""
         self.level = (self.level + 1) % len(self.levels)
         self.cursor, self.points, self.unknown, self.notes, self._report = None, (), 0, (), None
         self._again()

@@ -1,4 +1,4 @@
-"""Whose roofs a row has for itself: shared ones are divided among the cores that work.
+"""The roofs that a row has for itself: shared ones are divided among the cores that work.
 
 The bandwidth of memory, and that of an L3 which several cores share, is not one core's while others use it; and a
 machine of which a few cores work has the arithmetic of those. So the same run gets one verdict, by core and by machine.

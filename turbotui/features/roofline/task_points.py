@@ -101,7 +101,7 @@ def _lacks(row: TaskRow, report: Report) -> bool:
 
 
 def _no_place(why: Unavailable) -> Note:
-    """The reason; its remedy only where there is one beside asking for the events that are asked for already."""
+    """A note why threads have no place; without the remedy to ask for events that are asked for already."""
     told = f"{why.reason.value}: {why.detail}" if why.reason is Reason.IN_USE else why.sentence()
     return Note(f"threads have no place: {told}", "threads have no place")
 

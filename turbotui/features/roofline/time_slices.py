@@ -21,7 +21,7 @@ def joined_intervals(slices: Sequence[tuple[int, SetInterval]]) -> tuple[tuple[i
 
 
 def _sum(one: Joined, two: Joined) -> Joined:
-    """Both together; an event that one of them lacks is not known of both."""
+    """The sum of two time slices, without events that one of them lacks."""
     counts = {key: count + two.counts[key] for key, count in one.counts.items() if key in two.counts}
     return Joined(one.seconds + two.seconds, one.instructions + two.instructions, counts,
                   one.estimated | two.estimated)

@@ -195,7 +195,7 @@ def run_table(report: ScoreReport) -> AnyTable:
 
 
 def report_tables(report: ScoreReport) -> tuple[AnyTable, ...]:
-    """All of one use of `score run`."""
+    """All tables of one use of `score run`."""
     ratios = [OfCpu(number, cpu) for number, run in enumerate(report.runs, 1) for cpu in run.cpus]
     return (
         RowTable("score", "score", scored(_REPORT, [_first(report), *report.scores]), [report], _judge_report),

@@ -16,7 +16,7 @@ from turbotui.errors import TurbotuiError
 from turbotui.features.serve.tab import Tab
 
 _MOST_TABS: Final = 8
-"""Each is a process that reads the machine."""
+"""Tabs at once; each is a process that reads the machine."""
 _POLICY: Final = ("default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
                   "font-src 'self' data:; img-src 'self' data:; connect-src 'self' {socket}; frame-ancestors 'none'; "
                   "base-uri 'none'; form-action 'none'")

@@ -236,7 +236,7 @@ class _Spying:
         self._writer.write(self._envelope(taken, taken.frame.seconds, _RATES), (FrameTable(taken.frame, layout),))
 
     def _join(self, taken: _Taken, intervals: list[SpiedInterval]) -> None:
-        """Intervals that became known with a frame. Each tells its own length: they are none of the frame's."""
+        """Write joined intervals that became known with a frame; each has a length of its own."""
         if intervals and self._arguments.joined:
             self._writer.write(self._envelope(taken, None, "counts"),
                                (spied_table(taken.plan, taken.frame.capabilities, intervals),))
@@ -259,7 +259,7 @@ class _Spying:
         return Layout((*first, *spied, *beside))
 
     def say(self, notes: tuple[str, ...]) -> None:
-        """Notes that are new, on stderr."""
+        """Print notes that are new to stderr."""
         for note in notes:
             if note not in self._notes:
                 print(f"turbotui: {one_line(note)}", file=sys.stderr, flush=True)

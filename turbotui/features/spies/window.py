@@ -39,7 +39,7 @@ _REFERENCE = "reference"
 
 
 class SpyForm(FieldWindow):
-    """Gives nothing; spies follow at once, and the columns behind with them.
+    """Form for the event sets of spies; spies and the columns behind it follow each change at once.
 
     Args:
         watch: whose spies.
@@ -106,7 +106,7 @@ class SpyForm(FieldWindow):
         self.query_one("#cost", Static).update(f"a sample, with this screen: {cost_words(session.own_cost(), count)}")
 
     def _say_state(self) -> None:
-        """Problems told before anything is typed."""
+        """Tell problems before anything is typed."""
         session = self._watch.spied_on
         if session is not None and (session.spy_note or self._notes()):
             self.say(" · ".join(note for note in (session.spy_note, *self._notes()) if note))
@@ -198,7 +198,7 @@ class SpyForm(FieldWindow):
             self.put(text)
 
     def action_remove(self) -> None:
-        """Call the spies under the cursor back."""
+        """End the spies under the cursor."""
         session, spy = self._watch.spied_on, self._entry(self.query_one(Listing).key)
         if session is None or spy is None:
             return

@@ -82,7 +82,7 @@ class _Kind:
         self._seen: dict[int, list[CommandCount]] = {}
 
     def attrs(self) -> list[list[PerfAttr]]:
-        """Its groups; each set has instructions in front, by which sets are joined."""
+        """Groups to open; each set has instructions in front, by which sets are joined."""
         shift, core_type = self._pmu << _HYBRID_SHIFT, self.core_type
         cycles = [PerfAttr(0, _CYCLES | shift)] if self._cycles else []
         if core_type is None:
@@ -220,9 +220,9 @@ class RegionCounting:
             rest.poll(1e3 * pause)
 
     def _wait_ms(self) -> float | None:
-        """Until sets take turns; None where they do not, or no region is open."""
-        turns = any(len(kind.sets) > 1 for kind in self._kinds)
-        return 1e3 * _SLICE if turns and self._times is not None and self._times.still_open else None
+        """Milliseconds until the next set is counted; None where there is one set, or no region is open."""
+        multiplexed = any(len(kind.sets) > 1 for kind in self._kinds)
+        return 1e3 * _SLICE if multiplexed and self._times is not None and self._times.still_open else None
 
     def _hear(self, *, rotate: bool) -> None:
         """Take the marks that have come, and share out what was counted since the last time."""

@@ -216,7 +216,7 @@ class TasksScreen(WatchingScreen):
             self.notice("Stopped: every counter is closed; s starts anew")
 
     def _is_recorded(self) -> bool:
-        """Whether a recording is shown, of which nothing can be watched any more; says so."""
+        """Whether a recording is shown; then say that nothing can be watched any more."""
         if self.played is not None:
             self.notice("A recording has the tasks that were watched when it was made")
         return self.played is not None

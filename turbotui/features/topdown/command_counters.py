@@ -111,7 +111,7 @@ class FamilyCounters:
 
 
 def added(one: Counts, other: Counts, share: float = 1.0) -> Counts:
-    """Counts and a share of others."""
+    """The sum of counts and of a share of other counts."""
     found: dict[GroupKey, tuple[PartCount, ...] | Unavailable] = dict(one)
     for key, parts in other.items():
         known = found.get(key)
@@ -127,7 +127,7 @@ def added(one: Counts, other: Counts, share: float = 1.0) -> Counts:
     return found
 
 
-class RegionTotals:
+class RegionCounts:
     """What was counted in each region of a command.
 
     Args:
@@ -210,7 +210,7 @@ def follow_command(machine: Machine, counters: TopdownCounters, seen: Observatio
     try:
         seen.run()
         began = pause_until = time.monotonic()
-        regions, counts, over = RegionTotals(began), opened.read(), False
+        regions, counts, over = RegionCounts(began), opened.read(), False
         while not over:
             over = seen.wait(pause_until)
             if not over:

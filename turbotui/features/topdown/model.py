@@ -67,7 +67,7 @@ class CpuSet:
 
     @property
     def label(self) -> str:
-        """Its name, which of threads many have, with what tells them apart."""
+        """The name, and for a thread its TID and kind of core, for many threads have one name."""
         where = f" on {self.kind} cores" if self.kind else ""
         return self.name if self.tid is None else f"{self.name} {self.tid}{where}"
 

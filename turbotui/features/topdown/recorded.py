@@ -12,11 +12,11 @@ class RecordedTopdown(TopdownCounters):
     """Counters that are read no more; a recording has them under the names that they were read by."""
 
     def sources(self) -> tuple[Source, ...]:
-        """None: nothing is read."""
+        """Give none: a recording is not read by sources."""
         return ()
 
     def signals(self) -> frozenset[SignalId]:
-        """None: nothing is read."""
+        """Give none: a recording is not read by sources."""
         return frozenset()
 
     def has_any(self, frame: Frame) -> bool:

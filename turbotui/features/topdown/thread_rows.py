@@ -118,7 +118,7 @@ def _share_of(parts: Sequence[PartCount]) -> float:
 
 
 def _near(share: float) -> float:
-    """A share, where groups are not read at one instant: nearly all is all."""
+    """A share, 1 from nearly 1 on: groups are not read at one instant."""
     return 1.0 if share >= _ALL else share
 
 

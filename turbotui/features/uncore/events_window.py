@@ -33,7 +33,7 @@ _WIDE = 40
 
 
 class Typing(Choosing, Protocol):
-    """Whose columns are chosen, or typed."""
+    """A table whose columns a person chooses or types."""
 
     def add_typed(self, text: str) -> None:
         """Show an event given as terms or by the vendor's name; raises UsageError where there is no such event."""

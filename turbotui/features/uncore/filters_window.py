@@ -37,7 +37,7 @@ class _Choice:
 
 
 class FilterForm(ListWindow):
-    """A switch changes with Space, a number is typed and taken with Enter. What is valid counts at once.
+    """Form for filters: Space changes a switch, Enter takes a number; what is valid counts at once.
 
     Args:
         counters: whose counters are filtered.

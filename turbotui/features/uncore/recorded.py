@@ -52,11 +52,11 @@ class RecordedCounters(UncoreCounters):
             self.show(units, (*derived, *(one for one in self.shown(units) if one not in derived)))
 
     def sources(self) -> tuple[UncoreSource, ...]:
-        """None: nothing is read."""
+        """Give none: a recording is not read by sources."""
         return ()
 
     def signals(self) -> frozenset[SignalId]:
-        """None: nothing is read."""
+        """Give none: a recording is not read by sources."""
         return frozenset()
 
     def follow(self, frame: Frame | None) -> None:

@@ -194,7 +194,7 @@ def _print(machine: Machine, counters: UncoreCounters, tell: _Tell, frames: Iter
 
 
 def _text(envelope: Envelope, tables: Sequence[UncoreTable]) -> Iterator[str]:
-    """Each table below its title, and above the reasons of what is unknown in it."""
+    """Lines of tables: title, rows, and the reasons of what is unknown in them."""
     if envelope.label:
         yield f"# {envelope.label}"
     for table in tables:

@@ -17,7 +17,7 @@ _HOUR = 3600.0
 
 
 def power_columns(columns: Iterable[CounterColumn]) -> tuple[CounterColumn, ...]:
-    """Those of a machine's columns that tell where its power goes: RAPL's domains, and meters."""
+    """Columns of a machine that tell where its power goes: RAPL's domains, and meters."""
     return tuple(column for column in columns
                  if column.id in _RAPL or any(need.startswith(PREFIX) for need in column.needs))
 

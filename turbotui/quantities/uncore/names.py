@@ -28,7 +28,7 @@ ALONE = frozenset({"arm_dmc620", "ali_drw"})
 """Kinds whose driver opens no two events in one group (arm_dmc620_pmu.c and alibaba_uncore_drw_pmu.c, event_init)."""
 
 GRACE_PCIE = "nvidia_grace_pcie"
-"""Its PMU has the same name as Tegra410's, one a socket and without root complexes, and counts other events."""
+"""Grace's PMU, one a socket and without root complexes, counts other events than Tegra410's of the same name."""
 
 UNNAMED_FABRIC = "nvidia_uncore_fabric"
 """A coherency fabric under a kernel that knows neither its name nor its events."""

@@ -109,7 +109,7 @@ def _failures(frame: Frame) -> dict[str, str]:
 
 
 def fitting_baselines(known: Mapping[str, Baseline], machine: Machine) -> Sequence[Baseline]:
-    """Those of the stored baselines that were measured on this configuration, and on this kind of machine."""
+    """Stored baselines that were measured on this configuration, and on this kind of machine."""
     configuration = baselines.configuration(machine)
     said = "" if machine.host.kind is HostKind.REAL else f"{machine.host.kind.value} machine {machine.host.name}"
     return [one for one in known.values() if one.simulated == said and not differences(one, configuration)]

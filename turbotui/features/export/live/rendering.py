@@ -27,7 +27,7 @@ class _Collected(Collector):
         self._metrics = metrics
 
     def collect(self) -> Iterator[ClientFamily]:
-        """Each with its samples."""
+        """Give each metric with its samples."""
         for one in self._metrics:
             family = ClientFamily(one.name, _clean(one.text), one.kind)
             for labels, value in one.samples:

@@ -21,7 +21,7 @@ _HARDLY: Final = 1.0  # per cent
 
 
 def known_spreads(capabilities: Capabilities, catalog: Catalog) -> tuple[SpreadFamily, ...]:
-    """Those that a machine has; of alternatives the first."""
+    """Spreads whose column a machine has; of alternatives the first."""
     found: list[SpreadFamily] = []
     taken: set[tuple[str, str]] = set()
     for family in SPREADS:
