@@ -45,9 +45,12 @@ SAPPHIRE = made_tables(
     VendorMetric("missing", "NOT_AN_EVENT / cycles", ("Work",)),
     VendorMetric("ringed", "ringed2 + 1"), VendorMetric("ringed2", "ringed * 2"),
     VendorMetric("all_cpus", "#num_cpus_online * 2", scale_unit="1CPUs", threshold="all_cpus > 100"),
-    VendorMetric("seconds", "duration_time * 2"),
+    VendorMetric("seconds", "duration_time * 2", threshold="seconds < 10"), VendorMetric("time", "duration_time"),
     VendorMetric("pmem", "64 * instructions if #has_pmem > 0 else 0"),
     VendorMetric("nothing", "5 if has_event(NOT_AN_EVENT) else 0"),
     VendorMetric("power", "power@energy\\-pkg@ * 61 / (duration_time * 1e6)"),
+    VendorMetric("power_both", "(power@energy\\-pkg@ * 61 + 15.6 * power@energy\\-ram@) / (duration_time * 1e6)"),
+    VendorMetric("power_time", "power@energy\\-pkg@ * 15.6 / (time * 1e6)"),
+    VendorMetric("power_right", "d_ratio(power@energy\\-pkg@ * 232.83064365386963e-12, duration_time)"),
     VendorMetric("IPC", "instructions / cycles"),
 )

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import cast
 
 import pytest
 from addwatch import SYSTEM_ROW, Adding, adding, cell, cpu_row, package
+from countinghost import CountingHost
 from made_tables import SAPPHIRE
 
 from turbotui.events.vendor.model import VendorTables
+from turbotui.machine.host import Host
 from turbotui.quantities.added import AddError
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.definition import CountedEvents
@@ -20,6 +23,8 @@ from turbotui.recording.definition_facts import definition_facts, definition_fro
 from turbotui.recording.said import Said
 from turbotui.sampling.evidence import worked
 from turbotui.sampling.history import History
+from turbotui.simulated import SimulatedHost
+from turbotui.tables.frame_evidence import frame_evidence
 from turbotui.widgets.cells import MARK_AMBER, Slot, StyleRole
 from turbotui.widgets.frame_levels import FrameLevels
 from turbotui.widgets.frame_painter import FramePainter
@@ -157,9 +162,8 @@ def test_what_a_metric_cannot_be_is_a_reason() -> None:
     ("tma_retirin", "did you mean tma_retiring"), ("zzz", "turbotui events metrics lists them"),
     ("", "names no metric"), ("missing", "needs NOT_AN_EVENT"), ("ringed", "refers to itself"),
     ("elsewhere", "of another machine: of imx93"), ("atoms", "of another machine: of cpu_atom"),
-    ("nothing", "nothing is counted for it, for the machine has no NOT_AN_EVENT"), ("power", "PkgWatt tells them"),
+    ("nothing", "nothing is counted for it, for the machine has no NOT_AN_EVENT"),
     ("pmem", "for its table counts instructions on other machines only"),
-    ("seconds", "made of the interval's seconds alone"),
 ])  # fmt: skip
 def test_what_is_no_metric_is_told(name: str, says: str) -> None:
     with sapphire() as here, pytest.raises(AddError, match=says):
@@ -176,6 +180,40 @@ def test_a_metric_of_facts_alone_is_worked_out_with_its_rule_and_counts_nothing(
         assert frame.cell(column, cpu_row(5)) is None  # of the whole machine, and so of no CPU
         assert column.rule is not None
         assert frame.cell(column.rule, SYSTEM_ROW) == 1.0
+
+
+def test_the_interval_alone_is_a_metric_of_the_machine_that_counts_nothing() -> None:
+    with sapphire() as here:
+        columns = named(here.add("metric:seconds,power_time"))
+        seconds = columns["seconds"]
+        assert (seconds.needs, seconds.whole_only, columns["power_time"].whole_only) == ((), True, False)
+        here.start()
+        frame, _before, _after = here.interval(2.0)
+        assert frame.seconds is not None
+        assert cell(frame, seconds, SYSTEM_ROW) == pytest.approx(2 * frame.seconds)
+        assert frame.cell(seconds, cpu_row(5)) is None
+        assert seconds.rule is not None
+        assert frame.cell(seconds.rule, SYSTEM_ROW) == 1.0  # below 10
+        assert frame_evidence(frame, seconds, SYSTEM_ROW).arithmetic[0].startswith("= interval ")
+
+
+def test_watts_of_a_table_are_those_of_rapl() -> None:
+    with sapphire() as here:
+        columns = named(here.add("metric:power,power_both,power_time,power_right"))
+        (joules,) = here.add("power/energy-pkg/,name=joules")
+        (ram,) = here.add("power/energy-ram/,name=ram")
+        here.start()
+        frame, _before, _after = here.interval(2.0)
+        assert frame.seconds is not None
+        for row in (SYSTEM_ROW, package(frame, 1)):
+            package_watts = cell(frame, joules, row) / frame.seconds
+            every = package_watts + cell(frame, ram, row) / frame.seconds
+            assert package_watts > 1
+            for name, expected in (("power", package_watts), ("power_time", package_watts), ("power_both", every),
+                                   ("power_right", package_watts)):
+                assert cell(frame, columns[name], row) == pytest.approx(expected, rel=1e-3), name
+        assert "the kernel counts 2^-32 J" in columns["power"].help
+        assert "2^-32 J" not in columns["power_right"].help
 
 
 def test_what_a_table_lacks_is_said_where_a_name_of_it_is_not_found() -> None:
@@ -220,5 +258,50 @@ def test_several_texts_of_metrics_count_what_they_share_once() -> None:
     with sapphire() as here:
         for text in texts:
             here.add(text)
-        apart = sum(len(one.request.events) for one in here.session.events)
-    assert (together, apart) == (5 + 5, 5 + 5 + 4)  # of the third all four are those of the others
+        later = [one.request.events for one in here.session.events]
+    assert together == sum(map(len, later)) == 5 + 5  # of the third all four are those of the others
+
+
+def test_a_metric_added_later_takes_the_counters_that_are_open() -> None:
+    watched: list[CountingHost] = []
+
+    def around(host: SimulatedHost) -> Host:
+        watched.append(CountingHost(host))
+        return cast("Host", watched[0])
+
+    with adding("sapphire-2s", frozenset({0, 5}), around) as here:
+        here.session.find_tables = lambda: SAPPHIRE
+        (first,) = here.add("metric:tma_memory")
+        here.start()
+        before, _before, _after = here.interval(1.0)
+        opened = len(watched[0].attrs)
+        assert opened > 0
+        (second,) = here.add("metric:tma_backend")
+        assert [one.columns for one in here.session.events] == [(first, second)]
+        assert here.session.catalog.by_id["tma_backend"] is second
+        here.session.want(["tma_memory", "tma_backend"])
+        frame, _before, _after = here.interval(1.0)
+        assert frame.capabilities is not before.capabilities  # by which a recording sees that it has to say them anew
+        assert len(watched[0].attrs) == opened  # nothing was opened anew, so that nothing has a gap
+        assert cell(frame, second, cpu_row(5)) > 1
+        assert second.rule is not None
+        assert frame.cell(second.rule, cpu_row(5)) == 1.0
+        (written,) = (json.loads(json.dumps(definition_facts(one.source.definition))) for one in here.session.events)
+        found = definition_from(Said(written, "a test"))
+        assert isinstance(found, CountedEvents)
+        assert [column.name for column in found.request.columns] == ["tma_memory", "tma_backend"]
+        here.session.remove("tma_memory")
+        (kept,) = here.session.events
+        assert kept.columns == (second,)
+        assert here.session.typed() == ("metric:tma_backend",)
+
+
+def test_a_group_is_not_shared_with_events_that_are_counted_one_by_one() -> None:
+    with sapphire() as here:
+        here.add("metric:cycles_per")  # its table says that its events are no group
+        here.add("metric:IPC")
+        assert [one.request.together for one in here.session.events] == [False, True]
+        here.add("metric:Rules")
+        alone = [tuple(column.name for column in one.request.columns) for one in here.session.events
+                 if not one.request.together]
+        assert alone == [("cycles_per",), ("threaded",)]

@@ -9,11 +9,24 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 from turbotui.events.encoded import EncodedEvent
 
-_KIND = re.compile(r"cpu_|armv\d+_")
-"""How PMUs of kinds of core begin; what follows tells them apart in a title."""
+X86_KIND: Final = "cpu_"
+"""How PMUs of kinds of core begin on x86."""
+_KIND = re.compile(rf"{X86_KIND}|armv\d+_|apple_")
+"""How they begin anywhere (kernel drivers/perf/arm_pmuv3.c, apple_m1_cpu_pmu.c); what follows tells them apart."""
+
+
+def is_kind(pmu: str) -> bool:
+    """Whether a PMU is, by its name, that of one kind of core."""
+    return _KIND.match(pmu) is not None
+
+
+def kind_word(pmu: str) -> str:
+    """A kind of core as titles have it: "atom" of cpu_atom, "cortex_a53" of armv8_cortex_a53."""
+    return _KIND.sub("", pmu, count=1)
 
 
 def are_unlike(events: Sequence[EncodedEvent]) -> bool:
@@ -41,5 +54,5 @@ def _alone(event: EncodedEvent) -> EncodedEvent:
     head, _, letters = event.fstr.rpartition("/")
     given = "" if event.name == event.string else event.name
     terms = ",".join(term for term in head.split(",") if not term.startswith("name="))
-    title = f"{given or f'r{event.attr.config:x}'}.{_KIND.sub('', event.pmu, count=1)}"
+    title = f"{given or f'r{event.attr.config:x}'}.{kind_word(event.pmu)}"
     return replace(event, string=f"{terms},name={title}/{letters}", name=title)

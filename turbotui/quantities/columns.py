@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from enum import Enum
-from typing import Generic, Protocol, TypeAlias, TypeVar
+from typing import Final, Generic, Protocol, TypeAlias, TypeVar
 
 from turbotui.dataclass import dataclass
 from turbotui.quantities.scope import Scope
@@ -36,6 +36,10 @@ class Category(Enum):
     PRESSURE = "pressure"
     CACHE = "cache"
     OTHER = "other"
+
+
+INTERVAL: Final = ""
+"""In place of a signal's id: the interval from tick to tick, for what is made of no signal."""
 
 
 class Inputs(Protocol):
@@ -71,7 +75,7 @@ class Inputs(Protocol):
         """A text gauge (governor, driver); None when instances differ."""
 
     def elapsed(self, signal: SignalId) -> float | None:
-        """Seconds between the two readings of this signal (mean over the instances of the row)."""
+        """Seconds between the two readings of this signal (mean over the instances of the row), or of `INTERVAL`."""
 
     def place(self, scope: Scope) -> int | None:
         """The id that sysfs gives the enclosing instance (core_id, physical_package_id ...); None above its scope."""

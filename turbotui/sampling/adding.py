@@ -12,7 +12,7 @@ from turbotui.machine.machine import Machine
 from turbotui.quantities.added import AddError
 from turbotui.quantities.catalog.events import event_column
 from turbotui.quantities.columns import ColumnId, CounterColumn
-from turbotui.quantities.event_columns import EventRequest, formula_request, renamed
+from turbotui.quantities.event_columns import EventColumn, EventRequest, formula_request, renamed
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -38,6 +38,19 @@ class AddedEvents:
     def without(self, name: ColumnId) -> AddedEvents:
         """The added columns without one of them."""
         return replace(self, columns=tuple(column for column in self.columns if column.id != name))
+
+    def counts_for(self, request: EventRequest) -> bool:
+        """Whether what is counted for metrics has all that other metrics ask for, as one group or not as they want."""
+        own = self.request
+        return (own.raw and request.raw and own.together == request.together
+                and self.source.traits.keys() >= {*request.events} <= {*own.events})
+
+    def plus(self, columns: Sequence[EventColumn]) -> AddedEvents:
+        """The added columns with others over the same counters."""
+        request = replace(self.request, columns=(*self.request.columns, *columns))
+        self.source.request = request  # the counters and their names stay as they are
+        made = (event_column(column, request, self.source.traits, {}) for column in columns)
+        return replace(self, request=request, columns=(*self.columns, *made))
 
     def shown(self) -> tuple[tuple[ColumnId, str], ...]:
         """Each column's name with what it shows, in the words it was asked for with."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
@@ -11,8 +10,9 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.events.engines import open_engine
+from turbotui.events.kinds_of_core import kind_word
 from turbotui.events.metrics.errors import MetricError
-from turbotui.events.metrics.expansion import CORES, core_of, expand
+from turbotui.events.metrics.expansion import core_of, expand
 from turbotui.events.metrics.machine_constants import MachineConstants
 from turbotui.events.metrics.names import TIME, event_text
 from turbotui.events.metrics.requests import TitledMetric, metric_names, requests
@@ -30,8 +30,6 @@ from turbotui.sampling.capabilities import Capabilities
 from turbotui.sources.event_source import EventSource
 
 _PER_CHIP: Final = "PerChip"
-_ENERGY: Final = re.compile(r"power@energy\\-\w+@ \* (?:61|15\.6)\b")
-"""Tables take RAPL's counts for the register's 61 or 15.6 uJ; the kernel counts 2^-32 J (arch/x86/events/rapl.c)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +121,29 @@ def open_metrics(
     return tuple(found), capabilities
 
 
+def share_counters(
+    known: Sequence[AddedEvents], planned: Sequence[MetricRequest]
+) -> tuple[tuple[AddedEvents, ...], tuple[MetricRequest, ...]]:
+    """Give metrics to what is counted already for others, as far as that has all of their events.
+
+    A group of counters is shared as a whole; events that are counted one by one make no group.
+
+    Returns:
+        What is counted, with the columns of these metrics, and the requests that are left.
+    """
+    found = list(known)
+    left: list[MetricRequest] = []
+    for one in planned:
+        request = one.request
+        at = next((at for at, other in enumerate(found) if request.events and one.refused is None
+                   and other.counts_for(request)), None)
+        if at is None:
+            left.append(one)
+        else:
+            found[at] = found[at].plus(request.columns)
+    return tuple(found), tuple(left)
+
+
 def _named(constants: MachineConstants, tables: VendorTables, text: str) -> Iterator[_Named]:
     """The metrics that a text names, those of groups included.
 
@@ -168,8 +189,8 @@ def _title(one: _Named, constants: MachineConstants, taken: Collection[ColumnId]
     """The name of a metric, with the kind of core where there are several, and with "metric:" where it is taken."""
     title = one.metric.name
     core = core_of(one.metric)
-    if core.startswith(CORES) and sum(name.startswith(CORES) for name in constants.pmus) > 1:
-        title += f".{core.removeprefix(CORES)}"
+    if core in constants.kinds:
+        title += f".{kind_word(core)}"
     if "?" in one.metric.expression:
         title += f"_{one.runtime}"
     if one.modifiers:
@@ -184,9 +205,6 @@ def _check(titled: TitledMetric, constants: MachineConstants) -> None:
         MetricError: with what is wrong with the event.
     """
     metric = titled.expanded.metric
-    if _ENERGY.search(metric.expression):
-        raise MetricError(f"The metric {metric.name} of this table takes a count of RAPL for tens of uJ, and the "
-                          "kernel counts 2^-32 J: its watts would be wrong by far. The column PkgWatt tells them.")
     for needed in titled.expanded.events:
         if needed == TIME:
             continue

@@ -59,6 +59,10 @@ class GrowingCatalog(ABC):
     def _read_from(self, source: Source) -> None:
         """Read the signals of a new source from the next tick on, as far as they are wanted."""
 
+    @abstractmethod
+    def _retell(self) -> None:
+        """Have frames and recordings say anew what there is: other columns are made of what is read."""
+
     def add(self, text: str) -> CounterColumn:
         """Add a counter, an event or a formula by hand, read from the next tick on if its column is wanted.
 
@@ -136,7 +140,13 @@ class GrowingCatalog(ABC):
                      if column.name in shown or not column.alternatives)
 
     def _add_metrics(self, text: str) -> tuple[CounterColumn, ...]:
-        from turbotui.sampling.adding_metrics import constants_of, metric_requests, open_metrics  # noqa: PLC0415 - as above
+        from turbotui.sampling.adding_metrics import (  # noqa: PLC0415 - as above
+            constants_of,
+            metric_requests,
+            open_metrics,
+            share_counters,
+        )
+
 
         known = [column for one in self.events if one.request.raw for column in one.columns]
         titles = {column.id for column in known}
@@ -145,12 +155,17 @@ class GrowingCatalog(ABC):
         every = metric_requests(self.machine, tables, text, taken=others, constants=constants)
         wanted = {column.name for one in every for column in one.request.columns}
         planned = metric_requests(self.machine, tables, text, taken=others, without=titles, constants=constants)
-        added, self.capabilities = open_metrics(self.machine, self.capabilities, planned, others, self.events)
-        self._keep(self.added, (*self.events, *added))
+        events, planned = share_counters(self.events, planned)
+        shared = [column for before, now in zip(self.events, events, strict=True)
+                  for column in now.columns[len(before.columns) :]]
+        added, self.capabilities = open_metrics(self.machine, self.capabilities, planned, others, events)
+        self._keep(self.added, (*events, *added))
         for one in added:
             self._read_from(one.source)
+        if shared:
+            self._retell()
         there = [column for column in known if column.id in wanted]
-        return (*there, *(column for one in added for column in one.columns))
+        return (*there, *shared, *(column for one in added for column in one.columns))
 
     def _open_tables(self) -> VendorTables:
         from turbotui.events.vendor.opening import open_vendor_tables  # noqa: PLC0415 - as above

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from turbotui.quantities.columns import Inputs
+from turbotui.quantities.columns import INTERVAL, Inputs
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.units import Unit
@@ -92,6 +92,8 @@ class RowInputs:
 
     def elapsed(self, signal: SignalId) -> float | None:
         """See `columns.Inputs.elapsed`."""
+        if signal == INTERVAL:
+            return self._frame.seconds
         known = self._known(signal)
         if known is None:
             return None

@@ -68,6 +68,7 @@ class Sampler:
         self._next_wanted = wanted
         self._next_sources: tuple[Source, ...] = ()
         self._next_tcc = machine.tcc
+        self._next_retold = False
         self._beside: tuple[Source, ...] = ()
         self._next_beside: tuple[Source, ...] = ()
         self._changed = False
@@ -105,6 +106,12 @@ class Sampler:
         """Have one more source from the next tick on."""
         with self._handover:
             self._next_sources = (*self._next_sources, source)
+        self._say_changed()
+
+    def retell(self) -> None:
+        """Tell anew what is offered from the next tick on: other columns are made of what is read."""
+        with self._handover:
+            self._next_retold = True
         self._say_changed()
 
     def tell_tcc(self, degrees: int | None) -> None:
@@ -299,10 +306,11 @@ class Sampler:
         with self._handover:
             wanted, added, tcc = self._next_wanted, self._next_sources, self._next_tcc
             beside = self._next_beside
+            retold, self._next_retold = self._next_retold, False
             self._next_sources = ()
             self._changed = False
         topology, self._found = self._found, None
-        same = wanted == self._wanted and tcc == self._machine.tcc and beside == self._beside
+        same = wanted == self._wanted and tcc == self._machine.tcc and beside == self._beside and not retold
         if same and topology is None and not added:
             return
         self._wanted = wanted
@@ -312,6 +320,8 @@ class Sampler:
             self._machine = replace(self._machine, tcc=tcc)
             # Which CPU reads a PMU's counters may have changed with the CPUs; readouts count down from another target.
             self._offered = probe_sources(self._machine, self._offered.sources)
+        if retold:
+            self._offered = replace(self._offered)
         for source in added:
             self._offered = self._offered.plus(self._machine, source)
         if beside != self._beside:

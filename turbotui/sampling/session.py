@@ -62,6 +62,9 @@ class Session(GrowingCatalog):
     def _read_from(self, source: Source) -> None:
         self._sampler.add(source)
 
+    def _retell(self) -> None:
+        self._sampler.retell()
+
     @property
     def interval(self) -> float:
         """Nominal seconds between ticks; every rate uses the time that really passed."""

@@ -22,6 +22,12 @@ class KnownConstants:
     def has_event(self, event: str) -> bool:
         return event in self.known
 
+    def named(self, name: str) -> str:
+        return name
+
+    def of_kind(self, pmu: str) -> KnownConstants:
+        return self
+
     def is_cpu(self, pattern: str) -> bool:
         return pattern == self.cpu
 

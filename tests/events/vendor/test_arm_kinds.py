@@ -10,8 +10,12 @@ import pytest
 from turbotui.events.engines import open_engine
 from turbotui.events.errors import UnknownEventError
 from turbotui.events.vendor.cpuid import cpuids_of_cores
+from turbotui.events.vendor.model import DEFAULT_CORE
 from turbotui.events.vendor.opening import name_event_tables, open_vendor_tables
 from turbotui.machine.linux import LinuxHost
+from turbotui.machine.machine import read_machine
+from turbotui.quantities.added import AddError
+from turbotui.sampling.adding_metrics import metric_requests
 
 LITTLE, BIG, UNKNOWN = 0x410FD034, 0x410FD083, 0x410FDFF0  # Cortex-A53, Cortex-A72, none
 CPUINFO = ("processor\t: 0\nFeatures\t: fp asimd\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU variant\t: 0x0\n"
@@ -23,7 +27,8 @@ def machine(root: Path, kinds: dict[str, tuple[str, int]]) -> LinuxHost:
     files = {"proc/cpuinfo": CPUINFO}
     for number, (pmu, (cpus, midr)) in enumerate(kinds.items()):
         base = f"sys/bus/event_source/devices/{pmu}"
-        files |= {f"{base}/type": str(8 + number), f"{base}/cpus": cpus, f"{base}/format/event": "config:0-15"}
+        files |= {f"{base}/type": str(8 + number), f"{base}/cpus": cpus, f"{base}/format/event": "config:0-15",
+                  f"{base}/caps/slots": f"0x{2 + 6 * number:08x}"}
         for cpu in range(int(cpus[0]), int(cpus[-1]) + 1):
             files[f"sys/devices/system/cpu/cpu{cpu}/regs/identification/midr_el1"] = f"{midr:#018x}"
     for path, text in files.items():
@@ -40,11 +45,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         (arch / name).mkdir(parents=True)
         (arch / name / "core.json").write_text(json.dumps([
             {"EventName": "STALL", "EventCode": code}, {"EventName": f"ONLY_{name}", "EventCode": "0x1"},
-            {"MetricName": "stalled", "MetricExpr": "STALL / 2"}]))
+            {"MetricName": "stalled", "MetricExpr": "STALL / 2"},
+            {"MetricName": "slotted", "MetricExpr": "#slots * stalled + faults"},
+            {"MetricName": "which", "MetricExpr": "STALL * 2 if strcmp_cpuid_str(0x410fd034) else STALL * 3"},
+            *({"MetricName": one, "MetricExpr": text} for one, text in LITTLES if name == "a53")]))
     (arch / "mapfile.csv").write_text("h\n0x00000000410fd030,v1,a53,core\n0x00000000410fd080,v1,a72,core\n")
     return str(tmp_path)
 
 
+LITTLES = (("lent", "ONLY_A72 / 2"), ("asked", "ONLY_A72 if has_event(ONLY_A72) else STALL"))
+"""Metrics in the table of A53 that name an event of A72."""
 KINDS = {"armv8_cortex_a53": ("0-3", LITTLE), "armv8_cortex_a72": ("4-5", BIG)}
 
 
@@ -56,10 +66,36 @@ def test_each_pmu_has_the_codes_of_its_own_cores(folder: str, tmp_path: Path) ->
     found = {(one.pmu, one.attr.type, one.attr.config) for one in engine.encode("stall")}
     assert found == {("armv8_cortex_a53", 8, 0xE1), ("armv8_cortex_a72", 9, 0xE2)}
     assert [one.pmu for one in engine.encode("ONLY_A72")] == ["armv8_cortex_a72"]
-    tables = open_vendor_tables(host)
-    assert len(tables.metrics()) == 0
-    assert "Metrics are left out" in tables.lacks_metrics
-    assert "a53 (mapfile.csv 0x00000000410fd030); armv8_cortex_a72: " in tables.source
+    assert "a53 (mapfile.csv 0x00000000410fd030); armv8_cortex_a72: " in open_vendor_tables(host).source
+
+
+def test_each_kind_has_its_metrics_over_its_own_counters(folder: str, tmp_path: Path) -> None:
+    host = machine(tmp_path / "machine", KINDS)
+    name_event_tables(host, folder)
+    watched = read_machine(host)
+    planned = metric_requests(watched, open_vendor_tables(host), "metric:stalled,slotted,which")
+    assert [one.refused for one in planned if one.refused is not None] == []
+    columns = {column.name: column for one in planned for column in one.request.columns}
+    names = ("stalled", "slotted", "which")
+    assert set(columns) == {f"{name}.cortex_{kind}" for name in names for kind in ("a53", "a72")}
+    little, big = "armv8_cortex_a53/STALL/", "armv8_cortex_a72/STALL/"
+    counts: dict[str, float | None] = {little: 10.0, big: 100.0, "faults": 7.0}
+    assert (columns["stalled.cortex_a53"].names, columns["stalled.cortex_a72"].names) == ((little,), (big,))
+    assert [columns[f"stalled.cortex_{kind}"].value(counts) for kind in ("a53", "a72")] == [5.0, 50.0]
+    # a fact of the PMU, a metric of the same kind, a software event, which is no kind's
+    assert [columns[f"slotted.cortex_{kind}"].value(counts) for kind in ("a53", "a72")] == [2 * 5 + 7, 8 * 50 + 7]
+    assert [columns[f"which.cortex_{kind}"].value(counts) for kind in ("a53", "a72")] == [20.0, 300.0]
+
+
+def test_a_metric_of_an_event_that_only_the_other_kind_has_is_refused(folder: str, tmp_path: Path) -> None:
+    host = machine(tmp_path / "machine", KINDS)
+    name_event_tables(host, folder)
+    watched = read_machine(host)
+    with pytest.raises(AddError, match=r"needs armv8_cortex_a53/ONLY_A72/: The PMU armv8_cortex_a53 has no event"):
+        metric_requests(watched, open_vendor_tables(host), "metric:lent")
+    (planned,) = metric_requests(watched, open_vendor_tables(host), "metric:asked")  # of which has_event() says no
+    assert [one.name for one in planned.request.columns] == ["asked.cortex_a53"]
+    assert planned.request.events == ("armv8_cortex_a53/STALL/",)
 
 
 def test_a_kind_without_tables_is_said(folder: str, tmp_path: Path) -> None:
@@ -74,5 +110,6 @@ def test_one_kind_of_core_is_read_as_before(folder: str, tmp_path: Path) -> None
     host = machine(tmp_path / "machine", {"armv8_pmuv3_0": ("0-3", LITTLE)})
     assert cpuids_of_cores(host) == {}
     name_event_tables(host, folder)
-    assert len(open_vendor_tables(host).metrics()) == 1
+    assert len(open_vendor_tables(host).metrics()) == 3 + len(LITTLES)
+    assert open_vendor_tables(host).metric("stalled")[0].pmu == DEFAULT_CORE
     assert [one.attr.config for one in open_engine(host).encode("stall")] == [0xE1]

@@ -7,18 +7,18 @@ the metric itself, and a name that is a metric's is no event.
 from __future__ import annotations
 
 import re
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Final
 
 from turbotui.dataclass import dataclass
+from turbotui.events.kinds_of_core import X86_KIND, is_kind
+from turbotui.events.metrics.corrections import right_expression
 from turbotui.events.metrics.errors import MetricError
 from turbotui.events.metrics.folding import Folded, MetricConstants, fold
 from turbotui.events.metrics.syntax import parse_metric
 from turbotui.events.vendor.model import DEFAULT_CORE, VendorMetric, VendorTables
 
-_CORE: Final = re.compile(r"\b(cpu_\w+)@")
-CORES: Final = "cpu_"
-"""How PMUs of kinds of core begin on x86."""
+_CORE: Final = re.compile(rf"\b({X86_KIND}\w+)@")
 _DEEPEST: Final = 60
 """Metrics that one refers to through one another: TMA has seven levels."""
 
@@ -77,7 +77,8 @@ def expand(metric: VendorMetric, tables: VendorTables, machine: MetricConstants,
     Raises:
         MetricError: an expression is wrong, a constant is unknown, or a metric refers to itself.
     """
-    walk = _Walk(tables, machine, runtime, core_of(metric))
+    core = core_of(metric)
+    walk = _Walk(tables, machine.of_kind(core), runtime, core)
     own = walk.folded(metric, metric.expression)
     walk.follow(own, (metric.name,))
     events, parts = tuple(walk.events), tuple(walk.parts.items())
@@ -106,9 +107,18 @@ class _Walk:
 
     def folded(self, metric: VendorMetric, text: str) -> Folded:
         try:
-            return fold(parse_metric(text, self.runtime), self.machine)
+            found = fold(parse_metric(right_expression(text), self.runtime), self.machine)
         except MetricError as error:
             raise MetricError(f"The metric {metric.name} cannot be had: {error}") from error
+        events = {name: self.machine.named(name) for name in found.names if not self._metrics(name)}
+        if all(name == other for name, other in events.items()):
+            return found
+        steps = tuple(replace(step, name=events.get(step.name, step.name)) for step in found.steps)
+        return replace(found, steps=steps, names=tuple(dict.fromkeys(events.get(name, name) for name in found.names)))
+
+    def _metrics(self, name: str) -> tuple[VendorMetric, ...]:
+        """Metrics of a name as it is written: "instructions" is an event where a metric is called Instructions."""
+        return tuple(one for one in self.tables.metric(name) if one.name == name)
 
     def follow(self, folded: Folded, above: tuple[str, ...]) -> None:
         if len(above) > _DEEPEST:
@@ -116,8 +126,7 @@ class _Walk:
         for name in folded.names:
             if name in self.parts:
                 continue
-            # as it is written: "instructions" is an event where a metric is called Instructions
-            named = tuple(one for one in self.tables.metric(name) if one.name == name)
+            named = self._metrics(name)
             found = chosen(named, self.pmu)
             if named and found is None:
                 lacks = f" {self.tables.lacks_metrics}" if self.tables.lacks_metrics else ""
@@ -135,9 +144,9 @@ class _Walk:
 def chosen(metrics: tuple[VendorMetric, ...], pmu: str) -> VendorMetric | None:
     """Of metrics that have one name, that of a PMU, else one that is of no other kind of core; None for none."""
     own = next((one for one in metrics if core_of(one) == pmu), None)
-    if own is not None or not pmu.startswith(CORES):
+    if own is not None or not is_kind(pmu):
         return own or (metrics[0] if metrics else None)
-    return next((one for one in metrics if not core_of(one).startswith(CORES)), None)
+    return next((one for one in metrics if not is_kind(core_of(one))), None)
 
 
 def core_of(metric: VendorMetric) -> str:

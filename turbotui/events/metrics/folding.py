@@ -40,6 +40,12 @@ class MetricConstants(Protocol):
             MetricError: the CPU does not say what it is.
         """
 
+    def named(self, name: str) -> str:
+        """The name of an event as it is to be counted, by which PMU."""
+
+    def of_kind(self, pmu: str) -> MetricConstants:
+        """What a metric of one kind of core asks, by its PMU: of that kind alone."""
+
 
 @dataclass(frozen=True, slots=True)
 class Folded:

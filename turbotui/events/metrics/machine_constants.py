@@ -14,10 +14,12 @@ from typing import Final
 from turbotui.errors import UsageError
 from turbotui.events.encoded import EncodedEvent
 from turbotui.events.engines import Engine
+from turbotui.events.kinds_of_core import is_kind
 from turbotui.events.metrics.errors import MetricError
-from turbotui.events.metrics.expansion import CORES, core_of
-from turbotui.events.metrics.names import event_text
-from turbotui.events.vendor.cpuid import cpuid_of, matches
+from turbotui.events.metrics.expansion import core_of
+from turbotui.events.metrics.folding import MetricConstants
+from turbotui.events.metrics.names import event_text, name_on
+from turbotui.events.vendor.cpuid import cpuid_of, cpuids_of_cores, matches
 from turbotui.events.vendor.model import VendorMetric
 from turbotui.machine.calibration import tsc_hz
 from turbotui.machine.cpulist import parse_cpulist
@@ -70,10 +72,31 @@ class MachineConstants:
 
     def is_cpu(self, pattern: str) -> bool:
         """See `folding.MetricConstants.is_cpu`."""
-        found = cpuid_of(self._machine.host)
-        if not found:
-            raise MetricError("it asks which CPU this is, and the CPU does not say")
-        return matches(pattern, found)
+        return _is_cpu(pattern, cpuid_of(self._machine.host))
+
+    def named(self, name: str) -> str:
+        """See `folding.MetricConstants.named`."""
+        return name
+
+    def of_kind(self, pmu: str) -> MetricConstants:
+        """See `folding.MetricConstants.of_kind`."""
+        return KindConstants(self, pmu) if pmu in self.kinds else self
+
+    @cached_property
+    def kinds(self) -> tuple[str, ...]:
+        """The PMUs of the machine's kinds of core; () where it has one kind."""
+        found = tuple(name for name in self.pmus if self._machine.host.exists(f"{DEVICES}/{name}/cpus"))
+        return found if len(found) > 1 else ()
+
+    @cached_property
+    def cpuids(self) -> Mapping[str, str]:
+        """What the cores of each PMU are, where they differ."""
+        return cpuids_of_cores(self._machine.host)
+
+    def is_of_cores(self, event: str) -> bool:
+        """Whether an event is counted by cores, of whichever kind."""
+        found = self.encoded(event_text(event))
+        return not isinstance(found, UsageError) and any(one.pmu in self.kinds for one in found)
 
     def encoded(self, event: str) -> tuple[EncodedEvent, ...] | UsageError:
         """The counters of an event of the machine, or why there are none."""
@@ -121,7 +144,7 @@ class MachineConstants:
     def is_here(self, metric: VendorMetric) -> bool:
         """Whether a metric is of this machine's kinds of core, and of a system that a PMU says it is part of."""
         core = core_of(metric)
-        if core.startswith(CORES) and core not in self.pmus:
+        if is_kind(core) and core not in self.pmus:
             return False
         try:
             return not metric.compat or any(re.fullmatch(metric.compat, one) for one in self._identifiers)
@@ -185,15 +208,68 @@ class MachineConstants:
 
     def _slots(self) -> float:
         """The slots of a cycle by the core PMU of an Arm processor (caps/slots: PMMIR_EL1.SLOTS)."""
-        for name in self.pmus:
-            text = line_of(self._machine.host, f"{DEVICES}/{name}/caps/slots")
-            value = int(text, 0) if re.fullmatch(r"0x[0-9a-fA-F]+|\d+", text) else 0
-            if value:
-                return float(value)
-        raise MetricError("it asks for #slots, and no core PMU has caps/slots (Arm from v8.4 on, Linux 5.12)")
+        found = next((value for name in self.pmus if (value := self.slots_of(name))), 0.0)
+        if not found:
+            raise MetricError("it asks for #slots, and no core PMU has caps/slots (Arm from v8.4 on, Linux 5.12)")
+        return found
+
+    def slots_of(self, pmu: str) -> float:
+        """The slots of a cycle by one PMU; 0 where it does not say."""
+        text = line_of(self._machine.host, f"{DEVICES}/{pmu}/caps/slots")
+        return float(int(text, 0)) if re.fullmatch(r"0x[0-9a-fA-F]+|\d+", text) else 0.0
 
     def _has_pmem(self) -> float:
         return float("pmem" in memory_tiers(self._machine.host))
+
+
+class KindConstants:
+    """The constants of one kind of core, whose metrics are of its own events alone (perf: setup_metric_events).
+
+    Args:
+        machine: with several kinds.
+        pmu: of this kind.
+    """
+
+    def __init__(self, machine: MachineConstants, pmu: str) -> None:
+        self._machine = machine
+        self._pmu = pmu
+
+    def literal(self, name: str) -> float:
+        """See `folding.MetricConstants.literal`; slots of a cycle differ by the kind."""
+        if name.lower() != "#slots":
+            return self._machine.literal(name)
+        found = self._machine.slots_of(self._pmu)
+        if not found:
+            raise MetricError(f"it asks for #slots, and {self._pmu} has no caps/slots (Arm from v8.4 on, Linux 5.12)")
+        return found
+
+    def has_event(self, event: str) -> bool:
+        """See `folding.MetricConstants.has_event`."""
+        return self._machine.has_event(self.named(event))
+
+    def is_cpu(self, pattern: str) -> bool:
+        """See `folding.MetricConstants.is_cpu`."""
+        known = self._machine.cpuids.get(self._pmu)
+        return self._machine.is_cpu(pattern) if known is None else _is_cpu(pattern, known)
+
+    def named(self, name: str) -> str:
+        """See `folding.MetricConstants.named`: what cores count is counted on those of this kind."""
+        return name_on(self._pmu, name) if "@" not in name and self._machine.is_of_cores(name) else name
+
+    def of_kind(self, pmu: str) -> MetricConstants:
+        """See `folding.MetricConstants.of_kind`."""
+        return self._machine.of_kind(pmu)
+
+
+def _is_cpu(pattern: str, cpuid: str) -> bool:
+    """Whether a CPU is one that an identifier means.
+
+    Raises:
+        MetricError: the CPU does not say what it is.
+    """
+    if not cpuid:
+        raise MetricError("it asks which CPU this is, and the CPU does not say")
+    return matches(pattern, cpuid)
 
 
 _LITERALS: Mapping[str, Callable[[MachineConstants], float]] = MappingProxyType({

@@ -28,6 +28,12 @@ def event_text(name: str, modifiers: str = "") -> str:
     return f"{pmu}/{terms}/{behind}{modifiers}"
 
 
+def name_on(pmu: str, name: str) -> str:
+    """A bare name of an expression as an event of one PMU: "STALL:u" -> "cpu_core@STALL@u"."""
+    event, _, modifiers = name.partition(":")
+    return f"{pmu}@{event}@{modifiers}"
+
+
 def scale_and_unit(text: str) -> tuple[float, str]:
     """The factor and the unit of a metric: "100%" -> (100, "%"); "1per_instr" -> (1, "per_instr")."""
     found = _SCALE.match(text)

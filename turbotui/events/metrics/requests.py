@@ -14,6 +14,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
+from turbotui.events.metrics.corrections import note_of
 from turbotui.events.metrics.errors import MetricError
 from turbotui.events.metrics.expansion import ExpandedMetric
 from turbotui.events.metrics.folding import Folded
@@ -79,9 +80,6 @@ def requests(wanted: Sequence[TitledMetric], machine: MachineConstants, text: st
         if not events and one.expanded.dropped:  # a zero that nobody counted is no zero
             raise MetricError(f"The metric {one.expanded.metric.name} is {text_of(one.expanded.own.steps)} on this "
                               f"machine, whatever happens: nothing is counted for it, {_why_nothing(one, machine)}.")
-        if not events and TIME in one.expanded.events:
-            raise MetricError(f"The metric {one.expanded.metric.name} is made of the interval's seconds alone, which "
-                              "every output says beside its time: nothing is counted for it.")
         if _grouped(one, machine):
             counted = next((each for each in found if each.together and events.keys() <= each.events.keys()), None)
         else:
@@ -159,7 +157,11 @@ def column_of(one: TitledMetric, machine: MachineConstants) -> EventColumn:
         words = f"{words.rstrip('.')}. It stands out where {metric.threshold}."
     elif metric.threshold:
         words = f"{words.rstrip('.')}. Its threshold cannot be told here: {metric.threshold}."
-    whole = any(machine.literal(name) > 1 for name in expanded.literals if name in COUNTED_PARTS)
+    if note := note_of(metric.expression):
+        words = f"{words.rstrip('.')}. {note}"
+    counted = any(name != TIME for name in expanded.events)
+    whole = (TIME in expanded.events and not counted) or any(
+        machine.literal(name) > 1 for name in expanded.literals if name in COUNTED_PARTS)
     return EventColumn(
         name=one.title, formula=writer.expression(expanded.own, scale), unit=unit,
         decimals=1 if unit.startswith(_PERCENT) else None, help=words.strip(),

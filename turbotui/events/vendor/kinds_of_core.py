@@ -5,16 +5,16 @@ Every kind has a PMU with a file `cpus` (kernel drivers/perf/arm_pmuv3.c), whose
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 from turbotui.events.vendor.errors import VendorTablesError
 from turbotui.events.vendor.model import DEFAULT_CORE, VendorEvent, VendorMetric, VendorRows, VendorTables
 from turbotui.events.vendor.pmu_events import DirectoryTables
 from turbotui.machine.host import Host
 
-_NO_METRICS = ("Metrics are left out: the kinds of core of this machine have tables of their own; one kind's metric "
-               "would be worked out for all cores; a folder of one model (--event-tables) has its metrics.")
+Row = TypeVar("Row", VendorEvent, VendorMetric)
 
 
 class KindsOfCoreTables:
@@ -51,28 +51,36 @@ class KindsOfCoreTables:
         return "\n".join((*(f"{pmu} {one.key()}" for pmu, one in self._tables.items()), *self._absent))
 
     def read(self) -> VendorTables:
-        """All events: those of cores with the PMU of their kind, those of other PMUs once.
+        """All events and metrics: those of cores with the PMU of their kind, those of other PMUs once.
 
         Raises:
             VendorTablesError: a file cannot be used.
         """
         events: dict[str, list[VendorEvent]] = {}
+        metrics: dict[str, list[VendorMetric]] = {}
+        groups: dict[str, str] = {}
+        lacks: dict[str, None] = {}
         sources: list[str] = []
         for pmu, source in self._tables.items():
             tables = source.read()
             sources.append(f"{pmu}: {tables.source}")
-            for row in tables.events():
-                own = replace(row, pmu=pmu) if row.pmu == DEFAULT_CORE else row
-                same = events.setdefault(own.name, [])
-                if own not in same:
-                    same.append(own)
-        return VendorTables("; ".join(sources), VendorRows(events, _event), VendorRows({}, _metric),
-                            lacks_events=" ".join(self._absent), lacks_metrics=_NO_METRICS)
+            lacks[tables.lacks_metrics] = None
+            groups |= tables.group_words
+            _take(events, tables.events(), pmu)
+            _take(metrics, tables.metrics(), pmu)
+        absent = " ".join(self._absent)
+        return VendorTables("; ".join(sources), VendorRows(events, _same), VendorRows(metrics, _same), groups,
+                            lacks_events=absent, lacks_metrics=" ".join(filter(None, (*lacks, absent))))
 
 
-def _event(row: VendorEvent) -> VendorEvent:
-    return row
+def _take(found: dict[str, list[Row]], rows: Iterable[Row], pmu: str) -> None:
+    """Add rows, those of a core with its PMU."""
+    for row in rows:
+        own = replace(row, pmu=pmu) if row.pmu == DEFAULT_CORE else row
+        same = found.setdefault(own.name.lower(), [])
+        if own not in same:
+            same.append(own)
 
 
-def _metric(row: VendorMetric) -> VendorMetric:
+def _same(row: Row) -> Row:
     return row

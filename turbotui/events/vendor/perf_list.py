@@ -11,6 +11,7 @@ import shutil
 from typing import Final
 
 from turbotui.events.errors import NoTablesError
+from turbotui.events.kinds_of_core import X86_KIND
 from turbotui.events.vendor.cpuid import cpuid_of
 from turbotui.events.vendor.json_rows import scale_of
 from turbotui.events.vendor.model import DEFAULT_CORE, VendorEvent, VendorMetric, VendorRows, VendorTables
@@ -33,8 +34,6 @@ _REMEDY: Final = "name a folder of pmu-events JSON with --event-tables"
 _HIDDEN: Final = ("perf lists no event that its vendor calls deprecated; a folder of pmu-events JSON has those "
                   "(--event-tables).")
 """`perf list -j` hides them with --deprecated too (perf 7.2)."""
-_KINDS: Final = "cpu_"
-"""How PMUs of kinds of core begin on x86."""
 _FIRST_OF_A_NAME: Final = ("perf lists one metric of each name: of those that cpu_core and cpu_atom have both, such as "
                            "tma_backend_bound, that of cpu_core; a folder of pmu-events JSON has them all "
                            "(--event-tables).")
@@ -92,7 +91,7 @@ class PerfTables:
         else:
             with passing_files(_pmu_files(self._host)) as folder:
                 answer = _run(path, _WHAT, {"PERF_CPUID": self._cpuid, "SYSFS_PATH": f"{folder}/sys"})
-        kinds = [name for name in list_pmus(self._host) if name.startswith(_KINDS)]
+        kinds = [name for name in list_pmus(self._host) if name.startswith(X86_KIND)]
         tables = parse_list(answer, f"perf {one_line(release)} list -j", _FIRST_OF_A_NAME if len(kinds) > 1 else "")
         if not len(tables.events()):
             raise NoTablesError(f"{_NONE}: perf {one_line(release)} lists none for the CPU {self._cpuid} and the PMUs "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from turbotui.quantities.columns import Category, CounterColumn, Inputs, Value
+from turbotui.quantities.columns import INTERVAL, Category, CounterColumn, Inputs, Value
 from turbotui.quantities.event_columns import ELAPSED, EventColumn, EventRequest
 from turbotui.quantities.event_traits import EventTraits, KnownUnit, dimension_of, known_unit
 from turbotui.quantities.expressions import Dimension, Expression, unit_text
@@ -143,7 +143,7 @@ class _Values:
         timed = [*(signal for _name, signal, level in self._events if not level),
                  *(name for name, counter in self._others if counter)]  # fmt: skip
         self._timed = timed
-        self._clock = timed[0] if timed and ELAPSED in (*column.names, *column.rule_names) else ""
+        self._needs_time = ELAPSED in (*column.names, *column.rule_names)
         counters = {name for name, _signal, level in self._events if not level}
         counters |= {name for name, counter in self._others if counter}
         formula = column.formula
@@ -157,8 +157,8 @@ class _Values:
         found = {name: row.value(signal) if level else delta(signal) for name, signal, level in self._events}
         # a clock or an energy is summed over its instances, whatever its own rule: it stands beside sums of counts
         found |= {name: total(name) if counter else row.value(name) for name, counter in self._others}
-        if self._clock:
-            found[ELAPSED] = row.elapsed(self._clock)
+        if self._needs_time:
+            found[ELAPSED] = row.elapsed(self._timed[0] if self._timed else INTERVAL)
         return found
 
     def _in_one_window(
