@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from turbotui.simulated import SHAPES, ManualClock, SimulatedHost
+from turbotui.simulated import ManualClock, SimulatedHost
+from turbotui.simulated.named import named_shape
 from turbotui.simulated.shapes import Block, MachineShape
 
 _CORES = 4
@@ -32,5 +33,8 @@ def _fewer(block: Block) -> Block:
 
 
 def small_host(name: str, clock: ManualClock, seed: int = 1) -> SimulatedHost:
-    """A machine of the table, with few cores."""
-    return SimulatedHost(small_shape(SHAPES[name]), clock, seed)
+    """What `simulated_host` gives, with few cores."""
+    shape, strain = named_shape(name)
+    host = SimulatedHost(small_shape(shape), clock, seed)
+    host.strain_by(strain)
+    return host

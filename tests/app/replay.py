@@ -8,6 +8,7 @@ from functools import cache
 
 from fakes import FakeSession
 from knownmachines import known_machine, machine_of_few
+from smallmachines import small_host
 
 from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog import Catalog, catalog_for
@@ -30,10 +31,18 @@ class Recording:
 
 
 @cache
-def recording(shape: str, warm_up: float, count: int, *, few: bool = False) -> Recording:
-    """Watch a machine from `warm_up` seconds on, or one CPU of each package of it. Call it outside any event loop."""
+def recording(shape: str, warm_up: float, count: int, *, few: bool = False, small: bool = False) -> Recording:
+    """Watch a machine from `warm_up` seconds on. Call it outside any event loop.
+
+    Args:
+        shape: of the machine.
+        warm_up: seconds before it is watched.
+        count: of intervals.
+        few: one CPU of each package is measured.
+        small: the machine has few cores.
+    """
     clock = ManualClock(0)
-    host = simulated_host(shape, clock, seed=7)
+    host = (small_host if small else simulated_host)(shape, clock, seed=7)
     clock.advance(warm_up)
     machine = machine_of_few(host) if few else known_machine(host)
     capabilities = probe_sources(machine, SOURCES)

@@ -22,7 +22,7 @@ COUNT = 12
 
 @pytest.fixture(scope="module")
 def recorded() -> Recording:
-    return recording("sapphire-2s", 20.0, COUNT)
+    return recording("sapphire-2s", 20.0, COUNT, small=True)
 
 
 def test_every_interval_is_there_as_it_was_and_none_without_a_reading_before(recorded: Recording) -> None:

@@ -23,7 +23,7 @@ NS = 1_000_000_000
 
 @pytest.fixture(scope="module")
 def recorded() -> Recording:
-    return recording("sapphire-2s", 20.0, COUNT)
+    return recording("sapphire-2s", 20.0, COUNT, small=True)
 
 
 # The cursor

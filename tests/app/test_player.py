@@ -82,7 +82,7 @@ def test_speeds_are_a_row_with_ends() -> None:
 
 @pytest.fixture(scope="module")
 def recorded() -> Recording:
-    return recording("sapphire-2s", 20.0, 12)
+    return recording("sapphire-2s", 20.0, 12, small=True)
 
 
 async def test_a_recording_begins_at_its_start_and_plays_on_and_stops_by_a_key(recorded: Recording) -> None:

@@ -42,9 +42,8 @@ CASES: Final = {
     "2 CPUs, files": Case("sapphire-2s", 1, 1, (0, 1), "PkgWatt,RAMWatt,IRQ,C6%,CoreTmp,PkgTmp",
                           ("--no-perf", "--no-msr")),
     "64 CPUs": Case("sapphire-2s", 16, 2, (0, 16, 33), _INTEL),
-    "224 CPUs": Case("sapphire-2s", 0, 0, (0, 56, 100), _INTEL, interval=0.7),
     "1,024 CPUs": Case("big-8s", 0, 0, (0, 64, 1000), _LARGE, interval=1.2),
-    "AMD, 384 CPUs": Case("turin-2s", 0, 0, (0, 96, 300), _AMD, interval=0.8),
+    "AMD, 64 CPUs": Case("turin-2s", 16, 2, (0, 16, 40), _AMD),
     "AMD, 8 CPUs, MSR": Case("turin-2s", 2, 2, (0, 2), "Busy%,Bzy_MHz,TSC_MHz,PkgWatt,IRQ", ("--no-perf",)),
     "guest": Case("guest", 0, 0, (0, 1), "IRQ,CSW/s"),
 }

@@ -10,6 +10,7 @@ from turbotui.simulated.causes import with_causes
 from turbotui.simulated.clock import RealClock, SimulatedClock
 from turbotui.simulated.host import SimulatedHost
 from turbotui.simulated.shape_table import SHAPES
+from turbotui.simulated.shapes import MachineShape
 from turbotui.simulated.strain import Strain
 
 
@@ -25,6 +26,18 @@ def simulated_host(name: str, clock: SimulatedClock | None = None, seed: int = 1
     Raises:
         UsageError: there is no such machine; the message lists those there are, most alike first.
     """
+    shape, strain = named_shape(name)
+    host = SimulatedHost(shape, clock or RealClock(), seed)
+    host.strain_by(strain)
+    return host
+
+
+def named_shape(name: str) -> tuple[MachineShape, Strain]:
+    """The shape that a name stands for, and what its tasks wait for.
+
+    Raises:
+        UsageError: as `simulated_host`.
+    """
     machine, *words = name.split("+")
     shape = SHAPES.get(machine)
     if shape is None:
@@ -35,6 +48,4 @@ def simulated_host(name: str, clock: SimulatedClock | None = None, seed: int = 1
         shape = running(shape, words[0])
     elif words:
         shape, strain = with_causes(shape, words)
-    host = SimulatedHost(shape, clock or RealClock(), seed)
-    host.strain_by(strain)
-    return host
+    return shape, strain

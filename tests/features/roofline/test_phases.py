@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from model_truth import CpuTruth, truth_of
 from roofline_bed import Bed
+from smallmachines import small_host
 
 from turbotui.errors import UsageError
 from turbotui.features.roofline.live import read_points
@@ -31,7 +32,8 @@ class Run:
 
 
 def _run(machine: str, seconds: float, count: int) -> Run:
-    bed = Bed(machine, warm_up=0.1)
+    clock = ManualClock(0)
+    bed = Bed(machine, warm_up=0.1, clock=clock, host=small_host(machine, clock, seed=7))
     marks: list[CpuTruth] = []
     frames = bed.frames(seconds, count, lambda _number: marks.append(truth_of(bed.host).truth(0)))
     true = [

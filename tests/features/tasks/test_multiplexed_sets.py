@@ -110,7 +110,7 @@ def test_sets_of_a_simulated_machine_lose_nothing_between_their_slices() -> None
 
 
 def test_threads_that_move_are_seen_to_move_once() -> None:
-    with watching("turin-2s", FLOPS) as (host, found, one):
+    with watching("sapphire-2s", FLOPS, whole=True) as (host, found, one):
         cpus = range(len(found._cpus))
         before = sum(truth_of(host).truth(cpu).migrations for cpu in cpus)
         passes(host, found, 120, 0.05)

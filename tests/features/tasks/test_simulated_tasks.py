@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import pytest
 from knownmachines import known_machine
 from model_truth import truth_of
+from smallmachines import small_host
 
 from turbotui.errors import MachineError
 from turbotui.features.tasks.applications import Application
@@ -27,8 +28,10 @@ EVERYTHING = Application("all", everything=True)
 
 
 @contextmanager
-def watching(name: str, application: Application = EVERYTHING) -> Iterator[tuple[SimulatedHost, Watching, Watched]]:
-    host = simulated_host(name, ManualClock())
+def watching(name: str, application: Application = EVERYTHING, *,
+             whole: bool = False) -> Iterator[tuple[SimulatedHost, Watching, Watched]]:
+    """All tasks of a machine of few cores, or of a whole one, on which more threads move."""
+    host = (simulated_host if whole else small_host)(name, ManualClock())
     found = Watching(known_machine(host))
     try:
         yield host, found, found.add(application)
@@ -66,7 +69,7 @@ def test_the_threads_together_are_the_machine(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["sapphire-2s", "turin-2s"])
 def test_threads_migrate_as_often_as_the_machine_counts_and_are_in_one_place_at_a_time(name: str) -> None:
-    with watching(name) as (host, found, one):
+    with watching(name, whole=True) as (host, found, one):
         cpus = range(len(found._cpus))
         passes(host, found, 40, 0.05)
         before = sum(truth_of(host).truth(cpu).migrations for cpu in cpus)

@@ -58,7 +58,7 @@ def test_what_serves_loads_and_how_long_it_takes_is_the_models(name: str) -> Non
         found.watch_loads(True)
         passes(host, found, 100)
         found.report(one, Grouping.PROCESS)
-        passes(host, found, 400)
+        passes(host, found, 150)
         report = found.report(one, Grouping.PROCESS, whole=True)
         works = host.shape.core_types[0].works
         packages = host.shape.packages
