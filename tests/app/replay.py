@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
@@ -12,6 +13,7 @@ from smallmachines import small_host
 
 from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog import Catalog, catalog_for
+from turbotui.quantities.columns import CounterColumn
 from turbotui.sampling.capabilities import Capabilities, probe_sources
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampler import Sampler
@@ -31,7 +33,8 @@ class Recording:
 
 
 @cache
-def recording(shape: str, warm_up: float, count: int, *, few: bool = False, small: bool = False) -> Recording:
+def recording(shape: str, warm_up: float, count: int, *, few: bool = False, small: bool = False,
+              read: Callable[[CounterColumn], bool] = lambda _column: True) -> Recording:
     """Watch a machine from `warm_up` seconds on. Call it outside any event loop.
 
     Args:
@@ -40,6 +43,7 @@ def recording(shape: str, warm_up: float, count: int, *, few: bool = False, smal
         count: of intervals.
         few: one CPU of each package is measured.
         small: the machine has few cores.
+        read: whether a column is read: of many CPUs, all columns are 100,000 numbers a second.
     """
     clock = ManualClock(0)
     host = (small_host if small else simulated_host)(shape, clock, seed=7)
@@ -47,7 +51,7 @@ def recording(shape: str, warm_up: float, count: int, *, few: bool = False, smal
     machine = machine_of_few(host) if few else known_machine(host)
     capabilities = probe_sources(machine, SOURCES)
     catalog = catalog_for(capabilities.signals)
-    columns = available_columns(catalog, capabilities, machine.topology)
+    columns = tuple(column for column in available_columns(catalog, capabilities, machine.topology) if read(column))
     sampler = Sampler(machine, capabilities, signals_of(columns, capabilities), 60.0)
     found: list[Frame] = []
 

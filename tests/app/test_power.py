@@ -20,8 +20,11 @@ from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.explain import Explain
 from turbotui.app.graph import Graph
 from turbotui.app.one_cell import FrameCell
+from turbotui.diagnosis import limits
 from turbotui.features.power.domains import difference
 from turbotui.features.power.screen import PowerScreen
+from turbotui.quantities.catalog.meters import power_columns
+from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.widgets.bars import LAYERS, BarMark, bar, labels, stacked
@@ -30,6 +33,11 @@ from turbotui.widgets.panel import Panel, Span, inner_width, panel_line, plan
 from turbotui.widgets.panel_grid import PanelGrid
 
 SnapCompare = Callable[..., bool]
+
+
+def is_shown(column: CounterColumn) -> bool:
+    """Whether a column is on the power screen, or on that which it lies over."""
+    return column.default or column.id in {*limits.COLUMNS, *limits.STAND_INS.values()} or bool(power_columns([column]))
 
 
 @pytest.fixture(scope="module")
@@ -41,12 +49,12 @@ def hot_laptop() -> Recording:
 @pytest.fixture(scope="module")
 def server() -> Recording:
     """The first package at work from the 20th second on: PL2, then PL1."""
-    return recording("sapphire-2s", 17.0, 14)
+    return recording("sapphire-2s", 17.0, 14, read=is_shown)
 
 
 @pytest.fixture(scope="module")
 def amd() -> Recording:
-    return recording("turin-2s", 17.0, 14)
+    return recording("turin-2s", 17.0, 14, read=is_shown)
 
 
 @pytest.fixture(scope="module")
