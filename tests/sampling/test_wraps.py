@@ -31,10 +31,10 @@ def test_what_it_can_have_counted_is_a_wrap(before: int, after: int, seconds: fl
 
 
 @pytest.mark.parametrize(("before", "after", "seconds"), [
-    (FULL // 2, 100, 5.0), (4_000_000_000, 3_999_999_999, 60.0), (FULL // 2, 0, 0.001),
+    (FULL // 2, 100, 5.0), (4_000_000_000, 3_999_999_999, 60.0), (FULL // 2, 0, 0.001), (1000, FULL - 1, 1.0),
 ])
-def test_what_it_cannot_have_counted_was_set_back(before: int, after: int, seconds: float) -> None:
-    """Half of 2^32 counts in 5 s would be 26,214 W."""
+def test_what_it_cannot_have_counted_was_set(before: int, after: int, seconds: float) -> None:
+    """Half of 2^32 counts in 5 s would be 26,214 W, and a word of ones is what broken registers give."""
     assert seen(before, after, seconds)[1]
 
 

@@ -60,8 +60,8 @@ class Signal:
     """One raw quantity that one source provides on this machine.
 
     Value = `offset + scale * bits(raw)`, where bits() takes `width_bits` bits from `low_bit` up. A COUNTER narrower
-    than 64 bits is subtracted modulo 2**width_bits; a 64-bit one that goes down, or up by 2**63 or more, was reset
-    and has no delta.
+    than 64 bits has wrapped where it goes down by more than half of its range; where by less it was reset and has no
+    delta, as a 64-bit one has none that goes down at all.
 
     Attributes:
         id: the same id may be provided by several sources; the first usable one in source order is read.
@@ -116,7 +116,8 @@ class Signal:
         Args:
             older: the reading at the start of the interval.
             newer: the reading at its end.
-            wraps: how often a counter narrower than 64 bits passed zero between the two; None: not more than once.
+            wraps: how often a counter narrower than 64 bits passed zero between the two; None: at most once,
+                and not at all where it went down by half of its range or less.
         """
         if older is None or newer is None or isinstance(older, str) or isinstance(newer, str):
             return None
@@ -125,5 +126,7 @@ class Signal:
             return difference * self.scale if 0 <= difference < STEP_BACK else None
         difference = self.bits(newer) - self.bits(older)
         if wraps is None:
-            return (difference & ((1 << self.width_bits) - 1)) * self.scale
+            if -difference > 1 << (self.width_bits - 1) or difference >= 0:
+                return (difference & ((1 << self.width_bits) - 1)) * self.scale
+            return None
         return (difference + (wraps << self.width_bits)) * self.scale

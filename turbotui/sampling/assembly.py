@@ -25,7 +25,8 @@ class Tick:
     Attributes:
         started_ns: with the time that the machine slept.
         slept_ns: that time, which the readings' own stamps lack.
-        torn: it slept while it was read, so that nothing tells which readings are of before.
+        anew: signals that no difference with the tick before is taken of: another source gives them now, or the machine
+            slept while they were read.
     """
 
     seq: int
@@ -36,7 +37,7 @@ class Tick:
     late_total: int
     behind: int = 0
     slept_ns: int = 0
-    torn: bool = False
+    anew: frozenset[SignalId] = frozenset()
 
 
 class Assembler:
@@ -106,7 +107,7 @@ class Assembler:
             name: packed(column) if (column := found.values.get(name)) is not None else [None] * size
             for name, size in self._column_sizes.items()
         }
-        fresh = {name: set(range(size)) for name, size in self._column_sizes.items()} if tick.torn else fresh
+        fresh |= {name: set(range(self._column_sizes[name])) for name in tick.anew if name in self._column_sizes}
         wraps, unsure = self._wrapped(columns, stamps, tick.slept_ns)
         return Snapshot(
             seq=tick.seq, wall_ns=tick.wall_ns, started_ns=tick.started_ns, topology=self._topology, values=columns,

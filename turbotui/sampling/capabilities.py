@@ -49,6 +49,14 @@ class Capabilities:
         """Signals whose value is known already."""
         return {name: signal for name, signal in self.signals.items() if signal.behavior is Behavior.CONSTANT}
 
+    def counted_otherwise(self, before: Capabilities) -> frozenset[SignalId]:
+        """The signals whose raw words are of another counter than before, so that no difference reaches across."""
+        return frozenset(
+            name for name, signal in self.signals.items()
+            if (old := before.signals.get(name)) is not None and (
+                self.provider[name].id != before.provider[name].id or _word(signal) != _word(old))
+        )
+
     def without(self, dropped: Mapping[SignalId, Unavailable]) -> Capabilities:
         """A copy without some signals, for a reason found after probing (descriptors, a failed open)."""
         return replace(
@@ -93,6 +101,11 @@ class Capabilities:
         others = tuple(other for other in self.sources if other.id not in away)
         return replace(self, sources=(*others, *come), probes=probes, signals=signals, provider=provider,
                        missing=missing)
+
+
+def _word(signal: Signal) -> tuple[object, ...]:
+    """Everything that says what a raw word of a signal means."""
+    return signal.scope, signal.behavior, signal.width_bits, signal.low_bit, signal.scale
 
 
 def probe_sources(machine: Machine, sources: Sequence[Source]) -> Capabilities:

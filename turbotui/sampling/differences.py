@@ -71,6 +71,9 @@ class Differences(ABC):
         if items is None or self.older is None:
             return None
         fresh = self.newer.fresh.get(name, ())
+        size = len(self.topology.instances(self.capabilities.signals[name].scope))
+        if len(fresh) == size:  # its scope may be another one, too
+            return [None] * size
         if self.older.topology is self.topology:
             if not fresh:
                 return items

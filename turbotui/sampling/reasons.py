@@ -49,8 +49,8 @@ def _why_no_difference(frame: Frame, signal: Signal, origin: str, positions: set
     if positions & frame.newer.unsure.get(signal.id, frozenset()):
         return Unavailable(
             Reason.OUT_OF_RANGE,
-            f"{origin} may have wrapped more than once, or been set back: it was not looked at for longer than the"
-            f" {signal.wrap_seconds:.0f} s in which it can wrap, or went down by more than it can have counted",
+            f"{origin} may have wrapped more than once, or been set: it was not looked at for longer than the"
+            f" {signal.wrap_seconds:.0f} s in which it can wrap, or moved by more than it can have counted",
         )
     if signal.running:
         return Unavailable(Reason.NEVER_RAN, f"{origin} never got a hardware counter in this interval")

@@ -79,6 +79,8 @@ class Sampler:
         self._wraps = WrapCounter()
         self._liveness = Liveness()
         self._asleep = Suspensions(machine.host)
+        self._capabilities = capabilities
+        self._anew: frozenset[SignalId] = frozenset()
         self._pool = WorkerPool(self._cut, self._grace)
         self._replan()
         self._frames = FrameMaker()
@@ -278,12 +280,17 @@ class Sampler:
 
     def _publish(self, answers: Sequence[Answer], late: frozenset[int], wall: int, started: int, *,
                  behind: int = 0, torn: bool = False) -> None:
+        """Put a snapshot together; of one that is torn, nothing tells which readings are of before a sleep."""
+        if torn:
+            self._anew = self._plan.signals()
         self._late_total += len(late)
         slept = self._asleep.ns
         snapshot = self._assembler.assemble(
             answers,
-            Tick(self._seq - 1, wall, started + slept, late, self._overruns, self._late_total, behind, slept, torn),
+            Tick(self._seq - 1, wall, started + slept, late, self._overruns, self._late_total, behind, slept,
+                 self._anew),
         )
+        self._anew = self._plan.signals() if torn else frozenset()
         self._recheck = bool(snapshot.failed)
         self.bus.publish(self._frames.frame(snapshot, self._capabilities))
 
@@ -335,8 +342,10 @@ class Sampler:
 
     def _replan(self) -> None:
         """Decide anew who reads what; signals given up before are tried again."""
+        before = self._capabilities
         self._plan: Plan = make_plan(self._machine, self._offered, self._to_read())
         self._capabilities = self._offered.without(self._plan.dropped) if self._plan.dropped else self._offered
+        self._anew |= self._capabilities.counted_otherwise(before)
         self._pool.follow(self._machine, self._plan, self._capabilities.signals)
         self._assembler = Assembler(self._machine.topology, self._capabilities, self._plan, self._wraps, self._liveness)
         wraps = [

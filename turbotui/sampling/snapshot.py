@@ -33,7 +33,7 @@ class Snapshot:
         wraps: signal that wraps -> how often each position's counter was seen to pass zero since sampling began. Raw
             values stay as read; readings between two snapshots show in this count only.
         unsure: signal that wraps -> positions of which nothing tells whether they wrapped, and how often: not looked at
-            for too long, or set back.
+            for too long, or set.
         still: signal that cannot stand still -> positions at which it does, with the seconds for which it has.
         behind: frames that were read together with this one, held back, and are published right after it.
         interrupted: (source id, reading CPU) -> ns that a read took in which the reader lost its CPU: its counters are

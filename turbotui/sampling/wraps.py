@@ -13,7 +13,7 @@ from turbotui.quantities.scope import RowId
 from turbotui.quantities.signals import Raw, Signal, SignalId
 
 _BEYOND: Final = 4
-"""Times the highest rate that a counter is thought to have: what went back and would have counted more was set back."""
+"""Times the highest rate that a counter is thought to have: what would have counted more was set, or misread."""
 _ROUGH_NS: Final = 20_000_000  # registers are updated each ms or later: a short interval may hold more than its own
 
 
@@ -27,7 +27,7 @@ class _Counter:
         at_ns: time of the reading, with that of `slept_ns`.
         slept_ns: for how long the machine had been suspended.
         wraps: wraps seen so far.
-        unsure: since the last snapshot it was not looked at for longer than it needs to wrap, or it was set back.
+        unsure: since the last snapshot it was not looked at for longer than it needs to wrap, or it was set.
     """
 
     bits: int
@@ -66,10 +66,9 @@ class WrapCounter:
         passed, fell = at_ns - known.at_ns, bits < known.bits
         known.wraps += fell
         known.unsure |= passed > signal.wrap_seconds * 1e9
-        if fell:  # firmware sets counters back, above all when a machine wakes (S3)
-            turned = (bits - known.bits + (1 << signal.width_bits)) / (1 << signal.width_bits)
-            known.unsure |= slept_ns != known.slept_ns
-            known.unsure |= turned * signal.wrap_seconds * 1e9 > _BEYOND * passed + _ROUGH_NS
+        turned = (bits - known.bits) / (1 << signal.width_bits) + fell
+        known.unsure |= turned * signal.wrap_seconds * 1e9 > _BEYOND * passed + _ROUGH_NS
+        known.unsure |= fell and slept_ns != known.slept_ns  # firmware sets counters back when a machine wakes (S3)
         known.bits, known.at_ns, known.slept_ns = bits, at_ns, slept_ns
 
     def take(self, signal: SignalId, row: RowId) -> tuple[int, bool]:
