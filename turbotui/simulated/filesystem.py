@@ -13,6 +13,7 @@ from turbotui.simulated.model import Model
 from turbotui.simulated.nvidia_ports import root_ports
 from turbotui.simulated.pmu import SimulatedPmu
 from turbotui.simulated.pmu_files import devices
+from turbotui.simulated.pmus_cxl import cxl_devices
 from turbotui.simulated.pmus_intel import has_stacks
 from turbotui.simulated.power_files import graphics, hwmon, nodes, powercap
 from turbotui.simulated.proc_files import ProcFiles
@@ -41,7 +42,7 @@ def machine_tree(model: Model, pmus: Iterable[SimulatedPmu], paranoid: Mapping[s
         ("/sys/class/drm", graphics(model)),
         ("/sys/class/power_supply", power_supplies(model)),
         ("/sys/class/accel", accelerators(model)),
-        ("/sys/bus/pci/devices", {**root_ports(model.shape),
+        ("/sys/bus/pci/devices", {**root_ports(model.shape), **cxl_devices(model.shape),
                                   **(intel_root_ports(model.shape) if has_stacks(model.shape) else {})}),
         ("/sys/fs/resctrl", resctrl_tree(model)),
         ("/sys/firmware/dmi/entries", memory_modules(model.shape)),

@@ -11,6 +11,7 @@ from turbotui.simulated.pmu import SimulatedPmu
 from turbotui.simulated.pmus_amd import amd_names, amd_pmus, sampler_names, sampler_pmus
 from turbotui.simulated.pmus_arm import arm_names, arm_pmus
 from turbotui.simulated.pmus_core import RAW, core_pmus, software_pmu
+from turbotui.simulated.pmus_cxl import cxl_names, cxl_pmus
 from turbotui.simulated.pmus_intel import intel_names, intel_pmus
 from turbotui.simulated.pmus_iommu import iommu_names, iommu_pmus
 from turbotui.simulated.pmus_x86 import cstate_pmus, memory_names, memory_pmus, msr_pmu, power_pmus
@@ -25,7 +26,7 @@ def _type_numbers(model: Model) -> dict[str, int]:
     names = ["msr", "power", "power_core", "cstate_core", "cstate_module", "cstate_pkg"]
     names += [kind.pmu for kind in shape.core_types if kind.pmu not in ("", "cpu")]
     names += memory_names(shape) + intel_names(shape) + nvidia_names(shape) + amd_names(shape)
-    names += sampler_names(shape) + arm_names(shape) + iommu_names(shape)
+    names += sampler_names(shape) + arm_names(shape) + iommu_names(shape) + cxl_names(shape)
     distinct = list(dict.fromkeys(names))
     # with a common divisor, two PMUs would have one number, and a counter of one would be read as the other's
     stride = next(one for one in chain((7, 5), count(11)) if gcd(one, len(distinct)) == 1)
@@ -48,6 +49,7 @@ def machine_pmus(model: Model) -> list[SimulatedPmu]:
             pmus.extend(memory_pmus(model, types))
             pmus.extend(intel_pmus(model, types))
             pmus.extend(iommu_pmus(model, types))
+            pmus.extend(cxl_pmus(model, types))
             pmus.extend(amd_pmus(model, types))
             pmus.extend(sampler_pmus(model, types))
     pmus.extend(nvidia_pmus(model, types))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from knownmachines import known_machine
+from model_truth import truth_of
 from uncoretree import EIGHT, GRACE_INFO, INTEL_INFO, machine
+from uncorewatch import SECONDS, UncoreWatch
 
 from turbotui.cli import main
 from turbotui.events.uncore.links import link_of
@@ -55,6 +58,31 @@ def test_a_memory_device_on_cxl_is_below_its_pci_device(tmp_path: Path) -> None:
     (units,) = find_kinds(found)
     assert [link_of(found.host, unit, ()) for unit in units.units] == [pytest.approx(SPEED), None]
     assert "used %" in {one.id for one in units.starting}
+
+
+def test_memory_devices_on_cxl_tell_what_the_model_moved() -> None:
+    shape = SHAPES["granite-2s"]
+    watch = UncoreWatch(replace(shape, blocks=(replace(shape.blocks[0], cores=2, l3=2),)))
+    units = watch.units_of("cxl_pmu_mem")
+    watch.counters.show(units, units.metrics)
+    marks: list[list[tuple[float, float]]] = []
+
+    def moved() -> list[tuple[float, float]]:
+        truths = [truth_of(watch.host).package_truth(package) for package in (0, 1)]
+        return [(one.read_bytes, one.written_bytes) for one in truths]
+
+    frame = watch.frames(2, lambda _sampler, _number: marks.append(moved()))[-1]
+    pairs = zip(marks[-1], moved(), strict=True)
+    moves = [tuple((new - old) / SECONDS / 1e9 for old, new in zip(*pair, strict=True)) for pair in pairs]
+    link = 32 * 8 * 128 / 130 / 8
+    assert [row.label for row in units.rows] == ["Σ", "#0.0", "#1.0"]
+    for row, behind in zip(units.rows, (moves, moves[:1], moves[1:]), strict=True):
+        read, written = (0.01 * sum(one[way] for one in behind) for way in (0, 1))
+        expected = {"rd bandwidth GB/s": read, "wr bandwidth GB/s": written, "row hits %": 70.0, "frequency GHz": 1.0,
+                    "used %": 100 * max(read, written) / (link * len(behind)),
+                    "peak bandwidth GB/s": link * len(behind), "rd requests M/s": read / 64 * 1000}
+        found = {one.id: watch.counters.reading(frame, units, row, one).value for one in units.metrics}
+        assert found == pytest.approx(expected, rel=5e-3)
 
 
 @pytest.mark.parametrize("shape", [name for name in SHAPES if name not in ("big-8s", "guest")])

@@ -110,6 +110,14 @@ def test_many_packages_keep_their_links(packages: int, size: tuple[int, int], be
         assert any(name in line for line in lines), name
 
 
+def test_what_is_at_the_most_is_said_in_a_line_too() -> None:
+    _watch, traffic = watched("neoverse-2s")
+    machine, *packages = picture(traffic, 80, 4)
+    assert machine.startswith("machine    mem ")
+    assert "≤" not in machine
+    assert [line[:16] for line in packages] == ["package 0  mem ≤", "package 1  mem ≤"]
+
+
 def test_both_directions_of_cxl_ports_are_one_sum() -> None:
     """Each is counted by a PMU of its own, so that nothing is missing in their sum."""
     _watch, traffic = watched("granite-2s")

@@ -223,7 +223,7 @@ def _link(stroke: _Stroke, indent: int) -> MapLine:
 
 def _row(package: _Package, width: int, chosen: str) -> list[MapLine]:
     """A package in a few lines: memory and ports, then what goes to each other package."""
-    first = [_total("mem", package.memory, chosen)] if package.memory else []
+    first = [_total(_memory_word(package), package.memory, chosen)] if package.memory else []
     first += [_told(stroke) for stroke in _sums(package.ports, chosen)]
     ends = [_told(stroke) for stroke in _sums(package.links, chosen)]
     many = max(1, (width - _NAME) // (_TOLD + len(" pkg 1 ")))
@@ -236,9 +236,14 @@ def _row(package: _Package, width: int, chosen: str) -> list[MapLine]:
 def _line(package: _Package, chosen: str) -> MapLine:
     """A package in one line: memory, links and ports, each added up."""
     line: MapLine = [(f"{package.name:<{_NAME}}", StyleRole.SUMMARY)]
-    for word, rows in (("mem", package.memory), ("links", package.links), ("ports", package.ports)):
+    for word, rows in ((_memory_word(package), package.memory), ("links", package.links), ("ports", package.ports)):
         line += _total(word, rows, chosen) if rows else []
     return line
+
+
+def _memory_word(package: _Package) -> str:
+    """What memory is called: what is counted at the most says so."""
+    return "mem ≤" if any(row.edge.place.label.startswith("≤") for row in package.memory) else "mem"
 
 
 def _total(word: str, rows: Sequence[Traffic], chosen: str) -> MapLine:

@@ -1,0 +1,80 @@
+"""The PMUs of memory devices on CXL of simulated Intel servers, one a package (kernel drivers/perf/cxl_pmu.c)."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from turbotui.machine.host import PerfAttr
+from turbotui.simulated import basis as b
+from turbotui.simulated import intel_traffic as flow
+from turbotui.simulated.model import Model
+from turbotui.simulated.pmu import Context, EventFile, SimulatedCounter, SimulatedPmu
+from turbotui.simulated.shapes import Isa, MachineShape
+from turbotui.simulated.tree import Node, fixed, folder
+
+_MODELS: Final = (0xAD,)
+_VENDOR: Final = 0x1E98  # of the CXL consortium
+_COUNTERS: Final = 8
+_HERTZ: Final = 1.0e9
+ROW_MISSES: Final = 0.3
+"""Rows that the device opens for each of its transfers."""
+_FORMATS: Final = {"mask": "config:0-31", "gid": "config:32-47", "vid": "config:48-63", "threshold": "config1:0-15",
+                   "invert": "config1:16", "edge": "config1:17"}
+_EVENTS: Final = {
+    # group and mask (CXL 3.0, table 13-5)
+    "clock_ticks": (0x0000, 0x1), "m2s_req_memrd": (0x0020, 0x2), "m2s_req_memrddata": (0x0020, 0x4),
+    "m2s_rwd_memwr": (0x0021, 0x2), "m2s_rwd_memwrptl": (0x0021, 0x4), "s2m_drs_memdata": (0x0025, 0x1),
+    "ddr_act": (0x8000, 0x1), "ddr_pre": (0x8000, 0x2), "ddr_casrd": (0x8000, 0x4), "ddr_caswr": (0x8000, 0x8),
+}  # fmt: skip
+
+
+def cxl_names(shape: MachineShape) -> list[str]:
+    """Names of the PMUs; none on other machines."""
+    known = shape.isa is Isa.INTEL and not shape.hypervisor and shape.model in _MODELS
+    return [f"cxl_pmu_mem{package}.0" for package in range(shape.packages)] if known else []
+
+
+def cxl_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
+    """Every PMU of a memory device. Their mask is one CPU for all of them, wherever the device is."""
+    def readers() -> Sequence[int]:
+        return [cpu for cpu, online in enumerate(model.online) if online][:1]
+
+    events = {name: EventFile(f"config={_config(*code):#x}") for name, code in _EVENTS.items()}
+    return [SimulatedPmu(name, types[name], Context.UNCORE, _Device(model, package), _FORMATS, events, readers,
+                         counters=_COUNTERS)
+            for package, name in enumerate(cxl_names(model.shape))]
+
+
+def _config(group: int, mask: int) -> int:
+    return _VENDOR << 48 | group << 32 | mask
+
+
+class _Device:
+    """Resolves the events of one device."""
+
+    def __init__(self, model: Model, package: int) -> None:
+        lines = flow.CXL / flow.LINE
+        read, written = (b.PKG_READ_BYTES, lines), (b.PKG_WRITTEN_BYTES, lines)
+        counted: dict[str, b.Form] = {
+            "clock_ticks": ((b.PKG_SECONDS, _HERTZ),), "m2s_req_memrd": (read,), "s2m_drs_memdata": (read,),
+            "m2s_rwd_memwr": (written,), "ddr_casrd": (read,), "ddr_caswr": (written,),
+            "ddr_act": b.scaled((read, written), ROW_MISSES), "ddr_pre": b.scaled((read, written), ROW_MISSES),
+        }  # fmt: skip
+        self._one = model.package[package]
+        self._forms = {_config(*code): counted.get(name, ()) for name, code in _EVENTS.items()}
+
+    def __call__(self, attr: PerfAttr, cpu: int) -> SimulatedCounter | int:
+        """The counter of an event."""
+        del cpu
+        form = self._forms.get(attr.config)
+        return errno.EINVAL if form is None else SimulatedCounter(lambda now: self._one.value(form, now), slots=1)
+
+
+def cxl_devices(shape: MachineShape) -> Mapping[str, Node]:
+    """/sys/bus/pci/devices of the memory devices: each on a root bus of its own, its memory device below it."""
+    link = {"current_link_speed": fixed("32.0 GT/s PCIe"), "current_link_width": fixed(8)}
+    return {f"0000:{0x70 + package * 0x80:02x}:00.0": folder({
+        "vendor": fixed("0x144d"), "device": fixed("0xa900"), "class": fixed("0x050210"), **link,
+        f"mem{package}": folder({"numa_node": fixed(package)})}) for package in range(len(cxl_names(shape)))}
