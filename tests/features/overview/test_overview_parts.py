@@ -229,6 +229,25 @@ class TestVerdict:
         assert self.FOUND.fitted(76) == f"{self.FOUND.text}. Most of it: db.service"
         assert self.FOUND.fitted(40).endswith(" … db.service")
 
+    BUSY = OverviewVerdict("12 tasks want to run on 4 CPUs, which are 100 % busy; a task waits for a CPU 97 % of time",
+                           "for 9 s", "compiling 30000 (session-3.scope, 400 % CPU)", "7", wrong=True)
+
+    @pytest.mark.parametrize(("room", "said"), [
+        (147, f"{BUSY.text}. Most of it: {BUSY.who}"),
+        (120, f"{BUSY.text}. Most of it: compiling 30000"),
+        (100, "12 tasks want to run on 4 CPUs, which are 100 % busy … compiling 30000 (session-3.scope, 400 % CPU)"),
+        (74, "12 tasks want to run on 4 CPUs, which are 100 % busy … compiling 30000"),
+        (60, "12 tasks want to run on 4 CPUs … compiling 30000"),
+    ])
+    def test_parts_leave_whole(self, room: int, said: str) -> None:
+        assert self.BUSY.fitted(room) == said
+
+    def test_who_is_not_told_twice(self) -> None:
+        found = OverviewVerdict("The CPU quota of /a was used up in 60 % of its periods, and its tasks stood still",
+                                who="/a", wrong=True)
+        assert found.fitted(100) == found.text
+        assert found.fitted(70) == "The CPU quota of /a was used up in 60 % of its periods …"
+
     @given(st.integers(0, 120))
     def test_never_more_than_there_is_room_for(self, room: int) -> None:
         assert len(self.FOUND.fitted(room)) <= max(room, 1)

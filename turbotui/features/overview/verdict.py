@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.diagnosis.diagnosis import MachineDiagnosis
@@ -16,6 +18,11 @@ from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import CounterColumn
 from turbotui.sampling.frame import Frame
 from turbotui.untrusted import one_line
+
+_PART_ENDS: Final = re.compile("[;:,] ")
+"""Between parts of a sentence; a number has no blank behind its comma."""
+_BESIDE_NAME: Final = re.compile(r" \([^()]*\)$")
+"""What is told of who it is behind the name: the unit, how much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +44,22 @@ class OverviewVerdict:
     wrong: bool = False
 
     def fitted(self, room: int) -> str:
-        """As much as there is room for: how long leaves first, then the end of the sentence, and last who it is."""
-        who = f". Most of it: {self.who}" if self.who else ""
+        """As much as there is room for: how long leaves first, then ends of the sentence, and last who it is.
+
+        What is left out is whole: the unit and the share of who it is, a part of the sentence; where not even its
+        first part fits beside who it is, that is cut.
+        """
+        names = [] if self.who in self.text else list(dict.fromkeys((self.who, _BESIDE_NAME.sub("", self.who))))
         since = f" ({self.since})" if self.since else ""
-        whole = f"{self.text}{since}{who}"
-        if len(whole) <= room:
-            return whole
-        if len(self.text) + len(who) <= room:
-            return self.text + who
-        who = f" … {self.who}"[:room // 2] if self.who else "…"
+        most = [f". Most of it: {name}" for name in names] or [""]
+        brief = [f" … {name}" for name in names] or [" …"]
+        ends = [found.start() for found in _PART_ENDS.finditer(self.text)]
+        forms = [f"{self.text}{since}{most[0]}", *(f"{self.text}{name}" for name in most),
+                 *(f"{self.text[:end]}{name}" for end in reversed(ends) for name in brief)]
+        found = next((form for form in forms if len(form) <= room), None)
+        if found is not None:
+            return found
+        who = brief[-1][:room // 2] if names else "…"
         return f"{self.text[:max(0, room - len(who))]}{who}"
 
 
