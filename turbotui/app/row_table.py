@@ -10,7 +10,7 @@ from turbotui.app.one_cell import OneCell
 from turbotui.app.row_picker import RowPicker
 from turbotui.app.table_keys import TableKeys
 from turbotui.app.watch import Watch
-from turbotui.quantities.columns import Column, R
+from turbotui.quantities.columns import Column, CounterColumn, R
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import FrameTime, HistoryRing, frame_time
@@ -63,6 +63,17 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
         """A painter of the lines."""
         del seconds
         return self.painter_kind(view, *row_slots(view, width), width)
+
+    @property
+    def wanted(self) -> Sequence[CounterColumn]:
+        """See `WatchScreen.wanted`: those of the summary only, for the rows have numbers of their own."""
+        return ()
+
+    @property
+    def row_at_cursor(self) -> R | None:
+        """The row that the cursor is on; None where there is none."""
+        content, current = self._table.content, self._table.current
+        return None if content is None or current is None else content.get(current)
 
     def close(self) -> None:
         """Close what is open only while the screen is shown."""

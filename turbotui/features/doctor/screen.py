@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from dataclasses import replace
 from typing import ClassVar, Final
 
@@ -13,7 +13,7 @@ from turbotui.app.row_table import RowTableScreen
 from turbotui.app.watch import Watch
 from turbotui.dataclass import dataclass
 from turbotui.features.doctor.model import Diagnosis, SourceReport, State, diagnose
-from turbotui.quantities.columns import Column, CounterColumn
+from turbotui.quantities.columns import Column
 from turbotui.quantities.tables import RowTable
 from turbotui.widgets.cells import Slot, StyleRole
 from turbotui.widgets.geometry import RULE
@@ -115,11 +115,6 @@ class DoctorScreen(RowTableScreen[DoctorRow]):
         """The report on the source under the cursor, for tests."""
         return self._report
 
-    @property
-    def wanted(self) -> Sequence[CounterColumn]:
-        """The summary only: nothing else is visible."""
-        return ()
-
     def show_columns(self) -> None:
         """Lay the table out for the width."""
         rows = (DoctorRow(None), *(DoctorRow(source) for source in self._diagnosis.sources))
@@ -134,8 +129,7 @@ class DoctorScreen(RowTableScreen[DoctorRow]):
     def on_table_widget_moved(self, message: Moved) -> None:
         """Report on the source under the cursor."""
         del message
-        content, key = self._table.content, self._table.current
-        row = None if content is None or key is None else content.get(key)
+        row, key = self.row_at_cursor, self._table.current
         if row is None or (key, self.size.width) == self._reported:
             return
         self._reported = key, self.size.width

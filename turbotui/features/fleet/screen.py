@@ -21,7 +21,7 @@ from turbotui.features.fleet.screen_rows import FleetContent, FleetPainter, Flee
 from turbotui.features.fleet.session import PastRequest, WatchedFleet
 from turbotui.features.fleet.trends import Trends
 from turbotui.machine.host import HostKind
-from turbotui.quantities.columns import Column, CounterColumn
+from turbotui.quantities.columns import Column
 from turbotui.quantities.moments import NS
 from turbotui.sampling.history import FrameTime, HistoryRing
 from turbotui.widgets.cells import StyleRole
@@ -79,11 +79,6 @@ class FleetScreen(TreeScreen[FleetNode]):
         super().show_view(view)
         self._session.view = self._table.view
 
-    @property
-    def wanted(self) -> Sequence[CounterColumn]:
-        """No counters of this machine."""
-        return ()
-
     def show_columns(self) -> None:
         """Lay the table out for the width."""
         self._show()
@@ -132,7 +127,7 @@ class FleetScreen(TreeScreen[FleetNode]):
 
     def _show_sentence(self) -> None:
         """Say all that is odd about the node under the cursor, or what the server has against its answer."""
-        node, reading = self._node(), self._shown
+        node, reading = self.row_at_cursor, self._shown
         found = [] if reading is None else [(f"▲ {note}", StyleRole.AMBER) for note in reading.notes[:1]]
         if node is not None:
             words = f"{node.name}: {node.why}" if node.why else f"{node.name}: like the others · {node.peers}"
@@ -186,10 +181,6 @@ class FleetScreen(TreeScreen[FleetNode]):
         """See `TableKeys.flags`: by what label nodes stand."""
         return [*super().flags(), *([f"by {self._label}"] if self._label else [])]
 
-    def _node(self) -> FleetNode | None:
-        content, current = self._table.content, self._table.current
-        return None if content is None or current is None else content.get(current)
-
     # Actions
 
     def action_rows(self) -> None:
@@ -221,7 +212,7 @@ class FleetScreen(TreeScreen[FleetNode]):
 
     def open_chosen(self) -> bool:
         """See `WatchScreen.open_chosen`: leave for the node's own dashboard."""
-        node, line = self._node(), self._table.line
+        node, line = self.row_at_cursor, self._table.line
         if node is None:
             return False
         if node.members and line is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from typing import ClassVar, Final
 
 from textual.widget import Widget
@@ -25,7 +25,6 @@ from turbotui.features.groups.resctrl_table import has_many_domains, resctrl_col
 from turbotui.features.groups.screen_past import GroupsReady, PastGroups, RowsShown
 from turbotui.features.groups.screen_rows import GroupContent, GroupPainter, GroupRows, name_slots
 from turbotui.features.groups.tables import group_table, sum_held_against_package
-from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.moments import time_of_day
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.sentences import as_sentence
@@ -94,11 +93,6 @@ class GroupsScreen(TreeScreen[GroupRow]):
         del seconds
         fixed, moving = row_slots(view, width)
         return GroupPainter(view, name_slots(fixed, width), moving, width)
-
-    @property
-    def wanted(self) -> Sequence[CounterColumn]:
-        """No columns beside those of the summary."""
-        return ()
 
     def read_beside(self) -> None:
         """Read the packages' energy, which is shared out over groups."""
@@ -257,7 +251,7 @@ class GroupsScreen(TreeScreen[GroupRow]):
         """The cell under the cursor in words, and the path of its group."""
         if not self._table.lines:
             return self._said_of_nothing()
-        row = self._row()
+        row = self.row_at_cursor
         said = super().readout()
         return said if row is None or row.group.path in said else f"{said} · {row.group.path}"
 
@@ -270,10 +264,6 @@ class GroupsScreen(TreeScreen[GroupRow]):
             kept = "they were not read yet" if first is None else f"they are kept from {time_of_day(first)} on"
             return f"No groups of this moment: groups are kept while this screen is shown, and {kept}"
         return self.waiting_for("the first reading of the groups") if why is None else as_sentence(why.sentence())
-
-    def _row(self) -> GroupRow | None:
-        content = self._table.content
-        return None if content is None or self._table.current is None else content.get(self._table.current)
 
     # Actions
 
@@ -319,7 +309,7 @@ class GroupsScreen(TreeScreen[GroupRow]):
 
     def action_acts(self) -> None:
         """Show command lines for the group under the cursor; one is copied, none is run."""
-        row = self._row()
+        row = self.row_at_cursor
         if row is None:
             self.notice("There is no group under the cursor")
             return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import replace
 from typing import ClassVar, Final
 
@@ -12,7 +12,6 @@ from turbotui.app.watch import Watch
 from turbotui.features.info.model import configuration
 from turbotui.features.info.tables import COLUMNS, ConfigurationLine, configuration_table
 from turbotui.machine.machine import Machine
-from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.tables import RowTable
 from turbotui.widgets.cells import Slot, StyleRole
 from turbotui.widgets.content import Line
@@ -71,11 +70,6 @@ class InfoScreen(RowTableScreen[ConfigurationLine]):
         parts = tuple(replace(line, text=part.expandtabs()) for line in whole.rows
                       for part in line.text.splitlines() or [""])
         self._lines = replace(whole, rows=parts)
-
-    @property
-    def wanted(self) -> Sequence[CounterColumn]:
-        """The summary only: nothing else is visible."""
-        return ()
 
     def show_columns(self) -> None:
         """Lay the table out for the width; the temperature target may be another one."""

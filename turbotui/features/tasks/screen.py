@@ -36,7 +36,6 @@ from turbotui.features.tasks.screen_text import (
 )
 from turbotui.features.tasks.screen_watching import WatchingScreen
 from turbotui.features.tasks.tables import Grouping
-from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.moments import time_of_day
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.framing import DamagedError
@@ -93,11 +92,6 @@ class TasksScreen(WatchingScreen):
             return RowPainter(view, fixed, with_room(fixed, moving, width, view.arrangement.widths), width)
         places, cell = self.lane_places()
         return LanePainter(view, *row_slots(view, width), width, window=self.view.window, places=places, cell=cell)
-
-    @property
-    def wanted(self) -> Sequence[CounterColumn]:
-        """No columns beside those of the summary."""
-        return ()
 
     def show_columns(self) -> None:
         """Lay the table out for the width."""

@@ -28,7 +28,6 @@ from turbotui.features.topdown.thread_watch import BusyThreadWatch
 from turbotui.features.topdown.trees import LEVELS, Node
 from turbotui.machine.host import HostError
 from turbotui.machine.tasks.sample_reader import refuse_recorded
-from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.sentences import as_sentence
 from turbotui.quantities.tables import RowTable
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -114,11 +113,6 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
     def threads(self) -> BusyThreadWatch | None:
         """What counts threads while they are rows, for tests."""
         return self._threads
-
-    @property
-    def wanted(self) -> Sequence[CounterColumn]:
-        """The summary only: the rows have counters of their own."""
-        return ()
 
     def read_beside(self) -> None:
         """Count what the rows show, from now on and not only from the end of this interval."""
@@ -249,7 +243,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         self._show_tree()
 
     def _show_tree(self) -> None:
-        row = self._row()
+        row = self.row_at_cursor
         most = min(_LINES, max(3, self.size.height // 3))
         lines = [] if row is None else tree_lines(row, self._path, self.size.width, self._how)[:most]
         found = self._threads_of(self.watch_state.frame) if self._level is RowLevel.THREAD else None
@@ -282,10 +276,6 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
 
     # The row under the cursor, and what is opened of it
 
-    def _row(self) -> TopdownRow | None:
-        content = self._table.content
-        return None if content is None or self._table.current is None else content.get(self._table.current)
-
     def on_table_widget_moved(self, message: Moved) -> None:
         """Close what was opened of another row."""
         opened = None if self._opened is None else self._opened.key
@@ -296,7 +286,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
 
     def open_chosen(self) -> bool:
         """Enter: open the hottest part of the row under the cursor, or that of the column that is chosen."""
-        row = self._row()
+        row = self.row_at_cursor
         if row is None:
             return False
         chosen = self._table.selected
@@ -315,7 +305,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
 
     def _open(self, path: tuple[Node, ...], place: CpuSet | None) -> None:
         """Have these nodes of a row counted, and nothing else below level 1."""
-        row = self._row()
+        row = self.row_at_cursor
         self._path, self._opened = path, place if path else None
         if self._threads is not None:
             tid = None if self._opened is None else self._opened.tid

@@ -34,7 +34,7 @@ from turbotui.features.uncore.screen_rows import (
 )
 from turbotui.features.uncore.tables import uncore_table
 from turbotui.features.uncore.traffic import find_edges, metrics_by_kind, traffic_of
-from turbotui.quantities.columns import Column, CounterColumn
+from turbotui.quantities.columns import Column
 from turbotui.quantities.uncore import Metric
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.cells import StyleRole
@@ -123,11 +123,6 @@ class UncoreScreen(RowTableScreen[Row]):
     def counters(self) -> UncoreCounters:
         """What is counted, for tests."""
         return self._counters
-
-    @property
-    def wanted(self) -> Sequence[CounterColumn]:
-        """The summary only: the tables have counters of their own."""
-        return ()
 
     def read_beside(self) -> None:
         """Count what the tables show, from now on and not only from the end of this interval."""
@@ -361,8 +356,7 @@ class UncoreScreen(RowTableScreen[Row]):
         if self._mapped:
             self.notice(NO_FILTERS)
             return
-        units, content = self._units, self._table.content
-        row = None if content is None or self._table.current is None else content.get(self._table.current)
+        units, row = self._units, self.row_at_cursor
         if units is None or row is None:
             return
         if self._played:
