@@ -124,6 +124,13 @@ def _same(older: list[Raw], newer: list[Raw]) -> None:
     assert arithmetic.seconds(before, after) == arithmetic.seconds(words, [int(word or 0) for word in newer])  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("odd", [0, 1 << 56, 1])
+def test_the_time_from_no_stamp_is_unknown_and_zeros_across_words_are_no_such(odd: int) -> None:
+    older = [255 << 40, *[odd] * 2, *[(1 << 56) + at for at in range(MANY)]]
+    spans = arithmetic.seconds(arithmetic.packed(older), arithmetic.packed([stamp + 10**9 for stamp in older]))
+    assert spans == [None if not stamp else 1.0 for stamp in older]
+
+
 def test_what_is_no_word_is_not_packed() -> None:
     for odd in (None, "x", -1, 1 << 64):
         column: list[Raw] = [*range(MANY), odd]

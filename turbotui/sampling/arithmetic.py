@@ -37,6 +37,9 @@ def packed(column: Sequence[W]) -> Sequence[W]:
     return column if len(column) < PACKED or isinstance(column, array) else words(column)
 
 
+_ZERO: Final = bytes(8)
+
+
 @functools.lru_cache(maxsize=16)
 def _top_bits(count: int) -> int:
     return int.from_bytes(array("Q", [1 << 63]).tobytes() * count, sys.byteorder)
@@ -60,10 +63,15 @@ def grown(older: Sequence[Raw], newer: Sequence[Raw]) -> list[int] | None:
     return array("Q", (lanes ^ top).to_bytes(8 * len(newer), sys.byteorder)).tolist()
 
 
+def _has_zero(items: Sequence[int | None]) -> bool:
+    """Whether one of packed words is 0: no eight bytes of 0 in a row say that none is, a thousand words at once."""
+    return (not isinstance(items, array) or _ZERO in items.tobytes()) and 0 in items
+
+
 def seconds(older: Sequence[int | None], newer: Sequence[int]) -> Numbers:
     """Seconds from stamp to stamp; None where one is missing."""
     spans = grown(older, newer)
-    if spans is not None and 0 not in spans and 0 not in older:
+    if spans is not None and 0 not in spans and not _has_zero(older):
         return [span * 1e-9 for span in spans]
     return [(b - a) * 1e-9 if a and b and b > a else None for a, b in zip(older, newer, strict=True)]
 

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from knownmachines import known_machine
+from watched_machines import frames_of_machine
 
 from turbotui.features.overview.chart_picture import area, picture
 from turbotui.features.overview.charts import Chart, ChartLimit, chosen
-from turbotui.features.overview.core_map import first_cpu, mark_scope, plan_map
+from turbotui.features.overview.core_map import first_cpu, map_lines, mark_scope, plan_map
 from turbotui.features.overview.lines import CellPlace, nearest
 from turbotui.features.overview.meters import plan_meters
 from turbotui.features.overview.painter import parts
@@ -26,6 +27,8 @@ from turbotui.machine.topology import Topology
 from turbotui.quantities.catalog import STATIC_COLUMNS
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
 from turbotui.simulated import ManualClock, simulated_host
+from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.levels import role_of
 
 BUSY = next(column for column in STATIC_COLUMNS if column.id == "Busy%")
 SIZES = ((80, 20), (120, 32), (200, 56), (300, 86))
@@ -135,6 +138,29 @@ class TestRoom:
     def test_kinds_of_core_have_lines_of_their_own(self) -> None:
         plan = plan_map(topology("laptop-arrow"), 80, 3)
         assert [line.label.strip() for line in plan.lines] == ["P", "E", "LP-E"]
+
+    def test_each_mark_shows_the_busiest_cpu_of_its_core(self) -> None:
+        _machine, frames = frames_of_machine("turin-2s", 2, columns=["Busy%"])
+        frame = frames[-1]
+        plan = plan_map(frame.topology, 120, 10)
+        chosen_row = plan.lines[-1].marks[-1].row
+        drawn = [[(letter, role) for text, role in line for letter in text]
+                 for line in map_lines(plan, frame, BUSY, chosen_row)]
+        seen = set()
+        for line, letters in zip(plan.lines, drawn, strict=True):
+            for mark in line.marks:
+                core = frame.topology.instance(mark.row)
+                assert core is not None
+                values = [value for cpu in core.cpus if isinstance(value := frame.cell(BUSY, cpu_row(cpu)), float)]
+                share = max(values) / 100
+                sign, role = letters[mark.x]
+                if mark.row == chosen_row:
+                    assert (sign, role) == ("●", StyleRole.CELL)
+                    continue
+                assert role is role_of(share)
+                assert sign == "·▁▂▃▄▅▆▇█"[min(8, int(share * 8 + (share > 0.02)))]
+                seen.add(sign)
+        assert len(seen) > 1
 
 
 class TestPlaces:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -14,12 +14,13 @@ from turbotui.quantities.scope import RowId, Scope
 from turbotui.sampling.frame import Frame
 from turbotui.tables.row_names import row_name
 from turbotui.widgets.cells import StyleRole
-from turbotui.widgets.levels import role_of
+from turbotui.widgets.levels import LEVELS, STEPS, role_of
 from turbotui.widgets.painter import TextSegment
 
 _MARKS: Final = "·▁▂▃▄▅▆▇█"
 """Nine steps of a level: readable without colour."""
 _UNKNOWN: Final = "?"
+_UNKNOWN_LOOK: Final = _UNKNOWN, StyleRole.DIM
 _CURSOR: Final = "●"
 _SIZES: Final = (4, 3, 2, 1)
 """Characters of a mark that are tried, the blank after it included where there is more than one."""
@@ -32,10 +33,12 @@ class MapMark:
     Attributes:
         x: its first character.
         row: whose level it shows.
+        place: of the row in its level.
     """
 
     x: int
     row: RowId
+    place: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +112,12 @@ class _Block:
     Attributes:
         label: the kind of core.
         name: of the L3 among several: "CCD 3"; else "".
-        rows: the cores.
+        places: of the cores in their level.
     """
 
     label: str
     name: str
-    rows: tuple[RowId, ...]
+    places: tuple[int, ...]
 
     def said(self, room: int) -> str:
         """As much of the name as there is room for: its number alone, or nothing, where there is little."""
@@ -125,21 +128,22 @@ def _blocks(topology: Topology, package: RowId, scope: Scope) -> list[_Block]:
     """The groups of a package's cores, each by kind of core and L3."""
     members = topology.instances(scope)
     slices = {instance.row for instance in topology.instances(Scope.L3)}
-    found: dict[tuple[str, int], list[RowId]] = {}
+    found: dict[tuple[str, int], list[int]] = {}
     for at in topology.parts(package, scope):
         one = members[at]
         cpu = one.cpus[0]
         kind = topology.places[cpu].core_type or ""
-        found.setdefault((kind, topology.index(Scope.L3, cpu) if len(slices) > 1 else 0), []).append(one.row)
+        found.setdefault((kind, topology.index(Scope.L3, cpu) if len(slices) > 1 else 0), []).append(at)
     caches = topology.instances(Scope.L3)
     apart = len({kind for kind, _ in found}) == 1 < len(found)  # kinds of core have words of their own
     named = [row_name(topology, caches[at].row, inside=True) if apart else "" for _, at in found]
-    return [_Block(KINDS.get(kind, kind), name, tuple(rows))
-            for ((kind, _), rows), name in zip(found.items(), named, strict=True)]
+    return [_Block(KINDS.get(kind, kind), name, tuple(places))
+            for ((kind, _), places), name in zip(found.items(), named, strict=True)]
 
 
 def _lay_out(topology: Topology, width: int, size: int) -> CoreMapPlan:
     scope, packages = mark_scope(topology), topology.instances(Scope.PACKAGE)
+    rows = topology.rows(scope)
     names = [f" package {package.label if package.label >= 0 else at} " for at, package in enumerate(packages)]
     hybrid = len({place.core_type for place in topology.places.values()}) > 1
     label = 6 if len(packages) == 1 and hybrid else 0 if len(packages) == 1 else max(map(len, names), default=0)
@@ -149,7 +153,7 @@ def _lay_out(topology: Topology, width: int, size: int) -> CoreMapPlan:
         above: list[tuple[int, str]] = []
         said, x, kind = name if len(packages) > 1 else "", label + 1, None
         for block in _blocks(topology, package.row, scope):
-            needed = len(block.rows) * size
+            needed = len(block.places) * size
             if marks and (x + min(needed, width - label - 2) > width or (hybrid and block.label != kind)):
                 lines.append(MapLine(said, tuple(marks), tuple(above)))
                 marks, above, said, x = [], [], "", label + 1
@@ -158,11 +162,11 @@ def _lay_out(topology: Topology, width: int, size: int) -> CoreMapPlan:
             kind = block.label
             text = block.said(min(needed, width - x) - (size > 1))
             above += [(x, text)] if text else []
-            for row in block.rows:
+            for place in block.places:
                 if x + size > width:
                     lines.append(MapLine(said, tuple(marks), tuple(above)))
                     marks, above, said, x = [], [], "", label + 1
-                marks.append(MapMark(x, row))
+                marks.append(MapMark(x, rows[place], place))
                 x += size
             x += 1
         lines.append(MapLine(said, tuple(marks), tuple(above)))
@@ -171,31 +175,35 @@ def _lay_out(topology: Topology, width: int, size: int) -> CoreMapPlan:
 
 def map_lines(plan: CoreMapPlan, frame: Frame, column: CounterColumn, cursor: RowId | None) -> list[list[TextSegment]]:
     """The map, each mark in the colour of its level: that of the busiest CPU of its core."""
-    rows, scope = frame.rows(Scope.CPU), mark_scope(frame.topology)
-    cores = frame.rows(scope)
-    greatest = [-1.0] * len(cores)
-    for core, value in zip(frame.topology.places_in(scope), frame.cells(column, rows), strict=True):
+    greatest = [-1.0] * len(frame.rows(mark_scope(frame.topology)))
+    cells = frame.cells(column, frame.rows(Scope.CPU))
+    for core, value in zip(frame.topology.places_in(mark_scope(frame.topology)), cells, strict=True):
         if isinstance(value, int | float) and value > greatest[core]:
             greatest[core] = value
-    values = {core: value for core, value in zip(cores, greatest, strict=True) if value > -1.0}
-    return [_line(line, plan, values, cursor) for line in plan.lines]
+    looks = [_look(value / 100) if value > -1.0 else _UNKNOWN_LOOK for value in greatest]
+    return [_line(line, plan, looks, cursor) for line in plan.lines]
 
 
-def _line(line: MapLine, plan: CoreMapPlan, values: Mapping[RowId, float], cursor: RowId | None) -> list[TextSegment]:
+def _look(share: float) -> tuple[str, StyleRole]:
+    """The mark of a level, and its colour."""
+    if 0.0 <= share < 1.0:  # of a thousand cores nearly all: a call of max or min costs more than the rest
+        return _MARKS[int(share * 8 + (share > 0.02))], LEVELS[int(share * STEPS)]
+    return _MARKS[8 if share > 0.0 else 0], role_of(share)
+
+
+def _line(line: MapLine, plan: CoreMapPlan, looks: Sequence[tuple[str, StyleRole]],
+          cursor: RowId | None) -> list[TextSegment]:
     if line.names:
         text = ""
         for x, name in line.names:
             text = f"{text.ljust(x)}{name}"
         return [(text, StyleRole.DIM)]
     found: list[TextSegment] = [(line.label.ljust(plan.label), StyleRole.TITLE)]
-    text, role, at = "", StyleRole.TITLE, plan.label
+    text, role, at, size = "", StyleRole.TITLE, plan.label, plan.size
     for mark in line.marks:
-        value = values.get(mark.row)
-        share = None if value is None else value / 100
-        char = _UNKNOWN if share is None else _MARKS[max(0, min(8, int(share * 8 + (share > 0.02))))]
-        mine = StyleRole.CELL if mark.row == cursor else StyleRole.DIM if share is None else role_of(share)
-        if mark.row == cursor:
-            char = _CURSOR
+        char, mine = looks[mark.place]
+        if cursor is not None and mark.row == cursor:
+            char, mine = _CURSOR, StyleRole.CELL
         if mine is not role:
             if text:
                 found.append((text, role))
@@ -203,8 +211,8 @@ def _line(line: MapLine, plan: CoreMapPlan, values: Mapping[RowId, float], curso
             if mine is StyleRole.CELL:
                 found.append((" " * (mark.x - at), StyleRole.PLAIN))
                 at = mark.x
-        text += " " * (mark.x - at) + char * plan.size
-        at = mark.x + plan.size
+        text += " " * (mark.x - at) + char * size
+        at = mark.x + size
     found.append((text, role))
     return found
 
