@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
+from smallmachines import small_host
+
 from turbotui.machine.machine import Machine, read_machine
 from turbotui.quantities.catalog import catalog_for
 from turbotui.sampling.capabilities import probe_sources
@@ -17,7 +19,7 @@ from turbotui.sources import SOURCES
 
 def frames_of_machine(
     shape: str, intervals: int = 3, *, seconds: float = 1.0, columns: Sequence[str] | None = None,
-    cpus: frozenset[int] | None = None,
+    cpus: frozenset[int] | None = None, small: bool = False,
     between: Callable[[SimulatedHost, int], None] | None = None,
 ) -> tuple[Machine, list[Frame]]:
     """A simulated machine, and its frames; the first one has no interval.
@@ -28,10 +30,11 @@ def frames_of_machine(
         seconds: of each.
         columns: that are wanted; None: all.
         cpus: that are measured; None: all.
+        small: the machine has few cores.
         between: called before each tick but the first with its number.
     """
     clock = ManualClock(0)
-    host = simulated_host(shape, clock, seed=7)
+    host = (small_host if small else simulated_host)(shape, clock, seed=7)
     clock.advance(20.0)
     machine = read_machine(host, cpus)
     capabilities = probe_sources(machine, SOURCES)

@@ -26,7 +26,7 @@ MADE_UP = frozenset({"current-limit", "firmware-limit", "smi"})
 
 
 def diagnosed(machine: str) -> MachineDiagnosis:
-    _, frames = frames_of_machine(machine, 2, columns=COLUMNS)
+    _, frames = frames_of_machine(machine, 2, columns=COLUMNS, small=True)
     found = MachineDiagnosis(catalog_for(frames[0].capabilities.signals))
     for frame in frames:
         found.push(frame)

@@ -8,13 +8,14 @@ from typing import Final
 
 from knownmachines import known_machine
 from model_truth import truth_of
+from smallmachines import small_host
 
 from turbotui.features.topdown.engine import Drill, TopdownCounters
 from turbotui.features.topdown.model import RowLevel, TopdownRow, places, rows_of
 from turbotui.sampling.capabilities import probe_sources
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampler import Sampler
-from turbotui.simulated import ManualClock, simulated_host
+from turbotui.simulated import ManualClock
 
 SECONDS: Final = 2.0
 Slots = Mapping[str, float]
@@ -30,7 +31,7 @@ class TopdownBed:
 
     def __init__(self, name: str, level: int = 1) -> None:
         self.clock = ManualClock()
-        self.host = simulated_host(name, self.clock, seed=7)
+        self.host = small_host(name, self.clock, seed=7, cores=16)
         self.clock.advance(20.0)
         self.machine = known_machine(self.host)
         self.counters = TopdownCounters(self.machine)
