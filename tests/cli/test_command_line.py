@@ -111,6 +111,15 @@ def test_help_names_every_command_and_exit_status() -> None:
         (["columns", "--frob"], 2, "--frob"),
         (["columns", "--machine", "nowhere"], 2, "nowhere"),
         (["doctor", "--sysroot", "/nonexistent"], 3, "/nonexistent"),
+        # a script's variable that is not set chooses no other machine, and no other file
+        (["why", "--replay", ""], 2, '--replay "": an empty word names nothing; leave the option out'),
+        (["doctor", "--machine="], 2, '--machine "": an empty word'),
+        (["groups", "--sort", ""], 2, '--sort "": an empty word'),
+        (["record", ""], 2, 'FILE "": an empty word names no file'),
+        (["gather", ""], 2, 'FILE.tar.gz "": an empty word names no file'),
+        (["stat", "--replay", ""], 1, "option '--replay' has an empty argument that names nothing: leave it out"),
+        (["stat", "--host=", "-n", "1"], 1, "option '--host' has an empty argument"),
+        (["stat", "-o", ""], 1, '--out "": an empty word names no file'),
         # `turbotui stat` has turbostat's statuses (docs/specs/turbostat.md 1.12)
         (["stat", "--frob"], 1, "--frob"),
         (["stat", "--show"], 1, "--show"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from turbotui import __version__
 from turbotui.errors import UsageError
@@ -35,7 +35,17 @@ class Verb(Protocol):
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse, but a wrong word is one sentence and a `UsageError`."""
+    """argparse, but a wrong word is one sentence and a `UsageError`, and an empty one names nothing.
+
+    A script's variable that is not set would else choose another machine, or file, than the one that was meant.
+    """
+
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        if "" in arg_strings and action.option_strings:
+            self.error(f'{"/".join(action.option_strings)} "": an empty word names nothing; leave the option out')
+        if "" in arg_strings and str(action.metavar).startswith("FILE"):
+            self.error(f'{action.metavar} "": an empty word names no file')
+        return super()._get_values(action, arg_strings)
 
     def error(self, message: str) -> NoReturn:
         """Raise instead of printing usage.

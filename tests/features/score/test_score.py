@@ -234,7 +234,7 @@ def test_the_text_is_labelled_and_compares_configurations(home: Path, capsys: py
     (("score", "run", "--runs", "0"), "--runs 0", 2),
     (("score", "run", "--machine", LOADED, "--", "true"), "loads this machine", 2),
     (("score", "baseline", "--name", "a", "--unit", "b", "--value", "x"), "--value", 2),
-    (("score", "baseline", "--name", "", "--unit", "b", "--value", "1"), '--name "": it needs a word', 2),
+    (("score", "baseline", "--name", " ", "--unit", "b", "--value", "1"), "it needs a word", 2),
     (("score", "baseline", "--name", "a", "--unit", " ", "--value", "1"), '--unit " ": it needs a word', 2),
     (("score", "baseline", "--name", "a", "--unit", "b", "--value", "1", "--ratio", "nan"), "--ratio", 2),
     (("score",), "baseline|run|measured|history|list", 2),

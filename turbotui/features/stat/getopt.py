@@ -89,10 +89,13 @@ def _one_word(
         if option is not None:
             if equals and not option.argument:
                 raise OptionError(f"option '{option.spelling}' takes no argument")
-            if equals or not option.argument:
-                yield Given(option, value), False
-            else:
-                yield Given(option, _argument(option.spelling, following)), True
+            if not option.argument:
+                yield Given(option), False
+                return
+            argument = value if equals else _argument(option.spelling, following)
+            if option.own and not argument:  # a script's variable that is not set chooses no other machine or file
+                raise OptionError(f"option '{option.spelling}' has an empty argument that names nothing: leave it out")
+            yield Given(option, argument), not equals
             return
     rest = body
     while rest:

@@ -290,6 +290,12 @@ def _interval(text: str) -> float:
     return seconds
 
 
+def _file(text: str) -> str:
+    if not text:
+        raise StatError('--out "": an empty word names no file', 1)
+    return text
+
+
 def _every(text: str) -> float:
     from turbotui.quantities.moments import parse_duration  # noqa: PLC0415 - --replay alone takes it
 
@@ -324,7 +330,7 @@ _CHANGES: Final[Mapping[str, Callable[[StatOptions, str], StatOptions]]] = Mappi
     "no-msr": lambda options, _text: replace(options, no_msr=True),
     "no-perf": lambda options, _text: replace(options, no_perf=True),
     "num_iterations": lambda options, text: replace(options, intervals=_count(text, "iteration")),
-    "out": lambda options, text: replace(options, out=text),
+    "out": lambda options, text: replace(options, out=_file(text)),
     "quiet": lambda options, _text: replace(options, quiet=True),
     "Summary": lambda options, _text: replace(options, summary_only=True),
     "TCC": lambda options, text: replace(options, tcc=_celsius(text)),
