@@ -66,6 +66,11 @@ def test_as_hwloc_prints_it(console: Path) -> None:
     counts = Counter(re.findall(r"^ *(Package|Die|Core|NUMANode)\b", text.split("depth")[0], re.MULTILINE))
     assert told["package"] == counts["Package"]
     assert told.get("die", 0) == (counts["Die"] if counts["Die"] != counts["Package"] else 0)
+    whole = re.search(r"^Machine \(.*?\btotal=(\d+)([KMG]iB)", text, re.MULTILINE)
+    assert whole is not None
+    amount, unit = lines["Memory"].split()
+    said_bytes = float(amount) * _UNITS[unit]
+    assert said_bytes == pytest.approx(int(whole[1]) * _UNITS[whole[2]], rel=0.03), "less what the kernel keeps"
     model = facts.machine.model
     if not (model.vendor == "AuthenticAMD" and model.family == BULLDOZER):
         assert told["core"] == counts["Core"]
@@ -129,11 +134,17 @@ def test_caches_of_a_kernel_that_has_only_masks_and_nodes_with_memory_alone() ->
         f"{_BASE}/online": "0-1", **_cpu(0, 0, 0), **_cpu(1, 0, 1), f"{node}/node0/cpulist": "0-1",
         f"{node}/node0/meminfo": "Node 0 MemTotal: 1048576 kB\nNode 0 MemFree: 524288 kB\n",
         f"{node}/node3/cpulist": "\n", f"{node}/node3/meminfo": "Node 3 MemTotal: 3145728 kB\nNode 3 MemFree: 0 kB\n",
+        f"{node}/node3/memory_side_cache/index1/size": "68719476736",
+        f"{node}/node4/meminfo": "Node 4 MemTotal: 0 kB\n",
+        f"{node}/node5/meminfo": "Node 5 MemTotal: 1024 kB\n",
     })))
     lines = lines_of(facts)
     assert lines["L2"] == "1 x 1.25 MiB, 10-way"
     assert lines["Node 0"] == "CPUs 0-1, 1 GiB, 512 MiB free"
-    assert lines["Node 3"] == "no CPUs, 3 GiB, 0 bytes free"
+    assert lines["Node 3"] == "no CPUs, 3 GiB, 0 bytes free, behind a memory-side cache of 64 GiB"
+    assert lines["Node 4"] == "no CPUs, no memory"
+    assert lines["Node 5"] == "no CPUs, 1 MiB", "how much is free is not said"
+    assert lines["Memory"] == "4 GiB", "of all nodes, where there is no /proc/meminfo"
 
 
 def test_efficiency_latency_control() -> None:

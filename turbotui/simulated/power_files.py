@@ -172,7 +172,7 @@ def nodes(model: Model) -> Mapping[str, Node]:
             return f"{format_cpulist(cpu for cpu in cpus if model.online[cpu])}\n"
 
         # a memory that is a cache of another one's (kernel admin-guide/mm/numaperf.rst)
-        cache = {"memory_side_cache": folder({"index1": folder({"line_size": fixed(64)})})}
+        cache = {"memory_side_cache": folder({"index1": folder({"line_size": fixed(64), "size": fixed(64 << 30)})})}
         children[f"node{node}"] = folder(
             {
                 **(cache if shape.tiers in ("2lm", "hbm") else {}),

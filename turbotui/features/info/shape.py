@@ -185,6 +185,10 @@ def _memory(facts: MachineFacts) -> Iterable[HeaderLine]:
     whole = _kibibytes(facts.text(_MEMINFO))
     if "MemTotal" in whole:
         yield HeaderLine(f"Memory: {binary(whole['MemTotal'] << 10)}", _MEMINFO)
+    else:
+        parts = [_kibibytes(facts.text(f"{_NODES}/node{number}/meminfo")) for number in _node_numbers(facts)]
+        if parts and all("MemTotal" in part for part in parts):
+            yield HeaderLine(f"Memory: {binary(sum(part['MemTotal'] for part in parts) << 10)}", _NODES)
     modules = read_memory(facts.machine.host).modules
     if modules:
         yield HeaderLine(f"Memory modules: {', '.join(_modules(modules))}", "SMBIOS type 17")
@@ -207,9 +211,17 @@ def _nodes(facts: MachineFacts) -> Iterable[HeaderLine]:
         memory = _kibibytes(facts.text(f"{folder}/meminfo"))
         told = [f"CPUs {format_cpulist(cpus)}" if cpus else "no CPUs"]
         if "MemTotal" in memory:
-            told.append(f"{binary(memory['MemTotal'] << 10)}, {binary(memory.get('MemFree', 0) << 10)} free"
-                        if memory["MemTotal"] else "no memory")
+            told.append(binary(memory["MemTotal"] << 10) if memory["MemTotal"] else "no memory")
+            told += [f"{binary(memory['MemFree'] << 10)} free"] if memory["MemTotal"] and "MemFree" in memory else []
+        told += [f"behind a memory-side cache of {binary(size)}" for size in _side_caches(facts, folder)]
         yield HeaderLine(f"Node {number}: {', '.join(told)}", folder)
+
+
+def _side_caches(facts: MachineFacts, folder: str) -> Iterator[int]:
+    """Bytes of the caches before a node's memory (kernel admin-guide/mm/numaperf.rst)."""
+    base = f"{folder}/memory_side_cache"
+    sizes = (facts.number(f"{base}/{name}/size") for name in facts.names(base) if name.startswith("index"))
+    yield from (size for size in sizes if size)
 
 
 def _node_numbers(facts: MachineFacts) -> list[int]:
