@@ -107,6 +107,9 @@ class RowReader:
             if len(instances) > 1 and counts[number].times is not None
         }
         self._timed = [count.times is not None for count in counts]
+        # most rows are of one counter for each count, which nothing has to be put together of
+        self._alone = [instances[0] for instances in self._instances] if all(self._timed) and all(
+            len(instances) == 1 for instances in self._instances) else None
         self.signals: tuple[SignalId, ...] = tuple(
             name
             for count in counts
@@ -128,6 +131,11 @@ class RowReader:
         """
         words = [group.read(self._host) for group in self._groups]
         found: list[Raw] = []
+        if self._alone is not None:
+            for index, place in self._alone:
+                one = words[index]
+                found += (None, None, None) if one is None else (one[place], one[_ENABLED], one[_RUNNING])
+            return found
         for number, instances in enumerate(self._instances):
             read = [
                 (group[place], group[_ENABLED], group[_RUNNING])

@@ -177,6 +177,7 @@ class TopdownCounters:
         self._machine = machine
         self.branches: tuple[Branch, ...] = tuple(_branches(machine))
         self.drill = Drill()
+        self._positions: dict[tuple[int, ...], Mapping[str, Sequence[int]]] = {}
         self._sources: dict[tuple[str, str, tuple[str, ...], frozenset[int] | None], TopdownSource] = {}
 
     @property
@@ -188,6 +189,14 @@ class TopdownCounters:
     def only_cores(self) -> bool:
         """Whether no CPU has slots of its own: a core's are counted for all that runs on it."""
         return bool(self.branches) and all(branch.tree.core and branch.threads > 1 for branch in self.branches)
+
+    def positions(self, cpus: tuple[int, ...]) -> Mapping[str, Sequence[int]]:
+        """Positions of some CPUs among those of each branch, by PMU; a branch that has none of them is left out."""
+        found = self._positions.get(cpus)
+        if found is None:
+            each = {branch.pmu: [branch.at[cpu] for cpu in cpus if cpu in branch.at] for branch in self.branches}
+            found = self._positions[cpus] = {pmu: at for pmu, at in each.items() if at}
+        return found
 
     def below(self, level: int) -> tuple[str, ...]:
         """The nodes whose children are levels 2 to this one, of all trees."""

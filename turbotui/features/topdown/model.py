@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from enum import Enum
 from typing import Final
@@ -333,51 +333,71 @@ class TopdownRow:
 
 def count_key(row: TopdownRow, branch: Branch, parent: str, name: str) -> str:
     """The name of a count of a row, which stands in explanations."""
+    return count_name(branch, parent, name, several=row.several)
+
+
+def count_name(branch: Branch, parent: str, name: str, *, several: bool) -> str:
+    """The name of a count, with its PMU where a row has several."""
     within = f"{parent}.{name}" if parent else name
-    return f"{branch.pmu} {within}" if row.several else within
+    return f"{branch.pmu} {within}" if several else within
+
+
+class _Counted:
+    """A group in an interval, as rows take it.
+
+    Args:
+        group: which.
+        counts: what a frame says of it.
+    """
+
+    def __init__(self, group: EventGroup, counts: GroupCounts) -> None:
+        self.branch, self.key, self.why = group.branch, (group.branch.pmu, group.parent), counts.why
+        self.title = group.request.text
+        self.columns = tuple(counts.counts.values())
+        self.names = [count_name(group.branch, group.parent, name, several=False) for name in counts.counts]
+        self.long_names = [count_name(group.branch, group.parent, name, several=True) for name in counts.counts]
+        self.ran = counts.ran
+        self._known = [None not in each for each in zip(*self.columns, strict=True)]
+        self._all = all(self._known)
+
+    def known(self, at: Sequence[int]) -> Sequence[int]:
+        """Those of some positions whose counts are known."""
+        return at if self._all else [position for position in at if self._known[position]]
 
 
 def rows_of(counters: TopdownCounters, frame: Frame | None, wanted: Sequence[CpuSet]) -> tuple[TopdownRow, ...]:
     """The rows of an interval."""
-    found = [(group, counters.counted(frame, group)) for group in counters.groups()]
-    return tuple(_row(counters, found, place) for place in wanted)
+    found = [_Counted(group, counters.counted(frame, group)) for group in counters.groups()]
+    return tuple([_row(counters, found, place) for place in wanted])
 
 
-def _row(counters: TopdownCounters, found: Sequence[tuple[EventGroup, GroupCounts]], place: CpuSet) -> TopdownRow:
-    branches = tuple(branch for branch in counters.branches if any(cpu in branch.at for cpu in place.cpus))
-    row = TopdownRow(place, branches, {})
+def _row(counters: TopdownCounters, found: Sequence[_Counted], place: CpuSet) -> TopdownRow:
+    positions = counters.positions(place.cpus)
     counts: dict[str, float] = {}
     ran: dict[tuple[str, str], float] = {}
     whys: dict[tuple[str, str], Unavailable] = {}
     partial: set[tuple[str, str]] = set()
-    for group, counted in found:
-        branch, key = group.branch, (group.branch.pmu, group.parent)
-        if branch not in branches:
+    for one in found:
+        at = positions.get(one.branch.pmu)
+        if not at:
             continue
-        if counted.why is not None:
-            whys[key] = counted.why
+        if one.why is not None:
+            whys[one.key] = one.why
             continue
-        at = [branch.at[cpu] for cpu in place.cpus if cpu in branch.at]
-        known = [position for position in at if all(column[position] is not None for column in counted.counts.values())]
+        known = one.known(at)
         if not known:
-            whys[key] = Unavailable(Reason.NOT_READ, f"{group.request.text} is not counted on these CPUs")
+            whys[one.key] = Unavailable(Reason.NOT_READ, f"{one.title} is not counted on these CPUs")
             continue
         if len(known) < len(at):
-            if branch.tree.core and len(at) <= branch.threads:
-                whys[key] = Unavailable(Reason.NOT_READ, f"{group.request.text}: a CPU of the core gave no counts, and "
-                                        "its slots are those of all its CPUs")
+            if one.branch.tree.core and len(at) <= one.branch.threads:
+                whys[one.key] = Unavailable(Reason.NOT_READ, f"{one.title}: a CPU of the core gave no counts, and "
+                                            "its slots are those of all its CPUs")
                 continue
-            partial.add(key)
-        for name, column in counted.counts.items():
-            counts[count_key(row, branch, group.parent, name)] = sum(_numbers(column, known))
-        times = [counted.ran[position] for position in known]
+            partial.add(one.key)
+        for name, column in zip(one.names if len(positions) == 1 else one.long_names, one.columns, strict=True):
+            counts[name] = sum([column[position] or 0.0 for position in known])  # known: none is None
+        times = [one.ran[position] for position in known]
         if times and None not in times:
-            ran[key] = sum(_numbers(times, range(len(times)))) / len(times)
+            ran[one.key] = sum([part or 0.0 for part in times]) / len(times)
+    branches = tuple([branch for branch in counters.branches if branch.pmu in positions])
     return TopdownRow(place, branches, counts, ran, whys, frozenset(partial))
-
-
-def _numbers(column: Sequence[float | None], positions: Sequence[int]) -> Iterator[float]:
-    for position in positions:
-        value = column[position]
-        if value is not None:
-            yield value

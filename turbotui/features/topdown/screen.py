@@ -28,6 +28,7 @@ from turbotui.features.topdown.thread_watch import BusyThreadWatch
 from turbotui.features.topdown.trees import LEVELS, Node
 from turbotui.machine.host import HostError
 from turbotui.machine.tasks.sample_reader import refuse_recorded
+from turbotui.machine.topology import Topology
 from turbotui.quantities.sentences import as_sentence
 from turbotui.quantities.tables import RowTable
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -87,6 +88,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         self._made: tuple[object, RowContent[TopdownRow] | None] = (None, None)
         self._threads: BusyThreadWatch | None = None
         self._interval: ThreadInterval | HostError | None = None
+        self._places: tuple[Topology, RowLevel, tuple[CpuSet, ...]] | None = None
         self._thread_past = ThreadPast(self._played)
         super().__init__(watch)
         self._tree = SegmentLines(id="tree")
@@ -211,8 +213,9 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
                 shown.append(waiting_row(opened, branches))  # as long as it lives: a person looks into it
             return table_of(self._counters, self._level, shown)
         topology = self.watch_state.session.machine.topology if frame is None else frame.topology
-        return topdown_table(self._counters, frame, self._level,
-                             places(topology, RowLevel.MACHINE) + places(topology, self._level), 1)
+        if self._places is None or self._places[:2] != (topology, self._level):
+            self._places = topology, self._level, places(topology, RowLevel.MACHINE) + places(topology, self._level)
+        return topdown_table(self._counters, frame, self._level, self._places[2], 1)
 
     def _ordered(self, table: RowTable[TopdownRow]) -> RowTable[TopdownRow]:
         """The machine, then what works most: on a machine of hundreds of cores a hot one would else be far below."""
