@@ -124,7 +124,7 @@ complete -c turbotui -n '__fish_seen_subcommand_from uncore' -l machine -r -d 'w
 complete -c turbotui -n '__fish_seen_subcommand_from uncore' -l sysroot -r -d 'read the files of a recorded machine below DIR instead of /'
 complete -c turbotui -n '__fish_seen_subcommand_from uncore' -s i -l interval -r -d 'tables for every interval, not only once'
 complete -c turbotui -n '__fish_seen_subcommand_from uncore' -s n -l intervals -r -d 'end after so many (default interval: 1 s)'
-complete -c turbotui -n '__fish_seen_subcommand_from uncore' -s k -l kind -r -d 'only kinds of PMU whose name has this in it; may be given several times (csv: the first)'
+complete -c turbotui -n '__fish_seen_subcommand_from uncore' -s k -l kind -r -d 'only kinds of PMU whose name has this in it, and what -e and -f name; may be given several times (csv: the first)'
 complete -c turbotui -n '__fish_seen_subcommand_from uncore' -s e -l event -r -d 'show this event too, on every PMU of its kind: a name, terms, both, or a derived value (amd_umc/row hits/); a name of the vendor'\''s tables may stand alone'
 complete -c turbotui -n '__fish_seen_subcommand_from uncore' -l all -d 'every derived value, not only those that are shown at first'
 complete -c turbotui -n '__fish_seen_subcommand_from uncore' -s f -l filter -r -d 'count only what passes, on this PMU or on all of a kind; src_bdf takes 27:01.1 too'

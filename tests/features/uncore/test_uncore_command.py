@@ -104,6 +104,24 @@ def test_comma_separated_values_are_of_the_first_kind(capsys: pytest.CaptureFixt
         ("pkg 0", "nvidia_cmem_latency_pmu_0", "145.0"), ("pkg 1", "nvidia_cmem_latency_pmu_1", "145.0")]
 
 
+@pytest.mark.parametrize(("words", "expected"), [
+    (("-k", "imc", "-e", "cha/event=0x50,umask=3/"), ["uncore_imc", "uncore_cha"]),
+    (("-k", "imc", "-e", "uncore_cha/event=0x50/", "-e", "uncore_cha/event=0x51/"), ["uncore_imc", "uncore_cha"]),
+    (("-k", "imc", "-f", "uncore_cha/thresh=1/"), ["uncore_imc", "uncore_cha"]),
+    (("-k", "imc"), ["uncore_imc"]), (("-k", "imc", "-e", "imc/cas_count_read/"), ["uncore_imc"]),
+])  # fmt: skip
+def test_what_is_named_is_seen_though_its_kind_is_not_chosen(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], expected: list[str]
+) -> None:
+    status, out, _ = run(capsys, "--machine", "sapphire-2s", *FAST, *words, "--json")
+    assert status == 0
+    found = tables(out)
+    assert [one["table"] for one in found] == expected
+    events = [word.partition("/")[2].rstrip("/") for word in words if "event=" in word]
+    if events:  # and nothing else of that kind
+        assert [column["id"] for column in found[1]["columns"]] == [f"{event} M/s" for event in events]
+
+
 def test_a_machine_without(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "--machine", "guest")
     assert status == 0

@@ -21,6 +21,7 @@ from turbotui.commands.recorded import (
 from turbotui.commands.watching import open_host, parse_interval
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
+from turbotui.events.devices import names_instance
 from turbotui.events.uncore.fields import fields_of, read_value
 from turbotui.events.uncore.filters import check
 from turbotui.features.uncore.absence import unnamed, why_none
@@ -55,7 +56,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-i", "--interval", metavar="SECONDS", help="tables for every interval, not only once")
     parser.add_argument("-n", "--intervals", metavar="N", type=int, help="end after so many (default interval: 1 s)")
     parser.add_argument("-k", "--kind", metavar="WORD", action="append", default=[],
-                        help="only kinds of PMU whose name has this in it; may be given several times (csv: the first)")
+                        help="only kinds of PMU whose name has this in it, and what -e and -f name; may be given "
+                        "several times (csv: the first)")
     parser.add_argument("-e", "--event", metavar="PMU/EVENT/", action="append", default=[],
                         help="show this event too, on every PMU of its kind: a name, terms, both, or a derived "
                         "value (amd_umc/row hits/); a name of the vendor's tables may stand alone")
@@ -89,13 +91,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.all_values:
         for each in kinds:
             counters.show(each, each.metrics or counters.shown(each))
-    for text in arguments.event:
-        units, _pmus, event = _aimed(counters, text)
-        derived = [one for one in units.metrics if one.what == event.strip().lower()]
-        counters.show(units, (*counters.shown(units), *(derived or (counters.typed(units, event),))))
-    for text in arguments.filter:
-        _filter(counters, text)
-    counters.keep(kinds)
+    named = {units.kind.id for text in arguments.event for units in (_show_event(counters, text, kinds),)}
+    named |= {_filter(counters, text).kind.id for text in arguments.filter}
+    counters.keep([units for units in counters.kinds if units in kinds or units.kind.id in named])
     intervals = 1 if once else arguments.intervals
     tell = _map_of(machine, counters) if arguments.map else _tables_of(counters)
     writer = make_writer(arguments, intervals, marks=True)
@@ -234,8 +232,9 @@ def _aimed(counters: UncoreCounters, text: str) -> tuple[UncoreUnits, tuple[str,
         names = tuple(dict.fromkeys(unit.pmu.name for unit in units.units))
         if name in names:
             return units, (name,), rest
-        if name == units.kind.id:
-            return units, names, rest
+        fitting = names if name == units.kind.id else tuple(one for one in names if names_instance(name, one))
+        if fitting:  # as perf takes it: imc is uncore_imc_0 and those beside it
+            return units, fitting, rest
     kinds = ", ".join(units.kind.id for units in counters.kinds)
     raise UsageError(f"{text!r}: there is no uncore PMU {name!r} here, and no kind of that name; there are {kinds}")
 
@@ -257,7 +256,26 @@ def _named(counters: UncoreCounters, name: str) -> tuple[UncoreUnits, tuple[str,
     raise UsageError(f"{name!r}: {several}; write PMU/.../, such as {(found or counters.kinds)[0].pmu.name}/.../")
 
 
-def _filter(counters: UncoreCounters, text: str) -> None:
+def _show_event(counters: UncoreCounters, text: str, kinds: Sequence[UncoreUnits]) -> UncoreUnits:
+    """Show an event; of a kind that --kind leaves out, only what is asked for by name.
+
+    Raises:
+        UsageError, EventError: no kind of PMU has it.
+    """
+    units, _pmus, event = _aimed(counters, text)
+    derived = [one for one in units.metrics if one.what == event.strip().lower()]
+    shown = counters.shown(units)
+    others = shown if units in kinds or shown != units.starting else ()
+    counters.show(units, (*others, *(derived or (counters.typed(units, event),))))
+    return units
+
+
+def _filter(counters: UncoreCounters, text: str) -> UncoreUnits:
+    """Filter what PMUs count, and give their kind.
+
+    Raises:
+        UsageError, EventError: there is no such PMU or field, or the filters exclude each other.
+    """
     units, pmus, rest = _aimed(counters, text)
     fields = {field.name: field for field in fields_of(units.pmu)}
     settings: dict[str, int] = dict(counters.settings(pmus[0]))
@@ -268,3 +286,4 @@ def _filter(counters: UncoreCounters, text: str) -> None:
         settings[name] = read_value(units.pmu, fields[name], value if equals else "1")
     check(units.pmu, settings)
     counters.set_filters(pmus, settings)
+    return units
