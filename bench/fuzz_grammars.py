@@ -37,7 +37,7 @@ from turbotui.machine.memory import parse_module
 from turbotui.machine.pmus import EventError
 from turbotui.machine.regions import parse_mark
 from turbotui.quantities.added import parse_added
-from turbotui.quantities.alerts import AlertWish, parse_alert
+from turbotui.quantities.alerts import AlertRequest, parse_alert
 from turbotui.quantities.catalog import STATIC_COLUMNS
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.event_columns import parse_requests
@@ -184,7 +184,7 @@ def grammars() -> tuple[Grammar, ...]:
             "alerts",
             ("PkgTmp", ">95", " for 10s", "and", "Busy%"),
             ("PkgTmp>95 for 10s", "Busy%>2*PkgWatt for 5"),
-            lambda text: parse_alert(AlertWish(when=text), _column),
+            lambda text: parse_alert(AlertRequest(when=text), _column),
         ),
         Grammar(
             "metric expressions",

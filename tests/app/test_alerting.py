@@ -21,7 +21,7 @@ from turbotui.app.settings import MOST_ALERTS, parse_settings
 from turbotui.errors import UsageError
 from turbotui.machine.host import HostKind
 from turbotui.machine.own_files import append_bounded
-from turbotui.quantities.alerts import AlertRule, AlertWish, parse_alert
+from turbotui.quantities.alerts import AlertRequest, AlertRule, parse_alert
 from turbotui.quantities.filters import FilterRow
 from turbotui.quantities.scope import Scope, cpu_row
 from turbotui.sampling.alerting import KEPT, Alert, AlertWatch
@@ -42,7 +42,7 @@ def busy_between(first: int, last: int, *cpus: int) -> FakeSession:
 
 def rule_of(session: FakeSession, when: str, **more: str) -> AlertRule:
     names = {column.id.lower(): column for column in session.catalog.columns}
-    return parse_alert(AlertWish(when, **more), lambda name: names.get(name.lower()))  # type: ignore[arg-type]
+    return parse_alert(AlertRequest(when, **more), lambda name: names.get(name.lower()))  # type: ignore[arg-type]
 
 
 def watched(session: FakeSession, count: int, *whens: str) -> list[tuple[Sequence[Alert], Sequence[Alert]]]:
@@ -143,7 +143,7 @@ class TestSettings:
     def test_a_wrong_table_is_told_with_its_line_and_the_others_hold(self) -> None:
         found = parse_settings('[[alert]]\nwhen = "Busy%>9"\n[[alert]]\nwhen = 5\n[[alert]]\nwhen = "a"\nlevel = "x"\n'
                                '[[alert]]\nbell = true\n', "s.toml")
-        assert [wish.when for _, wish in found.alerts] == ["Busy%>9"]
+        assert [request.when for _, request in found.alerts] == ["Busy%>9"]
         assert [problem.split(":")[0] for problem in found.problems] == [
             "s.toml, line 4", "s.toml, line 7", "s.toml, line 8"]
 
@@ -223,7 +223,7 @@ class TestDashboard:
             assert "s.toml, line 4: when: " in text_of(app, "status")
             alerts = app.watched.alerts
             assert alerts is not None
-            assert [rule.wish.when for rule in alerts.rules] == ["Busy%>1"]
+            assert [rule.request.when for rule in alerts.rules] == ["Busy%>1"]
             assert any("RAMWatt is not here" in line for line in alerts.told())
 
     async def test_of_a_recording_it_is_told_and_not_logged(self, log: Path) -> None:

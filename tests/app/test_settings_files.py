@@ -45,7 +45,7 @@ class TestExample:
         found = parse_settings(EXAMPLE, "example")
         assert not found.problems
         assert found.tables
-        assert [wish.table for _, wish in found.alerts] == ["", "", "groups"]
+        assert [request.table for _, request in found.alerts] == ["", "", "groups"]
         assert found.row_thresholds["tasks"]
         assert all(re.search(rf"(?m)^(# )?{name} = ", EXAMPLE) for name in VALUES)
         assert not own_fleet(found).problems

@@ -15,7 +15,7 @@ RETIRED = frozenset({
     "band", "bank", "banks", "beat", "beats", "bell", "board", "boards",
     "census", "crew", "feeds", "homes", "judging", "kin", "ledger",
     "ledgers", "pace", "paces", "patient", "recipe", "recipes", "rival", "rivals", "sparing", "spot", "spots",
-    "telling", "tone", "toned", "tones", "turns", "turnstile",
+    "telling", "tone", "toned", "tones", "turns", "turnstile", "wish", "wished", "wishes",
 })  # fmt: skip
 
 EXCEPTIONS = {

@@ -38,7 +38,7 @@ def make_alerts(settings: PersonalSettings, session: WatchedSession,
     """The alerts of a person's settings on this machine; None without any.
 
     Args:
-        settings: the wishes.
+        settings: the requests.
         session: what is watched.
         why_absent: why a column cannot be had; None where it can.
 
@@ -49,20 +49,20 @@ def make_alerts(settings: PersonalSettings, session: WatchedSession,
     absent: list[str] = []
     problems: list[str] = []
     names = {column.id.lower(): column for column in session.catalog.columns}
-    for at, wish in settings.alerts:
-        if wish.table:
+    for at, request in settings.alerts:
+        if request.table:
             continue
         try:
-            rule = parse_alert(wish, lambda name: names.get(name.lower()))
+            rule = parse_alert(request, lambda name: names.get(name.lower()))
         except UsageError as error:
             problems.append(settings.problem("when", f"when: {error}", ("alert",), at))
             continue
         missing = [(column, why) for column in _counters(rule.filter.columns)
                    if (why := why_absent(column)) is not None]
-        absent += [f"{wish.when}: {column.id} is not here: {why.sentence()}" for column, why in missing[:1]]
+        absent += [f"{request.when}: {column.id} is not here: {why.sentence()}" for column, why in missing[:1]]
         rules += [] if missing else [rule]
     tables: list[RowAlerts] = []
-    if any(wish.table for _, wish in settings.alerts):
+    if any(request.table for _, request in settings.alerts):
         from turbotui.app.row_alerts import row_alerts  # noqa: PLC0415 - most alerts are about CPUs
 
         tables, elsewhere, wrong = row_alerts(settings, session)
@@ -123,12 +123,12 @@ class Alerting:
             begins, ends = table.take(frame)
             begun += begins
             ended += ends
-        lines = [self.log_line(frame, alert) for alert in (*ended, *begun) if alert.rule.wish.log]
+        lines = [self.log_line(frame, alert) for alert in (*ended, *begun) if alert.rule.request.log]
         if lines:
             self._log("".join(lines))
-        marks = tuple(PastEvent(alert.begun_ns, f"alert {alert.rule.wish.when}: {_rows_said(alert)}")
+        marks = tuple(PastEvent(alert.begun_ns, f"alert {alert.rule.request.when}: {_rows_said(alert)}")
                       for alert in begun)
-        return marks, any(alert.rule.wish.bell for alert in begun)
+        return marks, any(alert.rule.request.bell for alert in begun)
 
     def replay(self, frame: Frame, *, played: bool) -> bool:
         """Look at a moment of a recording, which writes no log.
@@ -145,7 +145,7 @@ class Alerting:
             self.watch.forget()
         self._frame = frame
         begun, _ = self.watch.take(frame, joined=played)
-        return any(alert.rule.wish.bell for alert in begun)
+        return any(alert.rule.request.bell for alert in begun)
 
     # The log
 
@@ -183,13 +183,13 @@ class Alerting:
         if frame is None or not active:
             return []
         word = "ALERT" if self._kind is HostKind.REAL else f"{self._kind.value} ALERT"
-        first = max(active, key=lambda alert: LEVELS.index(alert.rule.wish.level))
+        first = max(active, key=lambda alert: LEVELS.index(alert.rule.request.level))
         more = f" · {len(active) - 1} more" if len(active) > 1 else ""
         tail = f"{more} · ! lists them "
         text = f" {word} {sentence(frame, first)}"
         room = width - len(tail)
         text = text if len(text) <= room else f"{text[: max(0, room - 1)]}…"
-        return [((text + tail)[:width].ljust(width), _ROLES[first.rule.wish.level])]
+        return [((text + tail)[:width].ljust(width), _ROLES[first.rule.request.level])]
 
     def cells(self) -> Mapping[ColumnId, Mapping[Hashable, StyleRole]]:
         """Roles of the cells of CPUs that alerts are about, by column and row."""
@@ -212,8 +212,8 @@ class Alerting:
         if not self.active and frame is not None:
             lines[1:1] = ["  no alert goes on"]
         rules = (*self.rules, *(rule for table in self.tables for rule in table.rules))
-        lines += ["WATCHED FOR", *[f"  {rule.wish.when}  ({_where(rule)}{', no bell' if not rule.wish.bell else ''}"
-                                   f"{', no log' if not rule.wish.log else ''})" for rule in rules]]
+        lines += ["WATCHED FOR", *[f"  {rule.request.when}  ({_where(rule)}{'' if rule.request.bell else ', no bell'}"
+                                   f"{'' if rule.request.log else ', no log'})" for rule in rules]]
         lines += [f"  {table.table} cannot be watched: {table.why_none}" for table in self.tables if table.why_none]
         lines += [f"  {one}" for one in self.absent]
         lines += ["", self.trouble or (f"The beginning and end of each go to {self._path}."
@@ -229,14 +229,14 @@ class Alerting:
 
 
 def _where(rule: AlertRule) -> str:
-    return f"each of the {rule.wish.table}" if rule.scope is None else f"each {rule.scope.value}"
+    return f"each of the {rule.request.table}" if rule.scope is None else f"each {rule.scope.value}"
 
 
 def _cells(alerts: Sequence[Alert]) -> dict[ColumnId, dict[Hashable, StyleRole]]:
     found: dict[ColumnId, dict[Hashable, StyleRole]] = {}
-    for alert in sorted(alerts, key=lambda one: LEVELS.index(one.rule.wish.level)):
+    for alert in sorted(alerts, key=lambda one: LEVELS.index(one.rule.request.level)):
         for column in alert.rule.filter.columns:
-            found.setdefault(column.id, {}).update(dict.fromkeys(alert.rows, _ROLES[alert.rule.wish.level]))
+            found.setdefault(column.id, {}).update(dict.fromkeys(alert.rows, _ROLES[alert.rule.request.level]))
     return found
 
 
@@ -251,7 +251,7 @@ def sentence(frame: Frame, alert: Alert) -> str:
     lasted = f"{'ended after' if alert.ended_ns else 'for'} {max(0.0, (until - alert.since_ns) / 1e9):,.0f} s"
     rows = _rows_said(alert) if alert.ended_ns is None else f"{alert.most} rows" if alert.most > 1 else (
         alert.extreme_name)
-    return ", ".join(part for part in (f"{rule.wish.when}: {rows}", value, lasted) if part)
+    return ", ".join(part for part in (f"{rule.request.when}: {rows}", value, lasted) if part)
 
 
 def _rows_said(alert: Alert) -> str:

@@ -123,7 +123,7 @@ def row_alerts(settings: PersonalSettings, session: WatchedSession) -> tuple[lis
     """Alerts of a person's settings on tables other than that of CPUs.
 
     Args:
-        settings: the wishes.
+        settings: the requests.
         session: what is watched.
 
     Returns:
@@ -135,24 +135,24 @@ def row_alerts(settings: PersonalSettings, session: WatchedSession) -> tuple[lis
     made: dict[str, BackgroundTable] = {}
     absent: list[str] = []
     problems: list[str] = []
-    for at, wish in settings.alerts:
-        if not wish.table:
+    for at, request in settings.alerts:
+        if not request.table:
             continue
-        if wish.table not in modules:
-            why = f"no table is called {wish.table}; there are {', '.join(modules)}"
+        if request.table not in modules:
+            why = f"no table is called {request.table}; there are {', '.join(modules)}"
             problems.append(settings.problem("table", why, ("alert",), at))
             continue
         if isinstance(session, PlayedSession | FarSession):
-            absent.append(f"{wish.when}: {wish.table} are watched for on the machine itself only, and this one is "
-                          "recorded or elsewhere")
+            absent.append(f"{request.when}: {request.table} are watched for on the machine itself only, and this one "
+                          "is recorded or elsewhere")
             continue
-        if wish.table not in made:
-            made[wish.table] = importlib.import_module(modules[wish.table]).make_background(session.machine)
-        names = {column.id.lower(): column for column in made[wish.table].columns}
+        if request.table not in made:
+            made[request.table] = importlib.import_module(modules[request.table]).make_background(session.machine)
+        names = {column.id.lower(): column for column in made[request.table].columns}
         try:
-            rule = parse_alert(wish, lambda name, names=names: names.get(name.lower()))  # type: ignore[misc]  # a default binds it
+            rule = parse_alert(request, lambda name, names=names: names.get(name.lower()))  # type: ignore[misc]  # a default binds it
         except UsageError as error:
             problems.append(settings.problem("when", f"when: {error}", ("alert",), at))
             continue
-        rules.setdefault(wish.table, []).append(rule)
+        rules.setdefault(request.table, []).append(rule)
     return [RowAlerts(table, found, made[table]) for table, found in rules.items()], absent, problems

@@ -105,12 +105,9 @@ class ScreensApp(BesideApp):
             self.theme = profile.theme
         absent = absent_of(profile, self.watched)
         said = f"profile {name}" + (f"; not on this machine: {', '.join(absent)}" if absent else "")
-        self.action_show_screen(profile.screen if profile.screen in self._known_modes else self._first_screen)
+        known = any(profile.screen == spec.id for spec in self.screens)
+        self.action_show_screen(profile.screen if known else self._first_screen)
         self.call_after_refresh(self._say, said)
-
-    @property
-    def _known_modes(self) -> frozenset[str]:
-        return frozenset(spec.id for spec in self.screens)
 
     def action_next_theme(self) -> None:
         """Change to the next theme."""

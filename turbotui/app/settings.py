@@ -25,7 +25,7 @@ from turbotui.sampling.limits import SHORTEST_INTERVAL
 from turbotui.widgets.arrangement import USUAL, ColumnArrangement, widths
 
 if TYPE_CHECKING:
-    from turbotui.quantities.alerts import AlertWish
+    from turbotui.quantities.alerts import AlertRequest
     from turbotui.quantities.presentation import Limits
 
 _HEAD: Final = "# turbotui settings: written by the key Ctrl+S, and by hand (docs/settings.md)\n"
@@ -78,7 +78,7 @@ class PersonalSettings:
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     preset: str = ""
     tables: Mapping[str, ColumnArrangement] = field(default_factory=dict)
-    alerts: tuple[tuple[int, AlertWish], ...] = ()
+    alerts: tuple[tuple[int, AlertRequest], ...] = ()
     units: Mapping[str, str] = field(default_factory=dict)
     thresholds: Mapping[str, Limits] = field(default_factory=dict)
     row_thresholds: Mapping[str, Mapping[str, Limits]] = field(default_factory=dict)
@@ -210,12 +210,12 @@ def _read_alerts(file: PersonalSettings, value: object, problems: list[str]) -> 
     """
     if not isinstance(value, list) or not all(isinstance(one, Mapping) for one in value):
         raise WrongKindError("tables, each written [[alert]]")
-    from turbotui.quantities.alerts import read_wish  # noqa: PLC0415 - most people have no alerts
+    from turbotui.quantities.alerts import read_request  # noqa: PLC0415 - most people have no alerts
 
-    found: list[tuple[int, AlertWish]] = []
+    found: list[tuple[int, AlertRequest]] = []
     for at, one in enumerate(value[:MOST_ALERTS]):
         try:
-            found.append((at, read_wish(one)))
+            found.append((at, read_request(one)))
         except RowError as error:
             problems.append(file.problem(error.key, str(error), (_ALERT,), at))
     if len(value) > MOST_ALERTS:

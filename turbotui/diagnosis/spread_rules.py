@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from turbotui.diagnosis.rules import Certainty, JudgedFrame, NoFinding, Observed, SlownessRule, Whose, name_of, opening
@@ -35,7 +35,8 @@ def _single(moment: JudgedFrame) -> Observed | NoFinding:
     rest_words = f"while {_rest(len(full), len(rest))} {others:.0f} % busy"
     if named is not None:
         text = f"One thread, {named[0]}, uses {100 * named[1]:.0f} % of a CPU: it can be no faster than one CPU"
-        return Observed(min(1.0, lost), f"{text}, {rest_words}", Certainty.CERTAIN, full[0] if full else _any(busy))
+        row = full[0] if full else max(busy, key=busy.__getitem__)
+        return Observed(min(1.0, lost), f"{text}, {rest_words}", Certainty.CERTAIN, row)
     if len(full) == 1:
         text = (f"{opening(name_of(moment, full[0]))} is {busy[full[0]]:.0f} % busy {rest_words}: one thread, or work "
                 "bound to it")
@@ -49,10 +50,6 @@ def _rest(full: int, rest: int) -> str:
     if not full:
         return f"the {rest} CPUs together are"
     return "the other CPU is" if rest == 1 else f"the other {rest} are"
-
-
-def _any(busy: Mapping[RowId, float]) -> RowId:
-    return max(busy, key=lambda row: busy[row])
 
 
 def _groups(moment: JudgedFrame) -> Observed | NoFinding:

@@ -26,7 +26,7 @@ LEVELS: Final = ("high", "critical")
 
 
 @dataclass(frozen=True, slots=True)
-class AlertWish:
+class AlertRequest:
     """An alert of a person's settings.
 
     Attributes:
@@ -51,7 +51,7 @@ class AlertRule:
     """An alert that can be watched for.
 
     Attributes:
-        wish: as it was written.
+        request: as it was written.
         filter: the condition.
         seconds: for how long it has to hold.
         scope: whose rows are looked at; None for every row of another table than that of CPUs.
@@ -59,7 +59,7 @@ class AlertRule:
         least: whether it is the least.
     """
 
-    wish: AlertWish
+    request: AlertRequest
     filter: Filter[Column[Any]]
     seconds: float
     scope: Scope | None
@@ -67,13 +67,13 @@ class AlertRule:
     least: bool
 
 
-def read_wish(values: Mapping[str, object]) -> AlertWish:
+def read_request(values: Mapping[str, object]) -> AlertRequest:
     """An alert from its table in a file.
 
     Raises:
         RowError: a key is unknown, missing or of the wrong kind.
     """
-    return make_row(AlertWish, values, level=_one_of(*LEVELS), rows=_one_of(*(scope.value for scope in Scope)))
+    return make_row(AlertRequest, values, level=_one_of(*LEVELS), rows=_one_of(*(scope.value for scope in Scope)))
 
 
 def _one_of(*words: str) -> Callable[[object], str]:
@@ -85,18 +85,18 @@ def _one_of(*words: str) -> Callable[[object], str]:
     return read
 
 
-def parse_alert(wish: AlertWish, find: Callable[[str], Column[Any] | None]) -> AlertRule:
-    """The condition of a wish, resolved.
+def parse_alert(request: AlertRequest, find: Callable[[str], Column[Any] | None]) -> AlertRule:
+    """The condition of a request, resolved.
 
     Args:
-        wish: as it was written.
+        request: as it was written.
         find: a column by its name in any case.
 
     Raises:
         UsageError: it cannot be understood, or compares nothing.
     """
-    timed = _FOR.match(wish.when)
-    condition, seconds = wish.when, 0.0
+    timed = _FOR.match(request.when)
+    condition, seconds = request.when, 0.0
     if timed is not None:
         condition, seconds = timed["condition"], parse_duration(timed["duration"])
     try:
@@ -108,9 +108,9 @@ def parse_alert(wish: AlertWish, find: Callable[[str], Column[Any] | None]) -> A
         raise UsageError("the condition compares no column with anything: write PkgTmp>95 for 10s")
     scopes = [Scope.SYSTEM if column.whole_only else column.scope for column in parsed.columns
               if isinstance(column, CounterColumn)]
-    scope = None if wish.table else Scope(wish.rows) if wish.rows else min(scopes, key=lambda one: one.rank)
+    scope = None if request.table else Scope(request.rows) if request.rows else min(scopes, key=lambda one: one.rank)
     column = next(iter(first.columns.values()), parsed.columns[0])
-    return AlertRule(wish, replace(parsed, text=condition), seconds, scope, column, first.sign in _LEAST)
+    return AlertRule(request, replace(parsed, text=condition), seconds, scope, column, first.sign in _LEAST)
 
 
 def _first(condition: Condition[Column[Any]]) -> Comparison[Column[Any]] | None:

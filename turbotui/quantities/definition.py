@@ -45,4 +45,4 @@ class CountedUnits:
 
 
 Definition: TypeAlias = AddedCounter | CountedEvents | CountedUnits | SpyPlan
-"""What a source counts that was made for somebody's wish."""
+"""What a source counts that was made for somebody's request."""

@@ -23,7 +23,7 @@ from turbotui.quantities.signals import SignalId
 from turbotui.remote.backlog import Backlog
 from turbotui.remote.outgoing import Outgoing
 from turbotui.remote.requests import RequestError, RequestParser
-from turbotui.remote.wishes import Wishes
+from turbotui.remote.wanted_signals import WantedSignals
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.session import Session
 
@@ -182,7 +182,7 @@ class SocketCollector:
     def __init__(self, session: Session, columns: Sequence[ColumnId], admission: Admission,
                  peer: Callable[[socket.socket], Peer] = peer_of) -> None:
         self._session = session
-        self._wishes = Wishes(session, columns)
+        self._wanted = WantedSignals(session, columns)
         self._admission = admission
         self._peer = peer
         self._clients: list[SocketClient] = []
@@ -234,7 +234,7 @@ class SocketCollector:
             if peer is None:
                 connection.close()
                 continue
-            client = SocketClient(peer, self._session.machine, self._wish, self._leave)
+            client = SocketClient(peer, self._session.machine, self._want, self._leave)
             self._clients.append(client)
             await loop.connect_accepted_socket(lambda client=client: client, connection)  # type: ignore[misc]
             if self._session.latest is not None:
@@ -258,10 +258,10 @@ class SocketCollector:
     def _publish(self, frame: Frame) -> None:
         for client in tuple(self._clients):
             client.take(frame)
-        self._wish()
+        self._want()
 
-    def _wish(self) -> None:
-        self._wishes.take({name for client in self._clients for name in client.wanted})
+    def _want(self) -> None:
+        self._wanted.take({name for client in self._clients for name in client.wanted})
 
     def _leave(self, client: SocketClient) -> None:
         if client in self._clients:

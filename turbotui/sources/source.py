@@ -173,7 +173,7 @@ class Source(Protocol):
 
 @runtime_checkable
 class Defined(Protocol):
-    """A source that was made for somebody's wish."""
+    """A source that was made for somebody's request."""
 
     @property
     def definition(self) -> Definition | None:

@@ -155,7 +155,7 @@ class _Arranger:
         return tuple(replace(event, name=name, attr=counting(event)) for event in found)
 
     def _cpus_spied(self, name: str) -> set[int]:
-        """The CPUs on which an event is counted by somebody's wish."""
+        """The CPUs on which an event is counted by somebody's request."""
         every = self._plan.reference == name
         wanted = (spy for spy in self._plan.spies if every or any(name in events for events in spy.sets))
         return {cpu for spy in wanted for cpu in cpus_of(spy.on, self._machine.topology)}

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from prometheus_client.parser import text_string_to_metric_families
 from watched_machines import frames_of_machine
 
-from turbotui.features.export.live.machine_metrics import ExportWishes, MachineMetrics
+from turbotui.features.export.live.machine_metrics import ExportRequest, MachineMetrics
 from turbotui.features.export.live.rendering import PLAIN, RenderedScrape
 from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog import catalog_for
@@ -25,7 +25,7 @@ def watched(shape: str, intervals: int = 2) -> tuple[Machine, list[Frame]]:
     return frames_of_machine(shape, intervals)
 
 
-def scrapes(shape: str, wishes: ExportWishes | None = None, *, intervals: int = 2,
+def scrapes(shape: str, request: ExportRequest | None = None, *, intervals: int = 2,
             between: Callable[[SimulatedHost, int], None] | None = None) -> list[RenderedScrape]:
     """A scrape after each frame."""
     if between is None:
@@ -33,7 +33,7 @@ def scrapes(shape: str, wishes: ExportWishes | None = None, *, intervals: int = 
     else:
         machine, frames = frames_of_machine(shape, intervals, between=between)
     capabilities = frames[0].capabilities
-    metrics = MachineMetrics(machine, capabilities, catalog_for(capabilities.signals), wishes or ExportWishes())
+    metrics = MachineMetrics(machine, capabilities, catalog_for(capabilities.signals), request or ExportRequest())
     found = []
     for frame in frames:
         metrics.feed(frame)

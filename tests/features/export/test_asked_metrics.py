@@ -11,7 +11,7 @@ from scraped import COST, names, series_of, text_of, values, watched
 from turbotui.cli import main
 from turbotui.features.export.live.exposition import Exposed
 from turbotui.features.export.live.group_metrics import GroupMetrics
-from turbotui.features.export.live.machine_metrics import AskedPart, ExportWishes, MachineMetrics
+from turbotui.features.export.live.machine_metrics import AskedPart, ExportRequest, MachineMetrics
 from turbotui.features.export.live.rendering import OPENMETRICS, PLAIN, RenderedScrape
 from turbotui.features.export.live.task_metrics import TaskMetrics
 from turbotui.machine.linux import LinuxHost
@@ -26,8 +26,8 @@ STAT = ("{pid} ({name}) S 1 1 1 0 -1 4194304 100 0 7 0 {ticks} 50 0 0 20 0 2 0 1
 def asked(shape: str, *parts: AskedPart, columns: tuple[str, ...] = (), per: str = "") -> str:
     machine, frames = watched(shape, 2)
     catalog = catalog_for(frames[0].capabilities.signals)
-    wishes = ExportWishes(per, columns=[catalog.by_id[name] for name in columns], parts=parts)
-    metrics = MachineMetrics(machine, frames[0].capabilities, catalog, wishes)
+    request = ExportRequest(per, columns=[catalog.by_id[name] for name in columns], parts=parts)
+    metrics = MachineMetrics(machine, frames[0].capabilities, catalog, request)
     metrics.feed(frames[-1])
     return text_of(RenderedScrape(metrics.metrics(frames[-1], COST)))
 

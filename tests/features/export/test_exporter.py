@@ -10,7 +10,7 @@ from scraped import counters, text_of, values
 
 from turbotui.errors import InternalError
 from turbotui.features.export.live.exporter import Exporter
-from turbotui.features.export.live.machine_metrics import ExportWishes
+from turbotui.features.export.live.machine_metrics import ExportRequest
 from turbotui.features.export.live.rendering import PLAIN, RenderedScrape
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
@@ -19,9 +19,9 @@ from turbotui.simulated import SimulatedHost, simulated_host
 from turbotui.sources import SOURCES
 
 
-def exporter_of(host: SimulatedHost, wishes: ExportWishes | None = None) -> Exporter:
+def exporter_of(host: SimulatedHost, request: ExportRequest | None = None) -> Exporter:
     session = Session(read_machine(host), SOURCES, 0.05, LinuxHost())
-    return Exporter(session, wishes or ExportWishes())
+    return Exporter(session, request or ExportRequest())
 
 
 def scrapes_until(exporter: Exporter, holds: Callable[[str], bool]) -> list[str]:
@@ -41,7 +41,7 @@ def has_cpus(count: int, text: str) -> bool:
 
 def test_scrapes_go_on_while_cpus_go_offline_and_come_back() -> None:
     host = simulated_host("laptop-old")
-    exporter = exporter_of(host, ExportWishes(per="cpu"))
+    exporter = exporter_of(host, ExportRequest(per="cpu"))
     exporter.start()
     try:
         found = scrapes_until(exporter, functools.partial(has_cpus, 8))

@@ -10,7 +10,7 @@ from scraped import COST, counters, names, scrapes, series_of, text_of, values, 
 from turbotui.features.export.live.about import source_reasons, sources_up
 from turbotui.features.export.live.exposition import MOST_BYTES, MOST_SERIES
 from turbotui.features.export.live.levels import MACHINE, LevelPlaces
-from turbotui.features.export.live.machine_metrics import ExportWishes, MachineMetrics
+from turbotui.features.export.live.machine_metrics import ExportRequest, MachineMetrics
 from turbotui.features.export.live.rendering import OPENMETRICS, PLAIN, RenderedScrape
 from turbotui.features.export.live.totals import CounterTotals, known_counters
 from turbotui.quantities.catalog import catalog_for
@@ -70,7 +70,7 @@ def test_no_counter_goes_down_when_cpus_go_offline_and_come_back() -> None:
         for cpu in (1, 3):
             host.set_online(cpu, number not in {2, 3})
 
-    found = [text_of(one) for one in scrapes("laptop-old", ExportWishes(per="cpu"), intervals=6, between=between)]
+    found = [text_of(one) for one in scrapes("laptop-old", ExportRequest(per="cpu"), intervals=6, between=between)]
     cpus = [values(one, "turbotui_machine_cpus")[""] for one in found]
     assert (min(cpus), cpus[-1]) == (6, 8), cpus
     highest: dict[object, float] = {}
@@ -107,7 +107,7 @@ def test_an_unasked_scrape_is_small_on_every_machine(shape: str) -> None:
 
 
 def test_what_was_left_out_is_told_in_its_order() -> None:
-    scrape = scrapes("turin-2s", ExportWishes(series=75))[-1]
+    scrape = scrapes("turin-2s", ExportRequest(series=75))[-1]
     text = text_of(scrape)
     assert list(values(text, "turbotui_export_left_out", "part")) == ["l3", "package spreads"]
     assert values(text, "turbotui_export_left_out", "part")["l3"] > 0
@@ -116,7 +116,7 @@ def test_what_was_left_out_is_told_in_its_order() -> None:
 
 
 def test_what_a_person_asks_for_is_not_limited() -> None:
-    scrape = scrapes("turin-2s", ExportWishes(per="cpu"))[-1]
+    scrape = scrapes("turin-2s", ExportRequest(per="cpu"))[-1]
     text = text_of(scrape)
     assert len(values(text, "turbotui_cpu_info", "cpu")) == 384
     assert len(values(text, TSC.format("cpu"), "cpu")) == 384
@@ -207,7 +207,7 @@ def test_a_reader_that_fails_now_takes_its_source_down_and_one_of_an_offline_cpu
 def test_a_counter_that_is_read_no_more_is_unknown_not_still() -> None:
     machine, frames = watched("laptop-old", 2)
     capabilities = frames[0].capabilities
-    metrics = MachineMetrics(machine, capabilities, catalog_for(capabilities.signals), ExportWishes())
+    metrics = MachineMetrics(machine, capabilities, catalog_for(capabilities.signals), ExportRequest())
     lost = capabilities.without({name: Unavailable(Reason.NO_DESCRIPTORS, "too few") for name in (
         "energy.pkg", "temp.pkg", "limit.pkg.pl1", "mperf")})
     energy = "turbotui_package_energy_joules_total"

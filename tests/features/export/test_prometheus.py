@@ -27,7 +27,7 @@ from turbotui.features.export.live import rules
 from turbotui.features.export.live.dashboard import PANELS, dashboard_text, of_instances
 from turbotui.features.export.live.families import COUNTERS, GAUGES, SPREADS, metric_name
 from turbotui.features.export.live.files import FILES
-from turbotui.features.export.live.machine_metrics import ExportWishes
+from turbotui.features.export.live.machine_metrics import ExportRequest
 from turbotui.features.export.live.verb import PRINTED
 from turbotui.simulated import SHAPES
 
@@ -75,7 +75,7 @@ def test_promtool_finds_nothing_to_say(tmp_path: Path) -> None:
 @needs_prometheus
 @pytest.mark.parametrize("shape", sorted(SHAPES))
 def test_promtool_has_no_fault_to_find_with_a_scrape(shape: str) -> None:
-    text = text_of(scrapes(shape, ExportWishes(per="core"))[-1])
+    text = text_of(scrapes(shape, ExportRequest(per="core"))[-1])
     found = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True,  # noqa: S607
                            check=False)
     assert (found.returncode, found.stdout + found.stderr) == (0, "")

@@ -122,7 +122,8 @@ def _tables(source: str, folder: str, home: str) -> VendorTables:
     groups: dict[str, str] = {}
     for path, only_metrics in _files(folder, home):
         if path.endswith(_GROUPS):
-            groups |= {one_line(key): one_line(value) for key, value in _object(path).items()}
+            said = row_of(document_of(path), path)
+            groups |= {one_line(key): one_line(value) for key, value in said.items()}
             continue
         for found in _resolved(path, standards):
             merged = {**(found[1] or {}), **found[0]}
@@ -206,10 +207,6 @@ def row_of(row: object, path: str) -> JsonRow:
     if not isinstance(row, dict) or not all(isinstance(value, str | int | float) for value in row.values()):
         raise VendorTablesError(f"{path} holds something else than objects with texts and numbers.")
     return {key: value if isinstance(value, str) else str(value) for key, value in row.items()}
-
-
-def _object(path: str) -> JsonRow:
-    return row_of(document_of(path), path)
 
 
 def document_of(path: str) -> object:

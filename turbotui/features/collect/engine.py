@@ -13,7 +13,7 @@ from turbotui.remote.backlog import Backlog
 from turbotui.remote.links import PIECE
 from turbotui.remote.outgoing import Outgoing
 from turbotui.remote.requests import RequestError, RequestParser
-from turbotui.remote.wishes import Wishes
+from turbotui.remote.wanted_signals import WantedSignals
 from turbotui.sampling.sampled import raise_failure
 from turbotui.sampling.session import Session
 
@@ -36,7 +36,7 @@ class PipeCollector:
     def __init__(self, session: Session, columns: Sequence[ColumnId], output: int) -> None:
         self._session = session
         self._output = output
-        self._wishes = Wishes(session, columns)
+        self._wanted = WantedSignals(session, columns)
         self._backlog = Backlog()
         self._stopping = False
 
@@ -96,7 +96,7 @@ class PipeCollector:
             while data := os.read(requests, PIECE):
                 wanted = parser.feed(data)
                 if wanted is not None:
-                    self._wishes.take(wanted)
+                    self._wanted.take(wanted)
         except (OSError, RequestError):
             pass
         self.stop()

@@ -142,7 +142,7 @@ def filled(arguments: argparse.Namespace, own: OwnFleet, *, server: str, is_text
         arguments: of the verb; changed.
         own: the person's values.
         server: what the environment names, which comes before the settings.
-        is_text: whether a person reads what is told: the order of rows is their wish, formats for scripts keep theirs.
+        is_text: whether a person reads what is told: the order of rows is theirs, formats for scripts keep their own.
     """
     named_elsewhere = bool(arguments.prometheus or server)
     for name, one in SETTINGS.items():

@@ -55,9 +55,9 @@ class ReplayedFleet(RecordedSession):
             self._read = frame.newer.wall_ns, found
         return self._read[1]
 
-    def ask_past(self, wish: PastRequest) -> None:
+    def ask_past(self, request: PastRequest) -> None:
         """See `WatchedFleet.ask_past`: a recording has what was seen, and no server."""
-        del wish
+        del request
 
 
 def replayed_fleet(journal: Journal, question: FleetQuestion) -> tuple[ReplayedFleet, Player]:

@@ -82,7 +82,7 @@ class KeptReading:
 
 @dataclass(frozen=True, slots=True)
 class PastRequest:
-    """A wish for the last hour of some nodes, which the server has.
+    """A request for the last hour of some nodes, which the server has.
 
     Attributes:
         column: of `MEASURED`.
@@ -115,7 +115,7 @@ class WatchedFleet(Protocol):
     def reading(self, frame: Frame | None) -> FleetReading | None:
         """The nodes of a frame's interval; None where they are not kept any more."""
 
-    def ask_past(self, wish: PastRequest) -> None:
+    def ask_past(self, request: PastRequest) -> None:
         """Ask for the past of some nodes; never waits."""
 
 
@@ -155,7 +155,7 @@ class FleetSession(FixedColumns):
         self._asking = threading.Lock()  # a thread that was stopped may still wait for its answer
         self._due = False
         self._turn: object | None = None  # of the thread that asks; another one has been stopped
-        self._wishes: list[PastRequest] = []
+        self._requests: list[PastRequest] = []
         self._trouble, self._answered = "", time.monotonic()
         self._thread: threading.Thread | None = None
         self._on_frame: Callable[[Frame], None] | None = None
@@ -170,10 +170,10 @@ class FleetSession(FixedColumns):
         found = self._kept.at(frame.newer.wall_ns - 1 if older is None else older.wall_ns, frame.newer.wall_ns)
         return None if found is None else found.reading
 
-    def ask_past(self, wish: PastRequest) -> None:
+    def ask_past(self, request: PastRequest) -> None:
         """Ask for the past of some nodes; never waits."""
         with self._changed:
-            self._wishes.append(wish)
+            self._requests.append(request)
             self._changed.notify()
 
     @property
@@ -273,23 +273,23 @@ class FleetSession(FixedColumns):
         """Wait for the next time to ask; meanwhile fetch what is asked of the past."""
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._due or self._turn is not turn or bool(self._wishes),
+                self._changed.wait_for(lambda: self._due or self._turn is not turn or bool(self._requests),
                                        max(0.0, until - time.monotonic()))
-                wishes, self._wishes = self._wishes, []
-                if self._due or self._turn is not turn or not wishes:
+                requests, self._requests = self._requests, []
+                if self._due or self._turn is not turn or not requests:
                     self._due = False
                     return
-            for wish in wishes:
-                self._fetch(wish)
+            for request in requests:
+                self._fetch(request)
 
-    def _fetch(self, wish: PastRequest) -> None:
+    def _fetch(self, request: PastRequest) -> None:
         now = time.time()
         try:
-            found = self._reader.past(wish.column, wish.nodes, now - _PAST_SECONDS, now, wish.points)
+            found = self._reader.past(request.column, request.nodes, now - _PAST_SECONDS, now, request.points)
         except ServerError as error:
             self._trouble = str(error)
             return
-        wish.take(found)
+        request.take(found)
 
     # What a fleet cannot
 

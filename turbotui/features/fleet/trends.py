@@ -26,7 +26,7 @@ class Trends:
     """Pictures of nodes, as far as the server has answered.
 
     Args:
-        ask: takes a wish for the past of nodes; never waits.
+        ask: takes a request for the past of nodes; never waits.
         changed: called on another thread when an answer is there.
         clock: seconds of a clock that never goes back, for tests.
     """

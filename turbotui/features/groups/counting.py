@@ -56,7 +56,7 @@ class GroupEvents:
         self._tree = tree_of_events(hierarchies(machine.host))
         self._plans: tuple[EventPlan, ...] = tuple(plans)
         self._followed: tuple[str, ...] = ()
-        self._wished = 0
+        self._asked = 0
         self._open: dict[str, GroupCounters] = {}
         self._unseen: dict[str, int] = {}
         self._refused: dict[str, Unavailable] = {}
@@ -80,8 +80,8 @@ class GroupEvents:
     def follow(self, paths: Iterable[str]) -> None:
         """Count for these groups from now on, as many of the first as there is room for."""
         shared = (WHOLE,) if any(plan.parts for plan in self._plans) else ()  # what energy is shared by
-        wished = tuple(dict.fromkeys((*shared, *paths)))
-        self._wished, self._followed = len(wished), wished[: self.room]
+        asked = tuple(dict.fromkeys((*shared, *paths)))
+        self._asked, self._followed = len(asked), asked[: self.room]
 
     @property
     def counters(self) -> int:
@@ -99,10 +99,10 @@ class GroupEvents:
     @property
     def said(self) -> str:
         """For how many groups events are counted and why not for more, in a sentence; "" for all that are followed."""
-        if not self.counters or self._wished <= self.room:
+        if not self.counters or self._asked <= self.room:
             return ""
         limit = self._host.privileges().descriptors[0]
-        return (f"events are counted for {len(self._followed):,} of {self._wished:,} groups, each of which takes "
+        return (f"events are counted for {len(self._followed):,} of {self._asked:,} groups, each of which takes "
                 f"{self.counters:,} counters: the most are {MOST_READS:,} reads, and {limit // _SHARE:,} counters (a "
                 f"quarter of RLIMIT_NOFILE)")
 

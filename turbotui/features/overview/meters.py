@@ -68,8 +68,8 @@ def plan_meters(cpus: int, width: int, lines: int, most: int) -> MeterPlan | Non
         lines: that they may take with a line each.
         most: that they may take in all where each has a chart of its own.
     """
-    for wish in (_GOOD, LEAST):
-        across = max(1, min(cpus, width // wish))
+    for room in (_GOOD, LEAST):
+        across = max(1, min(cpus, width // room))
         down = -(-cpus // across)
         if down <= lines and width // across >= LEAST:
             across = -(-cpus // down)  # as few as so many lines need: they are wider then

@@ -18,7 +18,7 @@ from turbotui.sources.source import Source
 
 
 class RecordedSession(FixedColumns):
-    """`app.watched.WatchedSession` of a recording. What was recorded cannot be changed: wishes for more change nothing.
+    """`app.watched.WatchedSession` of a recording. What was recorded stays: requests for more do nothing.
 
     Attributes:
         machine: as it was recorded.

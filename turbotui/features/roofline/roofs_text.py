@@ -83,8 +83,4 @@ def draw_plot(plot: Plot, width: int, coloured: bool) -> str:
 
 
 def _lines(text: str) -> str:
-    return "\n".join(_trimmed(text.splitlines()))
-
-
-def _trimmed(lines: Sequence[str]) -> list[str]:
-    return [line.rstrip() for line in lines]
+    return "\n".join(line.rstrip() for line in text.splitlines())

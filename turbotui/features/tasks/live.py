@@ -75,9 +75,9 @@ class TaskSnapshot:
     Attributes:
         request: what was asked for.
         reports: one an application.
-        lanes: of threads that ran in the window, busiest first; () unless a timeline was wished for.
-        record: the same for a recording; None unless that was wished for.
-        ancestry: who made whom, where that was wished for.
+        lanes: of threads that ran in the window, busiest first; () unless a timeline was asked for.
+        record: the same for a recording; None unless that was asked for.
+        ancestry: who made whom, where that was asked for.
     """
 
     request: SnapshotRequest

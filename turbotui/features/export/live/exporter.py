@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
-from turbotui.features.export.live.machine_metrics import ExportWishes, MachineMetrics
+from turbotui.features.export.live.machine_metrics import ExportRequest, MachineMetrics
 from turbotui.features.export.live.rendering import RenderedScrape
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampled import raise_failure
@@ -21,12 +21,12 @@ class Exporter:
 
     Args:
         session: not started yet; it reads what is exported and nothing else.
-        wishes: what that is.
+        request: what that is.
     """
 
-    def __init__(self, session: Session, wishes: ExportWishes) -> None:
+    def __init__(self, session: Session, request: ExportRequest) -> None:
         self._session = session
-        self._metrics = MachineMetrics(session.machine, session.capabilities, session.catalog, wishes)
+        self._metrics = MachineMetrics(session.machine, session.capabilities, session.catalog, request)
         self._changed = threading.Condition()
         self._newest = RenderedScrape(self._metrics.metrics(None, session.own_cost()))
         self._counted = self._ended = False

@@ -45,7 +45,7 @@ class AskedPart(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ExportWishes:
+class ExportRequest:
     """What a person wants exported.
 
     Attributes:
@@ -75,15 +75,15 @@ class MachineMetrics:
         machine: as it was at the start.
         capabilities: which signals it offers.
         catalog: its columns.
-        wishes: what is exported.
+        request: what is exported.
     """
 
-    def __init__(self, machine: Machine, capabilities: Capabilities, catalog: Catalog, wishes: ExportWishes) -> None:
+    def __init__(self, machine: Machine, capabilities: Capabilities, catalog: Catalog, request: ExportRequest) -> None:
         self._machine = machine
         self._capabilities = capabilities
         self._catalog = catalog
-        self._wishes = wishes
-        self._asked = ON_REQUEST.get(wishes.per, ())
+        self._request = request
+        self._asked = ON_REQUEST.get(request.per, ())
         self._levels = (*USUAL, *self._asked)
         self._counters = known_counters(capabilities, self._levels)
         self._spreads = known_spreads(capabilities, catalog)
@@ -102,7 +102,7 @@ class MachineMetrics:
     @property
     def columns(self) -> Sequence[ColumnId]:
         """The columns that have to be read."""
-        return (*columns_of_spreads(self._spreads), *self._lowest(), *(one.id for one in self._wishes.columns))
+        return (*columns_of_spreads(self._spreads), *self._lowest(), *(one.id for one in self._request.columns))
 
     @property
     def signals(self) -> frozenset[SignalId]:
@@ -130,11 +130,11 @@ class MachineMetrics:
         """
         marks = about.marks_of(self._machine.host.kind)
         common = sum(len(name) + len(value) + 4 for name, value in marks.items())
-        parts = [part.read() for part in self._wishes.parts]
+        parts = [part.read() for part in self._request.parts]
         found = [one for one in (*self._all(frame, cost), *(one for some, _ in parts for one in some)) if one.samples]
         left_out = {**self._meters.left_out, **{word: number for _, others in parts for word, number in others.items()}}
-        asked = (*self._asked, COLUMN, *(level for part in self._wishes.parts for level in part.levels))
-        kept = within(found, asked, common, series=self._wishes.series, size=self._wishes.size, others=left_out)
+        asked = (*self._asked, COLUMN, *(level for part in self._request.parts for level in part.levels))
+        kept = within(found, asked, common, series=self._request.series, size=self._request.size, others=left_out)
         return tuple(with_labels(kept, marks))
 
     def _reasons_in(self, capabilities: Capabilities) -> Mapping[str, str]:
@@ -154,7 +154,7 @@ class MachineMetrics:
         yield from about.collector(frame, cost, self.seconds)
         capabilities = self._capabilities if frame is None else frame.capabilities
         yield from about.sources_up(self._reasons_in(capabilities), frame)
-        yield about.baseline_ratios(self._wishes.baselines)
+        yield about.baseline_ratios(self._request.baselines)
         yield from self._meters.metrics(frame)
         for level in places.levels:
             for family in self._counters:
@@ -163,7 +163,7 @@ class MachineMetrics:
             if frame is not None:
                 yield from self._gauges_of(frame, level, places)
                 if level in (MACHINE, PACKAGE, *self._asked):
-                    yield from column_metrics(frame, self._wishes.columns, level, places)
+                    yield from column_metrics(frame, self._request.columns, level, places)
 
     def _counter(self, family: CounterFamily, level: MetricLevel, places: LevelPlaces) -> Exposed:
         labels, totals = places.labels(level), self._totals.of(family, level)

@@ -94,7 +94,7 @@ def _exporter(arguments: argparse.Namespace, interval: str) -> tuple[Exporter, M
     from turbotui.commands.watching import open_host, parse_interval  # noqa: PLC0415 - --help stays fast
     from turbotui.features.export.live.about import fitting_baselines  # noqa: PLC0415 - as above
     from turbotui.features.export.live.exporter import Exporter  # noqa: PLC0415 - as above
-    from turbotui.features.export.live.machine_metrics import ExportWishes  # noqa: PLC0415 - as above
+    from turbotui.features.export.live.machine_metrics import ExportRequest  # noqa: PLC0415 - as above
     from turbotui.features.score import baselines  # noqa: PLC0415 - as above
     from turbotui.machine.cpulist import parse_cpu_set  # noqa: PLC0415 - as above
     from turbotui.machine.linux import LinuxHost  # noqa: PLC0415 - as above
@@ -112,9 +112,9 @@ def _exporter(arguments: argparse.Namespace, interval: str) -> tuple[Exporter, M
         known = ()
     session = Session(machine, SOURCES, seconds, LinuxHost(), cpus)
     columns = _columns(session, arguments.columns)
-    wishes = ExportWishes(arguments.per, _number(arguments, "series"), _number(arguments, "size"), known, columns,
+    request = ExportRequest(arguments.per, _number(arguments, "series"), _number(arguments, "size"), known, columns,
                           _parts(arguments, machine.host))
-    return Exporter(session, wishes), machine
+    return Exporter(session, request), machine
 
 
 def _columns(session: Session, text: str) -> Sequence[CounterColumn]:

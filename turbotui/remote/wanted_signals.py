@@ -14,7 +14,7 @@ LINGER: Final = 300.0
 """Seconds that a signal is read on: counters that are opened anew lose an interval, for all readers."""
 
 
-class Wishes:
+class WantedSignals:
     """Joins what readers ask for, and has it read.
 
     Args:
