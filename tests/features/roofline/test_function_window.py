@@ -103,6 +103,20 @@ def test_a_table_has_rates_where_they_are_sampled_and_shares_always() -> None:
     assert not any("GF/s" in line for line in plain)
 
 
+@pytest.mark.parametrize("width", [66, 94, 200])
+@pytest.mark.parametrize("counted", [True, False])
+def test_files_are_whole_and_long_names_go_first_where_there_is_little_room(width: int, counted: bool) -> None:
+    flops = 1e9 if counted else None
+    long, short = (FunctionPoint(name, "libcrypto.so.3", 40, 0.5, 0.1, flops, flops)
+                   for name in ("void std::__introsort_loop<double*, long>(double*, double*, long, long, long)", "f"))
+    found = SampledFunctions(2.0, 0.01, False, Functions((long, short), 80))
+    lines = [line for line in function_lines(found, _PLACE, width) if " % " in line][-2:]
+    assert max(map(len, lines)) <= width
+    assert lines[1].endswith("  libcrypto.so.3") or width == 66
+    assert lines[0].endswith(("  libcrypto.so.3", "…"))
+    assert "void std::" in lines[0]
+
+
 @pytest.mark.parametrize(("found", "words"), [
     (SampledFunctions(), "sampling CPUs 1,3 for 10 s"),
     (SampledFunctions(3.0, 0.0, True), "nothing ran there in 3.0 s"),

@@ -94,4 +94,5 @@ def curve_bars(curve: BandwidthCurve, width: int) -> Iterator[str]:
 
 def size_text(size: int) -> str:
     """A working set for people."""
-    return f"{size / 1024:,.0f} KiB" if size < 10 << 20 else f"{size / (1 << 20):,.0f} MiB"
+    small = size < 10 << 20 and size % (1 << 20)
+    return f"{size / 1024:,.0f} KiB" if small else f"{size / (1 << 20):,.0f} MiB"
