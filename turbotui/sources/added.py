@@ -26,7 +26,7 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
 from turbotui.sources.added_telemetry import AddedTelemetry
 from turbotui.sources.event_bundles import counted
-from turbotui.sources.kinds import PerCpuSource
+from turbotui.sources.kinds import AddedSource
 from turbotui.sources.perf_group import GroupEvent, Times
 from turbotui.sources.perf_source import Findings, Offer, OfferGroup, PerfSource, mask_readers, try_offers
 from turbotui.sources.source import CpuGone, Probe, Reader, Source
@@ -105,25 +105,19 @@ class _RegisterReader:
         self._host.close(self._descriptor)
 
 
-class AddedRegister(PerCpuSource):
+class AddedRegister(AddedSource):
     """A model-specific register that a person named."""
 
     gives = "a register added by hand"
 
     def __init__(self, counter: AddedCounter, place: RegisterAt) -> None:
-        self.id = f"added-{counter.key}"
-        self.title = f"{place} (added)"
-        self.definition = self._counter = counter
+        super().__init__(counter)
         self._place = place
 
     def probe(self, machine: Machine) -> Probe:
         """Read the register once, on the first measured CPU."""
         found = read_msr(machine, self._place.address, circumstances(machine))
         return Probe({self._counter.signal: found if isinstance(found, Unavailable) else _signal(self._counter)})
-
-    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
-        """One device a reader."""
-        return readers if wanted else 0
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:  # noqa: ARG002 - it has one signal
         """Open the device of one CPU.
@@ -135,15 +129,13 @@ class AddedRegister(PerCpuSource):
         return _RegisterReader(machine.host, cpu, self._place.address, self._counter)
 
 
-class AddedFile(PerCpuSource):
+class AddedFile(AddedSource):
     """A file of one decimal integer that a person named. The same file is read for every row of its scope."""
 
     gives = "a file added by hand"
 
     def __init__(self, counter: AddedCounter, place: FileAt) -> None:
-        self.id = f"added-{counter.key}"
-        self.title = f"{place} (added)"
-        self.definition = self._counter = counter
+        super().__init__(counter)
         self._path = place.path
 
     def probe(self, machine: Machine) -> Probe:
@@ -158,10 +150,6 @@ class AddedFile(PerCpuSource):
         if number(data) is None:
             return Probe({signal: Unavailable(Reason.FAILED, f"{self._path} does not hold one decimal integer")})
         return Probe({signal: _signal(self._counter)})
-
-    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
-        """One descriptor a reader."""
-        return readers if wanted else 0
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:  # noqa: ARG002 - it has one signal
         """Open the file for one row.

@@ -13,7 +13,7 @@ from turbotui.quantities.added import AddedCounter, Shape, TelemetryAt, Ticks
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.kinds import PerCpuSource
+from turbotui.sources.kinds import AddedSource
 from turbotui.sources.pmt import CLASS, find_regions
 from turbotui.sources.source import Probe, Reader
 from turbotui.sources.unreadable import unreadable
@@ -21,15 +21,13 @@ from turbotui.sources.unreadable import unreadable
 _CORE_CLOCK_HZ = 800e6  # tcore_clock (docs/specs/turbostat.md 9.2)
 
 
-class AddedTelemetry(PerCpuSource):
+class AddedTelemetry(AddedSource):
     """Bits of PMT regions that a person named, each belonging to one CPU, core or package."""
 
     gives = "a PMT counter added by hand"
 
     def __init__(self, counter: AddedCounter) -> None:
-        self.id = f"added-{counter.key}"
-        self.title = f"{counter.place} (added)"
-        self.definition = self._counter = counter
+        super().__init__(counter)
         self._by_instance: Mapping[int, TelemetryAt] = counter.by_instance or {}
 
     def probe(self, machine: Machine) -> Probe:
@@ -81,10 +79,6 @@ class AddedTelemetry(PerCpuSource):
         finally:
             host.close(descriptor)
         return None
-
-    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
-        """One a reader at most."""
-        return readers if wanted else 0
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:  # noqa: ARG002 - it has one signal
         """Open the region of the instance that this CPU reads for; an instance without one reads None.

@@ -9,6 +9,7 @@ from turbotui.errors import InternalError
 from turbotui.machine.host import Host
 from turbotui.machine.machine import Machine
 from turbotui.machine.topology import Topology
+from turbotui.quantities.added import AddedCounter
 from turbotui.quantities.signals import SignalId
 from turbotui.sources.source import Reader, SharedReader
 
@@ -49,6 +50,19 @@ class PerCpuSource(_AnySource):
             InternalError: always.
         """
         raise InternalError(f"{type(self).__name__} is opened on each reading CPU, not once for all of them")
+
+
+class AddedSource(PerCpuSource):
+    """Base of sources of one counter that a person named."""
+
+    def __init__(self, counter: AddedCounter) -> None:
+        self.id = f"added-{counter.key}"
+        self.title = f"{counter.place} (added)"
+        self.definition = self._counter = counter
+
+    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
+        """One a reader."""
+        return readers if wanted else 0
 
 
 class KeepsNothingOpen:

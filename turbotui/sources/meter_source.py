@@ -133,13 +133,8 @@ class OpenDevice:
         self._files = [(name, self._open(path), decode) for name, path, decode in _chosen(device, position, wanted)]
         self._status = self._open(device.status) if device.status else None
         self._state = meter_signal(device.kind, position, STATE)
-        self._age = meter_signal(device.kind, position, AGE)
+        self.age = meter_signal(device.kind, position, AGE)
         self._before: DeviceAnswer | None = None
-
-    @property
-    def age(self) -> SignalId:
-        """See `OneDevice.age`."""
-        return self._age
 
     @property
     def signals(self) -> tuple[SignalId, ...]:

@@ -88,14 +88,9 @@ class NvidiaCard:
         self._asked = [(name, what) for what in _CALLS
                        if (name := meter_signal(device.kind, position, what)) in wanted]
         self._state = meter_signal(device.kind, position, STATE)
-        self._age = meter_signal(device.kind, position, AGE)
+        self.age = meter_signal(device.kind, position, AGE)
         self._open: tuple[Nvml, object] | None = None
         self._may_sleep = bool(device.status) and line_of(host, f"{_PCI}/{self._address}/power/control") == "auto"
-
-    @property
-    def age(self) -> SignalId:
-        """See `OneDevice.age`."""
-        return self._age
 
     @property
     def signals(self) -> tuple[SignalId, ...]:
