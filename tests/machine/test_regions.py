@@ -199,3 +199,16 @@ def test_the_fortran_module_marks_regions(tmp_path: Path) -> None:
         seen.run()
         seen.wait()
         assert [(mark.begins, mark.name) for mark in pipe.take()] == [(True, "solve"), (False, "solve")]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_a_fifo_of_root_is_given_to_the_user_that_the_command_becomes() -> None:
+    with RegionPipe() as pipe:
+        pipe.give_to(65534, 65534)
+        for path in (pipe.path, os.path.dirname(pipe.path)):
+            assert (os.stat(path).st_uid, os.stat(path).st_gid) == (65534, 65534)
+        words = ("import os; os.setgroups([]); os.setgid(65534); os.setuid(65534); "
+                 f"open({pipe.path!r}, 'w').write('B 1 2 3 0 mine\\n')")
+        subprocess.run([sys.executable, "-c", words], check=True)  # noqa: S603 - this Python
+        assert [mark.name for mark in pipe.take()] == ["mine"]
+    assert not os.path.exists(pipe.path)

@@ -144,8 +144,7 @@ def give_up_privileges(environment: Mapping[str, str]) -> None:
         TurbotuiError: something of them is left. Then nothing may go on.
     """
     if os.geteuid() == 0:
-        person = invoking_user(environment)
-        uid, gid = (_NOBODY, _NOBODY) if person is None else (person.uid, person.gid)
+        uid, gid = after_root(environment)
         try:
             os.setgroups([])
             os.setresgid(gid, gid, gid)
@@ -155,6 +154,12 @@ def give_up_privileges(environment: Mapping[str, str]) -> None:
     left = _held_capabilities()
     if left or 0 in os.getresuid():
         raise TurbotuiError(f"root was not given up entirely: {left or 'a user id'} is left; nothing is measured")
+
+
+def after_root(environment: Mapping[str, str]) -> tuple[int, int]:
+    """The user and the group that `give_up_privileges` changes to."""
+    person = invoking_user(environment)
+    return (_NOBODY, _NOBODY) if person is None else (person.uid, person.gid)
 
 
 def without_root() -> None:

@@ -42,7 +42,7 @@ _ROOM: Final = 1 << 20  # bytes of the FIFO: /proc/sys/fs/pipe-max-size of an un
 _BLOCK: Final = 1 << 16
 _MOST_NAMES: Final = 200
 _MOST_OPEN: Final = 10_000
-_OTHERS: Final = "(other regions)"
+_OTHERS: Final = "(other regions)"  # what all names beyond the first ones are together
 _REST_BETWEEN: Final = 10
 """Times that a reading took, for which marks wait: readings at marks take no more than a tenth of a CPU."""
 _SHORTEST_REST: Final = 0.001
@@ -198,6 +198,18 @@ class RegionPipe:
     def announce(self) -> None:
         """Name the FIFO to the command, in the child before it becomes that."""
         os.environ[VARIABLE] = self.path
+
+    def give_to(self, uid: int, gid: int) -> None:
+        """Give the FIFO to a user that a root process becomes: else nobody could mark, and nobody remove it.
+
+        Raises:
+            MachineError: this process may not.
+        """
+        try:
+            os.chown(self.path, uid, gid)
+            os.chown(self._folder, uid, gid)
+        except OSError as error:
+            raise MachineError(f"the FIFO for marks cannot be given to user {uid}: {error.strerror}") from error
 
     @property
     def descriptor(self) -> int:

@@ -59,6 +59,16 @@ def test_its_tasks_are_counted_from_the_first_instruction_and_told() -> None:
     assert re.search(r"(?m)^ +1 +python3?\S* ", text) or "cannot" in text or "permit" in text, text
 
 
+def test_regions_that_it_marks_are_told_at_the_end() -> None:
+    marks = "echo B 1 $$ $$ 0 whole; echo B 2 $$ $$ 0 part; sleep 0.4; echo E 3 $$ $$ 0 part; echo B 4 $$ $$ 0 part"
+    with beside("sh", "-c", f"exec 3>$TURBOTUI_REGIONS; {{ {marks}; }} >&3; sleep 0.2") as running:
+        assert running.ended() == 0
+        text = told(running)
+    assert "Regions that the command marks:" in text
+    assert re.search(r"(?m)^part +2 +0\.\d+", text)
+    assert re.search(r"(?m)^whole +1 +0\.\d+", text)
+
+
 @pytest.mark.parametrize(("word", "status"), [("/nowhere/command", 127), ("/etc/passwd", 126)])
 def test_what_cannot_be_run_is_one_sentence_and_a_shells_status(word: str, status: int) -> None:
     with beside(word) as running:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from turbotui.errors import InternalError
 from turbotui.features.dashboard.beside import CommandBeside
 from turbotui.machine.command_output import CommandOutput, text_lines
+from turbotui.machine.identity import after_root
 from turbotui.machine.launching import NotRunError
 from turbotui.machine.observing import observe
 from turbotui.machine.regions import RegionPipe
@@ -51,6 +52,8 @@ def run_beside(words: Sequence[str], show: Callable[[CommandBeside], object], *,
     def prepared() -> None:
         pipe.announce()
         if prepare is not None:
+            if os.geteuid() == 0:
+                pipe.give_to(*after_root(os.environ))
             prepare()
 
     try:
