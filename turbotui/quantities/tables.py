@@ -44,6 +44,7 @@ class Cell:
         partial: a sum or mean that lacks some of its parts.
         disputed: what contradicts the value, a sentence each.
         old: a CPU behind the value did not answer in time, and the value is from its answer before.
+        outstanding: the value is past the threshold that the vendor of its metric wrote.
     """
 
     value: Value
@@ -52,6 +53,7 @@ class Cell:
     partial: bool = False
     disputed: tuple[str, ...] = ()
     old: bool = False
+    outstanding: bool = False
 
 
 @dataclass(frozen=True, slots=True)

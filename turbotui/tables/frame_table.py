@@ -61,7 +61,9 @@ class FrameTable:
         if value is None:
             return Cell(None, frame.why(column, row), estimated=frame.estimated(column, row),
                         partial=frame.partial(column, row))
-        return Cell(value, None, frame.estimated(column, row), frame.partial(column, row), frame.disputed(column, row))
+        outstanding = column.rule is not None and bool(frame.cell(column.rule, row))
+        return Cell(value, None, frame.estimated(column, row), frame.partial(column, row), frame.disputed(column, row),
+                    outstanding=outstanding)
 
     def evidence(self, column: CounterColumn, row: RowId) -> CellEvidence:
         """See `tables.Table.evidence`."""

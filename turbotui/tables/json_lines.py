@@ -18,8 +18,8 @@ from turbotui.untrusted import json_text
 class JsonLines:
     """Rows carry `values`, and `why` with a sentence for each value that is null.
 
-    `disputed` has a sentence for each value that another counter contradicts, `estimated` and `partial` the names of
-    those columns.
+    `disputed` has a sentence for each value that another counter contradicts, `estimated`, `partial` and
+    `outstanding` (past its vendor's threshold) the names of those columns.
     """
 
     def lines(self, envelope: Envelope, table: AnyTable) -> Iterator[str]:
@@ -62,5 +62,6 @@ def _row(table: AnyTable, row: Any) -> dict[str, object]:
         "disputed": {name: "; ".join(cell.disputed) for name, cell in cells.items() if cell.disputed},
         "estimated": [name for name, cell in cells.items() if cell.estimated],
         "partial": [name for name, cell in cells.items() if cell.partial],
+        "outstanding": [name for name, cell in cells.items() if cell.outstanding],
     }
     return found | {word: mark for word, mark in marks.items() if mark}

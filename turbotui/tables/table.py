@@ -1,7 +1,7 @@
 """A table for people: aligned, every cell present, with marks.
 
 `-` is what is unknown, `~` stands after what is estimated, `?` after what another counter contradicts, `*` after a sum
-that lacks a part.
+that lacks a part, `▲` after a metric that is past the threshold of its vendor.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ DISPUTED = "?"
 """Stands after a number that another counter contradicts."""
 PARTIAL = "*"
 """Stands after a sum that lacks a part."""
+OUTSTANDING = "▲"
+"""Stands after a metric that is past the threshold of its vendor, as before it on the screen."""
 
 
 class TableText:
@@ -83,7 +85,7 @@ class TableText:
         if cell.value is None:
             return text
         mark = DISPUTED if cell.disputed else ESTIMATED if cell.estimated else ""
-        return text + mark + (PARTIAL if cell.partial else "")
+        return text + mark + (PARTIAL if cell.partial else "") + (OUTSTANDING if cell.outstanding else "")
 
     def _line(self, columns: Sequence[Column[Any]], cells: Sequence[str]) -> str:
         placed = (

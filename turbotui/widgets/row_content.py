@@ -184,7 +184,7 @@ class RowPainter(Painter[RowContent[R], Column[R], Hashable], Generic[R]):
         else:
             then = self.view.mark.value(column, row)
             text = difference_text(column, difference(column, cell.value, then), slot.width)
-        role = alarm(column, cell.value)
+        role = alarm(column, cell.value) or (StyleRole.AMBER if cell.outstanding else None)
         if role is not None:
             return alarmed(text, role, StyleRole.PLAIN)
         mark = (MARK_DISPUTED if cell.disputed else MARK_PARTIAL if cell.partial else

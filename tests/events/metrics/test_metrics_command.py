@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -57,3 +58,22 @@ def test_stat_prints_a_metric_and_leaves_out_what_it_says(capsys: pytest.Capture
     (row,) = table(out, "cpus")["rows"]
     assert 0 < row["values"]["made_ipc"] < 6
     assert row["values"]["made_rate"] > 0
+
+
+def test_what_is_past_its_threshold_is_marked_in_json_and_in_tables(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "core.json").write_text(json.dumps([
+        {"MetricName": "fast", "MetricExpr": "instructions / cycles", "MetricThreshold": "fast > 0.01"},
+        {"MetricName": "slow", "MetricExpr": "cycles / instructions", "MetricThreshold": "slow > 1000"},
+        {"MetricName": "plain", "MetricExpr": "instructions / cycles"}]))
+    words = ("stat", "-q", "-S", "-n", "1", "-i", "0.2", "--machine", "sapphire-2s", "--event-tables", str(tmp_path),
+             "--add", "metric:fast,slow,plain", "--show", "fast,slow,plain")
+    status, out, _ = run(capsys, *words, "--format", "json")
+    assert status == 0
+    (row,) = table(out, "cpus")["rows"]
+    assert (set(row["values"]), row["outstanding"]) == ({"fast", "slow", "plain"}, ["fast"])
+    _, out, _ = run(capsys, *words, "--format", "table")
+    titles, numbers = (line.split() for line in out.splitlines()[-2:])
+    assert {title: number[-1] == "▲" for title, number in zip(titles, numbers, strict=True)} == {
+        "fast": True, "slow": False, "plain": False}

@@ -45,7 +45,8 @@ class DirectoryTables:
 
     def __init__(self, host: Host, folder: str, cpuid: str = "") -> None:
         if not os.path.isdir(folder):
-            raise VendorTablesError(f"The event tables {folder} are not there: name a folder of pmu-events JSON files.")
+            what = "are a file" if os.path.isfile(folder) else "are not there"
+            raise VendorTablesError(f"The event tables {folder} {what}: name a folder of pmu-events JSON files.")
         arch = ARCHITECTURES.get(read_cpu_model(host).architecture, "")
         below = (os.path.join(folder, way.format(arch=arch)) for way in _WAYS_DOWN)
         home = next((one for one in below if os.path.isfile(os.path.join(one, MAPFILE))), "")
@@ -205,7 +206,9 @@ def row_of(row: object, path: str) -> JsonRow:
         VendorTablesError: it is none.
     """
     if not isinstance(row, dict) or not all(isinstance(value, str | int | float) for value in row.values()):
-        raise VendorTablesError(f"{path} holds something else than objects with texts and numbers.")
+        name = row.get("EventName") or row.get("MetricName") if isinstance(row, dict) else ""
+        which = f" ({one_line(name)})" if isinstance(name, str) and name else ""
+        raise VendorTablesError(f"{path} holds something else than objects with texts and numbers{which}.")
     return {key: value if isinstance(value, str) else str(value) for key, value in row.items()}
 
 
