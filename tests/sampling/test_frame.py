@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scripted import capabilities_of, column, counter, place, snapshot
 
 from turbotui.machine.topology import CpuPlace, Topology, topology_of
+from turbotui.quantities.catalog import topology as identities
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -338,6 +339,24 @@ def test_texts_are_shown_where_all_agree() -> None:
     assert text("a", "b") is None
     assert text("a", None) is None
     assert text(1, 1) is None
+
+
+def test_a_value_that_differs_within_a_row_is_said_to_and_one_that_is_one_part_s_alone_too() -> None:
+    signal = counter("x", behavior=Behavior.GAUGE, reduce=Reduce.SAME)
+    shown = replace(column("x", ("x",)), compute=lambda row: row.text("x"))
+    package = next(one for one in identities.COLUMNS if one.id == "Package")
+
+    def why(*items: Raw) -> str:
+        frame = Frame(None, snapshot(PAIR, {"x": items}, {"x": [SECOND] * 2}), capabilities_of(signal))
+        found = frame.why(shown, SYSTEM_ROW)
+        return "" if found is None else found.sentence()
+
+    assert why("a", "a") == ""
+    assert why("a", "b") == "out of range: x differs within this row: see the rows inside it"
+    frame = Frame(None, snapshot(PAIR, {"x": ["a", "b"]}, {"x": [SECOND] * 2}), capabilities_of(signal))
+    said = frame.why(package, SYSTEM_ROW)
+    assert said is not None
+    assert "the number of one Package, not of a row with several" in said.sentence()
 
 
 def test_a_row_finer_than_the_column_shows_its_instance_and_says_which_row_prints_it() -> None:

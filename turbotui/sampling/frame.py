@@ -219,6 +219,8 @@ class Frame(Interval):
             part = self.inputs(instance.row).unknown_part(name)
             if part is not None:
                 return self._part_missing(signal, part)
+            if self.inputs(instance.row).differs(name):
+                return Unavailable(Reason.OUT_OF_RANGE, f"{signal.id} differs within this row: see the rows inside it")
         doubt = "" if column.doubt is None else column.doubt(self.inputs(instance.row))
         return Unavailable(Reason.OUT_OF_RANGE, doubt or f"{formula_of(column)} has no sensible value in this interval")
 

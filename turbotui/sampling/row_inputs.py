@@ -168,6 +168,15 @@ class RowInputs:
         positions = self.positions(signal)
         return whole(name) if positions is None else at(name, positions)
 
+    def differs(self, signal: SignalId) -> bool:
+        """Whether a signal that has one value where all agree has several in this row."""
+        known = self._known(signal)
+        if known is None or known.reduce is not Reduce.SAME or known.behavior is not Behavior.GAUGE:
+            return False
+        positions, texts = self.positions(known), self._frame.texts(signal)
+        found = texts if any(texts) else self._frame.levels(signal)
+        return len(set(found if positions is None else [found[position] for position in positions])) > 1
+
     def unknown_part(self, signal: SignalId) -> int | None:
         """Where a sum that is unknown for one of its parts lacks it: the position of that part; None for other signals.
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from turbotui.quantities.catalog.formulas import whole_of
-from turbotui.quantities.columns import Category, CounterColumn
+from turbotui.quantities.columns import Category, CounterColumn, Inputs
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
 
@@ -15,18 +16,22 @@ _DOCUMENT = "kernel Documentation/admin-guide/cputopology.rst"
 _identity = partial(CounterColumn, category=Category.TOPOLOGY, identity=True, scope=Scope.CPU, unit="")
 
 
+def _of_one(what: str) -> Callable[[Inputs], str]:
+    return lambda _row: f"it is the {what}, not of a row with several, nor of a CPU for which the kernel names none"
+
+
 def _place(title: str, scope: Scope, path: str, help_text: str, *, priority: int = 3,
            hexadecimal: bool = False) -> CounterColumn:
     return _identity(id=title, groups=("topology",), decimals=0, needs=(), compute=lambda row: row.place(scope),
                      formula=path, help=help_text, document=_DOCUMENT, width=4, priority=priority,
-                     hexadecimal=hexadecimal)
+                     hexadecimal=hexadecimal, doubt=_of_one(f"number of one {title}"))
 
 
 def _apic(title: str, signal: SignalId, help_text: str, formula: str) -> CounterColumn:
     return _identity(id=title, decimals=0, needs=(signal,), compute=whole_of(signal),
                      formula=f"{formula}, or /proc/cpuinfo", help=help_text,
                      document="Intel SDM vol. 2, CPUID; AMD APM vol. 3, CPUID", width=5, priority=9, default=False,
-                     hexadecimal=True)
+                     hexadecimal=True, doubt=_of_one("id of one CPU"))
 
 
 COLUMNS = (
@@ -45,6 +50,6 @@ COLUMNS = (
         help="Kind of core: P performance, E efficiency, LP low-power island; on Arm big, mid and little. "
         "`turbotui info` says by which evidence.",
         document="kernel Documentation/admin-guide/perf (hybrid PMUs), cputopology.rst", width=4, priority=2,
-        extra=True,
+        extra=True, doubt=_of_one("kind of one core"),
     ),
 )
