@@ -207,7 +207,7 @@ class JudgedFrame:
     limits: Sequence[LimitVerdict] = ()
     memory: MemoryShare | NoFinding = NoFinding.CLEAR
     seen: Seen = field(default_factory=Seen)
-    _numbers: dict[tuple[ColumnId, Scope], Mapping[RowId, float]] = field(default_factory=dict, repr=False)
+    _numbers: dict[ColumnId, Mapping[RowId, float]] = field(default_factory=dict, repr=False)
 
     def number(self, *names: ColumnId, row: RowId = SYSTEM_ROW) -> float | None:
         """The first of these columns that has a number in a row."""
@@ -231,32 +231,32 @@ class JudgedFrame:
         column = self.catalog.get(name)
         return column is not None and self.frame.can(column)
 
-    def numbers(self, *names: ColumnId, scope: Scope = Scope.CPU) -> Mapping[RowId, float]:
-        """The first of these columns that is known in any row of a level, as far as it is known."""
+    def numbers(self, *names: ColumnId) -> Mapping[RowId, float]:
+        """The first of these columns that is known on any CPU, as far as it is known."""
         for name in names:
-            found = self._numbers.get((name, scope))
+            found = self._numbers.get(name)
             if found is None:
-                found = self._numbers[name, scope] = self._read(name, scope)
+                found = self._numbers[name] = self._read(name)
             if found:
                 return found
         return {}
 
-    def _read(self, name: ColumnId, scope: Scope) -> Mapping[RowId, float]:
+    def _read(self, name: ColumnId) -> Mapping[RowId, float]:
         column = self.catalog.get(name)
         if column is None or not self.frame.can(column):
             return {}
-        rows = self.frame.rows(scope)
+        rows = self.frame.rows(Scope.CPU)
         cells = self.frame.cells(column, rows)
         if set(map(type, cells)) <= _NUMBERS:  # nearly always: a thousand rows are not looked at one by one
             return dict(zip(rows, cast("Sequence[float]", cells), strict=True))
         return {row: cell for row, cell in zip(rows, cells, strict=True) if isinstance(cell, int | float)}
 
-    def texts(self, name: ColumnId, scope: Scope = Scope.CPU) -> Mapping[RowId, str]:
-        """The words of a column in the rows of a level, as far as they are known."""
+    def texts(self, name: ColumnId) -> Mapping[RowId, str]:
+        """The words of a column on each CPU, as far as they are known."""
         column = self.catalog.get(name)
         if column is None or not self.frame.can(column):
             return {}
-        rows = self.frame.rows(scope)
+        rows = self.frame.rows(Scope.CPU)
         cells = self.frame.cells(column, rows)
         return {row: cell for row, cell in zip(rows, cells, strict=True) if isinstance(cell, str)}
 

@@ -199,33 +199,24 @@ class Libpfm:
             raise PfmError(what, self.error_text(code), code)
         raise kind(what, self.error_text(code))
 
-    def raw_encoding(self, string: str, plm: int = PLM["u"] | PLM["k"], slots: int | None = None) -> RawEncoding:
+    def raw_encoding(self, string: str, plm: int = PLM["u"] | PLM["k"]) -> RawEncoding:
         """The registers' words of one event.
 
         Args:
             string: one event; lists have to be split (`split_list`).
             plm: PFM_PLM* bits for where the string says nothing.
-            slots: size of an array of ours for the codes; None lets the library make one. With an array that is too
-                small the library frees memory that is not its own if it was asked for the canonical string too, so then
-                it is not asked.
 
         Raises:
             PfmError: its class for the code.
         """
         argument = RawArgument(size=ctypes.sizeof(RawArgument))
         name = ctypes.c_void_p()
-        array = None
-        if slots is None:
-            argument.fstr = ctypes.pointer(name)
-        else:
-            array = (ctypes.c_uint64 * max(slots, 1))()
-            argument.codes, argument.count = ctypes.cast(array, ctypes.POINTER(ctypes.c_uint64)), slots
+        argument.fstr = ctypes.pointer(name)
         self._refuse(string)
         with self._lock:
             self._encode(string, plm, OS_NONE, argument)
             codes = tuple(int(argument.codes[place]) for place in range(argument.count))
-            if array is None:
-                self._free(ctypes.cast(argument.codes, ctypes.c_void_p))
+            self._free(ctypes.cast(argument.codes, ctypes.c_void_p))
             return RawEncoding(codes, self._taken(name), argument.idx)
 
     def perf_encoding(self, string: str, plm: int = PLM["u"] | PLM["k"], *, extended: bool = True) -> PerfEncoding:

@@ -114,9 +114,8 @@ def _pressure(title: str, what: str, line: str, help_text: str, *, shown: bool =
                    thresholds=thresholds, scale=PERCENT)
 
 
-def _bytes(title: str, quantity: Quantity, help_text: str, *, shown: bool = False, priority: int = 6) -> GroupColumn:
-    return _column(title, "MB", (quantity,), _gauge(quantity, _MEGABYTE), help_text, width=8, shown=shown,
-                   priority=priority)
+def _bytes(title: str, quantity: Quantity, help_text: str) -> GroupColumn:
+    return _column(title, "MB", (quantity,), _gauge(quantity, _MEGABYTE), help_text, width=8, shown=False, priority=6)
 
 
 GROUP: Final[GroupColumn] = Column(

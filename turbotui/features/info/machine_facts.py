@@ -46,7 +46,7 @@ class MachineFacts:
         self.cpu = min(machine.topology.cpus)
         self._registers: dict[tuple[int, int], int | None] = {}
         self._invents_zeros: bool | None = None
-        self._leaves: dict[tuple[int, int], Leaf | None] = {}
+        self._leaves: dict[int, Leaf | None] = {}
         self._texts: dict[str, str | None] = {}
 
     @property
@@ -87,14 +87,13 @@ class MachineFacts:
             self._invents_zeros = invents_zeros(self.machine.host, self.cpu)
         return self._invents_zeros
 
-    def leaf(self, leaf: int, subleaf: int = 0) -> Leaf | None:
+    def leaf(self, leaf: int) -> Leaf | None:
         """A CPUID leaf of the first CPU by the cpuid device; None without the device and above the highest leaf."""
-        key = (leaf, subleaf)
-        if key not in self._leaves:
-            self._leaves[key] = self._read_leaf(leaf, subleaf)
-        return self._leaves[key]
+        if leaf not in self._leaves:
+            self._leaves[leaf] = self._read_leaf(leaf)
+        return self._leaves[leaf]
 
-    def _read_leaf(self, leaf: int, subleaf: int) -> Leaf | None:
+    def _read_leaf(self, leaf: int) -> Leaf | None:
         base = _EXTENDED if leaf >= _EXTENDED else _HYPERVISOR if leaf >= _HYPERVISOR else 0
         if leaf != base:
             # Above the highest leaf a processor answers with another one's data, so the maximum is asked first.
@@ -103,7 +102,7 @@ class MachineFacts:
                 return None
         try:
             with cpuid_of(self.machine.host, self.cpu) as ask:
-                found = ask(leaf, subleaf)
+                found = ask(leaf)
         except HostError:
             return None
         return found if leaf != base or found.eax >= base else None

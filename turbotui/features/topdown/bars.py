@@ -46,6 +46,6 @@ def bar_parts(row: TopdownRow, room: int, parent: str = "") -> tuple[tuple[str, 
                  in zip(shares, lengths([value for _node, value in shares], room), strict=True) if length)
 
 
-def bar_text(row: TopdownRow, room: int, parent: str = "") -> str:
+def bar_text(row: TopdownRow, room: int) -> str:
     """A bar in letters."""
-    return "".join(letter * length for letter, length in bar_parts(row, room, parent))
+    return "".join(letter * length for letter, length in bar_parts(row, room))
