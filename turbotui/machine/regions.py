@@ -27,7 +27,7 @@ import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from types import TracebackType
 from typing import Final, Self
 
@@ -40,9 +40,10 @@ _LINE: Final = re.compile(rb"([BE]) ([0-9]{1,19}) ([0-9]{1,10}) ([0-9]{1,10}) ([
 _LONGEST_LINE: Final = 256  # C's buffer; POSIX' PIPE_BUF is 512 or more
 _ROOM: Final = 1 << 20  # bytes of the FIFO: /proc/sys/fs/pipe-max-size of an unprivileged user (pipe(7))
 _BLOCK: Final = 1 << 16
-_MOST_NAMES: Final = 200
+MOST_NAMES: Final = 200
+"""Regions by name; what has another name is one region."""
 _MOST_OPEN: Final = 10_000
-_OTHERS: Final = "(other regions)"  # what all names beyond the first ones are together
+OTHERS: Final = "(other regions)"
 _REST_BETWEEN: Final = 10
 """Times that a reading took, for which marks wait: readings at marks take no more than a tenth of a CPU."""
 _SHORTEST_REST: Final = 0.001
@@ -143,7 +144,7 @@ class RegionTimes:
 
     def _apply(self, mark: RegionMark) -> None:
         self.lost += mark.lost
-        name = mark.name if mark.name in self.entries or len(self.entries) < _MOST_NAMES else _OTHERS
+        name = mark.name if mark.name in self.entries or len(self.entries) < MOST_NAMES else OTHERS
         key = (mark.thread, name)
         if mark.begins:
             self.entries[name] += 1
@@ -265,12 +266,12 @@ SHARED_BY_TIME: Final = ("~ of a region: its marks came faster than counters are
 
 
 def region_notes(
-    *, marked: bool, estimate: str, lost: int, unmatched: int, still_open: int, unread: int,
+    *, marked: Collection[str], estimate: str, lost: int, unmatched: int, still_open: int, unread: int,
 ) -> tuple[str, ...]:
     """What the counts of regions mean, and what went wrong with marks.
 
     Args:
-        marked: whether there was a region.
+        marked: names of the regions; empty for none.
         estimate: what ~ means; "" where nothing was estimated.
         lost: marks that the FIFO had no room for.
         unmatched: ends of regions that were not open.
@@ -282,4 +283,5 @@ def region_notes(
     faults = ((lost, "marks of regions were lost: the program made them too fast"),
               (unmatched, "ends of regions that had not begun are left out"),
               (still_open, "regions had not ended with the command"), (unread, f"lines in {VARIABLE} were no marks"))
-    return (*(note for note in (meant, estimate) if note), *(f"{number} {words}" for number, words in faults if number))
+    more = f"{OTHERS}: the program has more than {MOST_NAMES} names of regions" if OTHERS in marked else ""
+    return (*filter(None, (meant, estimate, more)), *(f"{number} {words}" for number, words in faults if number))

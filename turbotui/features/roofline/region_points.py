@@ -163,7 +163,7 @@ class RegionWatch:
 
     def _notes(self) -> tuple[str, ...]:
         times = self._times
-        return region_notes(marked=bool(times.entries), estimate=SHARED_BY_TIME if self._apportioned else "",
+        return region_notes(marked=times.entries, estimate=SHARED_BY_TIME if self._apportioned else "",
                             lost=times.lost, unmatched=times.unmatched, still_open=times.still_open,
                             unread=self._pipe.unread)
 

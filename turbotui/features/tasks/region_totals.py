@@ -102,8 +102,8 @@ class RegionTotals:
 
     def notes(self) -> tuple[str, ...]:
         """See `regions.region_notes`; regions that are open are no fault while the command runs."""
-        found = region_notes(marked=bool(self.regions), lost=self.lost, unmatched=self.unmatched, still_open=0,
-                             unread=self.unread,
+        found = region_notes(marked=[one.name for one in self.regions], lost=self.lost, unmatched=self.unmatched,
+                             still_open=0, unread=self.unread,
                              estimate=SHARED_BY_TIME if any(one.apportioned for one in self.regions) else "")
         more = ("a region is counted from the command's first mark on",) if self.regions else ()
         return (*found, *more, *(("counts leave the kernel out: kernel.perf_event_paranoid hides it from this user",)

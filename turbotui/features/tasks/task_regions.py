@@ -16,7 +16,7 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.features.tasks.cpu_time import CPU_TIME
 from turbotui.features.tasks.thread_totals import RUN
-from turbotui.machine.regions import RegionMark, RegionPipe, region_notes
+from turbotui.machine.regions import MOST_NAMES, OTHERS, RegionMark, RegionPipe, region_notes
 from turbotui.quantities.columns import PERCENT, Column, Value
 from turbotui.quantities.tables import Cell, RowTable
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -25,8 +25,6 @@ REGIONS: Final = "regions"
 _EXACT: Final = 0.05
 """Share of a region's run time that may be apportioned without a mark."""
 _KEPT: Final = 100_000  # stretches of a region that are remembered: slices of before them are shared out no more
-_MOST: Final = 200  # regions by name
-_OTHERS: Final = "(other regions)"
 _BY_SLICES: Final = "~ of a region: slices that it began or ended in are shared out by time"
 _SETS: Final = Unavailable(Reason.NOT_READ, "counts of multiplexed sets are not shared out to regions",
                            "leave events out (-e), so that one set has them all")
@@ -145,7 +143,7 @@ class TaskRegions:
 
     def _mark(self, mark: RegionMark, ns: int) -> None:
         self._lost += mark.lost
-        name = mark.name if mark.name in self._stretches or len(self._stretches) < _MOST else _OTHERS
+        name = mark.name if mark.name in self._stretches or len(self._stretches) < MOST_NAMES else OTHERS
         stretches = self._stretches.setdefault(name, _Stretches()) if mark.begins else self._stretches.get(name)
         key = mark.thread, name
         if stretches is None or (not mark.begins and not self._open[key]):
@@ -176,7 +174,7 @@ class TaskRegions:
     @property
     def notes(self) -> tuple[str, ...]:
         """See `regions.region_notes`."""
-        return region_notes(marked=bool(self._stretches), estimate=_BY_SLICES if self._stretches else "",
+        return region_notes(marked=self._stretches, estimate=_BY_SLICES if self._stretches else "",
                             lost=self._lost, unmatched=self._unmatched, still_open=self._open.total(),
                             unread=self._pipe.unread)
 

@@ -176,7 +176,7 @@ class RegionCounts:
     def notes(self, pipe: RegionPipe) -> tuple[str, ...]:
         """See `regions.region_notes`."""
         times = self.times
-        return region_notes(marked=bool(times.entries), estimate=SHARED_BY_TIME if self._apportioned else "",
+        return region_notes(marked=times.entries, estimate=SHARED_BY_TIME if self._apportioned else "",
                             lost=times.lost, unmatched=times.unmatched, still_open=times.still_open,
                             unread=pipe.unread)
 
