@@ -69,6 +69,10 @@ class TestRules:
         with pytest.raises(UsageError):
             rule_of(FakeSession(), when)
 
+    def test_what_is_compared_with_the_unknown_never_begins(self) -> None:
+        seen = watched(FakeSession(), 3, "Busy%>1/0", "Busy%<1/0")
+        assert not any(began or ended for began, ended in seen)
+
     @given(st.text(max_size=60))
     def test_any_text_is_an_alert_or_a_sentence(self, when: str) -> None:
         with contextlib.suppress(UsageError):

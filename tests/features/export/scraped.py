@@ -21,17 +21,17 @@ Series = Mapping[tuple[str, frozenset[tuple[str, str]]], float]
 
 
 @functools.cache
-def watched(shape: str, intervals: int = 2) -> tuple[Machine, list[Frame]]:
-    return frames_of_machine(shape, intervals)
+def watched(shape: str, intervals: int = 2, *, small: bool = False) -> tuple[Machine, list[Frame]]:
+    return frames_of_machine(shape, intervals, small=small)
 
 
-def scrapes(shape: str, request: ExportRequest | None = None, *, intervals: int = 2,
+def scrapes(shape: str, request: ExportRequest | None = None, *, intervals: int = 2, small: bool = False,
             between: Callable[[SimulatedHost, int], None] | None = None) -> list[RenderedScrape]:
-    """A scrape after each frame."""
+    """A scrape after each frame, of a machine of few cores where only names are looked at."""
     if between is None:
-        machine, frames = watched(shape, intervals)
+        machine, frames = watched(shape, intervals, small=small)
     else:
-        machine, frames = frames_of_machine(shape, intervals, between=between)
+        machine, frames = frames_of_machine(shape, intervals, between=between, small=small)
     capabilities = frames[0].capabilities
     metrics = MachineMetrics(machine, capabilities, catalog_for(capabilities.signals), request or ExportRequest())
     found = []
