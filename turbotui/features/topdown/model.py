@@ -25,7 +25,7 @@ _WHOLE: Final = 100.0
 
 
 UNSPLIT: Final = Unavailable(
-    Reason.OUT_OF_RANGE, "it ran on several kinds of core and counters took turns, so that nobody knows for how long "
+    Reason.OUT_OF_RANGE, "what ran on several kinds of core was counted in turns, so that nobody knows for how long "
     "it ran on each", "see level 1 alone, whose counters need not take turns; rows of a kind have their shares")
 """Why slots, CPU time and shares of several kinds together are unknown where level 2 or a deeper one is counted."""
 
@@ -260,7 +260,7 @@ class TopdownRow:
         if self.several and nodes[0].level > 1:
             if self.place.level is RowLevel.COMMAND:
                 return Unavailable(Reason.OUT_OF_RANGE, f"{self.place.name} ran on several kinds of core, whose deeper "
-                                   "levels differ", "the rows of its kinds have them")
+                                   "levels differ", "see the rows of its kinds")
             return Unavailable(Reason.OUT_OF_RANGE, "the row has several kinds of core, whose deeper levels differ",
                                "see kinds: --per kind, or t on the screen")
         for branch in self.branches:
