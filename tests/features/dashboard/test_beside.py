@@ -69,6 +69,15 @@ def test_regions_that_it_marks_are_told_at_the_end() -> None:
     assert re.search(r"(?m)^whole +1 +0\.\d+", text)
 
 
+def test_of_many_regions_the_report_has_those_that_took_most() -> None:
+    marks = "i=0; while [ $i -lt 30 ]; do echo B 1 $$ $$ 0 r$i; echo E 2 $$ $$ 0 r$i; i=$((i+1)); done"
+    with beside("sh", "-c", f"exec 3>$TURBOTUI_REGIONS; {{ {marks}; }} >&3; sleep 0.2") as running:
+        assert running.ended() == 0
+        text = told(running)
+    assert len(re.findall(r"(?m)^r\d+ +1 ", text)) == 20
+    assert "and 10 more regions" in text
+
+
 @pytest.mark.parametrize(("word", "status"), [("/nowhere/command", 127), ("/etc/passwd", 126)])
 def test_what_cannot_be_run_is_one_sentence_and_a_shells_status(word: str, status: int) -> None:
     with beside(word) as running:

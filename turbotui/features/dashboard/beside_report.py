@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from turbotui.sampling.frame import Frame
     from turbotui.sampling.session import Session
 
+_REGIONS: Final = 20
+"""Regions in the table of regions."""
 _TASKS: Final = 10
 """Commands in the table of tasks."""
 _CPUS: Final = 32
@@ -58,7 +60,10 @@ def report_lines(beside: CommandBeside, session: Session, room: int | None) -> I
     totals = None if beside.regions is None else beside.regions.totals()
     if totals is not None and totals.regions:
         yield from ("", "Regions that the command marks:")
-        yield from text_lines(envelope_now(machine.host), totals.table, room=room)
+        table = totals.table
+        yield from text_lines(envelope_now(machine.host), replace(table, rows=table.rows[:_REGIONS]), room=room)
+        more = len(table.rows) - _REGIONS
+        yield from [f"and {more} more regions: turbotui tasks -- COMMAND shows all"] if more > 0 else []
         yield from (f"# {note}" for note in totals.notes())
 
 
