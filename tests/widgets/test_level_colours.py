@@ -157,6 +157,22 @@ def test_every_level_can_be_read_on_every_ground(theme: Theme) -> None:
 
 
 @pytest.mark.parametrize("theme", [CALM, CONTRAST], ids=lambda theme: theme.name)
+def test_every_text_can_be_read_on_every_ground(theme: Theme) -> None:
+    known = {"foreground": theme.foreground, "background": theme.background, "surface": theme.surface,
+             "panel": theme.panel, **theme.variables}
+    texts = ["foreground", *(f"tui-{name}" for name in ("dim", "title", "strong", "accent", "spark", "amber", "red"))]
+    pairs = [(text, ground) for text in texts for ground in GROUNDS]
+    pairs += [("tui-on-accent", "tui-accent"), ("tui-on-banner", "tui-banner")]
+    for lane in range(8):
+        pairs += [("tui-on-lane", f"tui-lane-{lane}"), (f"tui-lane-{lane}", "background")]
+    for text, ground in pairs:
+        colours = known.get(text, CALM.variables.get(text)), known.get(ground, CALM.variables.get(ground))
+        assert colours[0] is not None
+        assert colours[1] is not None
+        assert contrast(colours[0], colours[1]) >= READABLE, (text, ground)
+
+
+@pytest.mark.parametrize("theme", [CALM, CONTRAST], ids=lambda theme: theme.name)
 @pytest.mark.parametrize("eyes", DICHROMATS)
 def test_lightness_tells_the_order_without_hue(theme: Theme, eyes: str) -> None:
     assert rising([seen_by(colour, DICHROMATS[eyes]) for colour in levels(theme)], 0.01)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from textual.theme import BUILTIN_THEMES, Theme
 
 TUI_DEFAULTS = {
-    "tui-dim": "#6b7681",
+    "tui-dim": "#8f9aa4",
     "tui-rule": "#38414a",
-    "tui-title": "#8c99a5",
+    "tui-title": "#a9b4be",
     "tui-strong": "#e6ebf0",
     "tui-accent": "#7fb8d8",
     "tui-on-accent": "#0d1117",
@@ -45,7 +45,7 @@ each at least 4.5 : 1 against the background and the cursor's line. tests/widget
 CALM = Theme(
     name="calm",
     primary="#7fb8d8",
-    secondary="#8c99a5",
+    secondary="#a9b4be",
     accent="#7fb8d8",
     warning="#e3a94f",
     error="#f0706a",
@@ -76,7 +76,7 @@ CONTRAST = Theme(
         "tui-strong": "#ffffff",
         "tui-accent": "#00d7ff",
         "tui-on-accent": "#000000",
-        "tui-cursor": "#003a5f",
+        "tui-cursor": "#00304f",
         "tui-spark": "#5fd7ff",
         "tui-amber": "#ffd700",
         "tui-red": "#ff5f5f",

@@ -23,7 +23,7 @@ _PATIENCE: Final = 0.5  # seconds that leaving waits for a terminal that takes n
 _READ: Final = 4096
 
 GROUNDS: Final[Mapping[str, Mapping[str, str]]] = {
-    "calm": {PLAIN: "b9c3cc", DIM: "6b7681", STRONG: "e6ebf0", BAR: "6f9fb8", "ground": "10151a"},
+    "calm": {PLAIN: "b9c3cc", DIM: "8f9aa4", STRONG: "e6ebf0", BAR: "6f9fb8", "ground": "10151a"},
     "contrast": {PLAIN: "ffffff", DIM: "b2b2b2", STRONG: "ffffff", BAR: "5fd7ff", "ground": "000000"},
 }
 """Colours of the themes that have their own, so that the ground stays when Textual paints it; a test compares them."""

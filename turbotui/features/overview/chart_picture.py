@@ -95,8 +95,10 @@ def framed(chart: Chart, width: int, height: int, seconds: float, cursor: Target
     edge = Span("│", StyleRole.RULE)
     body = [(edge, *[Span(text, role) for text, role in line], edge) for line in picture(chart, inner, height - 2)]
     length = f" {_span(seconds * inner)} " if seconds else ""
-    foot = f"─{length}".ljust(inner, "─")[:inner]
-    return [head, *body, (Span(f"└{foot}┘", StyleRole.RULE),)]
+    words = length[:max(0, inner - 1)]
+    rule = "─" * max(0, inner - 1 - len(words))
+    return [head, *body, (Span("└─"[:inner + 1], StyleRole.RULE), Span(words, StyleRole.DIM),
+                          Span(f"{rule}┘", StyleRole.RULE))]
 
 
 def said(chart: Chart) -> str:
