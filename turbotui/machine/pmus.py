@@ -24,8 +24,15 @@ _FORMAT = re.compile(r"config(\d*):([0-9,\-\s]+)")
 _HIGHEST_BIT = 63
 
 
+_QUESTION = re.compile(r"\?\.(?= |$)")
+"""A question at the end of a sentence, which needs no full stop: "did you mean cycles?"."""
+
+
 class EventError(UsageError):
     """An event that cannot be encoded for its PMU: unknown name or term, or a value too large for its field."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(_QUESTION.sub("?", text))
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,7 +121,7 @@ class EventSource(PerCpuSource):
             hint = ""
             if "-" in self.request.text and any(column.formula is not None for column in self.request.columns):
                 hint = " A name that holds - stands in quotes in a formula: 'cache-misses' / instructions."
-            raise AddError(str(error).replace("?.", "?") + hint) from error
+            raise AddError(str(error) + hint) from error
 
     def probe(self, machine: Machine) -> Probe:
         """Encode every event, and open and close each counter once, on one CPU of each PMU."""
