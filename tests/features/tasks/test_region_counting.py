@@ -12,6 +12,7 @@ import pytest
 from made_frames import frames, machine, topology_of_cpus
 from touching import TOUCH
 
+from turbotui import recording
 from turbotui.cli import main
 from turbotui.features.roofline.region_points import points_of_totals
 from turbotui.features.tasks.region_counting import RegionCounting
@@ -21,6 +22,7 @@ from turbotui.features.tasks.region_totals import (
     RegionRecord,
     RegionTotals,
     region_totals,
+    regions_of,
 )
 from turbotui.features.tasks.screen_text import region_line
 from turbotui.machine.core_metrics import CountedCoreType
@@ -215,3 +217,10 @@ def test_a_replay_has_a_table_of_regions_for_each_interval(recorded: Path, capsy
     text = capsys.readouterr().out
     assert "regions that the command marks" in text
     assert "2 marks of regions were lost" in text
+
+
+def test_regions_are_read_of_a_file_of_version_1_for_ever() -> None:
+    path = Path(__file__).parents[2] / "recording" / "golden" / "version1.regions_threads.ttj"
+    with recording.read(str(path)) as journal:
+        found = [regions_of(journal.rows, frame) for frame in journal.frames()]
+    assert found == [None, made_totals(2), made_totals(3)]

@@ -19,7 +19,8 @@ from turbotui.features.record.engine import open_recorder
 from turbotui.features.replay.journal_past import JournalPast
 from turbotui.features.replay.session import RecordedSession
 from turbotui.features.topdown.counter_parts import PartCount
-from turbotui.features.topdown.recorded_threads import ThreadRecord, thread_record
+from turbotui.features.topdown.finding import CountedThread
+from turbotui.features.topdown.recorded_threads import ThreadRecord, thread_record, threads_of
 from turbotui.features.topdown.screen import TopdownScreen
 from turbotui.features.topdown.thread_counters import ThreadCounts, ThreadInterval
 from turbotui.features.topdown.thread_rows import thread_rows
@@ -190,3 +191,15 @@ async def test_a_moment_without_threads_says_how_they_are_recorded(without_threa
             await pilot.pause()
             assert isinstance(app.screen, TopdownScreen)
             assert "turbotui record --tables threads" in app.screen.readout()
+
+
+MADE = ThreadInterval((ThreadCounts(CountedThread(7, 8, "sh"), {
+    ("cpu", ""): (PartCount({"slots": 400.0, "retired": 100.0}, 20.0, 10.0),), ("cpu", "backend"): WHY}),), 1.0, 3,
+    {WHY: 2}, user_only=True)
+
+
+def test_threads_are_read_of_a_file_of_version_1_for_ever() -> None:
+    path = Path(__file__).parents[2] / "recording" / "golden" / "version1.regions_threads.ttj"
+    with recording.read(str(path)) as journal:
+        found = [threads_of(journal.rows, frame) for frame in journal.frames()]
+    assert found == [None, MADE, MADE]
