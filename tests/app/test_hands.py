@@ -290,3 +290,12 @@ async def test_the_keys_that_arrange_a_column_fit_beside_its_name() -> None:
         assert len(text.rstrip()) <= 80
         assert text.rstrip().endswith("Esc undo")
         assert text.startswith(" read ba")
+
+
+async def test_clearing_tags_where_there_are_none_says_so() -> None:
+    async with dashboard(FakeSession()) as (app, pilot):
+        await pilot.press("1")
+        await pilot.pause()
+        await pilot.press("V")
+        await pilot.pause()
+        assert text_of(app, "status").startswith(" No row is tagged")

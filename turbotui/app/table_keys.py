@@ -222,6 +222,9 @@ class TableKeys(ArrangedTable[F, C, K], SearchScreen, Generic[F, C, K]):
 
     def action_untag(self) -> None:
         """Clear all tags."""
+        if not self._table.view.tags:
+            self.notice("No row is tagged")
+            return
         self._change(tags=())
 
     def action_mark(self) -> None:
