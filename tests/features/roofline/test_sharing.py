@@ -230,6 +230,15 @@ def test_where_no_controller_counts_resctrl_does_and_is_told_as_the_source() -> 
         assert rate == pytest.approx(0.9 * true[row], rel=0.02)  # the groups' part of it: simulated/resctrl_files.py
 
 
+def test_bytes_of_ddr_beside_hbm_are_said_to_leave_its_traffic_out() -> None:
+    with_hbm, without = _machine("server-psu"), _machine("icelake-2s")
+    for recorded in (None, ()):
+        assert MemoryTraffic(without, recorded).note == ""
+    traffic = MemoryTraffic(with_hbm)
+    assert traffic.document.startswith("uncore_imc")
+    assert traffic.note.startswith("DRAM's bytes are those of DDR (uncore_imc): what HBM moves is not in them")
+
+
 def test_where_nobody_counts_traffic_the_cores_bytes_are_compared() -> None:
     machine = _machine("guest")
     assert (MemoryTraffic(machine).sources(), MemoryTraffic(machine).document) == ((), "")

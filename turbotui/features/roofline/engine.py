@@ -165,8 +165,7 @@ def count_machine(machine: Machine, interval: float = 1.0, intervals: int = 10, 
     frames = _frames(session, intervals, interrupts)
     found = _placed(machine, frames, session.capabilities, session.catalog, traffic=traffic, by=by, sizing=sizing,
                     theory=theory)
-    found = replace(found, levels=levels, notes=(*found.notes, *level_notes(found.points, wanted=levels),
-                                                 *([traffic.note] if traffic.note else [])))
+    found = replace(found, levels=levels, notes=(*found.notes, *level_notes(found.points, wanted=levels)))
     return replace(found, notes=(_INTERRUPTED, *found.notes), status=_SIGINT_STATUS) if interrupts else found
 
 
@@ -242,6 +241,8 @@ def _placed(machine: Machine, frames: Iterable[Frame], capabilities: Capabilitie
     notes = [f"not counted, and left out: {', '.join(silent[:8])}{' ...' if len(silent) > 8 else ''}"] if silent else []
     if missed:
         notes.append(f"{missed} intervals could not be read and are left out")
+    if traffic is not None and traffic.note:
+        notes.append(traffic.note)
     choices = _choices(machine, rows, theory=theory)
     joules = energy.total(len(machine.topology.instances(Scope.PACKAGE)))
     return Result(

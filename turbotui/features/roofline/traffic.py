@@ -23,6 +23,10 @@ BY_CACHE: Final = ("mbm_total_bytes of all groups, by L3 cache: between it and m
                    "devices move")
 """What resctrl counts, with its granularity."""
 
+BESIDE_HBM: Final = ("DRAM's bytes are those of DDR (uncore_imc): what HBM moves is not in them, so the intensity at DRAM "
+                     "is too high where HBM holds data or caches it; the uncore table of HBM has its traffic")
+"""What the bytes of DDR leave out on a processor with memory in its package."""
+
 
 def memory_metrics(counters: UncoreCounters) -> Sequence[tuple[UncoreUnits, Metric]]:
     """How the memory's traffic can be counted here, the best way first."""
@@ -44,7 +48,9 @@ class MemoryTraffic:
                  by_cache: bool = False) -> None:
         self._topology = machine.topology
         self._by_cache: ResctrlBandwidth | None = None
-        self._counters = UncoreCounters(machine) if recorded is None else RecordedCounters(machine, recorded)
+        here = UncoreCounters(machine)
+        self._hbm = any(units.kind.id == "uncore_hbm" for units in here.kinds)
+        self._counters = here if recorded is None else RecordedCounters(machine, recorded)
         found = memory_metrics(self._counters)
         self._choices = found[:1] if recorded is None else found
         self._counters.keep([units for units, _metric in self._choices])
@@ -72,7 +78,9 @@ class MemoryTraffic:
     @property
     def note(self) -> str:
         """What the traffic is not, where it is not what memory controllers count; "" where it is."""
-        return "" if self._by_cache is None else f"DRAM's bytes by resctrl: {BY_CACHE}"
+        if self._by_cache is not None:
+            return f"DRAM's bytes by resctrl: {BY_CACHE}"
+        return BESIDE_HBM if self._hbm and self._choices else ""
 
     def read(self, frame: Frame) -> Mapping[RowId, float]:
         """Bytes per second of the interval by package row; a package that is not known in full is not there."""
