@@ -44,6 +44,12 @@ def test_rings_of_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert "exclude_user" not in row["values"]
 
 
+def test_a_metric_has_no_encoding_and_says_where_its_events_are(capsys: pytest.CaptureFixture[str]) -> None:
+    status, _, err = run(capsys, "encode", " Metric:tma_retiring", "--machine", "laptop")
+    assert status == 2
+    assert "`turbotui events metrics tma_retiring`" in err
+
+
 def test_codes_without_libpfm(capsys: pytest.CaptureFixture[str]) -> None:
     words = ("--machine", "sapphire-2s", "--os", "none", "--engine", "own")
     _, out, _ = run(capsys, "encode", "cpu/event=0xc0/u,cpu/event=0xcd,ldlat=9/u", *words, "--json")

@@ -85,3 +85,8 @@ def test_lengths_of_time(text: str, seconds: float) -> None:
 def test_what_is_no_length_of_time_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="no length of time"):
         parse_duration(text)
+
+
+def test_the_option_of_a_refused_length_is_named() -> None:
+    with pytest.raises(UsageError, match='--keep: "0" is no length of time above 0'):
+        parse_duration("0", "--keep")

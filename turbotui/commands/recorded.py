@@ -54,7 +54,7 @@ def replayed_frames(arguments: argparse.Namespace, journal: Journal) -> Iterator
     from turbotui.quantities.moments import parse_duration, parse_span  # noqa: PLC0415 - as above
 
     start, end = parse_span(arguments.start, arguments.end, journal.first_ns, journal.last_ns)
-    every = parse_duration(arguments.every) if arguments.every else 0.0
+    every = parse_duration(arguments.every, "--every") if arguments.every else 0.0
     times = start if arguments.start else None, end if arguments.end else None
     return (frame for frame in journal.frames(*times, every) if frame.older is not None)
 

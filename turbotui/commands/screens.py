@@ -26,8 +26,11 @@ def screen_abilities(*, ascii_alone: bool, instead: str = "") -> Abilities:
     Raises:
         TerminalError: stdin, stdout or stderr (where Textual draws) is not a terminal, or it cannot move its cursor.
     """
-    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.__stderr__ or sys.stdout)):
-        raise TerminalError(f"the dashboard needs a terminal, and this is not one{instead}")
+    streams = {"stdin": sys.stdin, "stdout": sys.stdout, "stderr": sys.__stderr__ or sys.stdout}
+    others = [name for name, stream in streams.items() if not stream.isatty()]
+    if others:
+        raise TerminalError("the dashboard needs a terminal as stdin, stdout and stderr, which it has not as "
+                            f"{', '.join(others)}{instead}")
     environment = initial_environment()
     if environment.get("TERM") == "dumb":
         raise TerminalError("the dashboard needs a terminal that can move its cursor, and this one cannot, by "

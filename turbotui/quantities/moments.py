@@ -60,8 +60,12 @@ def parse_moment(text: str, here_ns: int, first_ns: int, last_ns: int) -> int:
     raise UsageError(f'"{text}" is no time: {_HELP}')
 
 
-def parse_duration(text: str) -> float:
+def parse_duration(text: str, option: str = "") -> float:
     """Seconds of a length of time as people write it: "10s", "1m30s", "2h"; a number alone is seconds.
+
+    Args:
+        text: as it was written.
+        option: whose value it is, as "--keep", for the message.
 
     Raises:
         UsageError: it is none, or 0.
@@ -70,7 +74,8 @@ def parse_duration(text: str) -> float:
     parts = [] if step is None else _PART.findall(step[2])
     seconds = sum(float(number) * _SECONDS[unit.lower()] for number, unit in parts)
     if not seconds:
-        raise UsageError(f'"{text}" is no length of time: write 10s, 5m, 1h30m')
+        of = f"{option}: " if option else ""
+        raise UsageError(f'{of}"{text}" is no length of time above 0: write 10s, 5m, 1h30m')
     return seconds
 
 

@@ -143,7 +143,7 @@ def test_intervals_without_a_common_multiple_nearby(tmp_path: Path) -> None:
     (["{run}", "{run}", "--limit", "PkgWatt"], "is no limit"),
     (["{run}", "{run}", "--limit", "PkgWat +5%"], "did you mean PkgWatt"),
     (["{run}", "{run}", "--columns", "Busi%"], "did you mean Busy%"),
-    (["{run}", "{run}", "--every", "soon"], "is no length of time"),
+    (["{run}", "{run}", "--every", "soon"], "is no length of time above 0"),
 ])
 def test_what_is_refused_is_one_sentence(words: list[str], said: str, tmp_path: Path,
                                          capsys: pytest.CaptureFixture[str]) -> None:

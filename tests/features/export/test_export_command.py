@@ -190,7 +190,7 @@ def test_json_is_the_object_of_every_verb(tmp_path: Path, capsys: pytest.Capture
     (["--columns", "Busy%", "--elapsed"], "--elapsed is of signals"),
     (["--from-time", "+2h", "--to-time", "+1s"], "no interval in that time"),
     (["--columns", "Busy%", "--from-time", "+2h", "--to-time", "+1s", "-o", "{new}.csv"], "no interval in that time"),
-    (["--every", "often"], "is no length of time"),
+    (["--every", "often"], "is no length of time above 0"),
     (["-o", "{run}"], "exists already"),
     (["-o", "{new}/deeper.csv"], "cannot be written"),
 ])

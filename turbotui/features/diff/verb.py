@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Compare, print, and check the limits."""
     limits = [parse_limit(text) for text in arguments.limit]
-    every = parse_duration(arguments.every) if arguments.every else 0.0
+    every = parse_duration(arguments.every, "--every") if arguments.every else 0.0
     level = _LEVELS[arguments.by]
     with contextlib.ExitStack() as opened:
         spans = (_opened(arguments.a, opened), _opened(arguments.b, opened))

@@ -17,6 +17,7 @@ from turbotui.features.events.tables import (
     encoding_table,
 )
 from turbotui.machine.host import Host
+from turbotui.quantities.event_columns import METRIC
 from turbotui.tables.envelope import Envelope, envelope_now
 
 _RINGS = "ukh"
@@ -88,6 +89,10 @@ def _encode(arguments: argparse.Namespace, host: Host) -> int:
     rings: str | None = arguments.plm
     if rings is not None and (not rings or set(rings) - set(_RINGS)):
         raise UsageError(f"--plm takes letters of u (user), k (kernel) and h (hypervisor), not {rings!r}.")
+    if arguments.string.strip().lower().startswith(METRIC):
+        name = arguments.string.strip()[len(METRIC):]
+        raise UsageError(f'"{arguments.string}" is a metric, which has no encoding of its own: `turbotui events '
+                         f"metrics {name}` tells its events.")
     kind = OsKind(arguments.os)
     engine = open_engine(host, arguments.engine, rings, kind, arguments.force_pmu)
     envelope = envelope_now(host)

@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _run_table(arguments: argparse.Namespace) -> int:
     form = _format_of(arguments)
-    every = parse_duration(arguments.every) if arguments.every else 0.0
+    every = parse_duration(arguments.every, "--every") if arguments.every else 0.0
     if arguments.columns and arguments.elapsed:
         raise UsageError("--elapsed is of signals: leave --columns out")
     with recording.read_machine(arguments.file) as journal:

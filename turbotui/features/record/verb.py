@@ -127,9 +127,9 @@ class _Marks:
 def _retention(arguments: argparse.Namespace) -> Retention | None:
     if arguments.keep is None and arguments.max_size is None:
         return None
-    keep = float("inf") if arguments.keep is None else parse_duration(arguments.keep)
+    keep = float("inf") if arguments.keep is None else parse_duration(arguments.keep, "--keep")
     most = 0 if arguments.max_size is None else parse_size(arguments.max_size)
-    return Retention(keep, parse_duration(arguments.full), most)
+    return Retention(keep, parse_duration(arguments.full, "--full"), most)
 
 
 def parse_size(text: str) -> int:

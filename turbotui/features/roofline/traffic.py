@@ -23,8 +23,8 @@ BY_CACHE: Final = ("mbm_total_bytes of all groups, by L3 cache: between it and m
                    "devices move")
 """What resctrl counts, with its granularity."""
 
-BESIDE_HBM: Final = ("DRAM's bytes are those of DDR (uncore_imc): what HBM moves is not in them, so the intensity at DRAM "
-                     "is too high where HBM holds data or caches it; the uncore table of HBM has its traffic")
+BESIDE_HBM: Final = ("DRAM's bytes are those of DDR (uncore_imc): what HBM moves is not in them, so the intensity at "
+                     "DRAM is too high where HBM holds data or caches it; the uncore table of HBM has its traffic")
 """What the bytes of DDR leave out on a processor with memory in its package."""
 
 

@@ -300,9 +300,9 @@ def _every(text: str) -> float:
     from turbotui.quantities.moments import parse_duration  # noqa: PLC0415 - --replay alone takes it
 
     try:
-        return parse_duration(text)
+        return parse_duration(text, "--every")
     except UsageError as error:
-        raise StatError(f"--every: {error}", 1) from None
+        raise StatError(str(error), 1) from None
 
 
 def _celsius(text: str) -> int | None:
