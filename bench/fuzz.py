@@ -20,15 +20,19 @@ import struct
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Final
 
 from turbotui.app.live_past import past_events
+from turbotui.features.fleet.engine import FleetQuestion
+from turbotui.features.fleet.recorded import recorded_reading
 from turbotui.features.groups.recorded_groups import group_record, groups_of
 from turbotui.features.tasks.recorded_tasks import task_record, tasks_of
+from turbotui.features.tasks.region_totals import region_totals, regions_of
 from turbotui.features.tasks.tables import Grouping
+from turbotui.features.topdown.recorded_threads import thread_record, threads_of
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.quantities.scope import SYSTEM_ROW
 from turbotui.recording.codec import HEAD
@@ -36,7 +40,15 @@ from turbotui.recording.compression import pack, stream_compressor, stream_decom
 from turbotui.recording.framing import Damage, DamagedError, Record, RecordingError, RecordKind, RecordParser, framed
 from turbotui.recording.journal import Journal
 from turbotui.recording.parts import paths_of
-from turbotui.recording.rows import GROUPS_STREAM, TASKS_STREAM, rows_from
+from turbotui.recording.rows import (
+    FLEET_STREAM,
+    GROUPS_STREAM,
+    REGIONS_STREAM,
+    TASKS_STREAM,
+    TOPDOWN_STREAM,
+    RecordedRows,
+    rows_from,
+)
 from turbotui.recording.stream_reader import KnownLayouts, RecordedTick, StreamReader
 from turbotui.sampling.carrying import FrameMaker
 
@@ -51,6 +63,14 @@ _ODD: Final[tuple[object, ...]] = (
     None, True, -1, 0, 1, 255, 1 << 31, 1 << 62, -(1 << 62), 1e308, -0.5, "", "cpu", "a" * 300, "0x1", [], {}, [[]],
     [0], {"a": 1}, ["cpu", "x"],
 )
+_READERS: Final[Mapping[int, Callable[[RecordedRows], object]]] = {
+    TASKS_STREAM: lambda rows: task_record(rows.said, rows.wall_ns, CpuModel()),
+    GROUPS_STREAM: lambda rows: group_record(rows.said, rows.wall_ns),
+    FLEET_STREAM: lambda rows: recorded_reading(rows, FleetQuestion()),
+    TOPDOWN_STREAM: lambda rows: thread_record(rows.said, rows.wall_ns),
+    REGIONS_STREAM: lambda rows: region_totals(rows.said),
+}
+"""What reads the rows of each stream."""
 _ODD_WORDS: Final = (0, 1, 0x7FFF_FFFF, 0xFFFF_FFFF, 1 << 22, 1 << 26)
 
 
@@ -111,7 +131,7 @@ def _payload_bytes(chance: random.Random, records: Sequence[Record]) -> bytes:
         at = chance.randrange(len(made))
         one = made[at]
         kind = chance.choice(list(RecordKind)) if chance.random() < 0.1 else one.kind
-        stream = chance.choice((0, 1, 2)) if chance.random() < 0.1 else one.stream
+        stream = chance.choice((0, *_READERS)) if chance.random() < 0.1 else one.stream
         made[at] = Record(kind, stream, one.sequence, _changed(chance, one.payload))
     if chance.random() < 0.2:
         chance.shuffle(made)
@@ -127,7 +147,7 @@ def _documents(chance: random.Random, records: Sequence[Record]) -> bytes:
             break
         at = chance.choice(places)
         one = made[at]
-        head = _ROWS_HEAD if one.stream in (TASKS_STREAM, GROUPS_STREAM) else 0
+        head = _ROWS_HEAD if one.kind == RecordKind.ROWS else 0
         document = json.loads(unpack(one.payload[head:]))
         _change_value(chance, document)
         payload = one.payload[:head] + pack(json.dumps(document).encode())
@@ -220,10 +240,7 @@ def read_all(data: bytes, number: int, layouts: KnownLayouts) -> None:
 def _read_rows(record: Record) -> None:
     with contextlib.suppress(DamagedError):
         rows = rows_from(record)
-        if record.stream == GROUPS_STREAM:
-            group_record(rows.said, rows.wall_ns)
-        else:
-            task_record(rows.said, rows.wall_ns, CpuModel())
+        _READERS.get(record.stream, _READERS[TASKS_STREAM])(rows)
 
 
 def _pieces(parser: RecordParser, data: bytes) -> Iterator[Record | Damage]:
@@ -250,8 +267,9 @@ def _read_file(data: bytes, layouts: KnownLayouts) -> None:
             for frame in journal.frames():
                 with contextlib.suppress(DamagedError):
                     tasks_of(journal.rows, frame, journal.machine.model, Grouping.UNIT)
-                with contextlib.suppress(DamagedError):
-                    groups_of(journal.rows, frame)
+                for read in (groups_of, regions_of, threads_of):
+                    with contextlib.suppress(DamagedError):
+                        read(journal.rows, frame)
                 for column in catalog.columns[:40]:
                     frame.cell(column, SYSTEM_ROW)
                     frame.why(column, SYSTEM_ROW)

@@ -101,12 +101,13 @@ def test_threads_and_children_are_in_the_regions_of_a_command_that_runs(counters
         totals, Sizing(WidthModel.GIVEN, 8.0), TOPOLOGY, {"software": core_type.definition}.get)}
     much, little = points["much"], points["little"]
     assert much is not None
-    assert little is not None
+    assert little is not None or counters == 1  # it may end before the last set had its turn, and has no point then
     # Counters are read one after the other, and sets that took turns are joined.
     near = 0.02 if counters > 1 else 0.3
     assert much.intensity == pytest.approx(1 / 8, rel=near)
     assert much.gflops * much.length * 1e9 == pytest.approx(faults["much"], rel=max(0.05, near))
-    assert 1.5 < much.gflops * much.length / (little.gflops * little.length) < 6
+    if little is not None:
+        assert 1.5 < much.gflops * much.length / (little.gflops * little.length) < 6
     assert much.estimated == (counters == 1 or found["much"].estimated or found["much"].apportioned >
                               0.05 * found["much"].seconds)
     assert 0 < found["much"].run_ns <= (totals.run_ns or 0)
