@@ -94,11 +94,12 @@ class KeyGate:
     async def _overdue(self, turn: int) -> None:
         """Let keys go on whose forerunner is in the queue of a widget that has gone; wait on for one that is slow.
 
-        A widget that closes takes no message any more, but handles those that it has: only its task's end loses them.
+        A widget that closes takes no message any more, but handles those that it has until it no longer runs. (It
+        has no `task` then, which Textual says by an assertion.)
         """
         self._watchdog = None
         self._asked += 1
-        gone = self._at is not None and self._at.task.done()
+        gone = self._at is not None and not self._at.is_running and not self._at.call_later(_nothing)
         if turn == self._turn and self._busy and not gone and self._asked < _LONGEST:
             self._watch()
         else:
@@ -114,3 +115,7 @@ class KeyGate:
         await self._next()
         if self._busy and self._waiting and self._watchdog is None:
             self._watch()
+
+
+def _nothing() -> None:
+    """What a widget that is there is asked to do."""
