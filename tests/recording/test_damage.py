@@ -227,7 +227,7 @@ def test_two_writers_are_refused_and_a_second_session_is_appended(tmp_path: Path
 
 
 class Elsewhere(DelegatingHost):
-    """The same machine by another name, or of another kind."""
+    """A host with the same files under another machine name, or of another kind (real, simulated)."""
 
     def __init__(self, host: Host, name: str, kind: HostKind) -> None:
         super().__init__(host)

@@ -78,7 +78,7 @@ def test_values_and_stamps_are_where_one_by_one_would_put_them(seen: list[Readin
 @settings(deadline=None, max_examples=25)
 @given(st.data())
 def test_so_they_are_of_many_cpus(data: st.DataObject) -> None:
-    """As arrays, but where a CPU is missing or a value is none that fits."""
+    """Columns are arrays, or lists where a CPU is missing or a value does not fit into a word."""
     layouts, heads = Layouts(place), [(cpu, source) for cpu in range(MANY) for source in SOURCES]
     away = data.draw(st.sets(st.sampled_from(heads), max_size=3))
     order = data.draw(st.permutations(range(0, MANY, 16)))

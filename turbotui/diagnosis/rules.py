@@ -38,7 +38,7 @@ WEIGHTS: Final[Mapping[Certainty, float]] = {
 
 
 class Whose(Enum):
-    """How the tasks are found that a cause concerns."""
+    """By which of their figures the tasks responsible for a cause are ranked."""
 
     CPU = "CPU time"
     THREAD = "one thread's CPU time"

@@ -14,9 +14,12 @@ from typing import Final
 from turbotui.events.encoded import EncodedEvent
 
 X86_KIND: Final = "cpu_"
-"""How PMUs of kinds of core begin on x86."""
+"""Beginning of the names of core PMUs on a hybrid x86 processor: cpu_core, cpu_atom."""
 _KIND = re.compile(rf"{X86_KIND}|armv\d+_|apple_")
-"""How they begin anywhere (kernel drivers/perf/arm_pmuv3.c, apple_m1_cpu_pmu.c); what follows tells them apart."""
+"""Beginnings of the names of PMUs of one kind of core, on any architecture.
+
+Kernel drivers/perf/arm_pmuv3.c, apple_m1_cpu_pmu.c; what follows tells the kinds apart.
+"""
 
 
 def is_kind(pmu: str) -> bool:

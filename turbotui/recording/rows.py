@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Protocol, Self
 
 from turbotui.dataclass import dataclass
 from turbotui.recording.framing import DamagedError, Record, RecordKind
 from turbotui.recording.said import Said, packed, unpacked
+from turbotui.sampling.frame import Frame
 
 TASKS_STREAM: Final = 1
 """The stream of threads, processes and commands."""
@@ -82,3 +83,12 @@ def rows_from(record: Record) -> RecordedRows:
     if wall is None:
         raise DamagedError(f"record {record.sequence} of the recording holds no rows")
     return RecordedRows(wall, unpacked(record.payload[_HEAD.size:], f"record {record.sequence}"))
+
+
+FindRows = Callable[[int, int, int], Sequence[RecordedRows]]
+"""Finds the rows of a stream between two wall clocks: `Journal.rows`, or what stands for it."""
+
+
+def rows_of_interval(rows: FindRows, stream: int, frame: Frame) -> Sequence[RecordedRows]:
+    """What was recorded of a stream in a frame's interval; nothing for the first frame, which has none."""
+    return () if frame.older is None else rows(stream, frame.older.wall_ns, frame.newer.wall_ns)

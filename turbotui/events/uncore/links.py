@@ -1,4 +1,4 @@
-"""How fast the PCI Express links are that an uncore PMU counts, where its name or a root port says which they are."""
+"""Peak bandwidth of the PCI Express links that an uncore PMU counts, found by its name or its root port."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, Self, TypeVar
 
@@ -16,7 +16,7 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.definition_facts import definition_facts, definition_from
 from turbotui.recording.framing import DamagedError
 from turbotui.recording.reasons import reason_from
-from turbotui.recording.rows import GROUPS_STREAM, RecordedRows
+from turbotui.recording.rows import GROUPS_STREAM, FindRows, rows_of_interval
 from turbotui.recording.said import Said
 from turbotui.sampling.energy import energy_of
 from turbotui.sampling.frame import Frame
@@ -146,7 +146,7 @@ def _at(said: Said, choices: Sequence[T]) -> T:
     return choices[number]
 
 
-def groups_of(rows: Callable[[int, int, int], Sequence[RecordedRows]], frame: Frame) -> GroupRecord | None:
+def groups_of(rows: FindRows, frame: Frame) -> GroupRecord | None:
     """The groups of a frame's interval; None where none were recorded. Several intervals are added up.
 
     Args:
@@ -156,10 +156,8 @@ def groups_of(rows: Callable[[int, int, int], Sequence[RecordedRows]], frame: Fr
     Raises:
         DamagedError: what is there are no groups.
     """
-    if frame.older is None:
-        return None
     found = [group_record(one.said, one.wall_ns)
-             for one in rows(GROUPS_STREAM, frame.older.wall_ns, frame.newer.wall_ns)]
+             for one in rows_of_interval(rows, GROUPS_STREAM, frame)]
     return functools.reduce(GroupRecord.plus, found) if found else None
 
 
@@ -170,7 +168,7 @@ def record_of(wall_ns: int, started_ns: int, seconds: float, rows: Iterable[Grou
                        tuple(counted))
 
 
-def replayed_intervals(rows: Callable[[int, int, int], Sequence[RecordedRows]],
+def replayed_intervals(rows: FindRows,
                        frames: Iterable[Frame]) -> Iterator[GroupInterval]:
     """The intervals of a recording of which groups were recorded."""
     for frame in frames:

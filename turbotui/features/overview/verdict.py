@@ -44,7 +44,7 @@ class OverviewVerdict:
     wrong: bool = False
 
     def fitted(self, room: int) -> str:
-        """As much as there is room for: how long leaves first, then ends of the sentence, and last who it is.
+        """The sentence in at most `room` characters: the duration goes first, then the last parts, then the name.
 
         What is left out is whole: the unit and the share of who it is, a part of the sentence; where not even its
         first part fits beside who it is, that is cut.

@@ -21,7 +21,7 @@ from turbotui.widgets.panel import Target
 SUM, ELSEWHERE, REST, PLATFORM = "sum", "elsewhere", "rest", "platform"
 _DOCUMENT: Final = "docs/specs/power.md 2.1"
 _CLOSE: Final = 1e-6
-"""Of a figure: the order in which parts are added up may differ."""
+"""Relative difference of two figures that are one: their parts may be added up in another order."""
 
 
 def sum_target(frame: Frame, found: Balance) -> Target | None:

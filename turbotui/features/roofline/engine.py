@@ -23,7 +23,7 @@ from turbotui.features.roofline.roofs import RoofSet
 from turbotui.features.roofline.sharing import ONE_CPU, working_of
 from turbotui.features.roofline.traffic import MemoryTraffic
 from turbotui.features.roofline.verdicts import LevelRoofs, core_weights, roofs_for
-from turbotui.features.tasks.region_totals import FindRows, RegionTotals, regions_of
+from turbotui.features.tasks.region_totals import RegionTotals, regions_of
 from turbotui.machine.core_metrics import CountedCoreType, core_types_of
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine
@@ -34,6 +34,7 @@ from turbotui.quantities.metric_definitions import MetricDefinition
 from turbotui.quantities.roofline import NO_FLOPS, Sizing, WidthModel
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
 from turbotui.quantities.unavailable import Unavailable
+from turbotui.recording.rows import FindRows
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.energy import EnergyMeter, energy_signals
 from turbotui.sampling.frame import Frame

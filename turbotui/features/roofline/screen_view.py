@@ -135,7 +135,7 @@ class RoofView:
             self._settle(fresh=fresh)
 
     def take_regions(self, totals: RegionTotals | None) -> None:
-        """Take the regions of a command in, which are placed with the next frame."""
+        """Replace the regions of the command; their points are drawn with the next frame."""
         self.regions = () if totals is None else points_of_totals(totals, SIZINGS[self.sizing], self._topology)
         self.totals = totals
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from enum import Enum
 from typing import Final, Self, TypeVar
@@ -29,7 +29,7 @@ from turbotui.quantities.precision import Precision
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.framing import DamagedError
 from turbotui.recording.reasons import reason_facts, reason_from
-from turbotui.recording.rows import TASKS_STREAM, RecordedRows
+from turbotui.recording.rows import TASKS_STREAM, FindRows, rows_of_interval
 from turbotui.recording.said import Said
 from turbotui.sampling.frame import Frame
 
@@ -123,7 +123,7 @@ def task_record(said: Said, wall_ns: int, model: CpuModel,
                       Ancestry() if ancestry is None else ancestry_from(ancestry))
 
 
-def tasks_of(rows: Callable[[int, int, int], Sequence[RecordedRows]], frame: Frame, model: CpuModel,
+def tasks_of(rows: FindRows, frame: Frame, model: CpuModel,
              by: Grouping) -> TaskRecord | None:
     """The tasks of a frame's interval; None where none were recorded. Several intervals are added up.
 
@@ -136,11 +136,9 @@ def tasks_of(rows: Callable[[int, int, int], Sequence[RecordedRows]], frame: Fra
     Raises:
         DamagedError: what is there are no tasks.
     """
-    if frame.older is None:
-        return None
     source = Grouping.PROCESS if by is Grouping.UNIT else by
     found = [task_record(one.said, one.wall_ns, model, (source,))
-             for one in rows(TASKS_STREAM, frame.older.wall_ns, frame.newer.wall_ns)]
+             for one in rows_of_interval(rows, TASKS_STREAM, frame)]
     if not found:
         return None
     record = functools.reduce(TaskRecord.plus, found)

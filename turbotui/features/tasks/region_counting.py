@@ -225,7 +225,7 @@ class RegionCounting:
         return 1e3 * _SLICE if multiplexed and self._times is not None and self._times.still_open else None
 
     def _hear(self, *, rotate: bool) -> None:
-        """Take the marks that have come, and share out what was counted since the last time."""
+        """Read the new marks from the pipe, and add the counts since the last reading to the regions that were open."""
         try:
             marks = self._pipe.take()
             if marks and self._times is None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import field
-from typing import Self, TypeAlias
+from typing import Self
 
 from turbotui.dataclass import dataclass
 from turbotui.features.tasks.task_regions import TaskRegion, region_table
@@ -15,12 +15,9 @@ from turbotui.quantities.tables import RowTable
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.recording.framing import DamagedError
 from turbotui.recording.reasons import reason_facts, reason_from
-from turbotui.recording.rows import REGIONS_STREAM, RecordedRows
+from turbotui.recording.rows import REGIONS_STREAM, FindRows, rows_of_interval
 from turbotui.recording.said import Said
 from turbotui.sampling.frame import Frame
-
-FindRows: TypeAlias = "Callable[[int, int, int], Sequence[RecordedRows]]"
-"""Rows of a stream behind one wall clock and not behind another: `Journal.rows`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +199,5 @@ def regions_of(rows: FindRows, frame: Frame) -> RegionTotals | None:
     Raises:
         DamagedError: what is there are no regions.
     """
-    if frame.older is None:
-        return None
-    found = rows(REGIONS_STREAM, frame.older.wall_ns, frame.newer.wall_ns)
+    found = rows_of_interval(rows, REGIONS_STREAM, frame)
     return region_totals(found[-1].said) if found else None

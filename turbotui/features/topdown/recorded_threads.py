@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Self
 
@@ -14,7 +14,7 @@ from turbotui.features.topdown.thread_counters import ThreadCounts, ThreadInterv
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.recording.framing import DamagedError
 from turbotui.recording.reasons import reason_facts, reason_from
-from turbotui.recording.rows import TOPDOWN_STREAM, RecordedRows
+from turbotui.recording.rows import TOPDOWN_STREAM, FindRows, rows_of_interval
 from turbotui.recording.said import Said
 from turbotui.sampling.frame import Frame
 
@@ -168,7 +168,7 @@ def _numbers(said: Said, many: int) -> list[float | None]:
     return found
 
 
-def threads_of(rows: Callable[[int, int, int], Sequence[RecordedRows]], frame: Frame) -> ThreadInterval | None:
+def threads_of(rows: FindRows, frame: Frame) -> ThreadInterval | None:
     """The threads of a frame's interval; None where none were recorded. Several intervals are added up.
 
     Args:
@@ -178,8 +178,6 @@ def threads_of(rows: Callable[[int, int, int], Sequence[RecordedRows]], frame: F
     Raises:
         DamagedError: what is there are no threads.
     """
-    if frame.older is None:
-        return None
     found = [thread_record(one.said, one.wall_ns)
-             for one in rows(TOPDOWN_STREAM, frame.older.wall_ns, frame.newer.wall_ns)]
+             for one in rows_of_interval(rows, TOPDOWN_STREAM, frame)]
     return functools.reduce(ThreadRecord.plus, found).interval if found else None
