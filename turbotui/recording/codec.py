@@ -10,7 +10,7 @@ import itertools
 import struct
 import sys
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from enum import IntEnum
 from typing import Final, TypeAlias, cast
@@ -22,7 +22,7 @@ from turbotui.recording.compression import (
     stream_compressor,
 )
 from turbotui.recording.framing import DamagedError
-from turbotui.recording.lanes import MASK, SIZE, lanes_of
+from turbotui.recording.lanes import MASK, SIZE, Lanes, lanes_of
 from turbotui.untrusted import json_text
 
 Cell: TypeAlias = int | str | float | None
@@ -102,6 +102,21 @@ class TableTick:
     extras: Mapping[str, object] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class _Related:
+    """Columns side by side that are stored against others.
+
+    Attributes:
+        columns: of them.
+        place: of their lanes, in bytes.
+        arithmetic: on that many lanes.
+    """
+
+    columns: tuple[ColumnLayout, ...]
+    place: slice
+    arithmetic: Lanes
+
+
 class Lanework:
     """The columns of a layout and the lanes of their cells.
 
@@ -124,8 +139,7 @@ class Lanework:
         self.slices = tuple(
             slice((end - column.rows) * SIZE, end * SIZE) for end, column in zip(ends, self.columns, strict=True)
         )
-        self._zeros = {column.rows: bytes(column.rows * SIZE) for column in self.columns}
-        self.relates = any(column.against != NO_COLUMN for column in self.columns)
+        self._related = tuple(self._runs())
         anew: list[bool] = []
         for column in self.columns:
             anew.append(column.against == CLOCK_OF_TICK or (column.follows and anew[column.against]))
@@ -134,14 +148,28 @@ class Lanework:
             for column, every in zip(self.columns, anew, strict=True)
         ), "little") if any(anew) else -1
 
-    def others(self, lanes: bytes, started_ns: int) -> int:
-        """For each lane the word that it is stored against, 0 where there is none."""
+    def _runs(self) -> Iterator[_Related]:
+        """The columns that are stored against others, as far as they stand side by side."""
+        pairs = zip(self.columns, self.slices, strict=True)
+        for relates, run in itertools.groupby(pairs, lambda pair: pair[0].against != NO_COLUMN):
+            if relates:
+                columns, places = zip(*run, strict=True)
+                yield _Related(columns, slice(places[0].start, places[-1].stop),
+                               Lanes(sum(column.rows for column in columns)))
+
+    def relative(self, lanes: bytes, started_ns: int) -> int:
+        """All lanes, each less the word that it is stored against: of most there is none."""
         clock = (started_ns & MASK).to_bytes(SIZE, "little")
-        return int.from_bytes(b"".join([
-            lanes[self.slices[column.against]] if column.follows
-            else clock * column.rows if column.against == CLOCK_OF_TICK else self._zeros[column.rows]
-            for column in self.columns
-        ]), "little")
+        words, done = memoryview(lanes), 0
+        parts: list[bytes | memoryview] = []
+        for run in self._related:
+            others = b"".join([words[self.slices[column.against]] if column.follows else clock * column.rows
+                               for column in run.columns])
+            found = run.arithmetic.subtract(int.from_bytes(words[run.place], "little"),
+                                            int.from_bytes(others, "little"))
+            parts += [words[done:run.place.start], found.to_bytes(run.arithmetic.size, "little")]
+            done = run.place.stop
+        return int.from_bytes(b"".join((*parts, words[done:])), "little")
 
 
 class TickEncoder:
@@ -178,9 +206,7 @@ class TickEncoder:
             self._begin()
         work = self._lanework
         tags, lanes = self._cells(tick.columns)
-        relative = int.from_bytes(lanes, "little")
-        if work.relates:
-            relative = work.arithmetic.subtract(relative, work.others(lanes, tick.started_ns))
+        relative = work.relative(lanes, tick.started_ns)
         stored = self._rounded(relative) if self._significant else relative
         moved = work.arithmetic.folded(work.arithmetic.subtract(stored, self._before & work.lasting))
         self._before, self._exact, self._lanes = stored, relative, lanes
@@ -210,7 +236,7 @@ class TickEncoder:
             if len(cells) != layout.rows:
                 raise InternalError(f"a recorded column has {len(cells)} cells where its layout has {layout.rows}.")
             try:
-                lane = array("Q", cast("Sequence[int]", cells)).tobytes()  # others are refused
+                lane: bytes | array[int] = _words(cells)
             except (TypeError, OverflowError):
                 of_cells, lane = self._odd_cells(number, cells)
                 if of_cells.count(of_cells[0]) == len(of_cells):
@@ -300,7 +326,17 @@ def words_of(data: bytes) -> list[int]:
     return found.tolist()
 
 
-def _little(data: bytes) -> bytes:
+def _words(cells: Sequence[Cell]) -> array[int]:
+    """Cells that are all words.
+
+    Raises:
+        TypeError, OverflowError: they are not.
+    """
+    packed = isinstance(cells, array) and cells.typecode == "Q"
+    return cast("array[int]", cells) if packed else array("Q", cast("Sequence[int]", cells))
+
+
+def _little(data: bytes | array[int]) -> bytes | array[int]:
     """Words of this machine as little endian words, or the other way round."""
     if sys.byteorder == "little":
         return data
