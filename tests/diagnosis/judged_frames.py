@@ -16,9 +16,10 @@ from turbotui.sampling.frame import Frame
 
 
 @functools.cache
-def frames(shape: str, intervals: int = 1) -> tuple[Frame, ...]:
-    """Frames of a machine of which little is read; the first one has no interval."""
-    return tuple(frames_of_machine(shape, intervals, columns=("Load%",))[1])
+def frames(shape: str, intervals: int = 1, measured: int | None = None) -> tuple[Frame, ...]:
+    """Frames of a machine of which little is read, and only so many CPUs; the first one has no interval."""
+    cpus = None if measured is None else frozenset(range(measured))
+    return tuple(frames_of_machine(shape, intervals, columns=("Load%",), cpus=cpus)[1])
 
 
 @dataclass(frozen=True)
@@ -58,8 +59,8 @@ class MadeFrame(JudgedFrame):
 def made(shape: str = "guest", *, whole: Mapping[ColumnId, float] | None = None,
          cpus: Mapping[ColumnId, Mapping[int, float]] | None = None,
          words: Mapping[ColumnId, Mapping[int, str]] | None = None, seen: Seen | None = None,
-         lacks: ColumnId = "") -> MadeFrame:
+         lacks: ColumnId = "", measured: int | None = None) -> MadeFrame:
     """A moment with these numbers, and no others."""
-    frame = frames(shape)[-1]
+    frame = frames(shape, measured=measured)[-1]
     return MadeFrame(frame, catalog_for(frame.capabilities.signals), seen=seen or Seen(), whole=whole or {},
                      cpus=cpus or {}, words=words or {}, lacks=lacks)

@@ -79,3 +79,9 @@ def test_nothing_is_found_where_nothing_is(machine: str, word: str) -> None:
 def test_a_machine_that_cannot_be_is_refused(name: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         simulated_host(name)
+
+
+def test_a_clock_below_the_base_of_several_packages_is_lost_on_each() -> None:
+    below = diagnosed("icelake-2s+below-base").findings()[0]
+    assert below.observed.lost == pytest.approx(0.4, abs=0.01)  # both packages run at 60 % of their base clock
+    assert below.sentence.endswith("nothing readable says why; 1 more package is as slow")

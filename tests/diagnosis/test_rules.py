@@ -64,9 +64,15 @@ def test_pressure_is_believed_before_iowait() -> None:
 
 def test_more_tasks_than_cpus_by_what_is_known() -> None:
     full = {"Load%": 99.0, "RunQ": 9.0}
-    assert found("overload", made(whole=full)).lost == pytest.approx(0.5)
+    assert found("overload", made(whole=full)).lost == pytest.approx(4.0 / (4.0 + 3.96))
     assert found("overload", made(whole={**full, "PSIcpu%": 97.0, "RunDelay%": 1188.0})).lost == pytest.approx(0.75)
-    assert found("overload", made(whole={"Load%": 99.0, "PSIcpu%": 90.0})).lost == pytest.approx(0.45)
+    assert found("overload", made(whole={"Load%": 100.0, "PSIcpu%": 90.0})).lost == pytest.approx(0.9 / 4.9)
+    for running, queued in ((3.0, 0.5), (9.0, 2.0)):  # nobody waits at the instant; 4 do, and half of the time none
+        half = found("overload", made(whole={"Load%": 100.0, "RunQ": running, "PSIcpu%": 50.0}))
+        assert half.lost == pytest.approx(queued / (queued + 4.0))
+    alone = found("overload", made(whole={"Load%": 100.0, "RunQ": 7.0, "PSIcpu%": 95.0}, measured=1))
+    assert alone.lost == pytest.approx(1.9 / 5.9), "the run queue is that of all CPUs, measured or not"
+    assert alone.sentence.startswith("6 tasks want to run on 4 CPUs, of which the one measured is 100 % busy; a task ")
     few = BY_ID["overload"].judge(made(whole={**full, "RunQ": 2.0, "PSIcpu%": 40.0, "RunDelay%": 100.0}))
     assert isinstance(few, Observed)
     assert few.sentence.startswith("5.0 tasks on average want to run on 4 CPUs"), few.sentence
@@ -89,7 +95,7 @@ def test_a_quota_is_told_of_the_group_that_stands_still_most() -> None:
 def test_memory_that_is_short_and_swap_that_is_read_back() -> None:
     short = found("memory", made(whole={"PSImem%": 40.0, "PSImemFull%": 20.0, "MemAvail%": 2.0, "OOMKills": 1.0}))
     assert short.lost == pytest.approx(0.3)
-    assert short.sentence.endswith("2 % of memory is available; the kernel killed 1 for want of it")
+    assert short.sentence.endswith("2 % of memory is available; the kernel killed 1 task for want of it")
     back = found("swapping", made(whole={"SwapIn/s": 4000.0, "SwapOut/s": 3000.0}))
     assert back.lost == pytest.approx(0.4)
     assert BY_ID["swapping"].judge(made(whole={"SwapIn/s": 3.0, "SwapOut/s": 900.0})) is NoFinding.CLEAR

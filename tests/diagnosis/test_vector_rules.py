@@ -27,7 +27,7 @@ def test_cores_that_count_their_licences_are_believed() -> None:
     vectors = found("icelake-2s+vectors")[VECTORS.id]
     assert vectors.observed.sure is Certainty.LIKELY
     assert "2,550 of 3,000 MHz" in vectors.sentence
-    assert "schedule for AVX-512; 1 more is as slow" in vectors.sentence
+    assert "schedule for AVX-512; 1 more package is as slow" in vectors.sentence
     assert vectors.observed.lost == pytest.approx(0.15, abs=0.01)
 
 

@@ -84,6 +84,16 @@ def test_every_verb_that_writes_json_is_checked() -> None:
     assert all("jsontables" in Path(name).read_text(encoding="utf-8") for name in _ELSEWHERE.values())
 
 
+def test_no_verb_takes_two_formats(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in VERBS.values():
+        for two in (("--format", "json", "--format", "csv"), ("--format", "text", "--format", "json"),
+                    *([] if words[0] == "stat" else [("--json", "--format", "table")])):
+            assert main([*words, *two]) in (1, 2), words
+            said = capsys.readouterr()
+            assert not said.out
+            assert "are two formats of one output: give one of them" in said.err
+
+
 @pytest.mark.parametrize("verb", VERBS)
 def test_json_is_the_schema_s_object(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     found = tables(_written(verb, "json", capsys))

@@ -21,7 +21,7 @@ from turbotui.app.watched import FarSession
 from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import RowId, Scope
-from turbotui.quantities.sentences import as_sentence
+from turbotui.quantities.sentences import as_sentence, several
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.banners import far_banner
 from turbotui.widgets.cells import StyleRole
@@ -184,7 +184,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         place = Place(
             name=machine.host.name,
             model=f"{packages} x {model}" if packages > 1 and model else model,
-            counts=f"{cpus} CPUs" if cores == cpus else f"{cores} cores · {cpus} CPUs",
+            counts=several(cpus, "CPU") if cores == cpus else f"{several(cores, 'core')} · {several(cpus, 'CPU')}",
             kernel=f"Linux {watch.kernel}" if watch.kernel else "",
             interval=None if frame is None else frame.seconds,
             seq=None if frame is None else frame.seq,

@@ -5,11 +5,35 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final
 
 from turbotui.quantities.tables import AnyTable
 from turbotui.tables.envelope import Envelope
-from turbotui.tables.formats import NAMES, TEXT, Writer
+from turbotui.tables.formats import NAMES, TEXT, Writer, two_formats
 from turbotui.tables.table import TableText
+
+
+class OneFormat(argparse.Action):
+    """Keeps the format of an output that has one, and refuses another one beside it."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace,
+                 values: str | Sequence[Any] | None, option_string: str | None = None) -> None:
+        """Take in a format, or --json.
+
+        Raises:
+            UsageError: another one was given before.
+        """
+        del option_string
+        name = str(values or self.const)
+        before = getattr(namespace, _GIVEN, name)
+        if before != name:
+            parser.error(two_formats(before, name))
+        setattr(namespace, _GIVEN, name)
+        setattr(namespace, self.dest, name)
+
+
+_GIVEN: Final = "given_format"
+"""Where a namespace keeps the format that the command line names; the default is none."""
 
 
 def add_format_arguments(parser: argparse.ArgumentParser, tables: Sequence[str] = ()) -> None:
@@ -19,10 +43,10 @@ def add_format_arguments(parser: argparse.ArgumentParser, tables: Sequence[str] 
         parser: of the verb.
         tables: the names of its tables, the one that comma-separated values are of first.
     """
-    parser.add_argument("--format", choices=NAMES, default=TEXT,
+    parser.add_argument("--format", choices=NAMES, default=TEXT, action=OneFormat,
                         help="text for people (default), an aligned table, csv, json (see docs/table.schema.json) or "
                         "openmetrics")
-    parser.add_argument("--json", dest="format", action="store_const", const="json", help="as --format json")
+    parser.add_argument("--json", dest="format", action=OneFormat, nargs=0, const="json", help="as --format json")
     if len(tables) > 1:
         parser.add_argument("--table", choices=tables, default="",
                             help=f"only this one of its tables (csv: {tables[0]})")

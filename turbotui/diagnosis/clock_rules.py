@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from turbotui.diagnosis import limits
@@ -70,7 +71,7 @@ def _held_by(*holders: Holder) -> Callable[[JudgedFrame], Observed | NoFinding]:
         if lost < _LEAST and hold.sure is Sure.INFERRED:
             return NoFinding.CLEAR
         more = len(parts) - 1
-        also = f"; {more} more {'is' if more == 1 else 'are'}" if more else ""
+        also = f"; {more} more {'package is' if more == 1 else 'packages are'}" if more else ""
         return Observed(max(_LEAST, min(1.0, lost)), opening(holding(worst, hold)) + also, _SURE[hold.sure], worst.row)
 
     return judge
@@ -83,7 +84,11 @@ def _below_base(moment: JudgedFrame) -> Observed | NoFinding:
     if not known:
         return NoFinding.UNKNOWN
     found = [one for one in (_slow_clock(moment, verdict) for verdict in known) if one is not None]
-    return max(found, key=lambda one: one.lost, default=NoFinding.CLEAR)
+    if not found:
+        return NoFinding.CLEAR
+    worst, more = max(found, key=lambda one: one.lost), len(found) - 1
+    also = f"; {more} more {'package is' if more == 1 else 'packages are'} as slow" if more else ""
+    return replace(worst, lost=min(1.0, sum(one.lost for one in found)), sentence=worst.sentence + also)
 
 
 def _slow_clock(moment: JudgedFrame, verdict: LimitVerdict) -> Observed | None:

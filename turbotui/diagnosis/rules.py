@@ -265,6 +265,12 @@ class JudgedFrame:
         """Percent of the interval in which each CPU worked, as far as it is known."""
         return self.numbers("Busy%", "Load%")
 
+    @property
+    def online(self) -> int:
+        """CPUs that tasks can run on, be they measured or not: run queue and pressure are those of all."""
+        topology = self.frame.topology
+        return max(len(topology.cpus), len(topology.ids.get(Scope.CPU, ())))
+
     @cached_property
     def load(self) -> float | None:
         """Percent of the interval in which the CPUs worked, or wanted to, as the kernel accounts for it."""

@@ -37,7 +37,7 @@ def _judge(moment: JudgedFrame) -> Observed | NoFinding:
     busy = {verdict.row: verdict.facts.busy or 0.0 for verdict in known}
     lost = sum(one.lost * busy[one.row] for one in slow) / max(1.0, sum(busy.values()))
     worst, more = max(slow, key=lambda one: one.lost), len(slow) - 1
-    also = f"; {more} more {'is' if more == 1 else 'are'} as slow" if more else ""
+    also = f"; {more} more {'package is' if more == 1 else 'packages are'} as slow" if more else ""
     return replace(worst, lost=min(1.0, lost), sentence=worst.sentence + also)
 
 

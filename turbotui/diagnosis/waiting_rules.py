@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from turbotui.diagnosis.rules import Certainty, JudgedFrame, NoFinding, Observed, SlownessRule, Whose, name_of
+from turbotui.quantities.sentences import several
 from turbotui.quantities.unavailable import Reason
 
 _FULL: Final = 80.0  # percent of the machine's time: below, tasks that wait for a CPU wait for something else too
@@ -34,29 +35,33 @@ def _overload(frame: JudgedFrame) -> Observed | NoFinding:
     waited = frame.number("RunDelay%")
     if load is None or (running is None and pressure is None and waited is None):
         return NoFinding.UNKNOWN
-    cpus = len(frame.frame.topology.cpus)
+    cpus = frame.online
     if load < _FULL:
         return NoFinding.CLEAR
-    wanting = None if running is None else max(0.0, running - 1.0)  # the reader itself runs
+    working = cpus * load / 100.0
+    wanting = 0.0 if running is None else max(0.0, running - 1.0)  # the reader itself runs
     facts = [] if pressure is None else [f"a task waits for a CPU {pressure:.0f} % of the time"]
     if waited is not None:
-        queued = waited / 100.0
-        lost, sure = queued / (queued + cpus * load / 100.0), Certainty.CERTAIN
+        queued, sure = waited / 100.0, Certainty.CERTAIN
         facts.append(f"{queued:,.1f} wait on average")
-    elif wanting is not None:
-        lost = max(0.0, 1.0 - cpus / wanting) if wanting else 0.0
-        sure = Certainty.LIKELY if pressure is None else Certainty.CERTAIN
+    elif pressure is not None:  # at least one waits for that time, and as many as at the instant of the reading
+        queued = pressure / 100.0 * max(1.0, wanting - cpus)
+        sure = Certainty.LIKELY if running is None else Certainty.CERTAIN
     else:
-        lost, sure = (pressure or 0.0) / 200.0, Certainty.LIKELY
+        queued, sure = max(0.0, wanting - cpus), Certainty.LIKELY
+    lost = queued / (queued + working)
     if lost < _OVERLOAD or (pressure is not None and pressure < _CPU_PRESSURE):
         return NoFinding.CLEAR
-    want = "More tasks want to run than there are"
-    if wanting is not None and wanting > cpus:
-        want = f"{wanting:,.0f} tasks want to run on"
-    elif waited is not None:  # few of them at the instant of the reading: it is the mean that counts
-        want = f"{waited / 100.0 + cpus * load / 100.0:,.1f} tasks on average want to run on"
-    return Observed(lost, f"{want} {cpus} CPUs, which are {load:.0f} % busy" + "".join(f"; {fact}" for fact in facts),
-                    sure)
+    # few of them at the instant of the reading: it is the mean that counts
+    want = f"{wanting:,.0f} tasks" if wanting > cpus else f"{queued + working:,.1f} tasks on average"
+    return Observed(lost, "; ".join((f"{want} want to run on {_busy_cpus(frame, load)}", *facts)), sure)
+
+
+def _busy_cpus(frame: JudgedFrame, load: float) -> str:
+    """The machine's CPUs, and how busy those are that are measured."""
+    cpus, measured = frame.online, len(frame.frame.topology.cpus)
+    which = "which" if measured == cpus else f"of which {'the one' if measured == 1 else f'the {measured:,}'} measured"
+    return f"{several(cpus, 'CPU')}, {which} {'is' if measured == 1 else 'are'} {load:.0f} % busy"
 
 
 def _quota(frame: JudgedFrame) -> Observed | NoFinding:
@@ -72,7 +77,7 @@ def _quota(frame: JudgedFrame) -> Observed | NoFinding:
     limit = "" if quota is None else f" ({quota:,.2f} CPUs)"
     lost = _QUOTA_SHARE * percent / 100.0
     if stood is not None and frame.load is not None:
-        lost = max(0.02, stood / (stood + frame.load / 100.0 * len(frame.frame.topology.cpus)) if stood else 0.0)
+        lost = max(0.02, stood / (stood + frame.load / 100.0 * frame.online) if stood else 0.0)
     return Observed(lost, f"The CPU quota of {name}{limit} was used up in {percent:.0f} % of "
                     "its periods, and its tasks stood still then", Certainty.CERTAIN,
                     who=(name,) if group is not None and name == group.name else ())
@@ -92,7 +97,7 @@ def _memory(frame: JudgedFrame) -> Observed | NoFinding:
         facts.append(f"{available:.0f} % of memory is available"
                      + (", so what is short is a control group's limit" if of_group else ""))
     if killed:
-        facts.append(f"the kernel killed {killed:.0f} for want of it")
+        facts.append(f"the kernel killed {several(round(killed), 'task')} for want of it")
     return Observed(max(0.02, (some + full) / 200.0), "; ".join(facts), Certainty.CERTAIN,
                     remedy=_GROUP_MEMORY if of_group else "", who=frame.seen.waiting("memory"))
 

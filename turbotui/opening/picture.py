@@ -70,7 +70,7 @@ def help_lines(keys: Sequence[Line], scrolled: int, width: int, height: int) -> 
 
 
 def _place(known: Glance, width: int) -> Line:
-    counts = f"{len(known.ticks)} CPUs" if known.ticks else ""
+    counts = f"{len(known.ticks)} CPU{'s' * (len(known.ticks) != 1)}" if known.ticks else ""
     words = [known.model, counts, f"Linux {known.kernel}"]
     text, used = "", len(known.name) + 1
     for word in words:

@@ -13,3 +13,8 @@ def as_sentence(text: str) -> str:
     first = text.partition(" ")[0].rstrip(",:;")
     is_word = len(first) > 1 and first.isalpha() and first.islower() and first not in _NAMES
     return text[:1].upper() + text[1:] if is_word else text
+
+
+def several(count: int, word: str) -> str:
+    """A number with its noun: "1 CPU", "1,024 CPUs"."""
+    return f"{count:,} {word}{'s' * (count != 1)}"

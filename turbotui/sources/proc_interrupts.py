@@ -41,7 +41,7 @@ class _Kind:
 _KINDS: tuple[_Kind, ...] = (
     _Kind("irq.nmi", "non-maskable interrupts", ("NMI",)),
     # Arm and RISC-V have the timer on a numbered row, of the device arch_timer (drivers/clocksource/arm_arch_timer.c)
-    # or riscv-timer (drivers/clocksource/timer-riscv.c); that row is part of irq.device as well.
+    # or riscv-timer (drivers/clocksource/timer-riscv.c), which is no device's for all its number.
     _Kind("irq.loc", "local timer interrupts", ("LOC",), ("arch_timer", "riscv-timer")),
     _Kind("irq.res", "rescheduling interrupts", ("RES",), ("Rescheduling interrupts",)),
     _Kind("irq.cal", "function call interrupts", ("CAL",), ("Function call interrupts",)),
@@ -71,7 +71,7 @@ def classify(label: str, text: str) -> tuple[SignalId, ...]:
         for kind in _KINDS
         if label in kind.labels or (kind.endings and text.endswith(kind.endings) and label not in kind.labels)
     )
-    return (_TOTAL, *kinds, _DEVICE) if label.isdecimal() else (_TOTAL, *kinds)
+    return (_TOTAL, _DEVICE) if label.isdecimal() and not kinds else (_TOTAL, *kinds)
 
 
 class ProcInterrupts(SharedSource):

@@ -33,6 +33,11 @@ NAMES: Final = (TEXT, *FORMATS)
 """What --format takes; the first is the default."""
 
 
+def two_formats(one: str, other: str) -> str:
+    """Why a command line that names two formats is refused."""
+    return f"{one} and {other} are two formats of one output: give one of them"
+
+
 class Format(Protocol):
     """One way to write tables. It may keep state from one interval to the next."""
 

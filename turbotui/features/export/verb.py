@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from turbotui import __version__, recording
-from turbotui.commands.formats import print_lines
+from turbotui.commands.formats import OneFormat, print_lines
 from turbotui.errors import TurbotuiError, UsageError
 from turbotui.features.export.live.verb import PRINTED, add_live_arguments, print_file, run_live
 from turbotui.features.export.model import LongColumn, RecordedTime, named_columns, signal_columns
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_table_arguments(parser: argparse._ArgumentGroup) -> None:
-    parser.add_argument("--format", choices=FORMATS, default="",
+    parser.add_argument("--format", choices=FORMATS, default="", action=OneFormat,
                         help="csv, json (docs/table.schema.json, an object a line) or parquet; default: what the name "
                         "of --output ends with, else csv")
     parser.add_argument("-o", "--output", metavar="FILE", default="",

@@ -19,6 +19,7 @@ from turbotui.features.record.engine import (
 from turbotui.machine.signal_guard import guarded_signals
 from turbotui.quantities.catalog.meters import power_columns
 from turbotui.quantities.moments import parse_duration, time_of_day
+from turbotui.quantities.sentences import several
 from turbotui.recording.rotation import Retention
 from turbotui.sampling.session import Session
 from turbotui.untrusted import one_line
@@ -150,7 +151,7 @@ def _report(found: Recorded, path: str, session: Session) -> None:
     for what, why in found.missing.items():
         _say(f"no {what} were recorded: {why}")
     if found.readings:
-        _say(f"{path}: {found.readings:,} readings of {len(session.machine.topology.cpus)} CPUs from "
+        _say(f"{path}: {found.readings:,} readings of {several(len(session.machine.topology.cpus), 'CPU')} from "
              f"{time_of_day(found.first_ns)} to {time_of_day(found.last_ns)}, {found.size / 1e6:.2f} MB")
     else:
         _say(f"{path}: nothing was recorded")

@@ -11,6 +11,7 @@ from turbotui.machine.machine import Machine
 from turbotui.machine.memory import MemoryFacts, Module, channels_named, read_memory
 from turbotui.machine.memory_families import FamilyMemory, family_memory
 from turbotui.quantities.scope import Scope
+from turbotui.quantities.sentences import several
 
 _BYTES = 8  # of a channel whose width nobody tells: 64 bits
 
@@ -59,7 +60,7 @@ def bandwidth(facts: MemoryFacts, family: FamilyMemory | None, packages: int) ->
         return Dram(None, False, f"no DRAM roof: {why}, and no table here has the memory of this family of processors")
     if facts.channels and family.mts:
         rate = facts.channels * _BYTES * family.mts * 1e6
-        return Dram(rate, True, f"DRAM: at most {_plural(facts.channels, 'channel')} (EDAC) at {family.mts} MT/s, the "
+        return Dram(rate, True, f"DRAM: at most {several(facts.channels, 'channel')} (EDAC) at {family.mts} MT/s, the "
                                 f"fastest that the family supports ({family.source}): {why}")
     each = f" on each of {packages} packages" if packages > 1 else ""
     return Dram(family.rate * packages, True, f"DRAM: at most {family.words}{each}, the maximum of the family "
@@ -72,18 +73,18 @@ def _by_modules(facts: MemoryFacts, family: FamilyMemory | None, packages: int) 
     words = _speeds(modules)
     if channels:
         rate = sum(_channel_rate(group) for group in channels)
-        return Dram(rate, False, f"DRAM: {_plural(len(channels), 'channel')} with {_plural(len(modules), 'module')} at "
+        return Dram(rate, False, f"DRAM: {several(len(channels), 'channel')} with {several(len(modules), 'module')} at "
                                  f"{words}, as SMBIOS type 17 says")
     fastest = max(_channel_rate((module,)) for module in modules)
     if facts.channels:
         # Firmware does not name the channels, the kernel counts them: each as fast and as wide as the fastest module.
         return Dram(facts.channels * fastest, len({(one.bits, one.mts) for one in modules}) > 1,
-                    f"DRAM: {_plural(facts.channels, 'channel')} (EDAC) at {words} (SMBIOS type 17)")
+                    f"DRAM: {several(facts.channels, 'channel')} (EDAC) at {words} (SMBIOS type 17)")
     rate = sum(_channel_rate((module,)) for module in modules)
-    limits = [f"one channel for each of {_plural(len(modules), 'module')}"]
+    limits = [f"one channel for each of {several(len(modules), 'module')}"]
     if family is not None and family.channels and family.channels * packages * fastest < rate:
         rate = family.channels * packages * fastest
-        limits = [f"{_plural(family.channels * packages, 'channel')}, the most of the family ({family.source})"]
+        limits = [f"{several(family.channels * packages, 'channel')}, the most of the family ({family.source})"]
     return Dram(rate, True, f"DRAM: at most {limits[0]} at {words}: SMBIOS type 17 does not name the modules' channels")
 
 
@@ -95,7 +96,3 @@ def _channel_rate(modules: tuple[Module, ...]) -> float:
 def _speeds(modules: tuple[Module, ...]) -> str:
     kinds = sorted({(one.mts or 0, one.bits or 0) for one in modules}, reverse=True)
     return " and ".join(f"{mts} MT/s x {bits} bits" for mts, bits in kinds)
-
-
-def _plural(count: int, word: str) -> str:
-    return f"{count} {word}{'s' if count != 1 else ''}"

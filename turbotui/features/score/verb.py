@@ -31,6 +31,7 @@ from turbotui.features.score.tables import RUN_TABLES, baseline_table, report_ta
 from turbotui.features.score.text import report_lines
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine, read_machine
+from turbotui.quantities.sentences import several
 from turbotui.tables.envelope import Envelope, envelope_now
 from turbotui.tables.formats import TEXT
 from turbotui.untrusted import one_line
@@ -116,7 +117,7 @@ def _busy(arguments: argparse.Namespace, machine: Machine, ratio: float) -> tupl
     cpus: int | None = arguments.busy_cpus
     there = len(machine.topology.cpus)
     if cpus is not None and not 1 <= cpus <= there:
-        raise UsageError(f"--busy-cpus {cpus}: this machine has {there} CPUs")
+        raise UsageError(f"--busy-cpus {cpus}: this machine has {several(there, 'CPU')}")
     busy = None if arguments.busy is None else positive(arguments.busy, "--busy") / 100.0
     if busy is not None and busy > 1.0:
         raise UsageError(f"--busy {arguments.busy}: more than 100 % of the time")

@@ -19,7 +19,7 @@ from turbotui.errors import UsageError
 from turbotui.features.stat.getopt import Option, OptionError, read_options
 from turbotui.machine.cpulist import parse_cpu_set
 from turbotui.quantities.units import parse_celsius
-from turbotui.tables.formats import NAMES
+from turbotui.tables.formats import NAMES, TEXT, two_formats
 
 SHORTEST = 0.001
 """Seconds: the shortest interval (docs/specs/turbostat.md 1.1)."""
@@ -175,7 +175,7 @@ def parse_options(words: Sequence[str]) -> StatOptions:
         OptionError: no such option, or none that can be meant (exit status 1).
         StatError: an argument that turbostat refuses, with its exit status.
     """
-    options = StatOptions()
+    options = StatOptions(format="")
     for given in read_options(words, OPTIONS):
         if isinstance(given, tuple):
             options = replace(options, command=given)
@@ -183,6 +183,7 @@ def parse_options(words: Sequence[str]) -> StatOptions:
             options = _apply(options, given.option, given.argument)
             if options.task in (StatTask.HELP, StatTask.VERSION):
                 return options
+    options = replace(options, format=options.format or TEXT)
     if options.replay:
         _check_replay(options)
     elif options.start or options.end or options.every:
@@ -247,6 +248,8 @@ def _choice(word: str) -> Callable[[StatOptions, str], StatOptions]:
 def _format(options: StatOptions, name: str) -> StatOptions:
     if name not in NAMES:
         raise StatError(f'unknown format "{name}"; there are: {", ".join(NAMES)}', 1)
+    if options.format not in ("", name):
+        raise StatError(two_formats(options.format, name), 1)
     return replace(options, format=name)
 
 

@@ -37,6 +37,7 @@ from turbotui.features.tasks.screen_text import (
 from turbotui.features.tasks.screen_watching import WatchingScreen
 from turbotui.features.tasks.tables import Grouping
 from turbotui.quantities.moments import time_of_day
+from turbotui.quantities.sentences import several
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.framing import DamagedError
 from turbotui.widgets.cells import StyleRole, said
@@ -133,7 +134,8 @@ class TasksScreen(WatchingScreen):
             return "w: choose what to watch · t: threads, processes, commands · v: timeline"
         chosen = "" if cell is None or not self._table.is_column_chosen else self._cell_said(*cell)
         row = inputs.row
-        where = f"on CPU {', '.join(map(str, row.cpus))}" if 0 < len(row.cpus) < 9 else f"on {len(row.cpus)} CPUs"
+        few = 0 < len(row.cpus) < 9
+        where = f"on CPU {', '.join(map(str, row.cpus))}" if few else f"on {several(len(row.cpus), 'CPU')}"
         moved = f"{row.migrations} migration{'' if row.migrations == 1 else 's'}"
         return (f"{chosen}{row.name or '(no name)'} · ran {row.run_seconds:.3f} s, {moved} · "
                 f"{row.whole_run / 1e9:.3f} s in all, {where}")
