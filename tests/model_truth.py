@@ -7,11 +7,11 @@ from functools import lru_cache
 
 from turbotui.dataclass import dataclass
 from turbotui.simulated import basis as b
-from turbotui.simulated.core_events import core_events
 from turbotui.simulated.events_common import APERF, c0_seconds, counts
 from turbotui.simulated.host import SimulatedHost
 from turbotui.simulated.kernel_counts import BUSY, DEVICE, INTERRUPTS, MIGRATIONS, SWITCHES
 from turbotui.simulated.pipeline import pipeline_counts
+from turbotui.simulated.pmus_core import core_events
 from turbotui.simulated.registers import core_c1_seconds
 from turbotui.simulated.shapes import Isa
 from turbotui.simulated.strain import DELAY, PRESSURES

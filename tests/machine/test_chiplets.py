@@ -14,8 +14,8 @@ from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.machine import read_machine
 from turbotui.machine.topology import CpuPlace, read_topology
 from turbotui.quantities.scope import RowId, Scope
+from turbotui.recording.cpu_layout import topology_facts, topology_from
 from turbotui.recording.said import Said
-from turbotui.recording.topology_facts import topology_facts, topology_from
 from turbotui.simulated import simulated_host
 from turbotui.tables.row_names import row_name
 

@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from turbotui.machine.tasks.run_queue import Left, Waited
-from turbotui.machine.tasks.wait_records import SwitchReader, TracepointReader, WaitRecords, layout, left_by
+from turbotui.machine.tasks.wait_times import SwitchReader, TracepointReader, WaitRecords, layout, left_by
 
 # Formats of Linux 6.18, x86-64, without their print lines
 COMMON = """\

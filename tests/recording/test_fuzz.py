@@ -9,12 +9,12 @@ from made_frames import NOON, frames, machine, topology_of_cpus
 
 from bench.fuzz import Inputs, read_all, run
 from turbotui import recording
+from turbotui.recording.cpu_layout import topology_facts, topology_from
 from turbotui.recording.framing import DamagedError, Record, RecordingError, RecordKind, RecordParser
 from turbotui.recording.machine_facts import header_facts, header_from, header_of
 from turbotui.recording.recorder import Recorder
 from turbotui.recording.said import packed, unpacked
 from turbotui.recording.stream_reader import KnownLayouts
-from turbotui.recording.topology_facts import topology_facts, topology_from
 
 COUNT = 400
 TOPOLOGY = topology_of_cpus(range(2))

@@ -16,7 +16,7 @@ from turbotui.sampling.carrying import empty_places, filled
 from turbotui.sampling.collector import Collector, WakeUp
 from turbotui.sampling.sampler import Sampler
 from turbotui.sampling.snapshot import Snapshot
-from turbotui.sampling.unheard import Unheard
+from turbotui.sampling.worker_pool import Unheard
 
 SECOND = 1_000_000_000
 SIZE = 3

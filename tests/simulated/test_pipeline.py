@@ -6,8 +6,8 @@ import pytest
 
 from turbotui.simulated.applications import APPLICATIONS, running
 from turbotui.simulated.basis import CPU_CYCLES, CPU_POLL_CYCLES, CPU_WORK, KINDS, Form, sum_of
-from turbotui.simulated.core_events import core_events
 from turbotui.simulated.pipeline import pipeline_counts, waiting
+from turbotui.simulated.pmus_core import core_events
 from turbotui.simulated.shape_table import SHAPES
 from turbotui.simulated.shapes import CoreType, Isa
 from turbotui.simulated.tables import SMT_SHARE

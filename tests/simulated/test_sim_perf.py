@@ -12,9 +12,9 @@ from sim import group, machine, named, refusal, values
 from turbotui.machine.host import CAP_PERFMON, PerfAttr
 from turbotui.machine.pmus import list_pmus, read_pmu
 from turbotui.simulated import SHAPES, ManualClock, SimulatedHost
-from turbotui.simulated.core_events import CORE_EVENTS, core_events
 from turbotui.simulated.events_common import counts
 from turbotui.simulated.pipeline import pipeline_counts
+from turbotui.simulated.pmus_core import CORE_EVENTS, core_events
 
 HARDWARE, SOFTWARE, TRACEPOINT, CACHE, RAW = range(5)
 CYCLES, INSTRUCTIONS = PerfAttr(HARDWARE, 0), PerfAttr(HARDWARE, 1)

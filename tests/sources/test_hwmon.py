@@ -13,8 +13,7 @@ from turbotui.machine.topology import CpuPlace, topology_of
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Raw, Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.sources.hwmon import Hwmon
-from turbotui.sources.hwmon_chips import CLASS
+from turbotui.sources.hwmon import CLASS, Hwmon
 from turbotui.sources.source import CpuGone
 
 IDS = frozenset({"temp.core", "temp.pkg", "temp.ccd"})

@@ -9,7 +9,7 @@ import pytest
 from textual import events
 from textual.message import Message
 
-from turbotui.terminal.keys import KeyParser
+from turbotui.terminal.driver import KeyParser
 
 LETTERS = string.ascii_letters + string.digits + string.punctuation + " é"
 

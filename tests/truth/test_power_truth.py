@@ -7,7 +7,7 @@ from model_truth import SystemTruth, truth_of
 from watching import Watched
 
 from turbotui.features.power.balance import Balance, balance_of, sentence
-from turbotui.features.power.tables import battery_table, fan_table
+from turbotui.features.power.verb import battery_table, fan_table
 from turbotui.quantities.scope import SYSTEM_ROW
 from turbotui.quantities.unavailable import Reason
 from turbotui.sampling.frame import Frame

@@ -37,7 +37,7 @@ TEXT_COMES_IN = {
     "repertoire.py": "encodes single characters; looks for one name in /proc/self/environ",
     "tables/terminal_text.py": "opens standard streams",
     "features/export/live/requests.py": "what clients ask for: printable ASCII, and Latin-1 that is only compared",
-    "features/export/live/passwords.py": "names of users that clients say, which are only compared",
+    "features/export/live/web_config.py": "names of users that clients say, which are only compared",
     "features/export/live/rendering.py": "bytes that it made itself of text that is visible",
     "features/fleet/server.py": "parses what a server answers, and makes every label and word in it visible",
     "features/gather/scrubbing.py": "looks for secrets in bytes of the machine, and gives bytes back",

@@ -2,21 +2,312 @@
 
 Each witness in `_WITNESSES` looks at one sort of evidence and says "several kinds", "one kind", or nothing. The
 strongest one that speaks is believed, and named. Where none speaks, the answer is unknown.
+
+What is no evidence: cores of one kind differ in highest_perf (AMD's preferred cores) and in their top clock (Intel's
+Turbo Boost Max 3.0) by steps of some percent, and in base_frequency where an operator chose so (Intel Speed Select).
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import field
 from enum import Enum
-from typing import Final
+from itertools import pairwise
+from typing import Final, TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.cpulist import format_cpulist
-from turbotui.machine.cpumodel import CpuModel
-from turbotui.machine.host import Host
-from turbotui.machine.kind_evidence import WITNESSES, Scene
-from turbotui.machine.topology_sysfs import CpuFacts, SysfsReader
+from turbotui.machine.cpumodel import AMD_VENDORS, CpuModel
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.platforms import processor_of
+from turbotui.machine.reading import Leaf, cpuid_of
+from turbotui.machine.topology_sysfs import CPUS, CpuFacts, SysfsReader
+
+_P6, _LAKEFIELD = 6, 0x8A
+_OPEN: Final = frozenset({18, 19})
+"""Intel families that new models join; of family 6, numbers below Lakefield's are closed, as are older families."""
+
+_FIRST_ZEN: Final = 0x17
+_ARCHITECTURES: Final = frozenset({"s390x", "ppc64", "loongarch64"})
+
+
+def one_kind(model: CpuModel) -> str:
+    """The model or architecture that has one kind of core, in words; "" where it may have several, or is not known."""
+    if model.architecture in _ARCHITECTURES:
+        return f"the architecture ({model.architecture})"
+    if model.family is None or model.model is None:
+        return ""
+    numbers = f"the model (family {model.family:#x} model {model.model:#x})"
+    processor = processor_of(model)
+    if processor is not None and processor.kinds:
+        one = f"the model ({processor.symbol})" if processor.symbol else numbers
+        return one if processor.kinds == "one" else ""
+    if model.vendor == "GenuineIntel":
+        return "" if model.family in _OPEN or (model.family == _P6 and model.model >= _LAKEFIELD) else numbers
+    return numbers if model.vendor in AMD_VENDORS and model.family < _FIRST_ZEN else ""
+
+
+_PMU_KINDS: Final = {"cpu_core": "P", "cpu_atom": "E", "cpu_lowpower": "LP"}
+"""Core PMUs of hybrid x86 machines; each lists its CPUs in NAME/cpus (docs/specs/turbostat.md 3.6)."""
+_PMU_FOLDERS: Final = ("/sys/devices", "/sys/bus/event_source/devices")
+
+_STEP: Final = 1.2
+"""A step between neighbours in a sorted list that is larger than favoured cores of one kind make.
+
+Favoured cores differ from their neighbours by 3 to 14 % (Turbo Boost Max 3.0, rankings of amd-pstate), E cores from P
+cores by 24 % (Arrow Lake) to 70 %.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A machine as witnesses see it."""
+
+    host: Host
+    read: SysfsReader
+    facts: Mapping[int, CpuFacts]
+    model: CpuModel
+
+
+@dataclass(frozen=True, slots=True)
+class Testimony:
+    """The core types that one kind of evidence gives.
+
+    Attributes:
+        by: the evidence, in words that a person can check.
+        classes: what kind each CPU's core is of, by any word; one word for all: there is one kind.
+        strength: that orders the kinds, by CPU.
+        names: the kind of each CPU, where the evidence itself has names; there are several kinds then.
+    """
+
+    by: str
+    classes: Mapping[int, Hashable] = field(default_factory=dict)
+    strength: Mapping[int, float] = field(default_factory=dict)
+    names: Mapping[int, str] | None = None
+
+
+Witness: TypeAlias = Callable[[Scene], Testimony | None]
+
+
+def core_pmus(scene: Scene) -> Testimony | None:
+    """Two PMU folders make a hybrid machine, even while all CPUs of one kind are offline and its list is empty."""
+    lists = {
+        pmu: path for pmu in _PMU_KINDS for folder in reversed(_PMU_FOLDERS)
+        if scene.read.text(path := f"{folder}/{pmu}/cpus") is not None
+    }  # fmt: skip
+    if len(lists) < 2:
+        return None
+    names = {cpu: _PMU_KINDS[pmu] for pmu, path in lists.items() for cpu in scene.read.cpus(path) or ()}
+    return Testimony(f"the core PMUs {', '.join(lists)}", names=names)
+
+
+_LEAF_FEATURES, _LEAF_HYBRID, _EXTENDED, _LEAF_TOPOLOGY = 0x7, 0x1A, 0x8000_0000, 0x8000_0026
+_INTEL_TYPES: Final = {0x40: "P", 0x20: "E"}  # Intel SDM vol. 2, CPUID leaf 1AH, EAX[31:24]
+_AMD_TYPES: Final = {0: "P", 1: "E"}  # EBX[31:28] (kernel arch/x86/kernel/cpu/topology_common.c)
+
+
+
+def cpuid(scene: Scene) -> Testimony | None:
+    """CPUID 7 and 0x1A of Intel, 0x80000026 of AMD, by the cpuid device of each CPU."""
+    ask = {"GenuineIntel": _intel_type, "AuthenticAMD": _amd_type}.get(scene.model.vendor)
+    if ask is None:
+        return None
+    names: dict[int, str] = {}
+    by = ""
+    for cpu in scene.facts:
+        said = ask(scene.host, cpu)
+        if said is None:
+            return None
+        by, name = said
+        if not name:
+            return Testimony(by, dict.fromkeys(scene.facts, by))
+        names[cpu] = name
+    return Testimony(by, names=names) if names else None
+
+
+def _intel_type(host: Host, cpu: int) -> tuple[str, str] | None:
+    """The leaf that says it, and the kind of a CPU's core; "" where the leaf says that there is one kind."""
+    leaves = _leaves(host, cpu, (0, _LEAF_FEATURES, _LEAF_HYBRID))
+    if leaves is None or leaves[0][0] < _LEAF_FEATURES:
+        return None
+    if not leaves[_LEAF_FEATURES][3] >> 15 & 1:
+        return "CPUID 7, EDX[15] (not hybrid)", ""
+    name = _INTEL_TYPES.get(leaves[_LEAF_HYBRID][0] >> 24)
+    return None if name is None or leaves[0][0] < _LEAF_HYBRID else ("CPUID 0x1a", name)
+
+
+def _amd_type(host: Host, cpu: int) -> tuple[str, str] | None:
+    """The type of an AMD core by CPUID; EAX[30] announces several kinds (AMD APM vol. 3, appendix E)."""
+    leaves = _leaves(host, cpu, (_EXTENDED, _LEAF_TOPOLOGY))
+    if leaves is None or leaves[_EXTENDED][0] < _LEAF_TOPOLOGY:
+        return None
+    eax, ebx, _ecx, _edx = leaves[_LEAF_TOPOLOGY]
+    if not eax >> 30 & 1:
+        return "CPUID 0x80000026, EAX[30] (not heterogeneous)", ""
+    name = _AMD_TYPES.get(ebx >> 28)
+    return None if name is None else ("CPUID 0x80000026", name)
+
+
+def _leaves(host: Host, cpu: int, numbers: tuple[int, ...]) -> dict[int, Leaf] | None:
+    """Leaves of one CPU; None where its device cannot be opened or read."""
+    try:
+        with cpuid_of(host, cpu) as ask:
+            return {number: ask(number) for number in numbers}
+    except HostError:
+        return None
+
+
+def model(scene: Scene) -> Testimony | None:
+    """A processor model, or an architecture, that was only ever made with one kind of core."""
+    known = one_kind(scene.model)
+    return Testimony(known, dict.fromkeys(scene.facts, known)) if known else None
+
+
+def identity(scene: Scene) -> Testimony | None:
+    """Identity registers of each core: MIDR_EL1 on Arm, mvendorid and marchid on RISC-V.
+
+    More than three of them are revisions and islands as well as kinds; capacities then tell better, if they can.
+    """
+    if scene.model.x86:
+        return None
+    who = {cpu: _identity(scene.read, cpu, fact) for cpu, fact in scene.facts.items()}
+    if not who or not all(who.values()):
+        return None
+    kinds = len(set(who.values()))
+    if kinds > _MOST_KINDS and 1 < len({fact.capacity for fact in scene.facts.values()}) <= _MOST_KINDS:
+        return None
+    by = "mvendorid and marchid" if scene.model.architecture.startswith("riscv") else "MIDR_EL1"
+    by += " of each core"
+    return Testimony(by, who, _strength(scene))
+
+
+_MOST_KINDS: Final = 3
+
+
+def _identity(read: SysfsReader, cpu: int, fact: CpuFacts) -> str:
+    """Implementer and part number without variant and revision, which differ between cores of one kind."""
+    if fact.part:
+        return fact.part
+    text = read.text(f"{CPUS}/cpu{cpu}/regs/identification/midr_el1") or ""
+    try:
+        midr = int(text, 16)
+    except ValueError:
+        return ""
+    return f"{midr >> 24 & 0xFF:#x} {midr >> 4 & 0xFFF:#x}"
+
+
+def _strength(scene: Scene) -> dict[int, float]:
+    """Capacities, else top clocks, else nothing: the kinds then stand in the order of their first CPU."""
+    capacities = {cpu: float(fact.capacity) for cpu, fact in scene.facts.items()}
+    if min(capacities.values()) > 0:
+        return capacities
+    return {cpu: float(value) for cpu, value in (_each(scene, "cpufreq/cpuinfo_max_freq") or {}).items()}
+
+
+def capacity(scene: Scene) -> Testimony | None:
+    """Classes of cpu_capacity (kernel Documentation/scheduler/sched-capacity.rst)."""
+    capacities = {cpu: fact.capacity for cpu, fact in scene.facts.items() if fact.capacity > 0}
+    if not capacities:
+        return None
+    return Testimony("cpu_capacity", capacities, {cpu: float(value) for cpu, value in capacities.items()})
+
+
+def caches(scene: Scene) -> Testimony | None:
+    """Sizes of L1d, L1i and L2, which Intel's P and E cores differ in. AMD's dense cores have those of the others."""
+    if scene.model.vendor != "GenuineIntel" or scene.model.hypervisor:
+        return None
+    sizes = {cpu: _cache_sizes(scene.read, cpu) for cpu in scene.facts}
+    if not sizes or not all(sizes.values()) or len(set(sizes.values())) > _MOST_KINDS:
+        return None
+    return Testimony("the sizes of L1 and L2 caches", sizes, {cpu: float(own[0]) for cpu, own in sizes.items()})
+
+
+def _cache_sizes(read: SysfsReader, cpu: int) -> tuple[int, ...]:
+    """KiB of L1d, L1i and L2; () where the machine does not say one of them."""
+    found: dict[str, int] = {}
+    for index in range(3):  # L1d, L1i, L2 come first (Documentation/ABI/testing/sysfs-devices-system-cpu)
+        folder = f"{CPUS}/cpu{cpu}/cache/index{index}"
+        size = (read.text(f"{folder}/size") or "").removesuffix("K")
+        if size.isdecimal():
+            found[f"{read.text(f'{folder}/level')} {read.text(f'{folder}/type')}"] = int(size)
+    wanted = ("1 Data", "1 Instruction", "2 Unified")
+    return tuple(found[name] for name in wanted) if found.keys() >= set(wanted) else ()
+
+
+def cppc(scene: Scene) -> Testimony | None:
+    """highest_perf of ACPI CPPC, where it has a step, or classes that nominal_perf has too."""
+    if scene.model.hypervisor:
+        return None
+    highest, nominal = _each(scene, "acpi_cppc/highest_perf"), _each(scene, "acpi_cppc/nominal_perf")
+    if highest is None:
+        return None
+    classes = _by_step(highest, nominal)
+    if classes is None and nominal is not None and len(set(nominal.values())) == 1 and _steps(highest) == 0:
+        classes = dict.fromkeys(scene.facts, 0)  # preferred cores at most
+    if classes is None:
+        return None
+    return Testimony("highest_perf and nominal_perf in acpi_cppc", classes, dict(highest))
+
+
+def cpufreq(scene: Scene) -> Testimony | None:
+    """Top clocks of cpufreq, where they have a step, or classes that base clocks have too. Equal ones prove nothing."""
+    if scene.model.hypervisor:
+        return None
+    top, base = _each(scene, "cpufreq/cpuinfo_max_freq"), _each(scene, "cpufreq/base_frequency")
+    if top is None:
+        return None
+    classes = _by_step(top, base)
+    if classes is None:
+        return None
+    by = "cpuinfo_max_freq in cpufreq" if base is None else "base_frequency and cpuinfo_max_freq in cpufreq"
+    return Testimony(by, classes, dict(top))
+
+
+def _each(scene: Scene, name: str) -> dict[int, int] | None:
+    """A number of every CPU; None where one does not have it, or says 0."""
+    found: dict[int, int] = {}
+    for cpu in scene.facts:
+        value = scene.read.number(f"{CPUS}/cpu{cpu}/{name}")
+        if value <= 0:
+            return None
+        found[cpu] = value
+    return found or None
+
+
+def _by_step(values: Mapping[int, int], base: Mapping[int, int] | None) -> dict[int, int] | None:
+    """Classes of values with a step between them, else those of `base` where the values follow it; None for neither.
+
+    More steps than there can be kinds are no evidence.
+    """
+    if not _steps(values):
+        return None if base is None else _both(base, values)
+    if _steps(values) >= _MOST_KINDS:
+        return None
+    order = sorted(set(values.values()))
+    class_of = {order[0]: 0}
+    for lower, upper in pairwise(order):
+        class_of[upper] = class_of[lower] + (upper >= lower * _STEP)
+    return {cpu: class_of[value] for cpu, value in values.items()}
+
+
+def _steps(values: Mapping[int, int]) -> int:
+    return sum(upper >= lower * _STEP for lower, upper in pairwise(sorted(set(values.values()))))
+
+
+def _both(first: Mapping[int, int], second: Mapping[int, int]) -> dict[int, int] | None:
+    """Classes of the first values, where the second ones lie apart in the same order; else None."""
+    spans: dict[int, tuple[int, int]] = {}
+    for cpu, value in first.items():
+        least, most = spans.get(value, (second[cpu], second[cpu]))
+        spans[value] = min(least, second[cpu]), max(most, second[cpu])
+    order = [spans[value] for value in sorted(spans)]
+    apart = all(lower[1] < upper[0] for lower, upper in pairwise(order))
+    return dict(first) if apart and 1 < len(order) <= _MOST_KINDS else None
+
+
+WITNESSES: Final[tuple[Witness, ...]] = (core_pmus, cpuid, model, identity, capacity, caches, cppc, cpufreq)
+"""Strongest first: what the kernel found, what the processor says, what is known of it, its make, its clocks."""
+
 
 TYPE_ORDER = ("P", "E", "LP", "big", "mid", "little")
 """Kinds, strongest first; classes c1, c2 ... come after them by number."""

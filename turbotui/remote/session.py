@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import math
 import threading
@@ -12,18 +13,18 @@ from typing import Final
 
 from turbotui.errors import TurbotuiError, UsageError
 from turbotui.events.set_files import EventSet, shipped_sets
-from turbotui.machine.host import Host
+from turbotui.machine.host import Host, HostError, HostKind, PerfAttr
 from turbotui.machine.machine import Machine
 from turbotui.machine.platforms import platform_of
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.signals import SignalId
 from turbotui.recording.framing import RecordingError
-from turbotui.recording.recorded_host import KeptAnswers
+from turbotui.recording.machine_facts import Header
+from turbotui.recording.recorded_host import KeptAnswers, RecordedHost
 from turbotui.recording.recorded_source import recorded_catalog
 from turbotui.recording.stream_reader import Missing
 from turbotui.recording.stream_writer import Gap
-from turbotui.remote.host import RemoteHost
 from turbotui.remote.incoming import Arrival, Incoming, Received
 from turbotui.remote.links import Link, LinkError, Way
 from turbotui.remote.requests import request_line
@@ -33,6 +34,39 @@ from turbotui.sampling.frame import Frame
 from turbotui.sampling.own_cost import Meter, OwnCost
 from turbotui.sampling.selection import signals_of
 from turbotui.sources.source import Source
+
+
+class RemoteHost(RecordedHost):
+    """See `machine.host.Host`. Unlike a recording it is of the kind that the collector says: its numbers are of now.
+
+    Args:
+        header: of the stream.
+        kept: what was sent of the machine's files.
+    """
+
+    def __init__(self, header: Header, kept: KeptAnswers | None = None) -> None:
+        super().__init__(header.name, header.was, header.privileges, now_ns=header.now_ns, wall_ns=header.wall_ns,
+                         kept=kept)
+        self._machine = header.name
+        self.read_by = f"{header.name} is read by a collector"
+
+    @property
+    def kind(self) -> HostKind:
+        """The kind of host that the collector reads."""
+        return self.was
+
+    @property
+    def name(self) -> str:
+        """The machine's name."""
+        return self._machine
+
+    def perf_event_open(self, attr: PerfAttr, pid: int, cpu: int, group: int) -> int:  # noqa: ARG002 - none is opened
+        """Refused: only the collector counts."""
+        raise HostError(errno.ENODEV, f"perf_event_open from here: {self.read_by}")
+
+    def _refusal(self, what: str, usual: int = errno.ENOENT) -> HostError:
+        return HostError(super()._refusal(what, usual).errno or usual, f"{what} (of {self._machine}, by a collector)")
+
 
 FIRST_SECONDS: Final = 20.0
 """How long the first reading may take: a new connection, and the start of a collector on a loaded machine."""
@@ -331,4 +365,3 @@ def _ago(seconds: float) -> str:
     if seconds < 100:
         return f"{math.floor(seconds)} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:,.0f} h"
-

@@ -1,26 +1,115 @@
-"""The whole file tree of a simulated machine."""
+"""The whole file tree of a simulated machine; memory modules as firmware describes them (DMTF DSP0134 3.7, 7.18)."""
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable, Mapping
+from typing import Final
 
+from turbotui.machine.cpulist import format_cpulist
 from turbotui.simulated.cpu_files import CpuFiles
 from turbotui.simulated.cpuid import cpuid_folder
 from turbotui.simulated.intel_ports import intel_root_ports
-from turbotui.simulated.memory_files import memory_modules, persistent_memory
 from turbotui.simulated.meter_files import accelerators, power_supplies
 from turbotui.simulated.model import Model
 from turbotui.simulated.nvidia_ports import root_ports
-from turbotui.simulated.pmu import SimulatedPmu
-from turbotui.simulated.pmu_files import devices
+from turbotui.simulated.pmu import Context, SimulatedPmu
 from turbotui.simulated.pmus_cxl import cxl_devices
 from turbotui.simulated.pmus_intel import has_stacks
 from turbotui.simulated.power_files import graphics, hwmon, nodes, powercap
 from turbotui.simulated.proc_files import ProcFiles
 from turbotui.simulated.resctrl_files import resctrl_tree
+from turbotui.simulated.shapes import MachineShape
 from turbotui.simulated.strain_files import StrainFiles
 from turbotui.simulated.task_files import USERS
-from turbotui.simulated.tree import File, Folder, Node, folder, place
+from turbotui.simulated.tree import File, Folder, Node, fixed, folder, place
+
+
+def _folder(model: Model, pmu: SimulatedPmu) -> Folder:
+    children: dict[str, Node] = {
+        "type": fixed(pmu.type),
+        "perf_event_mux_interval_ms": fixed(4),
+        "uevent": fixed(""),
+        "power": folder({"control": fixed("auto")}),
+    }
+    if pmu.formats:
+        children["format"] = folder({name: fixed(text) for name, text in pmu.formats.items()})
+    if pmu.events:
+        events: dict[str, Node] = {}
+        for name, event in pmu.events.items():
+            events[name] = fixed(event.terms)
+            if event.scale:
+                events[f"{name}.scale"] = fixed(event.scale)
+            if event.unit:
+                events[f"{name}.unit"] = fixed(event.unit)
+            if event.snapshot:
+                events[f"{name}.snapshot"] = fixed(1)
+        children["events"] = folder(events)
+    if pmu.readers is not None:
+        readers = pmu.readers
+        children["cpumask"] = File(lambda _now: f"{format_cpulist(readers())}\n")
+    if pmu.cpus_file:
+        mine = pmu.cpus
+        everyone: Iterable[int] = range(len(model.online)) if mine is None else mine
+        known = tuple(sorted(everyone))
+        children["cpus"] = File(lambda _now: f"{format_cpulist(cpu for cpu in known if model.online[cpu])}\n")
+    for name, text in pmu.files.items():
+        place(children, name, fixed(text))
+    return folder(children)
+
+
+def pmu_folders(model: Model, pmus: Iterable[SimulatedPmu]) -> Mapping[str, Folder]:
+    """One folder for each PMU that sysfs shows, by name."""
+    result: dict[str, Folder] = {}
+    for pmu in pmus:
+        result[pmu.name] = Folder(lambda pmu=pmu: _folder(model, pmu).children)  # type: ignore[misc]
+    result["tracepoint"] = folder({"type": fixed(2)})
+    result["breakpoint"] = folder({"type": fixed(5)})
+    return result
+
+
+def devices(model: Model, pmus: Iterable[SimulatedPmu]) -> tuple[Mapping[str, Folder], Mapping[str, Folder]]:
+    """(below /sys/bus/event_source/devices, core PMUs below /sys/devices)."""
+    known = tuple(pmus)
+    every = pmu_folders(model, known)
+    return every, {pmu.name: every[pmu.name] for pmu in known if pmu.context is not Context.SOFTWARE}
+
+
+_LENGTH: Final = 0x5C  # of the structure since version 3.3
+_DIMM: Final = 0x09  # form factor
+_DDR: Final = 0x22  # memory type DDR5; nothing here reads it
+_LARGE: Final = 0x7FFF  # size: see the extended one
+
+
+def memory_modules(shape: MachineShape) -> Mapping[str, Folder]:
+    """One module in each channel; as in the kernel only root may read them (drivers/firmware/dmi-sysfs.c)."""
+    count = shape.packages * shape.memory_channels
+    found: dict[str, Folder] = {}
+    for number in range(count):
+        package, channel = divmod(number, shape.memory_channels)
+        raw = _structure(number, shape, (shape.memory_gib << 10) // count, package, channel)
+        found[f"17-{number}"] = folder({"raw": _file(raw)})
+    return found
+
+
+def persistent_memory(shape: MachineShape) -> Mapping[str, File]:
+    """/sys/firmware/acpi/tables: the NFIT of a machine with persistent memory, which nothing reads but its presence."""
+    return {"NFIT": File(lambda _now: b"NFIT", 0o400)} if shape.tiers in ("pmem", "2lm") else {}
+
+
+def _file(raw: bytes) -> File:
+    return File(lambda _now: raw, 0o400)
+
+
+def _structure(number: int, shape: MachineShape, mib: int, package: int, channel: int) -> bytes:
+    body = bytearray(_LENGTH)
+    struct.pack_into("<BBH", body, 0, 17, _LENGTH, 0x1100 + number)
+    struct.pack_into("<HHH", body, 0x08, 72, 64, min(_LARGE, mib))
+    struct.pack_into("<BBBBB", body, 0x0E, _DIMM, 0, 1, 2, _DDR)
+    struct.pack_into("<H", body, 0x15, shape.memory_mts)
+    struct.pack_into("<IH", body, 0x1C, mib, shape.memory_mts)
+    texts = (f"CPU{package}_DIMM_{chr(ord('A') + channel)}1", f"NODE {package} CHANNEL {channel} DIMM 0")
+    return bytes(body) + b"".join(text.encode() + b"\0" for text in texts) + b"\0"
 
 
 def machine_tree(model: Model, pmus: Iterable[SimulatedPmu], paranoid: Mapping[str, int]) -> tuple[Folder, Folder]:

@@ -1,4 +1,4 @@
-"""The simulated machines. One row each; everything else follows from the row."""
+"""The simulated machines. One row each, with its load and its CPU flags; everything else follows from the row."""
 
 from __future__ import annotations
 
@@ -8,10 +8,78 @@ from types import MappingProxyType
 from typing import Final
 
 from turbotui.simulated.around import Surroundings
-from turbotui.simulated.cpu_flags import AMD_FLAGS, ARM_FLAGS, CLIENT_FLAGS, GUEST_FLAGS, SERVER_FLAGS
 from turbotui.simulated.kernel_counts import STEAL
-from turbotui.simulated.programmes import GUEST, LAPTOP, SERVER
-from turbotui.simulated.shapes import Block, CoreType, IdleState, Isa, MachineShape, Power
+from turbotui.simulated.shapes import Block, CoreType, IdleState, Isa, LoadPhase, MachineShape, Power, Programme, Role
+from turbotui.simulated.workloads import COMPUTE, INTEGER, LIGHT, MEMORY
+
+_QUIET = (0.002, 0.02)
+
+SERVER: Final = Programme(
+    roles=(
+        Role(LIGHT, (0.01, 0.06), (0.5, 2.0), _QUIET, (3.0, 9.0), both=False, share=0.42),
+        Role(COMPUTE, (0.85, 1.0), (6.0, 25.0), (0.02, 0.1), (1.0, 5.0), both=False, share=0.16),
+        Role(INTEGER, (0.55, 1.0), (0.4, 3.0), (0.01, 0.08), (0.5, 4.0), both=True, share=0.2),
+        Role(MEMORY, (0.7, 1.0), (4.0, 12.0), (0.01, 0.05), (2.0, 8.0), both=False, share=0.12),
+        Role(INTEGER, (0.2, 0.5), (1.0, 4.0), (0.05, 0.2), (1.0, 4.0), both=True, share=0.1),
+    ),
+    phases=(
+        LoadPhase(LIGHT, 0.004, first=5.0, every=75.0, length=10.0, stagger=25.0),
+        LoadPhase(COMPUTE, 1.0, first=20.0, every=75.0, length=14.0, stagger=25.0),
+    ),
+    hot_kind=INTEGER,
+    hot_stay=(2.0, 7.0),
+)
+
+LAPTOP: Final = Programme(
+    roles=(
+        Role(LIGHT, (0.02, 0.12), (0.3, 1.2), (0.001, 0.008), (2.0, 6.0), both=False, share=0.6),
+        Role(INTEGER, (0.3, 0.9), (0.3, 2.0), (0.004, 0.03), (1.0, 6.0), both=True, share=0.3),
+        Role(MEMORY, (0.3, 0.7), (1.0, 3.0), (0.002, 0.01), (4.0, 10.0), both=False, share=0.1),
+    ),
+    phases=(
+        LoadPhase(LIGHT, 0.004, first=5.0, every=60.0, length=10.0, stagger=0.0),
+        LoadPhase(COMPUTE, 1.0, first=18.0, every=60.0, length=18.0, stagger=0.0),
+    ),
+    hot_kind=INTEGER,
+    hot_stay=(1.5, 5.0),
+)
+
+GUEST: Final = Programme(
+    roles=(
+        Role(LIGHT, (0.03, 0.2), (0.3, 2.0), _QUIET, (1.0, 5.0), both=False, share=0.5),
+        Role(INTEGER, (0.4, 1.0), (1.0, 5.0), _QUIET, (2.0, 6.0), both=False, share=0.5),
+    ),
+    phases=(),
+    hot_kind=INTEGER,
+    hot_stay=(2.0, 6.0),
+)
+
+
+_X86 = (
+    "fpu vme de pse tsc msr pae mce cx8 apic sep mtrr pge mca cmov pat pse36 clflush mmx fxsr sse sse2 ht syscall nx "
+    "pdpe1gb rdtscp lm constant_tsc rep_good nopl xtopology nonstop_tsc cpuid tsc_known_freq pni pclmulqdq ssse3 fma "
+    "cx16 pcid sse4_1 sse4_2 x2apic movbe popcnt aes xsave avx f16c rdrand lahf_lm abm fsgsbase bmi1 avx2 smep bmi2 "
+    "erms invpcid rdseed adx smap clflushopt clwb sha_ni xsaveopt xsavec xgetbv1 xsaves arat vaes vpclmulqdq rdpid fsrm"
+)
+_INTEL = (
+    "dts acpi ss tm pbe arch_perfmon pebs bts aperfmperf dtes64 monitor ds_cpl vmx est tm2 xtpr pdcm epb dtherm ida "
+    "pln pts hwp hwp_act_window hwp_epp hwp_pkg_req tsc_adjust tsc_deadline_timer intel_pt waitpkg md_clear flush_l1d "
+    "arch_capabilities"
+)
+_AVX512 = "avx512f avx512dq avx512ifma avx512cd avx512bw avx512vl avx512_vbmi2 avx512_vnni avx512_bf16"
+
+SERVER_FLAGS: Final = f"{_X86} {_INTEL} {_AVX512} avx512_fp16 amx_bf16 amx_tile amx_int8 cat_l3 cdp_l3 cqm rdt_a"
+CLIENT_FLAGS: Final = f"{_X86} {_INTEL} hwp_notify hfi avx_vnni serialize"
+AMD_FLAGS: Final = (
+    f"{_X86} {_AVX512} aperfmperf rapl monitor svm extapic cr8_legacy sse4a misalignsse ibs topoext perfctr_core "
+    "perfctr_nb perfctr_llc mwaitx cpb cat_l3 cdp_l3 hw_pstate cppc amd_lbr_v2 perfmon_v2 irperf clzero avx_vnni"
+)
+GUEST_FLAGS: Final = f"{_X86} {_AVX512} hypervisor cmp_legacy topoext vmmcall clzero avx_vnni"
+ARM_FLAGS: Final = (
+    "fp asimd evtstrm aes pmull sha1 sha2 crc32 atomics fphp asimdhp cpuid asimdrdm jscvt fcma lrcpc dcpop sha3 sm3 "
+    "sm4 asimddp sha512 sve asimdfhm dit uscat ilrcpc flagm sb dcpodp sve2 sveaes svepmull "
+    "svebitperm svesha3 svesm4 flagm2 frint svei8mm svebf16 i8mm bf16 dgh bti"
+)
 
 
 def _without(flags: str, *starts: str) -> str:

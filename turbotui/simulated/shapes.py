@@ -57,7 +57,7 @@ class CoreType:
         ipc: throughput relative to the reference core of `workloads`.
         vector_bits: width of `wide` floating-point instructions.
         l1d, l1i, l2: cache sizes in KiB.
-        events: key of the core event table in `core_events`.
+        events: key of the core event table in `core_events.toml`.
         pmu: name of the core PMU.
         counters, fixed: general and fixed-purpose counters for each CPU.
         capacity: scheduler capacity (cpu_capacity), 1024 for the fastest.

@@ -11,20 +11,265 @@ of a hwmon directory nor that of a sensor means anything; which chip is which pa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 
-from turbotui.machine.host import HostError
+from turbotui.dataclass import dataclass
+from turbotui.machine.host import Host, HostError
 from turbotui.machine.kernel_build import no_driver
 from turbotui.machine.machine import Machine
-from turbotui.quantities.scope import Scope
+from turbotui.machine.small_files import text_of
+from turbotui.machine.topology import Instance, Topology
+from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.hwmon_chips import CCD, CLASS, CORE, PACKAGE, Sensor, find_sensors
 from turbotui.sources.kinds import FoundOn, PerCpuSource
 from turbotui.sources.source import Probe, Reader
-from turbotui.sources.sysfs_files import FileReader, ValueFile
+from turbotui.sources.sysfs_files import CPU_DIR, FileReader, ValueFile, read_line, read_number
 from turbotui.sources.unreadable import unreadable
+
+CLASS = "/sys/class/hwmon"
+CORE: SignalId = "temp.core"
+PACKAGE: SignalId = "temp.pkg"
+CCD: SignalId = "temp.ccd"
+
+_PLATFORM = "/sys/devices/platform"
+_INPUT = re.compile(r"temp(\d+)_input")
+_CORE_LABEL = re.compile(r"Core (\d+)")
+_PACKAGE_LABEL = re.compile(r"(?:Package|Physical) id (\d+)")  # "Physical id" before Linux 4.11 (coretemp.c)
+_CCD_LABEL = re.compile(r"Tccd(\d+)")
+_CORETEMP_DEVICE = re.compile(r"coretemp\.(\d+)")
+_SLOT = re.compile(r"^PCI_SLOT_NAME=([0-9a-f]+):([0-9a-f]+):([0-9a-f]+)\.([0-9a-f]+)$", re.MULTILINE)
+
+_AMD_CHIPS = frozenset({"k10temp", "zenpower"})
+_SOC_CHIPS = frozenset({"cpu_thermal", "cpu-thermal"})  # the devicetree's thermal zone of all CPUs together
+
+
+@dataclass(frozen=True, slots=True)
+class Sensor:
+    """One temperature file and whose temperature it is."""
+
+    signal: SignalId
+    row: RowId
+    path: str
+    chip: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Chip:
+    """One hwmon directory: the path of each temperature by its label, "" for a sensor without one."""
+
+    entry: str
+    name: str
+    directory: str
+    paths: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Ids:
+    """Ids of packages and L3 caches of the whole machine, measured or not: positions count among all of them."""
+
+    packages: tuple[int, ...]
+    l3: Mapping[int, tuple[int, ...]]
+
+
+def find_sensors(host: Host, topology: Topology) -> tuple[tuple[Sensor, ...], str]:
+    """All sensors of measured things, and a line about what could not be placed."""
+    chips = _chips(host)
+    ids = _ids(host, topology) if chips else _Ids((), {})
+    sensors: list[Sensor] = []
+    notes: list[str] = []
+    intel = [chip for chip in chips if chip.name == "coretemp"]
+    numbers = _coretemp_numbers(host, intel)
+    for chip in intel:
+        found, note = _coretemp(chip, numbers, topology, ids)
+        sensors += found
+        notes += [note] if note else []
+    amd = [chip for chip in chips if chip.name in _AMD_CHIPS]
+    found, note = _amd(host, amd, topology, ids)
+    sensors += found
+    notes += [note] if note else []
+    if len(ids.packages) == 1:
+        row = topology.instances(Scope.PACKAGE)[0].row
+        for chip in chips:
+            if chip.name in _SOC_CHIPS:
+                sensors += [Sensor(PACKAGE, row, path, chip.name, label) for label, path in chip.paths.items()]
+    return tuple(sensors), "; ".join(notes)
+
+
+def _chips(host: Host) -> list[_Chip]:
+    try:
+        entries = host.list_dir(CLASS)
+    except HostError:
+        return []
+    chips = []
+    for entry in entries:
+        # Before Linux 3.13 drivers put their files into the device's directory (Documentation/hwmon).
+        for directory in (f"{CLASS}/{entry}", f"{CLASS}/{entry}/device"):
+            name = read_line(host, f"{directory}/name")
+            if name in {"coretemp", *_AMD_CHIPS, *_SOC_CHIPS}:
+                chips.append(_Chip(entry, name or "", f"{CLASS}/{entry}", _paths(host, directory)))
+                break
+    return chips
+
+
+def _paths(host: Host, directory: str) -> dict[str, str]:
+    paths: dict[str, str] = {}
+    for name in host.list_dir(directory):
+        match = _INPUT.fullmatch(name)
+        if match is not None:
+            label = read_line(host, f"{directory}/temp{match[1]}_label") or ""
+            paths.setdefault(label, f"{directory}/{name}")
+    return paths
+
+
+def _ids(host: Host, topology: Topology) -> _Ids:
+    l3: dict[int, set[int]] = {}
+    for place in topology.places.values():
+        l3.setdefault(place.package, set()).add(place.l3)
+    for cpu in set(topology.present) - set(topology.offline) - set(topology.cpus):
+        directory = CPU_DIR.format(cpu=cpu)
+        package = read_number(host, f"{directory}/topology/physical_package_id")
+        if package is not None:
+            cache = read_number(host, f"{directory}/cache/index3/id")
+            l3.setdefault(package, set()).update(() if cache is None else (cache,))
+    return _Ids(tuple(sorted(l3)), {package: tuple(sorted(caches)) for package, caches in l3.items()})
+
+
+def _coretemp_numbers(host: Host, chips: Sequence[_Chip]) -> dict[str, int]:
+    """The P of each coretemp chip: by its package label, else by the platform device it hangs on."""
+    numbers: dict[str, int] = {}
+    for chip in chips:
+        for label in chip.paths:
+            match = _PACKAGE_LABEL.fullmatch(label)
+            if match is not None:
+                numbers[chip.entry] = int(match[1])
+    if len(numbers) < len(chips):
+        try:
+            devices = host.list_dir(_PLATFORM)
+        except HostError:
+            return numbers
+        for device in devices:
+            match = _CORETEMP_DEVICE.fullmatch(device)
+            if match is None or not host.exists(f"{_PLATFORM}/{device}/hwmon"):
+                continue
+            for entry in host.list_dir(f"{_PLATFORM}/{device}/hwmon"):
+                numbers.setdefault(entry, int(match[1]))
+    return numbers
+
+
+def _owned_cores(number: int | None, numbers: set[int], topology: Topology, ids: _Ids) -> tuple[Instance, ...]:
+    """The cores that a coretemp chip with this number measures; empty where that cannot be told."""
+    cores = topology.instances(Scope.CORE)
+    dies = topology.instances(Scope.DIE)
+    places = topology.places
+    if len(dies) > len(topology.instances(Scope.PACKAGE)):
+        if number is None or not numbers <= set(range(len(dies))):
+            return ()
+        inside = set(dies[number].cpus)
+        return tuple(core for core in cores if core.cpus[0] in inside)
+    package = number
+    if number is None:
+        package = ids.packages[0] if len(ids.packages) == 1 else None
+    elif not numbers <= set(ids.packages):
+        # Package ids are sparse and the kernel counts from 0: numbers are positions.
+        package = ids.packages[number] if numbers <= set(range(len(ids.packages))) else None
+    return tuple(core for core in cores if places[core.cpus[0]].package == package)
+
+
+def _coretemp(chip: _Chip, numbers: Mapping[str, int], topology: Topology, ids: _Ids) -> tuple[list[Sensor], str]:
+    owned = _owned_cores(numbers.get(chip.entry), set(numbers.values()), topology, ids)
+    if not owned:
+        return [], f"{chip.directory} (coretemp) belongs to no measured package"
+    by_core_id: dict[int, list[RowId]] = {}
+    for core in owned:
+        by_core_id.setdefault(core.label, []).append(core.row)
+    package = topology.row(Scope.PACKAGE, owned[0].cpus[0])
+    sensors = []
+    for label, path in chip.paths.items():
+        match = _CORE_LABEL.fullmatch(label)
+        if match is not None:
+            rows = by_core_id.get(int(match[1]), [])
+            # A core id that is not unique even within its package would name a sensor wrongly.
+            sensors += [Sensor(CORE, rows[0], path, chip.name, label)] if len(rows) == 1 else []
+        elif _PACKAGE_LABEL.fullmatch(label):
+            sensors.append(Sensor(PACKAGE, package, path, chip.name, label))
+    return sensors, ""
+
+
+def _amd(host: Host, chips: Sequence[_Chip], topology: Topology, ids: _Ids) -> tuple[list[Sensor], str]:
+    if not chips:
+        return [], ""
+    # zenpower replaces k10temp; where both are bound, one would be counted as another package.
+    name = min(chip.name for chip in chips)
+    slots = {chip.entry: _slot(host, chip) for chip in chips}
+    # Without an address all chips of a machine with one package are still that package's.
+    placed = [
+        (slots[chip.entry] or (), chip)
+        for chip in chips
+        if chip.name == name and (slots[chip.entry] or len(ids.packages) == 1)
+    ]
+    each, rest = divmod(len(placed), len(ids.packages))
+    if rest or not each:
+        return [], f"{len(placed)} placed {name} chips for {len(ids.packages)} packages: which is whose is not known"
+    placed.sort(key=lambda pair: pair[0])
+    rows = {instance.row.key[0]: instance.row for instance in topology.instances(Scope.PACKAGE)}
+    sensors: list[Sensor] = []
+    notes: list[str] = []
+    for position, package in enumerate(ids.packages):
+        if package not in rows:
+            continue
+        group = [chip for _, chip in placed[position * each : (position + 1) * each]]
+        for chip in group:
+            label = next((label for label in ("Tdie", "Tctl") if label in chip.paths), None)
+            if label is not None:
+                sensors.append(Sensor(PACKAGE, rows[package], chip.paths[label], chip.name, label))
+            if label == "Tctl":
+                notes.append(f"package {package}: only Tctl, which some parts offset from the real temperature")
+        found, note = _complexes(group, package, topology, ids)
+        sensors += found
+        notes += [note] if note else []
+    return sensors, "; ".join(notes)
+
+
+def _complexes(group: Sequence[_Chip], package: int, topology: Topology, ids: _Ids) -> tuple[list[Sensor], str]:
+    """The Tccd sensors of one package for its L3 caches in the order of their ids, one or two caches to each."""
+    complexes = [
+        (position, int(match[1]), chip, label)
+        for position, chip in enumerate(group)
+        for label in chip.paths
+        if (match := _CCD_LABEL.fullmatch(label)) is not None
+    ]
+    if not complexes:
+        return [], ""
+    complexes.sort(key=lambda found: found[:2])
+    caches = ids.l3[package]
+    each, rest = divmod(len(caches), len(complexes))
+    if rest or not each or min(caches) < 0:
+        note = f"package {package}: {len(complexes)} Tccd sensors for {len(caches)} L3 caches, not assigned"
+        return [], note
+    rows = {
+        instance.label: instance.row
+        for instance in topology.instances(Scope.L3)
+        if topology.places[instance.cpus[0]].package == package
+    }
+    sensors = []
+    for order, (_, _, chip, label) in enumerate(complexes):
+        sensors += [
+            Sensor(CCD, rows[cache], chip.paths[label], chip.name, label)
+            for cache in caches[order * each : (order + 1) * each]
+            if cache in rows
+        ]
+    return sensors, ""
+
+
+def _slot(host: Host, chip: _Chip) -> tuple[int, ...] | None:
+    """Domain, bus, device and function of the PCI device that a chip hangs on."""
+    match = _SLOT.search(text_of(host, f"{chip.directory}/device/uevent"))
+    return None if match is None else tuple(int(part, 16) for part in match.groups())
+
 
 _DOCUMENT = "kernel Documentation/hwmon/sysfs-interface.rst"
 _CELSIUS = 1e-3  # millidegrees (sysfs-interface.rst)

@@ -13,13 +13,14 @@ import termios
 import threading
 import time
 from codecs import getincrementaldecoder
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from types import FrameType
 from typing import Final
 
 from textual import constants, events
 from textual._parser import ParseError
+from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.drivers.linux_driver import (
     KITTY_DISAMBIGUATE_ESCAPE_CODES,
@@ -32,9 +33,28 @@ from textual.message import Message
 
 from turbotui.repertoire import Repertoire
 from turbotui.terminal.handover import HandedOver
-from turbotui.terminal.keys import KeyParser
 from turbotui.terminal.modes import modes_of, set_raw, wait_for_front
 from turbotui.terminal.writer import TerminalWriter
+
+_ESCAPE: Final = "\x1b"
+_GO_ON: Final = "[O"  # CSI and SS3 (ECMA-48, 5.3): after these a sequence goes on
+
+
+class KeyParser(XTermParser):
+    """Textual's parser, without Alt.
+
+    A terminal that has no other way sends Alt and a letter as Escape and the letter, and Textual takes both for Alt, or
+    for a letter of a Mac's keyboard: Esc that closes a window and a digit that shows the next screen were lost if they
+    came within a tenth of a second. No key of the dashboard has Alt, so they are two keys here, as for htop and vim.
+    """
+
+    def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterator[events.Key]:
+        last = sequence[-1:]
+        if alt or (len(sequence) == 2 and sequence[0] == _ESCAPE and last.isprintable() and last not in _GO_ON):
+            yield events.Key("escape", _ESCAPE)
+            sequence = last
+        yield from super()._sequence_to_key_events(sequence)
+
 
 _PATIENCE: Final = 0.5  # seconds that leaving waits for a terminal that takes nothing
 _READ: Final = 4096

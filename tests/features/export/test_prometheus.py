@@ -24,9 +24,8 @@ from serving import Exported, exported
 
 from turbotui.cli import main
 from turbotui.features.export.live import rules
-from turbotui.features.export.live.dashboard import PANELS, dashboard_text, of_instances
 from turbotui.features.export.live.families import COUNTERS, GAUGES, SPREADS, metric_name
-from turbotui.features.export.live.files import FILES
+from turbotui.features.export.live.files import FILES, PANELS, dashboard_text, of_instances
 from turbotui.features.export.live.machine_metrics import ExportRequest
 from turbotui.features.export.live.verb import PRINTED
 from turbotui.simulated import SHAPES

@@ -23,9 +23,8 @@ from serving import exported
 from test_prometheus import needs_prometheus, prometheus
 
 from turbotui.errors import TurbotuiError
-from turbotui.features.export.live.passwords import Passwords
 from turbotui.features.export.live.requests import RefusedError
-from turbotui.features.export.live.web_config import read_access
+from turbotui.features.export.live.web_config import Passwords, read_access
 
 CERTIFICATE = ("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
                "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost")

@@ -25,7 +25,7 @@ from turbotui.features.score.model import (
     predict,
     unlike_loads,
 )
-from turbotui.features.score.past_verb import DOUBTFUL, SLOWER
+from turbotui.features.score.verb import DOUBTFUL, SLOWER
 from turbotui.machine.machine import read_machine
 from turbotui.simulated import simulated_host
 

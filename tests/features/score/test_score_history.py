@@ -22,9 +22,9 @@ from turbotui.features.score import baselines, history
 from turbotui.features.score.history import Kept
 from turbotui.features.score.model import BOUND, SHORTEST, Baseline, Throttling
 from turbotui.features.score.past_tables import past_tables
-from turbotui.features.score.past_verb import DOUBTFUL, SLOWER
 from turbotui.features.score.text import past_lines
 from turbotui.features.score.trend import sentences, trends
+from turbotui.features.score.verb import DOUBTFUL, SLOWER
 from turbotui.machine.host import HostKind
 from turbotui.tables.envelope import Envelope
 from turbotui.tables.formats import FORMATS, make_format

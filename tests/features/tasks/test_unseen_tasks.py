@@ -16,7 +16,7 @@ from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.screen_text import task_evidence
 from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.features.tasks.text import TaskInterval, as_text, notes
-from turbotui.quantities.traced_rows import arithmetic_lines
+from turbotui.quantities.tables import arithmetic_lines
 from turbotui.sampling.energy import Energy
 from turbotui.simulated import simulated_host
 from turbotui.widgets.explanation import evidence_lines

@@ -30,8 +30,7 @@ from turbotui.machine.tasks.run_queue import Waited
 from turbotui.machine.tasks.sleeping import sleeps_in
 from turbotui.machine.tasks.wait_times import WaitTimes
 from turbotui.machine.tasks.waiting import Waiting
-from turbotui.quantities.tables import Cell
-from turbotui.quantities.traced_rows import arithmetic_lines
+from turbotui.quantities.tables import Cell, arithmetic_lines
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "sources"))

@@ -16,8 +16,7 @@ from turbotui.quantities.uncore import EdgeKind, Metric, edges_of, metrics_of
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampler import Sampler
 from turbotui.simulated import SHAPES
-from turbotui.simulated.fabric_amd import LINKS_WIRED, REMOTE
-from turbotui.simulated.pmus_amd import FAR_NS, NEAR_NS, ROW_HITS
+from turbotui.simulated.pmus_amd import FAR_NS, LINKS_WIRED, NEAR_NS, REMOTE, ROW_HITS
 
 GENERATIONS = {"zen4": replace(SHAPES["turin-2s"], family=25, model=0x11), "zen5": SHAPES["turin-2s"]}
 CHANNELS, NS = 12, SECONDS * 1e9

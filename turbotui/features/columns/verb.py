@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from turbotui.commands.arguments import add_event_tables_argument, add_machine_arguments
@@ -12,7 +12,6 @@ from turbotui.commands.formats import add_format_arguments, print_tables
 from turbotui.commands.watching import open_host
 from turbotui.dataclass import dataclass
 from turbotui.events.set_files import known_sets
-from turbotui.features.columns.glossary import glossary_lines
 from turbotui.machine.machine import read_machine
 from turbotui.quantities.catalog import STATIC_COLUMNS, catalog_for
 from turbotui.quantities.columns import Column, CounterColumn
@@ -26,6 +25,26 @@ from turbotui.sampling.selection import why_absent
 from turbotui.sampling.session import Session
 from turbotui.sources import SOURCES
 from turbotui.tables.envelope import Envelope, envelope_now
+
+BEGIN, END = "<!-- columns: begin (turbotui columns --markdown) -->", "<!-- columns: end -->"
+
+
+def glossary_lines(columns: Iterable[CounterColumn]) -> Iterator[str]:
+    """A table of every column, each id once, in print order."""
+    yield "| column | scope | unit | what it says | formula |"
+    yield "|---|---|---|---|---|"
+    seen: set[str] = set()
+    formulas = ""
+    for column in columns:
+        if column.id in seen:
+            continue
+        seen.add(column.id)
+        mark = "" if column.default else " ¹"
+        cells = (f"`{column.id}`{mark}", column.scope.value, column.unit, column.help, formula_of(column))
+        yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+        formulas += cells[-1]
+    yield ""
+    yield from (f"- {line}." for line in legend(formulas))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,15 @@ import contextlib
 import math
 import shutil
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
-from turbotui.commands.formats import add_format_arguments, print_tables
-from turbotui.features.diff.comparing import ComparedColumn, compared, notes_of
-from turbotui.features.diff.limits import BROKEN, DOUBTFUL, Limit, checked, exit_status, parse_limit
+from turbotui.commands.formats import add_format_arguments, print_tables, text_lines
+from turbotui.features.diff.comparing import SIGNIFICANT, ComparedColumn, compared, notes_of
+from turbotui.features.diff.limits import BROKEN, DOUBTFUL, Limit, LimitResult, checked, exit_status, parse_limit
 from turbotui.features.diff.series import Side, comparable_columns, gathered
 from turbotui.features.diff.spans import RecordedSpan, common_interval, open_span
-from turbotui.features.diff.tables import TABLES, diff_tables, facts_of
-from turbotui.features.diff.text import diff_lines
+from turbotui.features.diff.tables import DRIFTS, TABLES, diff_tables, facts_of, span_line, text_table
 from turbotui.machine.host import HostKind
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import ColumnId, CounterColumn
@@ -24,6 +23,46 @@ from turbotui.quantities.moments import parse_duration
 from turbotui.quantities.scope import Scope
 from turbotui.tables.envelope import Envelope
 from turbotui.tables.formats import TEXT
+
+
+def diff_lines(envelope: Envelope, sides: tuple[Side, Side], found: Sequence[ComparedColumn],
+               results: Sequence[LimitResult], *, everything: bool, room: int | None) -> Iterator[str]:
+    """What differs, below what was compared; with `everything`, also what does not, and what could not be compared.
+
+    Args:
+        envelope: of the tables, with what is to be said above them.
+        sides: what was compared.
+        found: all comparisons.
+        results: of the limits.
+        everything: whether more than what differs is told.
+        room: characters of a line, None for any number.
+    """
+    yield f"# diff, {envelope.kind.value} machine {envelope.machine}"
+    yield from (span_line(letter, side.facts) for letter, side in zip("AB", sides, strict=True))
+    yield from (f"note: {note}" for note in envelope.notes)
+    able = [one for one in found if one.p is not None]
+    differing = [one for one in able if one.differs]
+    unable = [one for one in found if one.p is None]
+    yield f"{len(differing)} of {len(able)} differ by more than chance (p < {SIGNIFICANT} among all of them)"
+    drifting = [one for one in unable if one.effect is not None and (everything or one.size == "large")]
+    shown = [*(able if everything else differing), *drifting]
+    if shown:
+        yield from text_lines(envelope, text_table(shown, verdicts=everything), room=room)
+        yield "A, B: medians; IQR: width of the middle half; effect: -1 all lower, +1 higher"
+    if drifting:
+        yield (f"{DRIFTS}: {len(drifting)} differences of so few independent values may be chance; compare longer or "
+               "steadier times")
+    if everything:
+        yield from (f"not compared: {_named(one)}: {one.why.detail}" for one in unable if one.why is not None)
+    elif len(found) > len(shown):
+        yield f"--all shows the other {len(found) - len(shown)}, and why {len(unable)} could not be compared"
+    yield from (one.sentence for one in results)
+
+
+def _named(one: ComparedColumn) -> str:
+    where = f" of {one.row.scope.value} {'.'.join(map(str, one.row.key))}" if one.row.key else ""
+    return f"{one.column.id}{where}"
+
 
 _LEVELS: Final = {"machine": Scope.SYSTEM, "package": Scope.PACKAGE, "cpu": Scope.CPU}
 _MOST_VALUES: Final = 4_000_000  # of each side in memory: 130 MB

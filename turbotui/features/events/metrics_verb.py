@@ -3,22 +3,123 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 from turbotui.commands.formats import print_tables
+from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
+from turbotui.events.metrics.names import scale_and_unit
+from turbotui.events.vendor.model import DEFAULT_CORE, VendorMetric, VendorTables
 from turbotui.events.vendor.opening import open_vendor_tables
-from turbotui.features.events.metric_tables import (
-    ListedGroup,
-    ListedMetric,
-    fitting,
-    group_table,
-    listed_metrics,
-    metric_table,
-)
 from turbotui.machine.host import Host
-from turbotui.machine.machine import read_machine
+from turbotui.machine.machine import Machine, read_machine
+from turbotui.quantities.columns import Column
+from turbotui.quantities.event_columns import METRIC
+from turbotui.quantities.tables import RowTable
+from turbotui.sampling.adding_metrics import constants_of, metric_requests
 from turbotui.tables.envelope import Envelope, envelope_now
+
+
+@dataclass(frozen=True, slots=True)
+class ListedMetric:
+    """A metric of the tables.
+
+    Attributes:
+        refused: why this machine cannot count it; "" where it can.
+        events: event strings that are counted for it, its threshold included.
+    """
+
+    metric: VendorMetric
+    source: str
+    refused: str
+    events: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedGroup:
+    """A group of metrics.
+
+    Attributes:
+        words: what the vendor says of it, "" for nothing.
+    """
+
+    name: str
+    words: str
+    metrics: tuple[str, ...]
+
+
+METRIC_COLUMNS: Final[tuple[Column[ListedMetric], ...]] = (
+    Column("metric", "", -1, (), lambda one: one.metric.name, help="for --add metric:NAME", identity=True),
+    Column("pmu", "", -1, (), lambda one: "" if one.metric.pmu == DEFAULT_CORE else one.metric.pmu, identity=True,
+           help="the PMU or the kind of core that it is of; empty for the cores"),
+    Column("groups", "", -1, (), lambda one: " ".join(one.metric.groups), help="for --add metric:GROUP"),
+    Column("unit", "", -1, (), lambda one: scale_and_unit(one.metric.scale_unit)[1], help="of its values"),
+    Column("factor", "", -1, (), lambda one: scale_and_unit(one.metric.scale_unit)[0],
+           help="by which the expression is multiplied"),
+    Column("available", "", -1, (), lambda one: "no" if one.refused else "yes",
+           help="whether this machine knows its events"),
+    Column("expression", "", -1, (), lambda one: one.metric.expression, help="as the table has it"),
+    Column("threshold", "", -1, (), lambda one: one.metric.threshold, help="where its value stands out"),
+    Column("events", "", -1, (), lambda one: " ".join(one.events), help="that are counted for it here"),
+    Column("constraint", "", -1, (), lambda one: one.metric.constraint, help="when its events are no group"),
+    Column("no_group", "", -1, (), lambda one: " ".join(one.metric.no_group),
+           help="groups of metrics in which its events are no group"),
+    Column("brief", "", -1, (), lambda one: one.metric.brief, help="what it says, in one line"),
+    Column("description", "", -1, (), lambda one: one.metric.description, help="what it says, in full"),
+    Column("source", "", -1, (), lambda one: one.source, help="the tables that it is from"),
+    Column("reason", "", -1, (), lambda one: one.refused, help="why this machine cannot count it"),
+)  # fmt: skip
+GROUP_COLUMNS: Final[tuple[Column[ListedGroup], ...]] = (
+    Column("group", "", -1, (), lambda one: one.name, help="for --add metric:GROUP", identity=True),
+    Column("count", "", 0, (), lambda one: len(one.metrics), help="how many metrics it has"),
+    Column("metrics", "", -1, (), lambda one: " ".join(one.metrics), help="their names"),
+    Column("words", "", -1, (), lambda one: one.words, help="what the vendor says of it"),
+)
+
+
+def listed_metrics(machine: Machine, tables: VendorTables, metrics: Iterable[VendorMetric]) -> Iterator[ListedMetric]:
+    """Metrics of this machine with what it would count for each; nothing is opened."""
+    constants = constants_of(machine)
+    for metric in metrics:
+        if not constants.is_here(metric):
+            continue
+        try:
+            planned = metric_requests(machine, tables, f"{METRIC}{metric.name}", constants=constants)
+        except UsageError as error:
+            why = str(error).partition('": ')[2] or str(error)
+            yield ListedMetric(metric, tables.source, why, ())
+        else:
+            events = dict.fromkeys(event for one in planned for event in one.request.events)
+            yield ListedMetric(metric, tables.source, "", tuple(events))
+
+
+def fitting(tables: VendorTables, pattern: str) -> tuple[VendorMetric, ...]:
+    """Metrics that have a pattern in their name, a group or their words; one whose group it is in any case.
+
+    Args:
+        tables: of the vendor.
+        pattern: part of a text, in any case; "" for all.
+    """
+    wanted = pattern.lower()
+    return tuple(one for one in tables.metrics() if not wanted or any(
+        wanted in text.lower() for text in (one.name, one.brief, one.description, *one.groups)))
+
+
+def metric_table(rows: Iterable[ListedMetric]) -> RowTable[ListedMetric]:
+    """A row for each metric."""
+    return RowTable("metrics", "metric", METRIC_COLUMNS, tuple(rows))
+
+
+def group_table(tables: VendorTables, metrics: Iterable[VendorMetric]) -> RowTable[ListedGroup]:
+    """A row for each group that has one of some metrics."""
+    members: dict[str, dict[str, None]] = {}
+    for metric in metrics:
+        for group in metric.groups:
+            members.setdefault(group, {})[metric.name] = None
+    return RowTable("metric_groups", "group", GROUP_COLUMNS, tuple(
+        ListedGroup(name, tables.group_words.get(name, ""), tuple(names))
+        for name, names in sorted(members.items(), key=lambda pair: pair[0].lower())))
 
 
 def list_metrics(arguments: argparse.Namespace, host: Host) -> int:

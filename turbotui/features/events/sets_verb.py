@@ -4,18 +4,145 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from typing import Final
 
 from turbotui.commands.formats import print_tables, text_lines
-from turbotui.events.set_files import known_sets
-from turbotui.features.events.set_tables import CountedColumn, count_sets, refused_table, set_table, shown_table
+from turbotui.dataclass import dataclass
+from turbotui.events.set_files import Alternative, EventSet, known_sets
 from turbotui.machine.host import Host
-from turbotui.machine.machine import read_machine
-from turbotui.sampling.adding import named_set
-from turbotui.sampling.capabilities import probe_sources
+from turbotui.machine.machine import Machine, read_machine
+from turbotui.quantities.catalog import catalog_for
+from turbotui.quantities.columns import Column, CounterColumn
+from turbotui.quantities.formula_text import formula_of
+from turbotui.quantities.tables import RowTable
+from turbotui.quantities.unavailable import Unavailable
+from turbotui.sampling.adding import ChosenColumn, named_set, open_set
+from turbotui.sampling.capabilities import Capabilities, probe_sources
+from turbotui.sampling.selection import why_absent
 from turbotui.sources import SOURCES
 from turbotui.tables.envelope import Envelope, envelope_now
+
+
+@dataclass(frozen=True, slots=True)
+class CountedColumn:
+    """A column of a set on one machine.
+
+    Attributes:
+        chosen: what became of it.
+        shown: the column that it gives.
+        absent: why it cannot be had; None if it can.
+    """
+
+    set: EventSet
+    chosen: ChosenColumn
+    shown: CounterColumn
+    absent: Unavailable | None
+
+    @property
+    def own(self) -> bool:
+        """Whether the program has this column without the set."""
+        return self.chosen.added is None
+
+    @property
+    def formula(self) -> str:
+        """The formula by which the column is counted here; "" where it is not."""
+        if self.own:
+            return formula_of(self.shown)
+        return "" if self.chosen.used is None else self.chosen.used.formula
+
+    @property
+    def document(self) -> str:
+        """The document that the column's formula follows."""
+        if self.own:
+            return self.shown.document
+        return "" if self.chosen.used is None else self.chosen.used.document
+
+    @property
+    def how(self) -> str:
+        """The formula by which the column is counted here, or why it is not."""
+        if self.absent is not None:
+            return f"not here: {self.absent.sentence()}"
+        return "a column that is there anyway" if self.own else self.formula
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A way to count a column that this machine cannot take."""
+
+    of: CountedColumn
+    number: int
+    alternative: Alternative
+    why: Unavailable
+
+
+_SET: Final[Column[CountedColumn]] = Column("set", "", -1, (), lambda one: one.set.name, identity=True,
+                                            help="for --add set:NAME")
+_COLUMN: Final[Column[CountedColumn]] = Column("column", "", -1, (), lambda one: one.chosen.name, help="its name",
+                                               identity=True)
+_SCOPE: Final[Column[CountedColumn]] = Column("scope", "", -1, (), lambda one: one.shown.scope.value,
+                                              help="the level of the topology that it describes")
+_UNIT: Final[Column[CountedColumn]] = Column("unit", "", -1, (), lambda one: one.shown.unit, help="of its numbers")
+COLUMNS: Final[tuple[Column[CountedColumn], ...]] = (
+    _SET, _COLUMN,
+    Column("title", "", -1, (), lambda one: one.set.title, help="what the set shows"),
+    Column("origin", "", -1, (), lambda one: one.set.origin, help="the file that the set is from"),
+    Column("available", "", -1, (), lambda one: "yes" if one.absent is None else "no", help="whether it can be had"),
+    Column("own", "", -1, (), lambda one: "yes" if one.own else "no", help="whether it is there without the set"),
+    _SCOPE, _UNIT,
+    Column("formula", "", -1, (), lambda one: one.formula, help="how it is counted here"),
+    Column("models", "", -1, (), lambda one: " ".join(one.chosen.used.models) if one.chosen.used else "",
+           help="patterns of the processors that this way is for; empty for every one"),
+    Column("document", "", -1, (), lambda one: one.document, help="what it follows"),
+    Column("help", "", -1, (), lambda one: one.shown.help, help="what it says"),
+    Column("reason", "", -1, (), lambda one: "" if one.absent is None else one.absent.sentence(),
+           help="why it cannot be had"),
+)  # fmt: skip
+SHOWN_COLUMNS: Final[tuple[Column[CountedColumn], ...]] = (
+    _COLUMN, _SCOPE, _UNIT, Column("formula", "", -1, (), lambda one: one.how, help="how it is counted, or why not"),
+)  # fmt: skip
+"""What people are told of a set below its title."""
+REFUSED_COLUMNS: Final[tuple[Column[Refused], ...]] = (
+    Column("set", "", -1, (), lambda one: one.of.set.name, help="the set", identity=True),
+    Column("column", "", -1, (), lambda one: one.of.chosen.name, help="the column", identity=True),
+    Column("number", "", 0, (), lambda one: one.number, help="in the order they are tried", identity=True),
+    Column("formula", "", -1, (), lambda one: one.alternative.formula, help="a way to count it"),
+    Column("models", "", -1, (), lambda one: " ".join(one.alternative.models),
+           help="patterns of the processors that it is for; empty for every one"),
+    Column("document", "", -1, (), lambda one: one.alternative.document, help="what it follows"),
+    Column("reason", "", -1, (), lambda one: one.why.sentence(), help="why it is not taken here"),
+)
+
+
+def count_sets(machine: Machine, capabilities: Capabilities, sets: Iterable[EventSet]) -> Iterator[CountedColumn]:
+    """Encode every column of these sets for a machine."""
+    catalog = catalog_for(capabilities.signals)
+    for one in sets:
+        chosen, _capabilities = open_set(machine, capabilities, one, catalog.by_id)
+        for column in chosen:
+            if column.added is None:
+                shown = catalog.by_id[column.name]
+                yield CountedColumn(one, column, shown, why_absent(shown, capabilities, machine.topology))
+            else:
+                yield CountedColumn(one, column, column.added.columns[0], column.why)
+
+
+def set_table(counted: tuple[CountedColumn, ...]) -> RowTable[CountedColumn]:
+    """A row for each column of each set."""
+    return RowTable("sets", "column", COLUMNS, counted)
+
+
+def shown_table(counted: tuple[CountedColumn, ...]) -> RowTable[CountedColumn]:
+    """The table of one set, with the columns that people read."""
+    return RowTable("sets", "column", SHOWN_COLUMNS, counted)
+
+
+def refused_table(counted: tuple[CountedColumn, ...]) -> RowTable[Refused]:
+    """A row for each way to count a column that is not taken here."""
+    rows = tuple(Refused(one, number, alternative, why)
+                 for one in counted for number, (alternative, why) in enumerate(one.chosen.refused))
+    return RowTable("refused", "alternative", REFUSED_COLUMNS, rows)
 
 
 def list_sets(arguments: argparse.Namespace, host: Host) -> int:

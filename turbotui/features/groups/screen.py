@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from enum import Enum
 from typing import ClassVar, Final
 
+from textual.message import Message
 from textual.widget import Widget
 
 from turbotui.app.actions import Where, bindings_for
@@ -13,6 +15,7 @@ from turbotui.app.text_window import TextWindow
 from turbotui.app.tree_screen import TreeScreen
 from turbotui.app.watch import Watch
 from turbotui.app.watched import FarSession, PlayedSession
+from turbotui.dataclass import dataclass
 from turbotui.features.groups.additions import GroupAdditions
 from turbotui.features.groups.columns import COLUMNS, GroupColumn, needed
 from turbotui.features.groups.event_columns import event_columns
@@ -22,7 +25,6 @@ from turbotui.features.groups.model import WHOLE, GroupRow
 from turbotui.features.groups.recorded_groups import groups_of, record_of
 from turbotui.features.groups.resctrl_reader import events_in
 from turbotui.features.groups.resctrl_table import has_many_domains, resctrl_columns, resctrl_table
-from turbotui.features.groups.screen_past import GroupsReady, PastGroups, RowsShown
 from turbotui.features.groups.screen_rows import GroupContent, GroupPainter, GroupRows, name_slots
 from turbotui.features.groups.tables import group_table, sum_held_against_package
 from turbotui.quantities.moments import time_of_day
@@ -39,6 +41,45 @@ from turbotui.widgets.row_content import RowView
 from turbotui.widgets.segment_lines import SegmentLines
 from turbotui.widgets.slots import row_slots
 from turbotui.widgets.table_view import TableView
+
+
+@dataclass(frozen=True, slots=True)
+class PastGroups:
+    """The groups of one interval.
+
+    Attributes:
+        time_ns: when it ended, in ns since 1970.
+        seq: its number.
+        snapshot: the groups.
+        energy: of the interval.
+    """
+
+    time_ns: int
+    seq: int
+    snapshot: GroupSnapshot
+    energy: Energy
+
+    @property
+    def size(self) -> int:
+        """Rows, and one for the rest."""
+        return 1 + len(self.snapshot.rows) + len(self.snapshot.resctrl)
+
+
+@dataclass()
+class GroupsReady(Message, bubble=False):
+    """A snapshot from the watcher's thread."""
+
+    snapshot: GroupSnapshot
+    watcher: GroupWatcher
+
+
+class RowsShown(Enum):
+    """What stands in the table; the value is what a person is told."""
+
+    TREE = "Control groups stand in their tree"
+    FLAT = "Control groups stand one below the other, each with what is in it"
+    RESCTRL = "Groups of resctrl: caches, memory bandwidth, energy of cores"
+
 
 _NO_ENERGY: Final = Energy({}, {}, {})
 _MOST_ROWS: Final = 6_000

@@ -11,17 +11,7 @@ from typing import Final
 
 from turbotui import __version__
 from turbotui.dataclass import dataclass
-from turbotui.features.info import (
-    clocks,
-    idle,
-    kernel,
-    meters,
-    power,
-    processor,
-    shape,
-    telemetry,
-    thermal,
-)
+from turbotui.features.info import clocks, idle, kernel, power, processor, shape, telemetry, thermal
 from turbotui.features.info.machine_facts import HeaderLine, MachineFacts
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.host import Elsewhere
@@ -95,7 +85,7 @@ FACTS: tuple[Fact, ...] = (
     *(Fact("uncore", lines) for lines in kernel.UNCORE_FACTS),
     *(Fact("uncore", lines, beyond=True) for lines in kernel.EFFICIENCY_FACTS),
     *(Fact("power", lines) for lines in power.FACTS),
-    Fact("power", meters.meter_lines, beyond=True),
+    Fact("power", power.meter_lines, beyond=True),
     *(Fact("thermal", lines) for lines in thermal.FACTS),
     *(Fact("telemetry", lines, beyond=True) for lines in telemetry.FACTS),
     *(Fact("prefetch", lines) for lines in processor.PREFETCH_FACTS),

@@ -4,28 +4,216 @@ from __future__ import annotations
 
 import argparse
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from turbotui.commands.arguments import add_machine_arguments
 from turbotui.commands.formats import add_format_arguments, make_writer, print_lines, text_lines
 from turbotui.commands.recorded import add_span_arguments, open_replay, refuse_span, replayed_frames, tell_missing
 from turbotui.commands.watching import open_host, parse_interval
+from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.features.power.balance import Balance, balance_of, sentence
-from turbotui.features.power.tables import BATTERIES, FANS, POWER, battery_table, fan_table, power_table
+from turbotui.features.power.composed import elsewhere_target, sum_target
+from turbotui.features.power.consumers import BalanceRole, Consumer
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine, read_machine
 from turbotui.quantities.catalog import Catalog, catalog_for
 from turbotui.quantities.catalog.meters import power_columns
-from turbotui.quantities.tables import RowTable
+from turbotui.quantities.columns import PERCENT, Column, ColumnId, CounterColumn, Value
+from turbotui.quantities.meters import PowerMeter, meters_of
+from turbotui.quantities.scope import SYSTEM_ROW
+from turbotui.quantities.tables import Cell, CellEvidence, RowTable
+from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.energy import ENERGY_SOURCES
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampled import frames_of
 from turbotui.sampling.session import Session
 from turbotui.sources import METER_SOURCES, SOURCES
 from turbotui.tables.envelope import Envelope
+from turbotui.tables.frame_evidence import frame_evidence
+
+POWER, BATTERIES, FANS = "power", "batteries", "fans"
+_SOURCE: Final = "docs/specs/power.md 2.1"
+
+
+@dataclass(frozen=True, slots=True)
+class PowerRow:
+    """A consumer, and the whole that it is a share of.
+
+    Attributes:
+        consumer: which.
+        total: watts of the machine.
+        seconds: length of the interval.
+    """
+
+    consumer: Consumer
+    total: float | None
+    seconds: float
+
+
+PowerColumn: TypeAlias = Column[PowerRow]
+
+
+def _of(name: str) -> Callable[[PowerRow], Value]:
+    return lambda row: getattr(row.consumer, name)
+
+
+def _share(row: PowerRow) -> Value:
+    watts = row.consumer.watts
+    return None if watts is None or not row.total else 100.0 * watts / row.total
+
+
+def _joules(row: PowerRow) -> Value:
+    watts = row.consumer.watts
+    return None if watts is None or not row.seconds else watts * row.seconds
+
+
+COLUMNS: Final[tuple[PowerColumn, ...]] = (
+    Column("Consumer", "", -1, (), _of("name"), width=12, priority=0, identity=True,
+           help="What takes power, or tells what the machine takes."),
+    Column("Watt", "W", 2, (), _of("watts"), width=8, priority=0, document=_SOURCE,
+           help="Its power, mean over the interval where a counter of energy says it, else as its meter says."),
+    Column("Share", "%", 1, (), _share, width=5, priority=1, scale=PERCENT, document=_SOURCE,
+           help="The same in percent of what the machine takes."),
+    Column("Role", "", -1, (), lambda row: row.consumer.role.value, width=9, priority=2, document=_SOURCE,
+           identity=True,  # a label in openmetrics: only what is counted may be added up
+           help="counted: added up; inside: a part of another row; platform: what the sum is held against."),
+    Column("Inside", "", -1, (), lambda row: row.consumer.inside or None, width=9, priority=3, document=_SOURCE,
+           help="The row whose watts contain these."),
+    Column("Joule", "J", 2, (), _joules, width=9, priority=6, document=_SOURCE, help="Its energy in the interval."),
+    Column("Busy%", "%", 1, (), _of("busy"), width=5, priority=5, scale=PERCENT,
+           document="kernel drivers/accel/ivpu/ivpu_sysfs.c",
+           help="Share of the interval in which it worked, of what tells that instead of watts."),
+    Column("MHz", "MHz", 0, (), _of("clock"), width=5, priority=5, document="kernel drivers/accel/ivpu/ivpu_sysfs.c",
+           help="Its clock, likewise."),
+    Column("AvgOver", "s", 2, (), _of("averaged"), width=7, priority=6,
+           document="kernel Documentation/hwmon/sysfs-interface.rst, power[1-*]_average_interval",
+           help="Seconds over which its meter averages."),
+    Column("Age", "s", 0, (), _of("age"), width=4, priority=6, document=_SOURCE,
+           help="Seconds since its meter was read; of a battery, since turbotui saw its numbers change."),
+    Column("Device", "", -1, (), _of("words"), width=24, priority=4, help="What its driver calls it."),
+)
+
+_WATTS: Final = frozenset({"Watt", "Share", "Joule"})
+_NOT_ITS: Final = Unavailable(Reason.NOT_SET, "this row has no such value")
+
+
+def power_table(found: Balance, frame: Frame) -> RowTable[PowerRow]:
+    """The table of consumers, with their sum and what is elsewhere."""
+    rows = [PowerRow(one, found.total, found.seconds) for one in (*found.consumers, *totals(found, frame))]
+
+    def judge(column: PowerColumn, row: PowerRow, value: Value) -> Cell:
+        if value is not None:
+            return Cell(value, partial=row.consumer.role is BalanceRole.SUM and bool(found.unknown))
+        return Cell(None, (row.consumer.why if column.id in _WATTS else None) or _NOT_ITS)
+
+    def basis(column: PowerColumn, row: PowerRow) -> CellEvidence:
+        target = row.consumer.target
+        evidence = frame_evidence(frame, *target) if target is not None and column.id == "Watt" else CellEvidence()
+        told = found.contradictions if row.consumer.role is BalanceRole.ELSEWHERE else ()
+        return replace(evidence, remarks=(*told, *evidence.remarks))
+
+    return RowTable(POWER, "consumer", COLUMNS, rows, judge, basis)
+
+
+def totals(found: Balance, frame: Frame) -> tuple[Consumer, ...]:
+    """The rows below the consumers, with the cells that they are worked out by."""
+    names = ", ".join(one.name for one in found.parts if one.watts is not None)
+    unread = Unavailable(Reason.NO_HARDWARE, "nothing here counts the watts of a part")
+    against = "" if found.platform is None else f"{found.platform.name} less the sum"
+    return (
+        Consumer("sum", "sum", names, BalanceRole.SUM, found.counted, None if found.counted is not None else unread,
+                 target=sum_target(frame, found)),
+        Consumer("elsewhere", "elsewhere", against, BalanceRole.ELSEWHERE, found.elsewhere, found.why,
+                 target=elsewhere_target(frame, found)),
+    )
+
+
+# Batteries and fans: a row for each, columns by what their meters give
+
+
+@dataclass(frozen=True, slots=True)
+class MeterRow:
+    """A device and its cells."""
+
+    name: str
+    label: str
+    cells: dict[ColumnId, tuple[CounterColumn, Cell]]
+
+
+def _cell(suffix: str) -> Callable[[MeterRow], Value]:
+    return lambda row: row.cells[suffix][1].value if suffix in row.cells else None
+
+
+def _titled(name: str, unit: str, words: str, *, decimals: int = 1, suffix: str = "",
+            width: int = 6) -> Column[MeterRow]:
+    return Column(name, unit, decimals, (), _cell(suffix or name), width=width, help=words,
+                  document="kernel Documentation/ABI/testing/sysfs-class-power" if name != "RPM" else
+                  "kernel Documentation/hwmon/sysfs-interface.rst")
+
+
+def _naming(title: str) -> tuple[Column[MeterRow], ...]:
+    return (Column(title, "", -1, (), lambda row: row.name, width=8, identity=True, help="Which one."),)
+
+
+_DEVICE: Final[Column[MeterRow]] = Column("Device", "", -1, (), lambda row: row.label, width=24,
+                                          help="What its driver calls it.")
+BATTERY_COLUMNS: Final = (
+    *_naming("Battery"),
+    _titled("State", "", "Charging, Discharging, Full or Not charging.", decimals=-1, width=12),
+    _titled("Charge%", "%", "What it holds, of what it holds when it is full today.", suffix="%", width=7),
+    _titled("Watt", "W", "What it gives; negative while it is charged.", decimals=2, width=7),
+    _titled("Left", "h", "Hours until it is empty, or full while it is charged.", decimals=2),
+    _titled("Health%", "%", "What the full battery holds, of what it held when it was new.", width=7),
+    _titled("Cycles", "", "Whole cycles of discharging and charging.", decimals=0),
+    _titled("Age", "s", "How long ago turbotui saw its numbers change.", decimals=0, width=4),
+    _DEVICE,
+)
+FAN_COLUMNS: Final = (*_naming("Fan"), _titled("RPM", "rpm", "Revolutions a minute.", decimals=0), _DEVICE)
+
+
+def battery_table(frame: Frame, catalog: Catalog) -> RowTable[MeterRow]:
+    """The table of batteries."""
+    return _meter_table(BATTERIES, "battery", BATTERY_COLUMNS, frame, catalog)
+
+
+def fan_table(frame: Frame, catalog: Catalog) -> RowTable[MeterRow]:
+    """The table of fans."""
+    return _meter_table(FANS, "fan", FAN_COLUMNS, frame, catalog)
+
+
+def _meter_table(name: str, kind: str, columns: tuple[Column[MeterRow], ...], frame: Frame,
+                 catalog: Catalog) -> RowTable[MeterRow]:
+    rows = [MeterRow(meter.column, meter.label, dict(_cells(frame, catalog, meter)))
+            for meter in meters_of(frame.capabilities.signals) if meter.kind.id == kind]
+    suffixes = {"Charge%": "%"}
+
+    def found(column: Column[MeterRow], row: MeterRow) -> tuple[CounterColumn, Cell] | None:
+        return row.cells.get(suffixes.get(column.id, column.id))
+
+    def judge(column: Column[MeterRow], row: MeterRow, value: Value) -> Cell:
+        known = found(column, row)
+        return known[1] if known is not None else Cell(value, None if value is not None else _NOT_ITS)
+
+    def basis(column: Column[MeterRow], row: MeterRow) -> CellEvidence:
+        known = found(column, row)
+        return CellEvidence() if known is None else frame_evidence(frame, known[0], SYSTEM_ROW)
+
+    return RowTable(name, kind, columns, rows, judge, basis)
+
+
+def _cells(frame: Frame, catalog: Catalog, meter: PowerMeter) -> list[tuple[str, tuple[CounterColumn, Cell]]]:
+    found = []
+    for suffix in ("State", "%", "Watt", "Left", "Health%", "Cycles", "Age", "RPM"):
+        column = catalog.get(f"{meter.column}{suffix}")
+        if column is not None:
+            value = frame.cell(column, SYSTEM_ROW)
+            why = frame.why(column, SYSTEM_ROW) if value is None else None
+            found.append((suffix, (column, Cell(value, why))))
+    return found
+
 
 _INTERVAL: Final = "1"
 _OWN_SOURCES: Final = ENERGY_SOURCES | METER_SOURCES

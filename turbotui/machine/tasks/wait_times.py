@@ -2,31 +2,224 @@
 
 Costs come with each switch of the whole machine, whoever is watched: 3 to 5 us of CPU time here, and what
 the kernel takes to write the record. So nothing is open while nobody wants to know.
+
+Two ways. Tracepoints (sched:sched_switch, sched_wakeup, sched_wakeup_new) say what a thread waits for and when it is
+woken; where their fields stand is told by their `format` in tracefs (kernel Documentation/trace/events.rst). Records of
+switches alone (PERF_RECORD_SWITCH_CPU_WIDE) say who went, who came and whether the one that went could have run on.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import Final
+import re
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
+from typing import Final, Protocol, TypeAlias
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError, HostKind, PerfAttr
 from turbotui.machine.perf_abi import ENABLE, control
+from turbotui.machine.perf_records import HEADER, PREEMPTED, SWITCH_OUT, WORD, RecordType, SampleType
 from turbotui.machine.perf_ring import SET_OUTPUT, Ring
 from turbotui.machine.tasks.memory import pages_for
-from turbotui.machine.tasks.run_queue import Waited
+from turbotui.machine.tasks.run_queue import Left, RunQueue, Waited
 from turbotui.machine.tasks.sets import timed
-from turbotui.machine.tasks.wait_records import (
-    RECORDED,
-    TRACED,
-    PointLayout,
-    SwitchReader,
-    TracepointReader,
-    WaitRecords,
-    layout,
-)
 from turbotui.machine.tasks.waiting import Waiting
 from turbotui.quantities.unavailable import Reason, Unavailable
+
+TRACED: Final = SampleType.TID | SampleType.TIME | SampleType(1 << 10)  # PERF_SAMPLE_RAW
+RECORDED: Final = SampleType.TID | SampleType.TIME
+_RAW_AT: Final = HEADER.size + 8 + 8 + 4  # behind thread, time and the size of what is behind
+_FIELD: Final = re.compile(r"field:[^;]*?(\w+)(?:\[\d+\])?;\s*offset:(\d+);\s*size:(\d+);\s*signed:(\d);")
+_CODES: Final = {(2, False): "H", (2, True): "h", (4, False): "I", (4, True): "i", (8, False): "Q", (8, True): "q"}
+_SAMPLE: Final = int(RecordType.SAMPLE)
+_LOST: Final = int(RecordType.LOST)
+_SWITCHED: Final = int(RecordType.SWITCH_CPU_WIDE)
+_SWITCH: Final = struct.Struct("=8xIIIIQ")  # behind the header the other thread, the thread, time
+_TIME: Final = itemgetter(0)
+
+# Bits of prev_state as the print format of sched_switch names them: S, D, then T, t, X, Z, P, I; what is above them
+# says that the thread was pushed off (include/trace/events/sched.h, __trace_sched_switch_state).
+_ASLEEP, _STORAGE, _OTHERS, _ENDED = 0x1, 0x2, 0xCC, 0x30
+
+
+Event: TypeAlias = tuple[int, int, int, Left]
+"""Time, the thread that went, the one that came, why; `WOKEN` or `RUNS` instead of a thread that went."""
+WOKEN: Final = -1
+RUNS: Final = -2
+
+
+@dataclass(frozen=True, slots=True)
+class PointLayout:
+    """Where the fields of a tracepoint are in a sample.
+
+    Attributes:
+        number: of the tracepoint.
+        fields: reads time and fields from the beginning of a record.
+    """
+
+    number: int
+    fields: struct.Struct
+
+
+def layout(number: int, text: str, names: tuple[str, ...]) -> PointLayout:
+    """The layout of the fields of these names, by a tracepoint's `format`.
+
+    Raises:
+        ValueError: it lacks one of them, or says of one what cannot be.
+    """
+    found = {name: (int(at), int(size), signed == "1") for name, at, size, signed in _FIELD.findall(text)}
+    parts, at = "=16xQ", HEADER.size + 16
+    for name in names:
+        if name not in found or found[name][1:] not in _CODES:
+            raise ValueError(f"tracepoint {number} has no field {name} that is a number")
+        place = _RAW_AT + found[name][0]
+        if place < at:
+            raise ValueError(f"the fields of tracepoint {number} stand in another order")
+        parts += f"{place - at}x{_CODES[found[name][1:]]}"
+        at = place + found[name][1]
+    return PointLayout(number, struct.Struct(parts))
+
+
+def left_by(state: int) -> Left:
+    """Why a thread left its CPU, by prev_state of sched_switch."""
+    if state & _STORAGE:
+        return Left.STORAGE
+    if state & _ASLEEP:
+        return Left.ASLEEP
+    if state & _ENDED:
+        return Left.ENDED
+    return Left.ASLEEP if state & _OTHERS else Left.PUSHED
+
+
+class WaitReader(Protocol):
+    """Reads records of one kind."""
+
+    def event(self, kind: int, misc: int, data: bytes, at: int) -> Event | None:
+        """The event of the record that begins here; None where it says nothing of threads."""
+
+
+class TracepointReader:
+    """Reads samples of tracepoints.
+
+    Args:
+        switch: layout of sched_switch: prev_pid, prev_state, next_pid.
+        wakes: layouts of wake-ups: pid.
+    """
+
+    def __init__(self, switch: PointLayout, wakes: tuple[PointLayout, ...]) -> None:
+        self._number = switch.number
+        self._switch = switch.fields.unpack_from
+        self._wakes: Mapping[int, struct.Struct] = {one.number: one.fields for one in wakes}
+        self._left: dict[int, Left] = {}
+
+    def event(self, kind: int, misc: int, data: bytes, at: int) -> Event | None:
+        """See `WaitReader.event`."""
+        del misc
+        if kind != _SAMPLE:
+            return None
+        number = data[at + _RAW_AT] | data[at + _RAW_AT + 1] << 8
+        if number == self._number:
+            time, before, state, after = self._switch(data, at)
+            left = self._left.get(state)
+            if left is None:
+                left = self._left[state] = left_by(state)
+            return time, before, after, left
+        wake = self._wakes.get(number)
+        if wake is None:
+            return None
+        time, tid = wake.unpack_from(data, at)
+        return time, WOKEN, tid, Left.PUSHED
+
+
+class SwitchReader:
+    """Reads records of switches without wake-ups."""
+
+    @staticmethod
+    def event(kind: int, misc: int, data: bytes, at: int) -> Event | None:
+        """See `WaitReader.event`."""
+        if kind != _SWITCHED:
+            return None
+        _process, other, _own_process, tid, time = _SWITCH.unpack_from(data, at)
+        if misc & SWITCH_OUT:
+            return time, tid, other, Left.PUSHED if misc & PREEMPTED else Left.AWAY
+        return time, RUNS, tid, Left.PUSHED  # the one before it, if that was the idle task, may not have been recorded
+
+
+class WaitRecords:
+    """Brings the records of several rings into the order of time.
+
+    A ring that was emptied first lacks what another one, emptied later, has already: events after the beginning of a
+    look wait for the next one.
+
+    Args:
+        reader: of the records.
+
+    Attributes:
+        queue: follows the threads.
+        lost: records that found no room.
+        damaged: blocks and records that could not be understood.
+    """
+
+    def __init__(self, reader: WaitReader) -> None:
+        self.queue = RunQueue()
+        self.lost = 0
+        self.damaged = 0
+        self._reader = reader
+        self._pending: list[Event] = []
+        self._lost = False
+
+    def take(self, blocks: Iterator[bytes], began: int) -> None:
+        """Book what rings hold.
+
+        Args:
+            blocks: whole records of one ring each.
+            began: when the first of them was emptied.
+        """
+        events = self._pending
+        for block in blocks:
+            self._read(block, events)
+        events.sort(key=_TIME)
+        if self._lost:
+            self._lost = False
+            self.queue.lost()
+        queue = self.queue
+        number = 0
+        for number, (time, before, after, left) in enumerate(events):  # noqa: B007 - the first that is too new
+            if time > began:
+                break
+            if before >= 0:
+                queue.switched(time, before, after, left)
+            elif before == WOKEN:
+                queue.woken(time, after)
+            else:
+                queue.runs(time, after)
+        else:
+            number = len(events)
+        self._pending = events[number:]
+
+    def _read(self, block: bytes, events: list[Event]) -> None:
+        at, end, read, header = 0, len(block), self._reader.event, HEADER.unpack_from
+        while at + HEADER.size <= end:
+            kind, misc, size = header(block, at)
+            if size < HEADER.size or at + size > end:
+                self.damaged += 1
+                self._lost = True
+                return
+            if kind == _LOST:
+                self._lost = True
+                self.lost += WORD.unpack_from(block, at + 16)[0]
+            else:
+                try:
+                    event = read(kind, misc, block, at)
+                except (struct.error, IndexError):
+                    self.damaged += 1
+                else:
+                    if event is not None:
+                        events.append(event)
+            at += size
+
 
 _ROOTS: Final = ("/sys/kernel/tracing/events/sched", "/sys/kernel/debug/tracing/events/sched")
 _REMEDY: Final = "mount -t tracefs tracefs /sys/kernel/tracing, and run as root"

@@ -2,35 +2,208 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol
+import math
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Final, Protocol
 
 from turbotui.dataclass import dataclass
 from turbotui.features.export.live import about
-from turbotui.features.export.live.column_metrics import COLUMN, column_metrics
 from turbotui.features.export.live.exposition import MOST_BYTES, MOST_SERIES, Exposed, with_labels, within
 from turbotui.features.export.live.families import (
     COUNTERS,
     GAUGES,
     LOWEST_RATIO,
+    SPREADS,
     CounterFamily,
     GaugeFamily,
+    SpreadFamily,
     metric_name,
 )
 from turbotui.features.export.live.levels import MACHINE, ON_REQUEST, PACKAGE, USUAL, LevelPlaces, MetricLevel
-from turbotui.features.export.live.meter_metrics import MeterMetrics
-from turbotui.features.export.live.spreads import columns_of_spreads, known_spreads, signals_of_spreads, spread
 from turbotui.features.export.live.totals import CounterTotals, known_counters, signals_of_counters
 from turbotui.features.score.model import Baseline
 from turbotui.machine.machine import Machine
 from turbotui.machine.topology import Topology
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import ColumnId, CounterColumn
+from turbotui.quantities.meters import PowerMeter, WattPlace, meters_of
 from turbotui.quantities.scope import SYSTEM_ROW
-from turbotui.quantities.signals import SignalId
+from turbotui.quantities.signals import Signal, SignalId
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.own_cost import OwnCost
+from turbotui.tables.openmetrics import base_factor, metric_names
+
+BUSY_TIMES: Final = ("stat.user", "stat.nice", "stat.system", "stat.irq", "stat.softirq")
+"""Fields of /proc/stat in which a CPU runs something (proc(5)); guest time is in the first two."""
+_BUSY_COLUMN: Final = "Busy%"
+_HARDLY: Final = 1.0  # per cent
+
+
+def known_spreads(capabilities: Capabilities, catalog: Catalog) -> tuple[SpreadFamily, ...]:
+    """Spreads whose column a machine has; of alternatives the first."""
+    found: list[SpreadFamily] = []
+    taken: set[tuple[str, str]] = set()
+    for family in SPREADS:
+        names = {(family.stem, level.word) for level in family.levels}
+        if names.isdisjoint(taken) and set(_needs(family, catalog)) <= capabilities.signals.keys():
+            taken |= names
+            found.append(family)
+    return tuple(found)
+
+
+def columns_of_spreads(families: Iterable[SpreadFamily]) -> tuple[ColumnId, ...]:
+    """The columns of the catalog that these are made of."""
+    return tuple(dict.fromkeys(family.column for family in families if family.column))
+
+
+def signals_of_spreads(families: Iterable[SpreadFamily]) -> frozenset[SignalId]:
+    """The signals that those are made of which are no column's."""
+    return frozenset(BUSY_TIMES) if any(not family.column for family in families) else frozenset()
+
+
+def _needs(family: SpreadFamily, catalog: Catalog) -> Sequence[SignalId]:
+    column = catalog.get(family.column) if family.column else None
+    if column is None:
+        return ("stat.user",) if not family.column else ("column that is not there",)
+    return column.needs
+
+
+def spread(frame: Frame, family: SpreadFamily, places: LevelPlaces, level: MetricLevel,
+           catalog: Catalog) -> Mapping[Hashable, Mapping[str, float]]:
+    """The three values of each instance of which something is known, by their names.
+
+    Args:
+        frame: the newest.
+        family: what is asked for.
+        places: of the frame's topology.
+        level: one of the family's.
+        catalog: that has the family's column.
+    """
+    by_key: dict[Hashable, list[float]] = {}
+    for key, value in zip(places.owners(level, family.scope), _values(frame, family, catalog), strict=True):
+        if value is not None and key is not None:
+            by_key.setdefault(key, []).append(value * family.factor)
+    return {key: {"min": min(values), "p95": percentile(values, 0.95), "max": max(values)}
+            for key, values in by_key.items()}
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The smallest of the values that at least this share of them does not exceed."""
+    return sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
+
+
+def _values(frame: Frame, family: SpreadFamily, catalog: Catalog) -> Sequence[float | None]:
+    column = catalog.get(family.column) if family.column else None
+    if column is None:
+        return busy_shares(frame)
+    rows = frame.rows(family.scope)
+    values = [None if isinstance(value, str) else value for value in frame.cells(column, rows)]
+    busy = catalog.get(_BUSY_COLUMN) if family.busy else None
+    if busy is None:
+        return values
+    shares = frame.cells(busy, rows)
+    return [value if isinstance(share, int | float) and share >= _HARDLY else None
+            for value, share in zip(values, shares, strict=True)]
+
+
+def busy_shares(frame: Frame) -> Sequence[float | None]:
+    """The share of the interval in which each CPU ran something, 0 to 1, by /proc/stat; None where unknown."""
+    known = [name for name in BUSY_TIMES if name in frame.capabilities.signals]
+    if not known:
+        return [None] * len(frame.topology.cpus)
+    spans = frame.spans(known[0])
+    times = zip(*(frame.deltas(name) for name in known), strict=True)
+    return [min(1.0, sum(parts) / span) if span and None not in parts else None
+            for span, parts in zip(spans, times, strict=True)]
+
+
+_MOST: Final = 16
+"""Meters that are told of: a large machine has four cards, two sockets, four supplies."""
+_ENERGY, _POWER, _STATE = "energy", "power", "state"
+
+
+class MeterMetrics:
+    """The metrics of a machine's meters, at most 16, kind by kind.
+
+    Args:
+        signals: those that the machine offers.
+
+    Attributes:
+        signals: that have to be read.
+    """
+
+    def __init__(self, signals: Mapping[SignalId, Signal]) -> None:
+        found = [meter for meter in meters_of(signals) if meter.kind.place is not WattPlace.NOTHING
+                 and meter.quantities & {_ENERGY, _POWER}]
+        self._meters = found[:_MOST]
+        self._left_out = len(found) - len(self._meters)
+        self._joules: dict[str, float] = {}
+        self.signals = frozenset(meter.signal(word) for meter in self._meters
+                                 for word in (_quantity(meter), _STATE) if word in meter.quantities)
+
+    @property
+    def left_out(self) -> Mapping[str, int]:
+        """How many meters are not told of."""
+        return {"meters": self._left_out}
+
+    def feed(self, frame: Frame) -> None:
+        """Add the joules of an interval."""
+        for meter in self._meters:
+            if _quantity(meter) == _ENERGY and frame.older is not None:
+                rise = frame.inputs(SYSTEM_ROW).delta(meter.signal(_ENERGY))
+                if rise is not None:
+                    self._joules[meter.column] = self._joules.get(meter.column, 0.0) + rise
+
+    def metrics(self, frame: Frame | None) -> Iterator[Exposed]:
+        """The metrics now.
+
+        Args:
+            frame: the newest; None before the first.
+        """
+        yield Exposed("turbotui_meter", "info", "A meter of power beside the processor: place is platform for all that "
+                      "the machine takes, part for a part of it", [
+                          ({"meter": one.column, "kind": one.kind.words, "label": one.label,
+                            "place": one.kind.place.value}, 1.0) for one in self._meters])
+        yield Exposed("turbotui_meter_energy_joules", "counter", "Energy of a meter that counts it", [
+            ({"meter": name}, joules) for name, joules in self._joules.items()])
+        if frame is not None:
+            inputs = frame.inputs(SYSTEM_ROW)
+            watts = {one.column: inputs.value(one.signal(_POWER)) for one in self._meters if _quantity(one) == _POWER}
+            yield Exposed("turbotui_meter_watts", "gauge", "Power of a meter that counts no energy", [
+                ({"meter": name}, value) for name, value in watts.items() if value is not None])
+
+
+def _quantity(meter: PowerMeter) -> str:
+    """What of a meter is told: energy, of which no watt is missed, or else the power of a moment."""
+    return _ENERGY if _ENERGY in meter.quantities else _POWER
+
+
+COLUMN: Final = MetricLevel("column", None)
+"""Stands in the names, so that none is that of another metric, and in limits, of which columns are no part."""
+_PREFIX: Final = "turbotui_"
+
+
+def column_metrics(frame: Frame, columns: Sequence[CounterColumn], level: MetricLevel,
+                   places: LevelPlaces) -> Iterator[Exposed]:
+    """Gauges of columns for each instance of a level; those of a coarser level, and words, have none.
+
+    Args:
+        frame: the newest.
+        columns: wanted.
+        level: of the topology.
+        places: of the frame's topology.
+    """
+    names, labels = metric_names(columns), places.labels(level)
+    for column in columns:
+        if level.scope is None or column.scope.rank > level.scope.rank or column.decimals < 0:
+            continue
+        rows, factor = frame.rows(level.scope), base_factor(column)
+        cells = zip(rows, frame.cells(column, rows), strict=True)
+        samples = [(level.named(labels[row]), value * factor) for row, value in cells if isinstance(value, int | float)]
+        name = names[column.id].removeprefix(_PREFIX)
+        document = f" ({column.document})" if column.document else ""
+        yield Exposed(f"{_PREFIX}{level.word}_column_{name}", "gauge", f"{column.help}{document}", samples, COLUMN)
 
 
 class AskedPart(Protocol):
