@@ -20,10 +20,9 @@ from typing import Final
 
 from turbotui.features.roofline.working_sets import working_sets
 from turbotui.machine.caches import read_caches
-from turbotui.machine.code.constants import arithmetic_data
 from turbotui.machine.code.isas import assembler_of, runnable_isas
 from turbotui.machine.code.mapping import Buffer, CodePage
-from turbotui.machine.code.shapes import Kernel, Mix, Operation, VectorIsa
+from turbotui.machine.code.shapes import Kernel, Mix, Operation, VectorIsa, arithmetic_data
 from turbotui.machine.cpumodel import read_cpu_model
 from turbotui.machine.linux import LinuxHost
 from turbotui.quantities.precision import Precision

@@ -10,7 +10,7 @@ from fakes import FakeSession
 from textual.pilot import Pilot
 
 from turbotui.app.dashboard import TurbotuiApp
-from turbotui.features.cpus.table_keys import TableScreen
+from turbotui.features.cpus.screen import TableScreen
 from turbotui.features.cpus.table_screen import CounterTable
 from turbotui.widgets.segment_lines import SegmentLines
 

@@ -28,7 +28,7 @@ from patience import PATIENCE
 from served_tree import ServedTree
 
 from turbotui.simulated import SHAPES, ManualClock, RealClock, SimulatedHost
-from turbotui.simulated.cpuid import leaves
+from turbotui.simulated.filesystem import leaves
 
 _PROJECT: Final = Path(__file__).parents[2]
 

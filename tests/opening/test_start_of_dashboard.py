@@ -119,8 +119,7 @@ def test_the_first_paint_imports_this_and_nothing_else() -> None:
         "turbotui.features.dashboard.verb", "turbotui.machine",
         "turbotui.machine.signal_guard", "turbotui.opening", "turbotui.opening.keys", "turbotui.opening.picture",
         "turbotui.opening.readings", "turbotui.opening.terminal", "turbotui.opening.waiting", "turbotui.sampling",
-        "turbotui.sampling.limits", "turbotui.terminal", "turbotui.terminal.handover", "turbotui.terminal.modes",
-        "turbotui.terminal.writer",
+        "turbotui.sampling.limits", "turbotui.terminal", "turbotui.terminal.handover", "turbotui.terminal.writer",
     }
     assert modules.isdisjoint({"asyncio", "textual", "rich", "ctypes", "logging", "ssl", "subprocess", "json"})
 

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from turbotui.machine.machine import Machine
-from turbotui.remote.backlog import Backlog, Unsent
+from turbotui.remote.backlog import Backlog, Outgoing, Unsent
 from turbotui.remote.links import LinkError
-from turbotui.remote.outgoing import Outgoing
 from turbotui.sampling.frame import Frame
 
 

@@ -13,10 +13,10 @@ from turbotui.features.info.machine_facts import MachineFacts
 from turbotui.machine.calibration import package_limit
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.host import HostError
-from turbotui.machine.invented_zeros import RESERVED
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import circumstances
 from turbotui.machine.platform_features import PackageLimit
+from turbotui.machine.registers import RESERVED
 from turbotui.quantities.added import parse_added
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Signal, SignalId

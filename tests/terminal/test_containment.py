@@ -27,7 +27,7 @@ SCREEN_DRAWS = _RAISES + "import turbotui.features.cpus.map_screen as at; at.Map
 SCREEN_IS_MADE = _RAISES + "import turbotui.features.cpus.map_screen as at; at.MapScreen.__init__ = broken"
 WIDGET_RENDERS = _RAISES + "import turbotui.widgets.heat_map as at; at.HeatMap.render_line = broken"
 WIDGET_RESIZES = _RAISES + "import turbotui.widgets.heat_map as at; at.HeatMap.on_resize = broken"
-KEY = _RAISES + "import turbotui.features.cpus.table_keys as at; at.TableScreen.action_joules = broken"
+KEY = _RAISES + "import turbotui.features.cpus.screen as at; at.TableScreen.action_joules = broken"
 
 Start = Callable[..., BarePty]
 

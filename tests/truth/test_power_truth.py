@@ -11,7 +11,7 @@ from turbotui.features.power.verb import battery_table, fan_table
 from turbotui.quantities.scope import SYSTEM_ROW
 from turbotui.quantities.unavailable import Reason
 from turbotui.sampling.frame import Frame
-from turbotui.simulated.around import BATTERY_SHARE, NPU_BUSY, SUPPLY_SHARE
+from turbotui.simulated.shapes import BATTERY_SHARE, NPU_BUSY, SUPPLY_SHARE
 
 SECONDS = 2.0
 

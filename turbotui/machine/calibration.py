@@ -10,12 +10,11 @@ from typing import TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import HostError
-from turbotui.machine.invented_zeros import invented, invents_zeros
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import Circumstances, explain_cpuid_open, explain_msr_open, explain_msr_read
 from turbotui.machine.platform_features import SILVERMONT_MHZ, PackageLimit, RaplRegister
 from turbotui.machine.reading import Leaf, cpuid_of
-from turbotui.machine.registers import read_once
+from turbotui.machine.registers import invented, invents_zeros, read_once
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 # Intel SDM vol. 4: MSR_PLATFORM_INFO, MSR_PKG_CST_CONFIG_CONTROL, MSR_TEMPERATURE_TARGET, MSR_FSB_FREQ (bus clock of

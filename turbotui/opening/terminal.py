@@ -12,8 +12,7 @@ from typing import Final
 
 from turbotui.opening.picture import BAR, DIM, PLAIN, STRONG, Line
 from turbotui.repertoire import Abilities, Repertoire
-from turbotui.terminal.handover import Handover
-from turbotui.terminal.modes import modes_of, set_raw, wait_for_front
+from turbotui.terminal.handover import Handover, modes_of, set_raw, wait_for_front
 from turbotui.terminal.writer import TerminalWriter
 
 _ENTER: Final = b"\x1b[?1049h\x1b[?25l\x1b[?7l"

@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Final
 
 from turbotui.dataclass import dataclass
+from turbotui.quantities.joined_sets import Joined
 from turbotui.quantities.metric_definitions import LINE, MetricDefinition, Term
 from turbotui.quantities.precision import Precision
 from turbotui.quantities.signals import SignalId
@@ -244,3 +245,50 @@ def _dominant(definition: MetricDefinition, counts: Mapping[str, float]) -> str:
         by_name[width.name] = by_name.get(width.name, 0.0) + counts.get(width.event, 0.0)
     best = max(by_name, key=lambda name: by_name[name], default="")
     return best if best and by_name[best] > 0 else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """An application's place during one interval.
+
+    Attributes:
+        seconds: length of the interval.
+        instructions: retired.
+        flops: floating-point operations.
+        bytes: loaded and stored by the core.
+        access_bytes: mean bytes of an access; None where bytes are counted.
+        width: the model that made `bytes`.
+        dominant: the width of most floating-point instructions, "AVX"; "" where it is not counted.
+        estimated: whether part of it was counted at another time.
+    """
+
+    seconds: float
+    instructions: float
+    flops: float
+    bytes: float
+    access_bytes: float | None
+    width: WidthModel
+    dominant: str
+    estimated: bool
+
+    @property
+    def intensity(self) -> float | None:
+        """Flop/byte; None without bytes."""
+        return self.flops / self.bytes if self.bytes > 0 else None
+
+
+def point_from(definition: MetricDefinition, interval: Joined, sizing: Sizing) -> Point | None:
+    """The point of one interval; None where it cannot be made of what was counted."""
+    found = counted(definition, interval.counts, sizing)
+    if found is None or found.bytes is None:
+        return None
+    return Point(
+        seconds=interval.seconds,
+        instructions=interval.instructions,
+        flops=found.flops,
+        bytes=found.bytes,
+        access_bytes=found.access_bytes,
+        width=found.width,
+        dominant=found.dominant,
+        estimated=bool(found.used & interval.estimated),
+    )

@@ -7,6 +7,7 @@ from enum import Enum
 from typing import TypeVar
 
 from turbotui.quantities.documents import DocumentError, parse_json
+from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.compression import pack, unpack
 from turbotui.recording.framing import DamagedError
 from turbotui.untrusted import json_text
@@ -153,3 +154,20 @@ def whole(text: str) -> int:
         return int(text)
     except ValueError:
         raise DamagedError(f"a number of the recording is none: {text[:40]!r}") from None
+
+
+def reason_facts(why: Unavailable | None) -> list[str] | None:
+    """A reason as a recording keeps it; None where there is none."""
+    return None if why is None else [why.reason.value, why.detail, why.remedy]
+
+
+def reason_from(said: Said) -> Unavailable:
+    """The reason of `reason_facts`; a kind of a later version stands for "not read".
+
+    Raises:
+        DamagedError: it is none.
+    """
+    parts = said.items()
+    if len(parts) != 3:
+        raise DamagedError(f"{said.where} of the recording is no reason")
+    return Unavailable(parts[0].one_of(Reason, Reason.NOT_READ), parts[1].text(), parts[2].text())

@@ -6,12 +6,15 @@ its place. Nothing in it is run, opened or looked up but as the name of a signal
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from turbotui.errors import TurbotuiError
+from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.documents import DocumentError, parse_json
 from turbotui.quantities.signals import SignalId
+from turbotui.sampling.session import Session
 from turbotui.untrusted import json_text
 
 MOST_BYTES: Final = 1 << 16
@@ -55,3 +58,34 @@ def _parsed(line: bytes) -> frozenset[SignalId]:
     if not isinstance(wanted, list) or not all(isinstance(name, str) for name in wanted):
         raise RequestError(f'a request is no {{"{_WORD}": [signals]}}')
     return frozenset(wanted)
+
+
+LINGER: Final = 300.0
+"""Seconds that a signal is read on: counters that are opened anew lose an interval, for all readers."""
+
+
+class WantedSignals:
+    """Joins what readers ask for, and has it read.
+
+    Args:
+        session: that reads.
+        columns: that are read whoever asks.
+        clock: seconds that only grow.
+    """
+
+    def __init__(self, session: Session, columns: Iterable[ColumnId],
+                 clock: Callable[[], float] = time.monotonic) -> None:
+        self._session = session
+        self._columns = tuple(columns)
+        self._clock = clock
+        self._last: dict[SignalId, float] = {}
+        self._read: frozenset[SignalId] = frozenset()
+
+    def take(self, wanted: Iterable[SignalId]) -> None:
+        """Have what all readers ask for now read from the next tick on; names that nothing here gives are left out."""
+        known, now = self._session.capabilities.signals, self._clock()
+        self._last |= {name: now for name in wanted if name in known}
+        self._last = {name: at for name, at in self._last.items() if now - at < LINGER}
+        if self._last.keys() != self._read:
+            self._read = frozenset(self._last)
+            self._session.want(self._columns, self._read)

@@ -20,10 +20,8 @@ from turbotui.dataclass import dataclass
 from turbotui.machine.machine import Machine
 from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.signals import SignalId
-from turbotui.remote.backlog import Backlog
-from turbotui.remote.outgoing import Outgoing
-from turbotui.remote.requests import RequestError, RequestParser
-from turbotui.remote.wanted_signals import WantedSignals
+from turbotui.remote.backlog import Backlog, Outgoing
+from turbotui.remote.requests import RequestError, RequestParser, WantedSignals
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.session import Session
 

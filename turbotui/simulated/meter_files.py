@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from turbotui.simulated import basis as b
-from turbotui.simulated.around import BATTERY_SECONDS, BATTERY_SHARE, BATTERY_WORN, SUPPLY_SHARE
 from turbotui.simulated.model import Model
+from turbotui.simulated.shapes import BATTERY_SECONDS, BATTERY_SHARE, BATTERY_WORN, SUPPLY_SHARE
 from turbotui.simulated.tree import File, Folder, Node, fixed, folder, whole
 
 _MICRO = 1e6

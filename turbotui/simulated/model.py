@@ -10,12 +10,11 @@ import threading
 from math import exp, prod
 
 from turbotui.simulated import basis as b
-from turbotui.simulated.around import NPU_BUSY
 from turbotui.simulated.basis import Basis, Relaxation
 from turbotui.simulated.clock import RealClock, SimulatedClock
 from turbotui.simulated.layout import lay_out
 from turbotui.simulated.load import LEVELS, SimulatedLoad
-from turbotui.simulated.shapes import MachineShape
+from turbotui.simulated.shapes import NPU_BUSY, MachineShape
 from turbotui.simulated.strain import Strain
 from turbotui.simulated.tables import SMT_SHARE, core_table
 from turbotui.simulated.workloads import WORKLOADS

@@ -7,9 +7,19 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
-from turbotui.simulated.around import Surroundings
 from turbotui.simulated.kernel_counts import STEAL
-from turbotui.simulated.shapes import Block, CoreType, IdleState, Isa, LoadPhase, MachineShape, Power, Programme, Role
+from turbotui.simulated.shapes import (
+    Block,
+    CoreType,
+    IdleState,
+    Isa,
+    LoadPhase,
+    MachineShape,
+    Power,
+    Programme,
+    Role,
+    Surroundings,
+)
 from turbotui.simulated.workloads import COMPUTE, INTEGER, LIGHT, MEMORY
 
 _QUIET = (0.002, 0.02)

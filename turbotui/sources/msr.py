@@ -13,17 +13,19 @@ from turbotui.dataclass import dataclass
 from turbotui.machine.calibration import Constant, RaplUnits, package_limit, rapl_units, tj_max
 from turbotui.machine.efficiency_cores import c6_counts_c7
 from turbotui.machine.host import Host, HostError
-from turbotui.machine.invented_zeros import NOTE, invented, invents_zeros
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import Circumstances, circumstances, explain_msr_open, explain_msr_read
 from turbotui.machine.platform_features import PackageLimit
 from turbotui.machine.pmus import read_pmu
 from turbotui.machine.registers import (
     COUNTERS,
+    NOTE,
     SETTINGS,
     Register,
     Scaling,
     decode,
+    invented,
+    invents_zeros,
     present_registers,
     registers_of,
 )

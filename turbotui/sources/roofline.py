@@ -9,8 +9,7 @@ from __future__ import annotations
 from turbotui.machine.core_metrics import CountedCoreType, core_types_of, metric_definition_of, vector_bits
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import circumstances
-from turbotui.quantities.metric_definitions import MetricDefinition, MetricEvent
-from turbotui.quantities.metric_sets import plan_level_sets, plan_sets
+from turbotui.quantities.metric_definitions import MetricDefinition, MetricEvent, plan_level_sets, plan_sets
 from turbotui.quantities.roofline import NO_BYTES, NO_FLOPS, VECTOR_BITS, signal_of
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId

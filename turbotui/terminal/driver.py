@@ -32,8 +32,7 @@ from textual.geometry import Size
 from textual.message import Message
 
 from turbotui.repertoire import Repertoire
-from turbotui.terminal.handover import HandedOver
-from turbotui.terminal.modes import modes_of, set_raw, wait_for_front
+from turbotui.terminal.handover import HandedOver, modes_of, set_raw, wait_for_front
 from turbotui.terminal.writer import TerminalWriter
 
 _ESCAPE: Final = "\x1b"

@@ -6,8 +6,7 @@ import struct
 
 import pytest
 
-from turbotui.machine.code.constants import ADDEND, arithmetic_data
-from turbotui.machine.code.shapes import Operation
+from turbotui.machine.code.shapes import ADDEND, Operation, arithmetic_data
 from turbotui.quantities.precision import Precision
 
 

@@ -18,9 +18,8 @@ from kernel_results import check
 
 from turbotui.errors import MachineError
 from turbotui.machine.code import a64, x86
-from turbotui.machine.code.constants import arithmetic_data
 from turbotui.machine.code.isas import ASSEMBLERS, assembler_of, described_isas, operations, runnable_isas
-from turbotui.machine.code.shapes import Kernel, LoopShape, Mix, Operation, VectorIsa
+from turbotui.machine.code.shapes import Kernel, LoopShape, Mix, Operation, VectorIsa, arithmetic_data
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.quantities.precision import Precision
 

@@ -16,11 +16,9 @@ from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.machine import read_machine
 from turbotui.quantities import metric_table
 from turbotui.quantities.joined_sets import Joined, SetInterval, join_rotation, line
-from turbotui.quantities.metric_definitions import MetricDefinition, without_half
-from turbotui.quantities.metric_sets import plan_sets
+from turbotui.quantities.metric_definitions import MetricDefinition, plan_sets, without_half
 from turbotui.quantities.precision import Precision
-from turbotui.quantities.roofline import Sizing, WidthModel, counted
-from turbotui.quantities.roofline_points import Point, point_from
+from turbotui.quantities.roofline import Point, Sizing, WidthModel, counted, point_from
 from turbotui.simulated import simulated_host
 
 IVY_BRIDGE = metric_table.definition("ivybridge")

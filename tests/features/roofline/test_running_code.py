@@ -14,11 +14,10 @@ from kernel_results import check
 
 from turbotui.errors import MachineError
 from turbotui.machine.code import x86
-from turbotui.machine.code.constants import arithmetic_data, tile_data
 from turbotui.machine.code.isas import assembler_of, matrix_isas, runnable_isas, why_not_runnable
 from turbotui.machine.code.kernel_threads import KernelThreads
 from turbotui.machine.code.mapping import Buffer, CodePage
-from turbotui.machine.code.shapes import LoopShape, Mix, Operation, VectorIsa
+from turbotui.machine.code.shapes import LoopShape, Mix, Operation, VectorIsa, arithmetic_data, tile_data
 from turbotui.machine.cpumodel import read_cpu_model
 from turbotui.machine.linux import LinuxHost
 from turbotui.quantities.precision import Precision

@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from turbotui.app.dashboard import TurbotuiApp
-from turbotui.features.cpus.table_keys import TableScreen
+from turbotui.features.cpus.screen import TableScreen
 from turbotui.features.spies.window import SpyForm
 from turbotui.quantities.spies import SpyPlan, typed_spy
 from turbotui.widgets.listing import Listing

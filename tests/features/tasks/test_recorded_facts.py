@@ -22,11 +22,11 @@ from turbotui.features.replay.journal_past import JournalPast
 from turbotui.features.replay.session import RecordedSession
 from turbotui.features.tasks.ancestry import Ancestry
 from turbotui.features.tasks.applications import EVERYTHING
+from turbotui.features.tasks.live import facts_of
 from turbotui.features.tasks.loads import SampledLoads
 from turbotui.features.tasks.recorded_tasks import NOT_RECORDED, RECORDED_BY, TaskRecord, task_record, tasks_of
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.screen import TasksScreen
-from turbotui.features.tasks.seen import facts_of
 from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.features.tasks.waits import Waits
 from turbotui.features.tasks.watching import Watching

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 from test_simulated_tasks import passes, watching
 
-from turbotui.features.tasks.load_events import LoadEvent, load_events, period_of
-from turbotui.features.tasks.load_watch import LoadWatch
+from turbotui.features.tasks.load_watch import LoadEvent, LoadWatch, load_events, period_of
 from turbotui.features.tasks.loads import LOAD_BY_ID, LOADS, SampledLoads, sampled_together
 from turbotui.features.tasks.tables import Grouping
 from turbotui.features.tasks.task_table import task_table

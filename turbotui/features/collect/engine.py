@@ -9,11 +9,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from turbotui.quantities.columns import ColumnId
-from turbotui.remote.backlog import Backlog
+from turbotui.remote.backlog import Backlog, Outgoing
 from turbotui.remote.links import PIECE
-from turbotui.remote.outgoing import Outgoing
-from turbotui.remote.requests import RequestError, RequestParser
-from turbotui.remote.wanted_signals import WantedSignals
+from turbotui.remote.requests import RequestError, RequestParser, WantedSignals
 from turbotui.sampling.sampled import raise_failure
 from turbotui.sampling.session import Session
 

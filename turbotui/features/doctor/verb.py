@@ -17,7 +17,7 @@ from turbotui.commands.watching import open_host
 from turbotui.features.doctor.model import Diagnosis, SourceReport, State, diagnose
 from turbotui.features.doctor.tables import signal_table, source_table
 from turbotui.machine.machine import Machine, read_machine
-from turbotui.machine.remedies import OR
+from turbotui.machine.perf_errors import OR
 from turbotui.sampling.capabilities import Capabilities, probe_sources
 from turbotui.sources import SOURCES
 from turbotui.tables.envelope import Envelope

@@ -17,9 +17,9 @@ from turbotui.app.settings import read_settings
 from turbotui.errors import UsageError
 from turbotui.feature import ScreenSpec
 from turbotui.features.fleet import opening
-from turbotui.features.fleet.messages import NodeChosen
 from turbotui.features.fleet.recorded import FleetRecord
 from turbotui.features.fleet.replaying import ReplayedFleet
+from turbotui.features.fleet.screen import NodeChosen
 from turbotui.features.fleet.session import FleetSession
 from turbotui.repertoire import Abilities
 from turbotui.sampling.frame import Frame

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar, Final, cast
 
+from textual.message import Message
 from textual.widget import Widget
 
 from turbotui.app.actions import Where, bindings_for
@@ -15,7 +16,6 @@ from turbotui.app.row_table import RowCell
 from turbotui.app.tree_screen import TreeScreen
 from turbotui.app.watch import Watch
 from turbotui.features.fleet.columns import COLUMNS, HOUR, MEASURED, SCREEN_COLUMNS
-from turbotui.features.fleet.messages import NodeChosen, TrendsReady
 from turbotui.features.fleet.model import FleetNode, FleetReading
 from turbotui.features.fleet.screen_rows import FleetContent, FleetPainter, FleetRows, fitted, fleet_content
 from turbotui.features.fleet.session import PastRequest, WatchedFleet
@@ -30,6 +30,19 @@ from turbotui.widgets.row_content import RowView
 from turbotui.widgets.segment_lines import SegmentLines
 from turbotui.widgets.table_messages import Moved
 from turbotui.widgets.table_view import TableView
+
+
+class NodeChosen(Message):
+    """A person wants to look into a node."""
+
+    def __init__(self, node: FleetNode) -> None:
+        super().__init__()
+        self.node = node
+
+
+class TrendsReady(Message, bubble=False):
+    """The server has answered what the last hour of some nodes was."""
+
 
 _SENTENCE_LINES: Final = 2
 _BY_ID: Final = {column.id: column for column in MEASURED}

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import HostError
-from turbotui.machine.invented_zeros import invents_zeros
 from turbotui.machine.machine import Machine
 from turbotui.machine.platform_features import SILVERMONT_MHZ
 from turbotui.machine.reading import Leaf, cpuid_of
-from turbotui.machine.registers import read_once
+from turbotui.machine.registers import invents_zeros, read_once
 from turbotui.machine.small_files import names_in
 from turbotui.quantities.scope import Scope
 

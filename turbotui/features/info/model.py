@@ -6,7 +6,7 @@ the sections; a screen can walk the same tuples.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from turbotui import __version__
@@ -16,7 +16,9 @@ from turbotui.features.info.machine_facts import HeaderLine, MachineFacts
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.host import Elsewhere
 from turbotui.machine.machine import Machine
+from turbotui.quantities.columns import Column
 from turbotui.quantities.scope import Scope
+from turbotui.quantities.tables import CellEvidence, RowTable
 from turbotui.untrusted import one_line
 
 _COMMAND_LINE = "/proc/cmdline"
@@ -115,3 +117,29 @@ def configuration(machine: Machine, *, detailed: bool = False, beyond: bool = Tr
             continue  # what is said of a file that is not there would be said of one that was not sent
         sections.setdefault(fact.section, []).extend(fact.lines(facts))
     return tuple(Section(title, tuple(lines)) for title, lines in sections.items() if lines)
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigurationLine:
+    """A line of the configuration, with its section and its number in it from 1."""
+
+    section: str
+    number: int
+    text: str
+    source: str
+
+
+COLUMNS: Final[tuple[Column[ConfigurationLine], ...]] = (
+    Column("section", "", -1, (), lambda line: line.section, help="what the line is about", priority=0, identity=True),
+    Column("line", "", 0, (), lambda line: line.number, help="number within the section", identity=True, default=False),
+    Column("text", "", -1, (), lambda line: line.text, help="the line", priority=0),
+    Column("source", "", -1, (), lambda line: line.source, help="where it was read"),
+)
+
+
+def configuration_table(sections: Sequence[Section]) -> RowTable[ConfigurationLine]:
+    """A row for each line."""
+    lines = tuple(ConfigurationLine(section.title, number, line.text, line.origin)
+                  for section in sections for number, line in enumerate(section.lines, 1))
+    return RowTable("configuration", "line", COLUMNS, lines,
+                    basis=lambda _, line: CellEvidence(remarks=(f"read from {line.source}",)))

@@ -9,8 +9,7 @@ from typing import ClassVar, Final
 from turbotui.app.actions import Where, bindings_for
 from turbotui.app.row_table import RowTableScreen
 from turbotui.app.watch import Watch
-from turbotui.features.info.model import configuration
-from turbotui.features.info.tables import COLUMNS, ConfigurationLine, configuration_table
+from turbotui.features.info.model import COLUMNS, ConfigurationLine, configuration, configuration_table
 from turbotui.machine.machine import Machine
 from turbotui.quantities.tables import RowTable
 from turbotui.widgets.cells import Slot, StyleRole

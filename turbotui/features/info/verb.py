@@ -13,8 +13,7 @@ from turbotui.commands.formats import add_format_arguments, print_tables
 from turbotui.commands.recorded import add_replay_argument, open_replay
 from turbotui.commands.watching import label, open_host
 from turbotui.features.info.machine_facts import HeaderLine
-from turbotui.features.info.model import Section, configuration
-from turbotui.features.info.tables import configuration_table
+from turbotui.features.info.model import Section, configuration, configuration_table
 from turbotui.machine.host import Host, HostKind
 from turbotui.machine.machine import Machine, read_machine
 from turbotui.tables.envelope import Envelope, timestamp

@@ -23,8 +23,7 @@ from turbotui.machine.perf_errors import circumstances, explain_perf
 from turbotui.machine.regions import RegionPipe
 from turbotui.machine.tasks.counting import CommandCount, CommandCounters, difference, estimate
 from turbotui.quantities.joined_sets import SetInterval
-from turbotui.quantities.metric_definitions import MetricEvent
-from turbotui.quantities.metric_sets import plan_sets
+from turbotui.quantities.metric_definitions import MetricEvent, plan_sets
 from turbotui.quantities.roofline import Sizing
 from turbotui.quantities.speeds import Speed, sum_speeds
 

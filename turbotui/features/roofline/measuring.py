@@ -15,7 +15,6 @@ from turbotui.features.roofline.roofs import Bandwidth, Origin, Peak, RoofEviden
 from turbotui.features.roofline.sweep import find_third_level
 from turbotui.features.roofline.working_sets import WorkingSet, working_sets
 from turbotui.machine.caches import read_caches
-from turbotui.machine.code.constants import arithmetic_data, tile_data
 from turbotui.machine.code.isas import (
     MATRIX_SHAPES,
     KernelAssembler,
@@ -25,7 +24,16 @@ from turbotui.machine.code.isas import (
     runnable_isas,
 )
 from turbotui.machine.code.kernel_threads import KernelThreads, Rounds
-from turbotui.machine.code.shapes import Encoding, Kernel, LoopShape, Mix, Operation, VectorIsa
+from turbotui.machine.code.shapes import (
+    Encoding,
+    Kernel,
+    LoopShape,
+    Mix,
+    Operation,
+    VectorIsa,
+    arithmetic_data,
+    tile_data,
+)
 from turbotui.machine.host import HostError, HostKind
 from turbotui.machine.machine import Machine
 from turbotui.machine.small_files import text_of

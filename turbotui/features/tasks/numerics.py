@@ -16,8 +16,7 @@ from turbotui.machine.tasks.sets import TaskCounter, core_kinds
 from turbotui.quantities.joined_sets import Joined
 from turbotui.quantities.metric_definitions import MetricDefinition, Term
 from turbotui.quantities.precision import Precision
-from turbotui.quantities.roofline import Sizing
-from turbotui.quantities.roofline_points import point_from
+from turbotui.quantities.roofline import Sizing, point_from
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 FLOPS: Final = "flops"

@@ -25,8 +25,7 @@ from turbotui.machine.perf_errors import circumstances, explain_perf
 from turbotui.machine.regions import RegionPipe, RegionShare, RegionTimes
 from turbotui.machine.tasks.counting import CommandCount, CommandCounters, difference, estimate
 from turbotui.quantities.joined_sets import SetInterval
-from turbotui.quantities.metric_definitions import MetricEvent
-from turbotui.quantities.metric_sets import plan_sets
+from turbotui.quantities.metric_definitions import MetricEvent, plan_sets
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 _TASK_CLOCK: Final = PerfAttr(1, 1)  # PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK: ns on any CPU

@@ -342,3 +342,20 @@ def _why_none(machine: Machine) -> Unavailable:
                        "tables of its vendor with metrics of TopdownL1 were found",
                        "use perf's tables (install perf) or name others with --event-tables DIR; turbotui stat --add "
                        "set:ipc shows what its counters say")
+
+
+class RecordedTopdown(TopdownCounters):
+    """Counters that are read no more; a recording has them under the names that they were read by."""
+
+    def sources(self) -> tuple[Source, ...]:
+        """Give none: a recording is not read by sources."""
+        return ()
+
+    def signals(self) -> frozenset[SignalId]:
+        """Give none: a recording is not read by sources."""
+        return frozenset()
+
+    def has_any(self, frame: Frame) -> bool:
+        """Whether slots were read at both ends of an interval."""
+        read = frame.newer.values.keys()
+        return any(group.signal(name) in read for group in self.groups() for name in group.names)

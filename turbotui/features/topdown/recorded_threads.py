@@ -13,9 +13,8 @@ from turbotui.features.topdown.finding import CountedThread
 from turbotui.features.topdown.thread_counters import ThreadCounts, ThreadInterval
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.recording.framing import DamagedError
-from turbotui.recording.reasons import reason_facts, reason_from
 from turbotui.recording.rows import TOPDOWN_STREAM, FindRows, rows_of_interval
-from turbotui.recording.said import Said
+from turbotui.recording.said import Said, reason_facts, reason_from
 from turbotui.sampling.frame import Frame
 
 

@@ -19,12 +19,11 @@ from turbotui.commands.recorded import (
 )
 from turbotui.commands.watching import open_host, parse_interval
 from turbotui.errors import UsageError
-from turbotui.features.topdown.engine import Drill, TopdownCounters
+from turbotui.features.topdown.engine import Drill, RecordedTopdown, TopdownCounters
 from turbotui.features.topdown.finding import MOST
 from turbotui.features.topdown.model import RowLevel
 from turbotui.features.topdown.moving import MOVING, Moving, run_moving
 from turbotui.features.topdown.printing import TopdownPrinter
-from turbotui.features.topdown.recorded import RecordedTopdown
 from turbotui.features.topdown.recorded_threads import threads_of
 from turbotui.features.topdown.tables import TABLES, topdown_table
 from turbotui.features.topdown.thread_rows import interval_notes, thread_rows

@@ -1,7 +1,7 @@
 """Samples of loads of all CPUs, from rings of their own, and only while somebody wants to know.
 
 Each sample is an interrupt of its CPU; how many come is chosen with the events
-(features/tasks/load_events.py).
+(features/tasks/load_watch.py).
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from turbotui.quantities.uncore.edges import EdgeKind, EdgeRow
-from turbotui.quantities.uncore.kinds import UncoreKind, edges_of, kind_of, kind_order, metrics_of
+from turbotui.quantities.uncore.kinds import EdgeKind, EdgeRow, UncoreKind, edges_of, kind_of, kind_order, metrics_of
 from turbotui.quantities.uncore.metric import Metric, metric_of
 from turbotui.quantities.uncore.names import ALONE, BYTES, CLOCKS, DRAM, ELAPSED, L3_UNIT, LINK, UNITS
 
