@@ -13,8 +13,13 @@ import pytest
 from jsontables import tables
 
 from turbotui.cli import main
+from turbotui.commands.formats import print_tables
 from turbotui.features import COMMANDS
 from turbotui.features.why.verb import FOUND
+from turbotui.machine.host import HostKind
+from turbotui.quantities.columns import Column
+from turbotui.quantities.tables import RowTable
+from turbotui.tables.envelope import Envelope
 from turbotui.tables.formats import FORMATS, NAMES
 
 MACHINE = ("--machine", "laptop")
@@ -150,3 +155,15 @@ def test_a_recording_of_a_simulated_machine_is_simulated_in_metrics(
     samples = [line for line in capsys.readouterr().out.splitlines() if "{" in line and not line.startswith("#")]
     assert samples
     assert all('simulated="true",kind="RECORDED"' in line for line in samples)
+
+
+@pytest.mark.parametrize(("kind", "first"), [(HostKind.SIMULATED, "# SIMULATED machine m: nothing here was measured"),
+                                             (HostKind.REAL, "   n")])
+def test_tables_whose_verb_has_no_text_say_what_machine_they_are_of(
+    kind: HostKind, first: str, capsys: pytest.CaptureFixture[str],
+) -> None:
+    table = RowTable("numbers", "number", (Column[int]("n", "", 0, (), lambda row: row, help="it", width=4),), (7,))
+    print_tables(argparse.Namespace(format="text", table=""), Envelope("m", kind, 0), (table, table))
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == first
+    assert lines[-5:] == ["   n", "   7", "", "   n", "   7"]

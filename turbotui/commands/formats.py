@@ -62,22 +62,30 @@ def make_writer(arguments: argparse.Namespace, intervals: int | None = 1, *, mar
 
 
 def print_tables(arguments: argparse.Namespace, envelope: Envelope, tables: Sequence[AnyTable],
-                 text: Callable[[], Iterable[str]], *, marks: bool = False) -> None:
+                 text: Callable[[], Iterable[str]] | None = None, *, marks: bool = False) -> None:
     """Print the tables of a verb that has nothing to wait for.
 
     Args:
         arguments: with what `add_format_arguments` declared.
         envelope: of all of them.
         tables: the first is the one of comma-separated values.
-        text: gives the lines for people.
+        text: gives the lines for people; without it they are the tables, below the mark of a machine that is not real.
         marks: see `turbotui.tables.formats.make_format`.
     """
     writer = make_writer(arguments, marks=marks)
     if writer is None:
-        print_lines(text())
+        print_lines(_text(envelope, tables) if text is None else text())
         return
     writer.write(envelope, tables)
     writer.end()
+
+
+def _text(envelope: Envelope, tables: Sequence[AnyTable]) -> Iterator[str]:
+    if envelope.label:
+        yield f"# {envelope.label}"
+    for at, table in enumerate(tables):
+        yield from ("",) if at else ()
+        yield from text_lines(envelope, table)
 
 
 def print_lines(lines: Iterable[str]) -> None:
