@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-_SOURCES = "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bookworm main\n"
+_SOURCES = "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian {} main\n"
 _PACKAGES = (
     "busybox-static", "python3.11-minimal", "libpython3.11-minimal", "libpython3.11-stdlib", "libc6", "libgcc-s1",
     "zlib1g", "libexpat1", "libffi8", "libssl3", "liblzma5", "libbz2-1.0", "libuuid1", "libtinfo6", "libncursesw6",
@@ -149,14 +149,14 @@ class DebianGuest:
         self.cache.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory() as folder:
             work = Path(folder)
-            apt = self._apt(work)
-            _output([*apt, "update"], work)
+            apt = apt_for(self.architecture, "bookworm", work)
+            output_of([*apt, "update"], work)
             (work / "debs").mkdir()
-            _output([*apt, "download", *self._of_the_kernel(apt, work), *_PACKAGES], work / "debs")
+            output_of([*apt, "download", *self._of_the_kernel(apt, work), *_PACKAGES], work / "debs")
             root, unpacked = work / "root", work / "kernel"
             root.mkdir()
             for deb in sorted((work / "debs").iterdir()):
-                _output(["dpkg-deb", "-x", str(deb), str(unpacked if deb.name.startswith("linux-") else root)], work)
+                output_of(["dpkg-deb", "-x", str(deb), str(unpacked if deb.name.startswith("linux-") else root)], work)
             shutil.copyfile(next((unpacked / "boot").glob("vmlinuz-*")), self.cache / "kernel")
             for name in ("dev", "proc", "sys", "tmp"):
                 (root / name).mkdir(exist_ok=True)
@@ -173,7 +173,7 @@ class DebianGuest:
     def _of_the_kernel(self, apt: Sequence[str], work: Path) -> Sequence[str]:
         """Today's kernel, and if the guest builds a module its headers and what they depend on but compilers."""
         def depends(package: str) -> list[str]:
-            words = _output(["apt-cache", *apt[1:], "depends", package], work).split()
+            words = output_of(["apt-cache", *apt[1:], "depends", package], work).split()
             return [word for word in words if word.startswith(("linux-image-6", "linux-headers-6", "linux-kbuild"))]
 
         kernel = depends(self.kernel)[0]
@@ -182,19 +182,20 @@ class DebianGuest:
         headers = kernel.replace("linux-image", "linux-headers")
         return [kernel, *dict.fromkeys((headers, *depends(headers)))]
 
-    def _apt(self, work: Path) -> list[str]:
-        """apt-get for the guest's architecture with a state of its own, and the system's keys and proxies."""
-        for name in ("state/lists/partial", "cache/archives/partial", "parts"):
-            (work / name).mkdir(parents=True)
-        (work / "status").touch()
-        (work / "sources").write_text(_SOURCES)
-        options = {
-            "APT::Architecture": self.architecture, "APT::Architectures": self.architecture,
-            "Dir::State": str(work / "state"), "Dir::State::status": str(work / "status"),
-            "Dir::Cache": str(work / "cache"), "Dir::Etc::SourceList": str(work / "sources"),
-            "Dir::Etc::SourceParts": str(work / "parts"), "APT::Sandbox::User": "", "APT::Get::List-Cleanup": "0",
-        }  # fmt: skip
-        return ["apt-get", "-q", *(word for key, value in options.items() for word in ("-o", f"{key}={value}"))]
+
+def apt_for(architecture: str, suite: str, work: Path) -> list[str]:
+    """apt-get for an architecture with a state of its own in a folder, and the system's keys and proxies."""
+    for name in ("state/lists/partial", "cache/archives/partial", "parts"):
+        (work / name).mkdir(parents=True)
+    (work / "status").touch()
+    (work / "sources").write_text(_SOURCES.format(suite))
+    options = {
+        "APT::Architecture": architecture, "APT::Architectures": architecture,
+        "Dir::State": str(work / "state"), "Dir::State::status": str(work / "status"),
+        "Dir::Cache": str(work / "cache"), "Dir::Etc::SourceList": str(work / "sources"),
+        "Dir::Etc::SourceParts": str(work / "parts"), "APT::Sandbox::User": "", "APT::Get::List-Cleanup": "0",
+    }  # fmt: skip
+    return ["apt-get", "-q", *(word for key, value in options.items() for word in ("-o", f"{key}={value}"))]
 
 
 def _booted(machine: Sequence[str], seconds: float) -> tuple[bytes, bytes] | None:
@@ -275,7 +276,7 @@ def _archive(files: Iterable[tuple[str, bytes, int]]) -> Iterator[bytes]:
         yield head + bytes(-len(head) % 4) + data + bytes(-len(data) % 4)
 
 
-def _output(command: Sequence[str], folder: Path) -> str:
+def output_of(command: Sequence[str], folder: Path) -> str:
     """What a command prints; its own words on failure go to stderr."""
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=folder).stdout  # noqa: S603 - ours
 

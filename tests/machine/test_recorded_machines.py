@@ -160,7 +160,9 @@ def test_topology_is_what_lscpu_prints(expected: Path) -> None:
     columns = lscpu_columns(text)
     assert set(topology.cpus) == columns["CPU"].keys()
     assert partition(topology, Scope.CORE) == grouped(columns["Core"])
-    for name, scope in {"Socket": Scope.PACKAGE, "Node": Scope.NODE, "L3": Scope.L3}.items():
+    clusters = any("are clusters of one" in note for note in topology.notes)  # which lscpu calls sockets
+    sockets = Scope.MODULE if clusters else Scope.PACKAGE
+    for name, scope in {"Socket": sockets, "Node": Scope.NODE, "L3": Scope.L3}.items():
         if columns.get(name):
             assert partition(topology, scope) == grouped(columns[name]), name
         else:
@@ -194,6 +196,12 @@ def test_a_phone_has_three_classes_of_core() -> None:
     topology, _ = topology_of_tree(path)
     kinds = [topology.places[cpu].core_type for cpu in range(8)]
     assert kinds == ["little"] * 3 + ["mid"] * 4 + ["big"]
+    # lscpu says three sockets: arch_topology.c before Linux 6.0 called clusters packages
+    clusters = {frozenset({0, 1, 2}), frozenset({3, 4, 5, 6}), frozenset({7})}
+    assert partition(topology, Scope.PACKAGE) == {frozenset(range(8))}
+    assert partition(topology, Scope.MODULE) == clusters
+    assert len(topology.instances(Scope.CORE)) == 8
+    assert any("3 packages that the kernel tells are clusters of one" in note for note in topology.notes)
 
 
 @pytest.mark.parametrize("tree", TREES, ids=lambda path: path.name.split(".")[0])

@@ -473,3 +473,34 @@ def test_the_places_of_cpus_in_a_level_are_those_of_each() -> None:
     topology = topology_of([CpuPlace(cpu, cpu % 2, 0, 0, 0, -1, cpu // 4) for cpu in (0, 3, 5, 6, 9)])
     for scope in Scope:
         assert topology.places_in(scope) == tuple(topology.index(scope, cpu) for cpu in topology.cpus)
+
+
+MAP = "/proc/device-tree/cpus/cpu-map"
+
+
+@pytest.mark.parametrize(
+    ("parts", "more", "packages"),
+    [
+        ((0xD03, 0xD03), {}, [(0, 1), (2, 3)]),
+        ((0xD03, 0xD08), {}, [(0, 1, 2, 3)]),  # no machine has sockets of unlike chips
+        ((0xD03, 0xD03), {f"{MAP}/cluster0/core0/cpu": "1", f"{MAP}/cluster1/core0/cpu": "2"}, [(0, 1, 2, 3)]),
+        ((0xD03, 0xD08), {f"{MAP}/socket0/cluster0/core0/cpu": "1"}, [(0, 1), (2, 3)]),
+        ((0xD03, 0xD08), {f"{CPUS}/cpu0/topology/cluster_id": "0"}, [(0, 1), (2, 3)]),
+    ],
+)
+def test_clusters_of_an_arm_chip_are_not_packages(
+    parts: tuple[int, int], more: dict[str, str], packages: list[tuple[int, ...]]
+) -> None:
+    """What drivers/base/arch_topology.c calls packages before and after Linux 6.0."""
+    halves = {cpu: cpu // 2 for cpu in range(4)}
+    cpuinfo = "".join(f"processor\t: {cpu}\nCPU implementer\t: 0x41\nCPU part\t: {parts[half]:#x}\n\n"
+                      for cpu, half in halves.items())
+    files = tree([0, 1, 2, 3], {"physical_package_id": halves, "core_id": {cpu: cpu % 2 for cpu in halves},
+                                "core_cpus_list": {cpu: cpu for cpu in halves},
+                                "package_cpus_list": {cpu: ("0-1", "2-3")[half] for cpu, half in halves.items()}})
+    topology = read_topology(TreeHost({**files, "/proc/cpuinfo": cpuinfo, **more}), None)
+    assert sets(topology, Scope.PACKAGE) == packages
+    assert len(topology.instances(Scope.CORE)) == 4
+    assert any("are clusters of one" in note for note in topology.notes) is (len(packages) == 1)
+    if len(packages) == 1:
+        assert sets(topology, Scope.MODULE) == [(0, 1), (2, 3)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import MachineError
@@ -24,6 +25,7 @@ _NO_IDS = frozenset({0xFFFF, 0xFFFFFFFF})
 
 Mask = frozenset[int] | None
 
+_CPU_MAP = "/proc/device-tree/cpus/cpu-map"
 _CORE_MASKS = ("core_cpus_list", "thread_siblings_list", "core_cpus", "thread_siblings")
 _MODULE_MASKS = ("cluster_cpus_list", "cluster_cpus")
 _DIE_MASKS = ("die_cpus_list", "die_cpus")
@@ -136,7 +138,31 @@ def read_facts(host: Host) -> OnlineCpus:
     for cpu in sorted(online):
         node, block = nodes.get(cpu, UNSAID), blocks.get(cpu, {})
         facts[cpu] = _cpu_facts(read, cpu, node, block) if cpu in listed else _without_files(cpu, node, block)
-    return OnlineCpus(facts, present, possible, tuple(notes))
+    return OnlineCpus(_clusters_in_packages(read, facts, notes), present, possible, tuple(notes))
+
+
+def _clusters_in_packages(
+    read: SysfsReader, facts: Mapping[int, CpuFacts], notes: list[str]
+) -> Mapping[int, CpuFacts]:
+    """Facts in which the clusters of an Arm chip are modules, and not the packages that kernels before 6.0 call them.
+
+    drivers/base/arch_topology.c since Linux 6.0: a package is a socket of the device tree's cpu-map, and without one
+    there is one package. Where no cpu-map can be read, "packages" of one L3 or of unlike cores are of one chip.
+    """
+    ids = {fact.package for fact in facts.values()}
+    if len(ids) < 2 or any(not fact.part or fact.module != UNSAID or fact.package < 0 for fact in facts.values()):
+        return facts
+    named = read.names(_CPU_MAP)
+    if any(name.startswith("socket") for name in named):
+        return facts
+    parts = {package: {fact.part for fact in facts.values() if fact.package == package} for package in ids}
+    shared = [{facts[cpu].package for cpu in fact.l3_mask or () if cpu in facts} for fact in facts.values()]
+    if not named and all(one == parts[min(ids)] for one in parts.values()) and all(len(one) < 2 for one in shared):
+        return facts
+    notes.append(f"the {len(ids)} packages that the kernel tells are clusters of one; kernels from 6.0 on say so")
+    whole = frozenset(facts)
+    return {cpu: replace(fact, package=min(ids), package_mask=whole, module=fact.package,
+                         module_mask=fact.package_mask) for cpu, fact in facts.items()}
 
 
 def _online(

@@ -7,7 +7,7 @@ uncore.c, drivers/perf/arm_pmuv3.c. Two instances of each uncore PMU stand for h
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 _X86 = {"event": "config:0-7", "umask": "config:8-15", "edge": "config:18", "inv": "config:23"}
@@ -32,7 +32,17 @@ _INTEL_UNCORE = {
     "cxlcm": _RAW, "cxldp": _RAW, "iio_free_running": _FREE, "imc_free_running": _FREE,
 }  # fmt: skip
 _GRANITE = {**_INTEL_UNCORE, "b2cmi": _RAW, "b2cxl": _RAW, "b2hot": _GENERIC, "b2upi": _RAW, "mdf_sbo": _GENERIC}
-_PLAIN_ARM = {"armv8_pmuv3_0": _ARM}
+ARM_CPUS = {
+    "cortex-a53": 0x410FD030, "cortex-a55": 0x410FD050, "cortex-a65": 0x410FD060, "cortex-a72": 0x410FD080,
+    "cortex-a73": 0x410FD090, "cortex-a75": 0x410FD0A0, "cortex-a76": 0x410FD0B0, "cortex-a77": 0x410FD0D0,
+    "cortex-a78": 0x410FD410, "cortex-x1": 0x410FD440, "cortex-x2": 0x410FD480, "cortex-a510": 0x410FD460,
+    "cortex-a710": 0x410FD470, "neoverse-n1": 0x410FD0C0, "neoverse-n2": 0x410FD490, "neoverse-n3": 0x410FD8E0,
+    "neoverse-v1": 0x410FD400, "neoverse-v2": 0x410FD4F0, "neoverse-v3": 0x410FD830, "t410": 0x4E0F0100,
+    "thunderx2": 0x420F5160, "a64fx": 0x460F0010, "monaka": 0x460F0030, "hip08": 0x480FD010, "emag": 0x500F0000,
+    "ampereone": 0xC00FAC30, "ampereonex": 0xC00FAC40,
+}  # fmt: skip
+"""MIDR_EL1 by the table of tools/perf/pmu-events/arch/arm64/mapfile.csv that it means, whose last word names it."""
+_ARM_PMU = "armv8_pmuv3_0"
 
 
 @dataclass(frozen=True)
@@ -44,12 +54,14 @@ class SysfsTree:
         table: folder below pmu-events/arch.
         core: formats of core PMUs by name.
         uncore: formats of uncore PMUs by name, without the number of an instance; a name ending in "!" has none.
+        others: texts of further files by their path below the root.
     """
 
     cpuid: str
     table: str
     core: Mapping[str, Mapping[str, str]]
     uncore: Mapping[str, Mapping[str, str]]
+    others: Mapping[str, str] = field(default_factory=dict)
 
     def pmus(self) -> dict[str, tuple[Mapping[str, str], bool]]:
         """Formats of every PMU by its name in sysfs, and whether it is of a core."""
@@ -71,7 +83,7 @@ class SysfsTree:
             elif name != "cpu":
                 found[f"{base}/cpus"] = "0\n"
             found |= {f"{base}/format/{term}": f"{where}\n" for term, where in formats.items()}
-        return found
+        return {**found, **self.others}
 
     def write(self, root: Path) -> None:
         """Write the files below a folder."""
@@ -83,6 +95,16 @@ class SysfsTree:
 
 def _uncore(pmus: Mapping[str, Mapping[str, str]]) -> dict[str, Mapping[str, str]]:
     return {f"uncore_{name}": formats for name, formats in pmus.items()}
+
+
+def arm_tree(name: str, table: str = "") -> SysfsTree:
+    """The tree of one of `ARM_CPUS`, which knows what it is and has eight slots a cycle."""
+    midr = f"{ARM_CPUS[name]:#018x}"
+    return SysfsTree(midr, f"arm64/{table}", {_ARM_PMU: _ARM}, {}, {
+        f"sys/bus/event_source/devices/{_ARM_PMU}/caps/slots": "0x00000008\n",
+        "sys/devices/system/cpu/cpu0/regs/identification/midr_el1": f"{midr}\n",
+        "proc/cpuinfo": f"processor\t: 0\nFeatures\t: fp asimd\nCPU implementer\t: 0x{midr[-8:-6]}\n"
+                        f"CPU architecture: 8\nCPU part\t: 0x{midr[-4:-1]}\n"})
 
 
 TREES = {
@@ -99,6 +121,5 @@ TREES = {
                     "enallslices": "config:46", "sliceid": "config:48-50", "threadmask": "config:56-57"},
         "amd_df!": {"event": "config:0-7,32-37", "umask": "config:8-15,24-27"},
         "amd_umc": {"event": "config:0-7", "rdwrmask": "config:8-9"}}),
-    "neoverse-v2": SysfsTree("0x00000000410fd4f0", "arm64/arm/neoverse-n2-v2", _PLAIN_ARM, {}),
-    "t410": SysfsTree("0x000000004e0f0100", "arm64/nvidia/t410", _PLAIN_ARM, {}),
+    **{name: arm_tree(name, table) for name, table in (("neoverse-v2", "arm/neoverse-n2-v2"), ("t410", "nvidia/t410"))},
 }  # fmt: skip
