@@ -112,8 +112,12 @@ class _Outcome(Generic[T]):
 
 def unsuitable(mode: int) -> str:
     """Why a file of this mode is not read: "it is a FIFO, not a regular file"; "" for a regular one."""
-    kind = stat.S_IFMT(mode)
-    return "" if kind == stat.S_IFREG else f"it is {_KINDS.get(kind, 'of an unknown kind')}, not a regular file"
+    return "" if stat.S_ISREG(mode) else f"it is {kind_of(mode)}, not a regular file"
+
+
+def kind_of(mode: int) -> str:
+    """What a file of this mode is: "a FIFO"."""
+    return "a file" if stat.S_ISREG(mode) else _KINDS.get(stat.S_IFMT(mode), "of an unknown kind")
 
 
 def _read(path: str, largest: int) -> GivenFile:

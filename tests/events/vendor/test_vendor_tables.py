@@ -153,12 +153,13 @@ def test_instances() -> None:
 
 
 FAULTS = (
-    ({"mapfile.csv": "h\nGenuineIntel-6-AA,v1,model,core\n"}, "has no row for the CPU GenuineIntel-6-8F-8"),
+    ({"mapfile.csv": "h\nGenuineIntel-6-AA,v1,model,core\n"},
+     r"no row for the CPU GenuineIntel-6-8F-8 \(its 1 rows are of other CPUs, GenuineIntel-6-AA first\): name"),
     ({"mapfile.csv": "h\nGenuineIntel-6-8F,v1,gone,core\n"}, "names the folder .*gone, which is not there"),
-    ({"model/cache.json": "{"}, "cache.json cannot be read: it is not JSON"),
+    ({"model/cache.json": "{"}, "cache.json cannot be read, it is not JSON.*: get the file anew, or name"),
     ({"model/cache.json": "{}"}, "holds no list of events"),
     ({"model/cache.json": '[{"EventName": []}]'}, "something else than objects with texts"),
-    ({"model/cache.json": '[{"ArchStdEvent": "X"}]'}, "the standard event 'x', which the folder does not have"),
+    ({"model/cache.json": '[{"ArchStdEvent": "X"}]'}, "standard event 'x', which the folder above it does not have"),
 )
 
 
@@ -173,15 +174,24 @@ def test_faults_of_directories_are_told(host: LinuxHost, tables: Path, files: di
 def test_a_row_with_a_wrong_number_is_told_when_it_is_asked_for(host: LinuxHost, tables: Path) -> None:
     (tables / "arch/x86/model/cache.json").write_text('[{"EventName": "A.B", "EventCode": "zz"}]')
     found = DirectoryTables(host, str(tables)).read()
-    with pytest.raises(VendorTablesError, match=r"The event A\.B in .* cannot be used"):
+    with pytest.raises(VendorTablesError, match=r"event A\.B in .* cannot be used, its EventCode 'zz' is no number: "):
         found.event("a.b")
 
 
 def test_a_folder_without_tables_is_told(host: LinuxHost, tmp_path: Path) -> None:
     with pytest.raises(VendorTablesError, match=r"neither a mapfile\.csv nor JSON"):
         name_event_tables(host, str(tmp_path))
-    with pytest.raises(VendorTablesError, match="are not there"):
-        name_event_tables(host, str(tmp_path / "gone"))
+    (tmp_path / "pipe").mkdir()
+    os.mkfifo(tmp_path / "pipe/mapfile.csv")
+    (tmp_path / "models/b").mkdir(parents=True)
+    (tmp_path / "models/b/x.json").write_text("[]")
+    for name, said in (("gone", "are not there: name a folder"), ("models/b/x.json", "are a file, not a folder"),
+                       ("pipe/mapfile.csv", "are a FIFO, not a folder"),
+                       ("pipe", "mapfile.csv cannot be read, it is a "),
+                       ("models", "neither .*: name that of one model in it, as .*models/b"),
+                       ("x" * 300, "cannot be read: File name too long")):
+        with pytest.raises(VendorTablesError, match=said):
+            name_event_tables(host, str(tmp_path / name))
 
 
 def test_kept_tables_are_the_same_and_follow_the_files(host: LinuxHost, tables: Path, tmp_path: Path) -> None:

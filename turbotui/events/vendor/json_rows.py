@@ -120,23 +120,31 @@ def scale_of(text: str) -> tuple[float, str]:
 
 
 def _terms(row: JsonRow) -> str:
-    first = next((f"{term}={_number(int(row[key], 0))}" for key, term in _WHOLE if key in row), "")
+    first = next((f"{term}={_number(_integer(row, key))}" for key, term in _WHOLE if key in row), "")
     if not first:
-        code = int(row.get("EventCode", "0").partition(",")[0], 0) | int(row.get("ExtSel", "0"), 0) << 8
-        first = f"event={_number(code)}"
+        first = f"event={_number(_integer(row, 'EventCode') | _integer(row, 'ExtSel') << 8)}"
     parts = [first]
     for key, term in _FIELDS:
-        written = row.get(key, "0")
-        value = int(written, 16 if written.startswith("0x") else 10)
+        value = _integer(row, key)
         if value:
-            parts.append(f"{term}={_number(value) if written.startswith('0x') else value}")
+            parts.append(f"{term}={_number(value) if row[key].startswith('0x') else value}")
     if row.get("Filter"):
         parts.append(row["Filter"])
-    if row.get("MSRIndex"):
-        register = int(row["MSRIndex"].partition(",")[0], 0)
-        if register:  # 0 says that there is none
-            parts.append(f"{_MSRS[register]}={row.get('MSRValue', '0')}")
+    register = _integer(row, "MSRIndex")
+    if register:  # 0 says that there is none
+        if register not in _MSRS:
+            raise ValueError(f"its MSRIndex {register:#x} is no register that the kernel fills")
+        parts.append(f"{_MSRS[register]}={row.get('MSRValue', '0')}")
     return ",".join(parts)
+
+
+def _integer(row: JsonRow, key: str) -> int:
+    """The first number that a key has; 0 without one."""
+    text = (row.get(key) or "0").partition(",")[0].strip()
+    try:
+        return int(text, 16 if text.lower().startswith("0x") else 10)
+    except ValueError:
+        raise ValueError(f"its {key} {row[key]!r} is no number") from None
 
 
 def _number(value: int) -> str:

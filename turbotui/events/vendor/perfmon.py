@@ -15,7 +15,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.events.vendor.cpuid import cpuid_of, matches
-from turbotui.events.vendor.errors import VendorTablesError
+from turbotui.events.vendor.errors import no_row, unusable
 from turbotui.events.vendor.json_rows import COMPUTED, OMR_REGISTERS, JsonRow, event_row, metric_row
 from turbotui.events.vendor.model import VendorEvent, VendorRows, VendorTables
 from turbotui.events.vendor.pmu_events import MAPFILE, document_of, row_of, rows_of, text_of_file
@@ -52,7 +52,7 @@ class _File:
 def is_perfmon(folder: str) -> bool:
     """Whether a folder is laid out as Intel's collection, whose mapfile.csv names files and not folders."""
     path = os.path.join(folder, MAPFILE)
-    return os.path.isfile(path) and any(line.split(",")[2:3] and line.split(",")[2].endswith(".json")
+    return os.path.lexists(path) and any(line.split(",")[2:3] and line.split(",")[2].endswith(".json")
                                         for line in text_of_file(path).splitlines()[1:])
 
 
@@ -72,14 +72,14 @@ class PerfmonTables:
         mapfile = os.path.join(folder, MAPFILE)
         self._files: list[_File] = []
         pattern = ""
-        for line in text_of_file(mapfile).splitlines()[1:]:
-            cells = [*line.split(","), *[""] * _CELLS]
+        rows = [[*line.split(","), *[""] * _CELLS] for line in text_of_file(mapfile).splitlines()[1:]]
+        for cells in rows:
             if cpuid and matches(cells[0], cpuid) and (cells[3] in _EVENTS or cells[3] == _METRICS):
                 path = os.path.join(folder, cells[2].lstrip("/"))
                 self._files.append(_File(path if cells[3] != _METRICS else _perfs_form(path), cells[3], cells[6]))
                 pattern = one_line(cells[0])
         if not self._files:
-            raise VendorTablesError(f"{mapfile} has no row for the CPU {cpuid or 'of a machine that names none'}.")
+            raise no_row(mapfile, cpuid or "of a machine that names none", [cells[0] for cells in rows])
         self._files = [one for one in self._files if one.kind != _METRICS or os.path.isfile(one.path)]
         self._source = f"{folder} ({MAPFILE} {pattern})"
 
@@ -122,7 +122,7 @@ def _perfs_form(path: str) -> str:
 def _events(file: _File) -> Iterator[JsonRow]:
     document = document_of(file.path)
     if not isinstance(document, dict) or not isinstance(document.get("Events"), list):
-        raise VendorTablesError(f"{file.path} holds no object with Events.")
+        raise unusable(file.path, "holds no object with Events")
     for one in document["Events"]:
         row = _as_perf_has_it(row_of(one, file.path))
         if row is None:
@@ -191,5 +191,5 @@ def _made(source: str, row: JsonRow) -> VendorEvent:
     try:
         return event_row(row, None, "")
     except (ValueError, KeyError) as error:
-        raise VendorTablesError(f"The event {row.get('EventName')} of {source} cannot be used: "
-                                f"{one_line(str(error))}.") from error
+        raise unusable(f"The event {one_line(row['EventName'])} of {source}", f"cannot be used, {one_line(str(error))}"
+                       ) from error

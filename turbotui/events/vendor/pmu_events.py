@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from turbotui.events.vendor.cpuid import ARCHITECTURES, cpuid_of, matches
-from turbotui.events.vendor.errors import VendorTablesError
+from turbotui.events.vendor.errors import VendorTablesError, folder_fault, no_row, unusable
 from turbotui.events.vendor.json_rows import COMPUTED, JsonRow, event_row, metric_row
 from turbotui.events.vendor.model import VendorEvent, VendorMetric, VendorRows, VendorTables
 from turbotui.machine.cpumodel import read_cpu_model
@@ -22,6 +22,7 @@ from turbotui.untrusted import one_line
 
 MAPFILE = "mapfile.csv"
 _LARGEST = 64 << 20  # bytes of one file: the largest that Intel publishes has 4 MB
+_MAPPED = 3  # cells of a mapfile's row that say something: CPUID, version, folder
 _GROUPS = "metricgroups.json"
 _NAMES = {"EventName", "MetricName", "ArchStdEvent"}
 """What a row has that is an event or a metric: a counter.json has others, with how many counters there are."""
@@ -44,19 +45,17 @@ class DirectoryTables:
     """
 
     def __init__(self, host: Host, folder: str, cpuid: str = "") -> None:
-        if not os.path.isdir(folder):
-            what = "are a file" if os.path.isfile(folder) else "are not there"
-            raise VendorTablesError(f"The event tables {folder} {what}: name a folder of pmu-events JSON files.")
+        if fault := folder_fault(folder):
+            raise fault
         arch = ARCHITECTURES.get(read_cpu_model(host).architecture, "")
         below = (os.path.join(folder, way.format(arch=arch)) for way in _WAYS_DOWN)
-        home = next((one for one in below if os.path.isfile(os.path.join(one, MAPFILE))), "")
+        home = next((one for one in below if os.path.lexists(os.path.join(one, MAPFILE))), "")
         if home:
             pattern, model = _mapped(os.path.join(home, MAPFILE), cpuid or cpuid_of(host))
             self._folder = os.path.join(home, model)
             self._source = f"{self._folder} ({MAPFILE} {pattern})"
             if not os.path.isdir(self._folder):
-                raise VendorTablesError(f"{os.path.join(home, MAPFILE)} names the folder {self._folder}, which is not "
-                                        "there.")
+                raise unusable(os.path.join(home, MAPFILE), f"names the folder {self._folder}, which is not there")
         elif any(_json_files(folder)):
             self._folder = folder
             self._source = f"{folder} (named, whatever the CPU)"
@@ -64,7 +63,10 @@ class DirectoryTables:
             while home and not os.path.isfile(os.path.join(home, MAPFILE)):
                 home = os.path.dirname(home) if home != os.path.dirname(home) else ""
         else:
-            raise VendorTablesError(f"The folder {folder} has neither a {MAPFILE} nor JSON files of events.")
+            models = [one.path for one in os.scandir(folder) if one.is_dir() and any(_json_files(one.path))]
+            which = f"that of one model in it, as {one_line(min(models))}" if models else "another one"
+            raise VendorTablesError(f"The folder {folder} has neither a {MAPFILE} nor JSON files of events: "
+                                    f"name {which}.")
         self._home = home
 
     def key(self) -> str:
@@ -90,7 +92,7 @@ class DirectoryTables:
 def mapfile_in(host: Host, folder: str) -> bool:
     """Whether a folder, or one below it on the way to a machine's architecture, has rows by the CPU."""
     arch = ARCHITECTURES.get(read_cpu_model(host).architecture, "")
-    return any(os.path.isfile(os.path.join(folder, way.format(arch=arch), MAPFILE)) for way in _WAYS_DOWN)
+    return any(os.path.lexists(os.path.join(folder, way.format(arch=arch), MAPFILE)) for way in _WAYS_DOWN)
 
 
 def _mapped(path: str, cpuid: str) -> tuple[str, str]:
@@ -104,11 +106,12 @@ def _mapped(path: str, cpuid: str) -> tuple[str, str]:
             f"Which row of {path} is meant is not known: this machine does not say what its CPU "
             "is. Name the folder of a model."
         )
-    for line in text_of_file(path).splitlines()[1:]:
-        cells = line.split(",")
-        if len(cells) >= 3 and not line.startswith("#") and matches(cells[0], cpuid):
+    lines = [line.split(",") for line in text_of_file(path).splitlines()[1:] if not line.startswith("#")]
+    rows = [cells for cells in lines if len(cells) >= _MAPPED]
+    for cells in rows:
+        if matches(cells[0], cpuid):
             return one_line(cells[0]), one_line(cells[2])
-    raise VendorTablesError(f"{path} has no row for the CPU {cpuid}.")
+    raise no_row(path, cpuid, [cells[0] for cells in rows])
 
 
 def _tables(source: str, folder: str, home: str) -> VendorTables:
@@ -155,7 +158,7 @@ def _resolved(path: str, standards: dict[str, JsonRow]) -> Iterator[_Found]:
     for row in json_rows(path):
         refers = row.get("ArchStdEvent", "").lower()
         if refers and refers not in standards:
-            raise VendorTablesError(f"{path} refers to the standard event {refers!r}, which the folder does not have.")
+            raise unusable(path, f"refers to the standard event {refers!r}, which the folder above it does not have")
         yield row, standards.get(refers) if refers else None, topic
 
 
@@ -164,7 +167,7 @@ def _event(folder: str, found: _Found) -> VendorEvent:
         return event_row(*found)
     except (ValueError, KeyError) as error:
         name = found[0].get("EventName", "")
-        raise VendorTablesError(f"The event {name} in {folder} cannot be used: {one_line(str(error))}.") from error
+        raise unusable(f"The event {one_line(name)} in {folder}", f"cannot be used, {one_line(str(error))}") from error
 
 
 def _metric(found: _Found) -> VendorMetric:
@@ -195,7 +198,7 @@ def rows_of(found: object, path: str) -> list[JsonRow]:
         VendorTablesError: it is no list of objects with texts.
     """
     if not isinstance(found, list):
-        raise VendorTablesError(f"{path} holds no list of events.")
+        raise unusable(path, "holds no list of events")
     return [row_of(row, path) for row in found if not isinstance(row, dict) or row.keys() & _NAMES]
 
 
@@ -208,7 +211,7 @@ def row_of(row: object, path: str) -> JsonRow:
     if not isinstance(row, dict) or not all(isinstance(value, str | int | float) for value in row.values()):
         name = row.get("EventName") or row.get("MetricName") if isinstance(row, dict) else ""
         which = f" ({one_line(name)})" if isinstance(name, str) and name else ""
-        raise VendorTablesError(f"{path} holds something else than objects with texts and numbers{which}.")
+        raise unusable(path, f"holds something else than objects with texts and numbers{which}")
     return {key: value if isinstance(value, str) else str(value) for key, value in row.items()}
 
 
@@ -221,9 +224,9 @@ def document_of(path: str) -> object:
     try:
         return parse_json(read_given(path, _LARGEST).data)
     except GivenFileError as error:
-        raise VendorTablesError(f"{path} cannot be read: {error.why}.") from error
+        raise unusable(path, f"cannot be read, {error.why}") from error
     except DocumentError as error:
-        raise VendorTablesError(f"{path} cannot be read: {error}.") from error
+        raise unusable(path, f"cannot be read, {error}") from error
 
 
 def text_of_file(path: str) -> str:
@@ -235,4 +238,4 @@ def text_of_file(path: str) -> str:
     try:
         return read_given(path, _LARGEST).text()
     except GivenFileError as error:
-        raise VendorTablesError(f"{path} cannot be read: {error.why}.") from error
+        raise unusable(path, f"cannot be read, {error.why}") from error
