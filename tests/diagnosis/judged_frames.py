@@ -16,10 +16,11 @@ from turbotui.sampling.frame import Frame
 
 
 @functools.cache
-def frames(shape: str, intervals: int = 1, measured: int | None = None) -> tuple[Frame, ...]:
+def frames(shape: str, intervals: int = 1, measured: int | None = None,
+           seconds: float = 1.0) -> tuple[Frame, ...]:
     """Frames of a machine of which little is read, and only so many CPUs; the first one has no interval."""
     cpus = None if measured is None else frozenset(range(measured))
-    return tuple(frames_of_machine(shape, intervals, columns=("Load%",), cpus=cpus)[1])
+    return tuple(frames_of_machine(shape, intervals, columns=("Load%",), cpus=cpus, seconds=seconds)[1])
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,8 @@ class MadeFrame(JudgedFrame):
 def made(shape: str = "guest", *, whole: Mapping[ColumnId, float] | None = None,
          cpus: Mapping[ColumnId, Mapping[int, float]] | None = None,
          words: Mapping[ColumnId, Mapping[int, str]] | None = None, seen: Seen | None = None,
-         lacks: ColumnId = "", measured: int | None = None) -> MadeFrame:
+         lacks: ColumnId = "", measured: int | None = None, seconds: float = 1.0) -> MadeFrame:
     """A moment with these numbers, and no others."""
-    frame = frames(shape, measured=measured)[-1]
+    frame = frames(shape, measured=measured, seconds=seconds)[-1]
     return MadeFrame(frame, catalog_for(frame.capabilities.signals), seen=seen or Seen(), whole=whole or {},
                      cpus=cpus or {}, words=words or {}, lacks=lacks)

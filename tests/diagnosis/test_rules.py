@@ -125,6 +125,18 @@ def test_time_in_soft_interrupts_of_one_cpu_is_told() -> None:
     assert "network receive" in soft.sentence
 
 
+@pytest.mark.parametrize(("rule", "whole", "cpus", "lacks"), [
+    ("softirqs", {"irq%": 10.0, "Load%": 20.0}, {"irq%": {0: 40.0, 1: 0.0, 2: 0.0, 3: 0.0}}, ""),
+    ("steal", {"steal%": 10.0, "Load%": 40.0}, {}, ""),
+    ("storage", {"iowait%": 12.0, "Load%": 4.0}, {}, "PSIio%"),
+])
+def test_a_tick_or_two_of_a_short_interval_may_be_chance(
+    rule: str, whole: dict[str, float], cpus: dict[str, dict[int, float]], lacks: str,
+) -> None:
+    assert BY_ID[rule].judge(made(whole=whole, cpus=cpus, lacks=lacks, seconds=0.05)) is NoFinding.CLEAR
+    found(rule, made(whole=whole, cpus=cpus, lacks=lacks))
+
+
 def test_one_cpu_of_very_many_is_not_looked_for() -> None:
     hot = {"irq%": {0: 90.0, 1: 1.0}}
     assert BY_ID["softirqs"].judge(made("sapphire-2s", whole={"irq%": 0.4, "Load%": 30.0}, cpus=hot)) is NoFinding.CLEAR

@@ -14,6 +14,7 @@ from typing import Final, cast
 
 from turbotui.dataclass import dataclass
 from turbotui.diagnosis.limit_history import LimitVerdict
+from turbotui.machine.tasks.process_stats import TICKS
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
@@ -21,6 +22,7 @@ from turbotui.sampling.frame import Frame
 from turbotui.tables.row_names import row_name
 
 _NUMBERS: Final = frozenset((int, float))
+_FEWEST_TICKS: Final = 2.5  # one or two can be chance
 
 
 class Certainty(Enum):
@@ -264,6 +266,15 @@ class JudgedFrame:
     def busy(self) -> Mapping[RowId, float]:
         """Percent of the interval in which each CPU worked, as far as it is known."""
         return self.numbers("Busy%", "Load%")
+
+    def lasts(self, percent: float, cpus: int) -> bool:
+        """Whether a share of the time is several ticks of /proc/stat: one is 10 % of a CPU in 0.1 s.
+
+        Args:
+            percent: of their time in the interval.
+            cpus: whose time it is a share of.
+        """
+        return percent / 100.0 * cpus * (self.frame.seconds or 0.0) * TICKS >= _FEWEST_TICKS
 
     @property
     def online(self) -> int:

@@ -32,7 +32,7 @@ def _steal(moment: JudgedFrame) -> Observed | NoFinding:
     if steal is None or load is None:
         return NoFinding.UNKNOWN
     lost = steal / load if load else 0.0
-    if steal < _STEAL or lost < _STEAL_LOST:
+    if steal < _STEAL or lost < _STEAL_LOST or not moment.lasts(steal, len(moment.frame.topology.cpus)):
         return NoFinding.CLEAR
     return Observed(lost, f"The hypervisor gives {100 * lost:.0f} % of the CPU time that this machine wants to others: "
                           f"{steal:.1f} % steal", Certainty.CERTAIN)
@@ -75,7 +75,8 @@ def _softirqs(moment: JudgedFrame) -> Observed | NoFinding:
     if not single:
         return NoFinding.UNKNOWN
     row, percent = _hottest(single)
-    if everywhere < _IRQ_EVERYWHERE and percent < _IRQ_ONE_CPU:
+    much = everywhere >= _IRQ_EVERYWHERE and moment.lasts(everywhere, len(single))
+    if not much and (percent < _IRQ_ONE_CPU or not moment.lasts(percent, 1)):
         return NoFinding.CLEAR
     lost = everywhere / load if load else 0.0
     most = _most(moment, _SOFT_KINDS, row)

@@ -139,7 +139,7 @@ def _by_iowait(frame: JudgedFrame) -> Observed | NoFinding:
     cpus = waits / 100.0 * len(frame.frame.topology.cpus)
     lost = waits / (waits + load) if waits + load else 0.0
     much, mostly = waits >= _IOWAIT and lost >= _IOWAIT_LOST, cpus >= _IOWAIT_CPUS and lost >= _IOWAIT_MOSTLY
-    if not (much or mostly):
+    if not (much or mostly) or not frame.lasts(waits, len(frame.frame.topology.cpus)):
         return NoFinding.CLEAR
     return Observed(lost, f"{waits:.1f} % of the CPUs' time is spent idle with a task waiting for storage (iowait), "
                           f"{cpus:.1f} CPUs' worth", Certainty.LIKELY)

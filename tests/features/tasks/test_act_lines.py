@@ -37,6 +37,12 @@ def test_a_thread_of_the_kernel_is_neither_ended_nor_traced() -> None:
     assert not any(line.startswith(("kill", "gdb", "strace", "ionice")) for line in found)
 
 
+def test_init_gets_no_signal_that_it_did_not_ask_for_and_a_task_is_bound_only_where_it_ran() -> None:
+    assert "renice -n 10 -p 1" in words(pid=1)
+    assert not any(line.startswith("kill") for line in words(pid=1))
+    assert not any(line.startswith("taskset -acp") for line in words(cpus=()))
+
+
 def test_containers_and_jobs_have_the_words_of_their_managers() -> None:
     assert "docker update --cpus 0.5 4f1b2a9c0d3e" in words(f"/system.slice/docker-{ID}.scope")
     assert "podman update --cpus 0.5 4f1b2a9c0d3e" in words(f"/machine.slice/libpod-{ID}.scope/container")

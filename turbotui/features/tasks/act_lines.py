@@ -46,11 +46,19 @@ def _of_task(text: str, *, kernel: bool = True) -> Callable[[ActTarget], str | N
     return line
 
 
+def _signal(name: str) -> Callable[[ActTarget], str | None]:
+    """A line that sends a signal to a process; none for init, which gets only those it asked for (kill(2))."""
+    def line(target: ActTarget) -> str | None:
+        return None if target.pid in (None, 1) or target.kernel else f"kill -{name} {target.pid}"
+
+    return line
+
+
 def _affinity(target: ActTarget) -> str | None:
-    if target.pid is None:
+    if target.pid is None or not target.cpus:
         return None
     every = "" if target.tid is not None and target.tid != target.pid else "a"
-    return f"taskset -{every}cp {cpu_ranges(target.cpus) or '0'} {target.number}"
+    return f"taskset -{every}cp {cpu_ranges(target.cpus)} {target.number}"
 
 
 def _samples(target: ActTarget) -> str | None:
@@ -89,10 +97,10 @@ _ACTS: Final[tuple[Act[ActTarget], ...]] = (
         "Its requests to disks wait until nobody else has any; needs a scheduler of the disk that knows it (bfq)."),
     Act(_PLACE, _affinity, "Keeps it on the CPUs where it ran in this interval; put in the list that you want."),
     Act(_PLACE, _of_task("taskset -cp {n}"), "Prints on which CPUs it may run."),
-    Act(_END, _of_task("kill -TERM {pid}", kernel=False), "Asks the process to end; it may tidy up first."),
-    Act(_END, _of_task("kill -STOP {pid}", kernel=False), "Holds the process where it is."),
-    Act(_END, _of_task("kill -CONT {pid}", kernel=False), "Lets a held process go on."),
-    Act(_END, _of_task("kill -KILL {pid}", kernel=False), "Ends the process at once: it cannot save anything."),
+    Act(_END, _signal("TERM"), "Asks the process to end; it may tidy up first."),
+    Act(_END, _signal("STOP"), "Holds the process where it is."),
+    Act(_END, _signal("CONT"), "Lets a held process go on."),
+    Act(_END, _signal("KILL"), "Ends the process at once: it cannot save anything."),
     *unit_acts(lambda target: target.group, _GROUP, _GROUP),
     Act(_GROUP, _of_container("docker", "docker update --cpus 0.5 {id}"), "Half a CPU for the container."),
     Act(_GROUP, _of_container("docker", "docker inspect {id}"), "Prints what the container is."),
