@@ -12,6 +12,7 @@ from driving import dashboard, table, text_of
 from fakes import FakeSession, build_topology
 from replay import Recording, ReplayedSession, recording
 from textual.pilot import Pilot
+from textual.widgets import Static
 from timelines import FramesTimeline
 
 from turbotui.app.dashboard import TurbotuiApp
@@ -93,6 +94,33 @@ async def test_the_past_of_a_cell_is_read_from_the_frames_that_are_kept(recorded
         assert f"over {COUNT} intervals" in shown.lines[0], "although the cell was not kept before"
         assert shown.lines[-1].strip() == f"{shown.when(COUNT)} now"
         assert shown.value(shown.column("Busy%"), cpu_row(3), COUNT) in shown.lines[0]
+
+
+async def explained(shown: Shown) -> str:
+    """The explanation of the graph's cell."""
+    await shown.press("e")
+    return "\n".join(str(part.content) for part in shown.app.screen.query(Static).results(Static))
+
+
+async def test_extremes_of_a_cell_that_nobody_saw_are_read_from_the_frames_that_are_kept(recorded: Recording) -> None:
+    async with graph(recorded, cell=("IPC", 3), size=(120, 36)) as shown:
+        column, row = shown.column("IPC"), cpu_row(3)
+        history = shown.app.watched.live_history
+        history.keep_only(())  # as if it had not been drawn until now
+        numbers = [frame.cell(column, row) for frame in recorded.frames[1:]]
+        low, high = (said(column, pick(number for number in numbers if isinstance(number, float)))
+                     for pick in (min, max))
+        text = await explained(shown)
+        assert f"over {COUNT} intervals: min {low}" in text
+        assert f"max {high}" in text
+        ring = history.ring("IPC", row)
+        assert ring is not None
+        assert list(ring.values(COUNT)) == pytest.approx(numbers, rel=1e-6)
+
+
+async def test_extremes_of_before_a_reset_are_not_read_again(recorded: Recording) -> None:
+    async with graph(recorded, "z", cell=("IPC", 3)) as shown:
+        assert "min, mean and max are kept from now on" in await explained(shown)
 
 
 async def test_the_cursor_says_value_time_and_age_of_each_interval(recorded: Recording) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from turbotui.app import scales
@@ -76,6 +76,10 @@ class OneCell(ABC):
     @abstractmethod
     def ring(self) -> HistoryRing | None:
         """History of the cell's values; None if none was kept."""
+
+    def read_earlier(self) -> Iterator[None]:
+        """Read what the cell was before it was kept, where that can be read: a part at each step."""
+        yield from ()
 
     # For a graph
 
@@ -181,6 +185,21 @@ class FrameCell(OneCell):
     def ring(self) -> HistoryRing | None:
         """See `OneCell.ring`."""
         return self._watch.history.ring(self.column.id, self._home)
+
+    def read_earlier(self) -> Iterator[None]:
+        """See `OneCell.read_earlier`: from the frames of the last intervals."""
+        watch, history = self._watch, self._watch.live_history
+        if watch.in_past or watch.cursor is None:  # a moment of the past has all that led to it
+            return
+        timeline, began = watch.cursor.timeline, history.began(self.column.id, self._home)
+        ends = {time.end for time in watch.times if time.seq < began}
+        found: dict[int, float | None] = {}
+        for time_ns in timeline.times[-history.length:]:
+            frame = timeline.frame(time_ns) if time_ns in ends else None
+            if frame is not None and frame.older is not None:
+                found[frame.seq] = self.read(frame)
+            yield
+        history.precede(self.column.id, self._home, found)
 
     @property
     def top(self) -> float:  # type: ignore[override]  # a limit may become known meanwhile

@@ -342,7 +342,7 @@ class Watch:
         self.record_past(self.live_history, frame, sparks, lines)
 
     def record_past(self, history: History, frame: Frame, sparks: Iterable[ColumnId], lines: Sequence[RowId]) -> None:
-        """Take a frame into a history: the summary, the visible columns of the machine, sparks, cells looked into.
+        """Take a frame into a history: the summary, sparks, charts, cells looked into; of the past also columns shown.
 
         Args:
             history: of now, or of what leads to a moment of the past.
@@ -359,8 +359,9 @@ class Watch:
                 coarser = (row for row in lines if row.scope.rank > column.scope.rank)
                 history.push(frame, (column,), frame.rows(column.scope))
                 history.push(frame, (column,), (SYSTEM_ROW, *coarser))
-        numbers = [column for column in self.columns if not column.identity and column.decimals >= 0]
-        history.push(frame, numbers, (SYSTEM_ROW,), length=LONG)
+        if history is not self.live_history:  # now they are kept when they are drawn: see `OneCell.read_earlier`
+            numbers = [column for column in self.columns if not column.identity and column.decimals >= 0]
+            history.push(frame, numbers, (SYSTEM_ROW,), length=LONG)
         for column, row in (*self.charted, *self.kept):
             history.push(frame, (column,), (row,), length=LONG)
 

@@ -6,7 +6,7 @@ import statistics
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import Final
+from typing import Final, cast
 
 from turbotui.dataclass import dataclass
 from turbotui.machine import suspend_clock
@@ -90,12 +90,10 @@ class Spikes:
 
 def _total(column: Sequence[Raw] | None) -> int | None:
     """The sum of a counter over all instances; None where one of them is unknown."""
-    whole = 0
-    for value in () if column is None else column:
-        if not isinstance(value, int):
-            return None
-        whole += value
-    return whole if column else None
+    try:
+        return sum(cast("Sequence[int]", column)) if column else None
+    except TypeError:  # None and texts cannot be added
+        return None
 
 
 def _value(kind: _Kind, moved: dict[SignalId, int], seconds: float) -> float | None:
@@ -153,7 +151,8 @@ class Alerts:
             older, newer = before.values.get(name), now.values.get(name)
             if older is None or newer is None:
                 continue
-            rising = [at for at, pair in enumerate(zip(older, newer, strict=True)) if _rose(*pair)]
+            pairs = () if older == newer else zip(older, newer, strict=True)  # nearly always: nothing is throttled
+            rising = [at for at, pair in enumerate(pairs) if _rose(*pair)]
             if rising and not self._throttled.get(name):
                 instances = now.topology.instances(scope)
                 some = f"{len(rising)} of {len(newer)} {word}, from CPU {instances[rising[0]].cpus[0]} on"

@@ -60,16 +60,15 @@ def _parts_over_wholes(interval: Interval) -> Marks:
         if not (interval.was_read(part) and interval.was_read(whole)):
             continue
         signals, topology = interval.capabilities.signals, interval.topology
-        watts, inner = interval.rates(part), topology.instances(signals[part].scope)
-        if signals[part].scope.rank > signals[whole].scope.rank:
+        watts, scope = interval.rates(part), signals[part].scope
+        if scope.rank > signals[whole].scope.rank:
             continue  # a part that is counted over more than the whole has no place in it
         for position, (outer, limit) in enumerate(
             zip(topology.instances(signals[whole].scope), interval.rates(whole), strict=True)
         ):
             if limit is None:
                 continue
-            around = frozenset(outer.cpus)
-            places = [at for at, one in enumerate(inner) if around.issuperset(one.cpus)]
+            places = topology.parts(outer.row, scope)
             items = [watts[at] for at in places]
             used = sum(item for item in items if item is not None)
             if used > limit * (1 + _OVER_SHARE) + _OVER_WATTS:

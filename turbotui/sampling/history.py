@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from turbotui.quantities.columns import ColumnId, CounterColumn, Value
@@ -41,12 +41,12 @@ def frame_time(frame: Frame) -> FrameTime:
 class HistoryRing:
     """The last `length` values of one cell, oldest first, and its extremes since the last reset."""
 
-    __slots__ = ("_at", "_values", "count", "high", "last", "low", "total")
+    __slots__ = ("_at", "_values", "count", "first", "high", "last", "low", "total")
 
     def __init__(self, length: int) -> None:
         self._values = array("f", [_GAP]) * length
         self._at = 0
-        self.last = -1
+        self.first = self.last = -1
         self.reset()
 
     def reset(self) -> None:
@@ -80,10 +80,27 @@ class HistoryRing:
         if self.last >= 0:
             for _ in range(min(seq - self.last - 1, self.length)):
                 self.push(None)
+        else:
+            self.first = seq
         self.last = seq
         self.push(value)
 
-    def values(self, count: int | None = None) -> Sequence[float]:
+    def precede(self, earlier: Mapping[int, float | None]) -> None:
+        """Take values of intervals before the first that was kept, by their numbers, into picture and extremes."""
+        before = {seq: value for seq, value in earlier.items() if seq < self.first}
+        if not before:
+            return
+        values = self.values()
+        for seq, value in before.items():
+            at = seq - self.last - 1
+            if value is not None and -at <= len(values):
+                values[at] = value
+                self.count += 1
+                self.total += value
+                self.low, self.high = min(self.low, value), max(self.high, value)
+        self._values, self._at, self.first = values, 0, min(before)
+
+    def values(self, count: int | None = None) -> array[float]:
         """The last `count` values (all of them by default), oldest first; NaN is a gap."""
         ordered = self._values[self._at :] + self._values[: self._at]
         return ordered if count is None else ordered[-count:]
@@ -106,11 +123,19 @@ class HistoryRing:
 
 
 class History:
-    """Rings by row and column. A ring exists from the first time its cell was asked to be kept."""
+    """Rings by row and column. A ring exists from the first time its cell was asked to be kept.
+
+    Attributes:
+        length: intervals that a cell is kept for, unless more are asked for.
+        pushed: how often something was kept.
+        newest: number of the newest interval of which something was kept.
+    """
 
     def __init__(self, length: int = 60) -> None:
         self.length = length
         self.pushed = 0
+        self.newest = -1
+        self._begun = 0
         self._rings: dict[ColumnId, dict[RowId, HistoryRing]] = {}
         self._peaks: dict[tuple[ColumnId, Scope], float] = {}
 
@@ -134,6 +159,7 @@ class History:
 
     def _push(self, seq: int, column: CounterColumn, rows: Sequence[RowId], values: Sequence[Value],
               length: int) -> None:
+        self.newest = seq
         lengthen = length > self.length
         rings = self._rings.setdefault(column.id, {})
         for row, value in zip(rows, values, strict=True):
@@ -143,9 +169,11 @@ class History:
             elif lengthen and ring.length < length:
                 ring.lengthen(length)
             last = ring.last
-            if last == seq:
+            if last >= seq:
                 continue
-            if 0 <= last < seq - 1:
+            if last < 0:
+                ring.first = seq
+            elif last < seq - 1:
                 # Intervals in which the cell was not kept are gaps, or the curve would join what is far apart.
                 for _ in range(min(seq - last - 1, ring.length)):
                     ring.push(None)
@@ -163,12 +191,29 @@ class History:
         rings = self._rings.get(column)
         return None if rings is None else rings.get(row)
 
+    def began(self, column: ColumnId, row: RowId) -> int:
+        """The number of the interval from which on a cell was kept; behind the newest one if it was not."""
+        ring = self.ring(column, row)
+        return self.newest + 1 if ring is None or ring.first < 0 else ring.first
+
+    def precede(self, column: ColumnId, row: RowId, earlier: Mapping[int, float | None]) -> None:
+        """Take values of a cell from before it was kept, by the numbers of their intervals; none before a reset."""
+        earlier = {seq: value for seq, value in sorted(earlier.items()) if self._begun <= seq <= self.newest}
+        ring = self.ring(column, row)
+        if ring is not None:
+            ring.precede(earlier)
+        elif earlier:
+            ring = self._rings.setdefault(column, {})[row] = HistoryRing(self.length)
+            for seq, value in earlier.items():
+                ring.push_at(seq, value)
+
     def peak(self, column: ColumnId, scope: Scope) -> float | None:
         """The greatest value of a column in any kept row of a scope since the start; after a reset, of those kept."""
         return self._peaks.get((column, scope))
 
     def reset(self) -> None:
         """Forget least, greatest and mean of every cell; the picture keeps a scale that holds it."""
+        self._begun = self.newest + 1
         self._peaks.clear()
         for column, rings in self._rings.items():
             for row, ring in rings.items():
