@@ -19,7 +19,6 @@ RETIRED = frozenset({
 })  # fmt: skip
 
 EXCEPTIONS = {
-    ("turbotui/simulated/nvidia_tables.py", "beats"): "a beat is 32 bytes on the bus, the hardware's own word",
     **{(f"turbotui/{name}.py", "bell"): "the bell of a terminal, which an alert rings"
        for name in ("app/alerting", "app/frames", "quantities/alerts")},
     ("turbotui/terminal/driver.py", "band"): "in-band resize reports of terminals, and Textual's name for them",

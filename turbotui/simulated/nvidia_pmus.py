@@ -1,19 +1,50 @@
-"""The uncore PMUs of NVIDIA's Arm servers: instances, filters and refusals (docs/specs/nvidia.md 1 to 3, 6)."""
+"""The uncore PMUs of NVIDIA's Arm servers: instances, filters and refusals (docs/specs/nvidia.md 1 to 3, 6).
+
+Which PMUs there are, and what their events count, is in `nvidia_pmus.toml`.
+"""
 
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Mapping
+import functools
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.host import PerfAttr
-from turbotui.simulated.basis import Form, scaled
+from turbotui.quantities.facts import FactFile
+from turbotui.quantities.rows import WrongKindError, each, number, text, whole
+from turbotui.simulated.basis import (
+    PKG_IO_READ_BYTES,
+    PKG_IO_WRITTEN_BYTES,
+    PKG_READ_BYTES,
+    PKG_SECONDS,
+    PKG_WRITTEN_BYTES,
+    Form,
+    scaled,
+    sum_of,
+)
 from turbotui.simulated.model import Model
-from turbotui.simulated.nvidia_tables import CYCLES, TEGRA241, TEGRA410, NvidiaPmuKind
 from turbotui.simulated.pmu import Context, EventFile, SimulatedCounter, SimulatedPmu
 from turbotui.simulated.shapes import MachineShape
 
-_KINDS: Mapping[str, tuple[NvidiaPmuKind, ...]] = {"": (), "t410": TEGRA410, "grace": TEGRA241}
+PMUS: Final = FactFile("simulated/nvidia_pmus.toml")
+_CYCLES: Final = 0x1_0000_0000
+_COUNTED: Final[Mapping[str, Form]] = {
+    "read": ((PKG_READ_BYTES, 1.0),),
+    "write": ((PKG_WRITTEN_BYTES, 1.0),),
+    "read+write": ((PKG_READ_BYTES, 1.0), (PKG_WRITTEN_BYTES, 1.0)),
+    "io-read": ((PKG_IO_READ_BYTES, 1.0),),
+    "io-write": ((PKG_IO_WRITTEN_BYTES, 1.0),),
+    "clock": ((PKG_SECONDS, 1.0),),
+    "nothing": (),
+}
+_OF_SOCKETS: Final = (0.9, 0.1, 0.0, 0.0)
+"""The share of traffic that goes to each socket: this one and one other."""
+_LINE: Final = 64.0
+_LINK_NS: Final = 700.0
+"""How long a request of the PMUs that tell local and remote traffic apart is outstanding."""
 _COMPLEX_SHARE = (0.4, 0.2, 0.15, 0.1, 0.1, 0.05)
 """How the PCI Express traffic of a socket spreads over its root complexes."""
 _BDF_ENABLE = 1 << 24
@@ -21,11 +52,93 @@ _PORT_MASK = 0xFF
 _ADDRESS_ENABLE = 1 << 11
 
 
+@dataclass(frozen=True, slots=True)
+class NvidiaPmuKind:
+    """One kind of PMU: a table of `nvidia_pmus.toml`, which says what its keys are; `events` are (config, form)."""
+
+    name: str
+    identifier: str
+    hertz: float
+    formats: Mapping[str, str]
+    events: Mapping[str, tuple[int, Form]]
+    parts: tuple[tuple[int, int, tuple[float, ...]], ...] = ()
+    counters: int = 8
+    width: int = 33
+    peer: str = ""
+    complexes: int = 0
+    unlisted: Form | None = None
+
+
+@functools.cache
+def nvidia_kinds(chip: str) -> tuple[NvidiaPmuKind, ...]:
+    """The kinds of PMU of a chip of the file; "" has none."""
+    return tuple(
+        PMUS.row(NvidiaPmuKind, name, values, formats=_formats, parts=_parts, unlisted=lambda it: _form(0.0, it),
+                 events=functools.partial(_events, number(values.get("hertz"))))
+        for name, values in (PMUS.tables() if chip else ()) if name == chip
+    )  # fmt: skip
+
+
+def _formats(written: object) -> Mapping[str, str]:
+    return {text(name): text(bits) for name, bits in each(_items)(written)}
+
+
+def _parts(written: object) -> tuple[tuple[int, int, tuple[float, ...]], ...]:
+    return tuple((whole(word), whole(first), each(number)(shares)) for word, first, shares in each(_items)(written))
+
+
+def _items(written: object) -> list[object]:
+    if not isinstance(written, list) or not written:
+        raise WrongKindError("a list of something")
+    return written
+
+
+def _events(hertz: float, written: object) -> Mapping[str, tuple[int, Form]]:
+    made: dict[str, tuple[int, Form]] = {}
+    for name, *rest in map(_items, _items(written)):
+        if name == "loc-rem":
+            made.update(_local_and_remote(hertz, rest))
+            continue
+        code, counted = whole(rest[0]), _form(hertz, rest[1:])
+        if "{}" in text(name):
+            made.update({text(name).format(n): (code + n, scaled(counted, share))
+                         for n, share in enumerate(_OF_SOCKETS)})
+        else:
+            made[text(name)] = (code, counted)
+    return made
+
+
+def _form(hertz: float, written: object) -> Form:
+    """What an event counts: of a quantity, a share, in requests of a size, outstanding for some nanoseconds."""
+    counted, *rest = _items(written)
+    if counted not in _COUNTED:
+        raise WrongKindError(f"rows of one of {', '.join(_COUNTED)}")
+    share, size, ns = (*map(number, rest), *(1.0, 1.0, 0.0)[len(rest):])
+    form = scaled(scaled(_COUNTED[text(counted)], share), 1.0 / size)
+    if counted == "clock":
+        return scaled(form, hertz)
+    return scaled(form, ns * 1e-9 * hertz) if ns else form
+
+
+def _local_and_remote(hertz: float, written: list[object]) -> Iterator[tuple[str, tuple[int, Form]]]:
+    """The events that Grace's PCIe, C2C and CNVLink PMUs share: local and remote parts of each quantity."""
+    *shares, last = written
+    reads, writes, remote = _form(hertz, shares[:2]), _form(hertz, shares[2:]), number(last)
+    total = sum_of(reads, writes)
+    quantities = {"bytes": 1.0, "req": 1.0 / _LINE}
+    rows = [(f"{way}_{what}", scaled(form, factor)) for what, factor in quantities.items()
+            for way, form in (("rd", reads), ("wr", writes), ("total", total))]
+    rows.append(("rd_cum_outs", scaled(scaled(reads, 1.0 / _LINE), _LINK_NS * 1e-9 * hertz)))
+    for at, (name, form) in enumerate(rows):
+        yield f"{name}_loc", (2 * at, scaled(form, 1.0 - remote))
+        yield f"{name}_rem", (2 * at + 1, scaled(form, remote))
+
+
 def _instances(shape: MachineShape) -> list[tuple[NvidiaPmuKind, int, int, str]]:
     """(kind, socket, root complex, device name) of every PMU."""
     found: list[tuple[NvidiaPmuKind, int, int, str]] = []
     for socket in range(shape.packages):
-        for kind in _KINDS[shape.nvidia]:
+        for kind in nvidia_kinds(shape.nvidia):
             found.extend(
                 (kind, socket, number, kind.name.format(socket=socket, complex=number))
                 for number in range(max(1, kind.complexes))
@@ -85,7 +198,7 @@ def _resolver(
         if isinstance(passing, int):
             return passing
         counted: Form = form if code in clocks else scaled(form, passing * volume)
-        return SimulatedCounter(lambda now: one.value(counted, now), slots=1, fixed="cycles" if code == CYCLES else "")
+        return SimulatedCounter(lambda now: one.value(counted, now), slots=1, fixed="cycles" if code == _CYCLES else "")
 
     return resolve
 
@@ -93,7 +206,7 @@ def _resolver(
 def nvidia_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
     """Every uncore PMU of the machine; none on other machines."""
     result: list[SimulatedPmu] = []
-    for kind, socket, number, name in _instances(model.shape):
+    for kind, socket, complex_number, name in _instances(model.shape):
         cpus = model.layout.package_cpus[socket]
 
         def active(cpus: tuple[int, ...] = cpus) -> list[int]:
@@ -104,7 +217,7 @@ def nvidia_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
                 name=name,
                 type=types[name],
                 context=Context.UNCORE,
-                resolve=_resolver(model, kind, socket, number),
+                resolve=_resolver(model, kind, socket, complex_number),
                 formats=kind.formats,
                 events={event: EventFile(f"event={code:#x}") for event, (code, _) in kind.events.items()},
                 readers=active,

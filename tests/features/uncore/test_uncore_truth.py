@@ -26,7 +26,7 @@ PORTS = {0: 11, 1: 10, -1: 21}
 SLC = 1.8  # system-level cache traffic of the model for each byte of its DRAM
 
 CONSTANTS: dict[str, dict[str, float | None]] = {
-    # kind -> metric -> what the model is made of (nvidia_tables)
+    # kind -> metric -> what the model is made of (nvidia_pmus.toml)
     "nvidia_ucf_pmu": {"frequency GHz": 2.5, "slc rd hits %": 100 * 0.8 / 1.8},
     "nvidia_cmem_latency_pmu": {"frequency GHz": 1.2, "rd latency cycles": 174.0, "rd latency ns": 145.0},
     "nvidia_pcie_pmu": {"frequency GHz": 1.95, "rd latency cycles": 1248.0, "rd latency ns": 640.0},
