@@ -1,7 +1,8 @@
 """Marks of a program's own regions for whoever counts it: `with turbotui.region("solve"): ...`.
 
 The file stands alone: a program without turbotui in its environment may carry a copy of it. Whoever counts names a
-FIFO in TURBOTUI_REGIONS; without it a region is nothing, and costs less than a microsecond. A mark is one line of one
+FIFO in TURBOTUI_REGIONS, or a person does, who names it to turbotui, too (--regions); without it a region is nothing,
+and costs less than a microsecond. A mark is one line of one
 write(2), shorter than PIPE_BUF, so that lines of several threads and processes do not mix (pipe(7)). The FIFO never
 blocks: what does not go in is lost, and the next mark says how many were. It is opened for reading too, so that the
 end of the reader raises no SIGPIPE (fifo(7), "opening a FIFO for read and write").
@@ -9,7 +10,9 @@ end of the reader raises no SIGPIPE (fifo(7), "opening a FIFO for read and write
 
 from __future__ import annotations
 
+import contextlib
 import os
+import stat
 import threading
 import time
 from contextlib import AbstractContextManager
@@ -26,11 +29,15 @@ class _Writer:
     """The FIFO of one process, as long as somebody reads it."""
 
     def __init__(self, path: str) -> None:
-        try:
-            self._descriptor = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
-        except OSError:
-            self._descriptor = -1  # nobody counts any more
+        self._descriptor = -1  # nobody counts any more
         self._lost = 0
+        with contextlib.suppress(OSError, ValueError):
+            if stat.S_ISFIFO(os.stat(path).st_mode):  # marks go into no file, and to no device
+                descriptor = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+                if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+                    self._descriptor = descriptor
+                else:
+                    os.close(descriptor)
 
     def write(self, kind: str, name: bytes) -> None:
         """Write a mark, or count it as lost."""
@@ -80,7 +87,7 @@ _writer: Final = _Writer(_path) if _path else None
 
 
 def region(name: str) -> AbstractContextManager[None]:
-    """A region of this program, for `turbotui roofline -- COMMAND`, `tasks -- COMMAND` and `topdown -- COMMAND`.
+    """A region of this program, for `turbotui roofline`, `tasks` and `topdown`, of a command or with --regions.
 
     Regions may lie in each other and be open in several threads at once. Nothing happens where nobody counts.
 

@@ -1,10 +1,11 @@
-/* Marks of a program's own regions for `turbotui roofline -- COMMAND` (tasks, topdown); C99 or C++, Linux, nothing to link.
+/* Marks of a program's own regions for `turbotui roofline -- COMMAND` (tasks, topdown; --regions FIFO for a program that
+ * runs already); C99 or C++, Linux, nothing to link.
  *
  *     turbotui_region_begin("solve");
  *     ...
  *     turbotui_region_end("solve");
  *
- * Nothing happens where TURBOTUI_REGIONS names no FIFO. A mark is one write(2) below PIPE_BUF that never blocks; the next
+ * Nothing happens where TURBOTUI_REGIONS names no FIFO, and no other file is written. A mark is one write(2) below PIPE_BUF that never blocks; the next
  * mark says how many were lost. Regions may lie in each other and be open in several threads.
  */
 #ifndef TURBOTUI_REGION_H
@@ -13,6 +14,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,11 +31,14 @@ static inline void turbotui_region_mark(char kind, const char *name)
         return;
     if (descriptor == -2) {
         const char *path = getenv("TURBOTUI_REGIONS");
-        descriptor = path ? open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC) : -1;
-        if (descriptor < 0) {
-            descriptor = -1;
+        struct stat file;
+        int opened = -1;
+
+        if (path && stat(path, &file) == 0 && S_ISFIFO(file.st_mode))
+            opened = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+        descriptor = opened < 0 ? -1 : opened;
+        if (descriptor < 0)
             return;
-        }
     }
     clock_gettime(CLOCK_MONOTONIC, &now);
     length = snprintf(line, sizeof line, "%c %lld %ld %ld %u ", kind, now.tv_sec * 1000000000LL + now.tv_nsec,

@@ -15,8 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import turbotui
+from turbotui.errors import MachineError
 from turbotui.machine.observing import observe
-from turbotui.machine.regions import RegionMark, RegionPipe, RegionTimes, parse_mark
+from turbotui.machine.region_pipes import GivenPipe, RegionPipe
+from turbotui.machine.regions import OTHERS, RegionMark, RegionTimes, parse_mark
 from turbotui.region_marks import VARIABLE
 
 _SHARE = Path(turbotui.__file__).parent.parent / "share" / "turbotui"
@@ -93,8 +95,10 @@ def test_ends_without_a_beginning_lost_marks_and_a_thousand_names_are_told() -> 
         times.take(_mark("B", 3 + number, f"r{number}"))
     found = times.until(10_000)
     assert (times.unmatched, times.lost) == (1, 3)
-    assert len(found) <= 201
-    assert "(other regions)" in {one.name for one in found}
+    assert len(found) == 1001
+    extents = times.extents()
+    assert len(extents) == 201
+    assert extents[-1].name == OTHERS
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 2000), st.sampled_from("ab"), st.integers(1, 3))))
@@ -212,3 +216,88 @@ def test_a_fifo_of_root_is_given_to_the_user_that_the_command_becomes() -> None:
         subprocess.run([sys.executable, "-c", words], check=True)  # noqa: S603 - this Python
         assert [mark.name for mark in pipe.take()] == ["mine"]
     assert not os.path.exists(pipe.path)
+
+
+def test_the_regions_with_the_most_time_have_rows_and_the_others_are_added_up() -> None:
+    times, now = RegionTimes(0), 0
+    for number in range(9_000):  # more than are counted apart; the one that takes most comes last
+        times.take(_mark("B", now, f"step {number}"))
+        now += 1_000
+        times.take(_mark("E", now, f"step {number}"))
+        times.until(now)
+    times.take(_mark("B", now, "solve"))
+    now += 5_000_000
+    times.take(_mark("E", now, "solve"))
+    times.take(_mark("B", now, "step 0"))  # was put to the others, and has no row that lacks what it had before
+    now += 1_000
+    times.take(_mark("E", now, "step 0"))
+    times.until(now)
+    first, *rest, others = times.extents()
+    assert first.name == "solve"
+    assert first.seconds == pytest.approx(5e-3)
+    assert others.name == OTHERS
+    assert len(rest) == 199
+    assert "step 0" not in {one.name for one in rest}
+    assert others.entries + len(rest) == 9_001
+    assert others.seconds + sum(one.seconds for one in rest) == pytest.approx(9_001e-6)
+    assert len(times.seconds) <= 4_000
+
+
+@pytest.fixture
+def fifo(tmp_path: Path) -> Path:
+    path = tmp_path / "marks"
+    os.mkfifo(path)
+    return path
+
+
+def test_a_fifo_that_a_person_gives_takes_marks_of_its_writers_alone(fifo: Path) -> None:
+    writer = os.open(fifo, os.O_RDWR | os.O_NONBLOCK)
+    me = os.getpid()
+    os.write(writer, f"B 1 {me} {me} 0 stale\n".encode())  # of before anybody read: whether it is open nobody knows
+    with GivenPipe(str(fifo)) as pipe:
+        assert pipe.take() == []
+        os.write(writer, f"B 2 {me} {me} 0 mine\nB 3 4194303 1 0 made up\n\xff\xfe no mark\nB 4 {me}".encode())
+        os.write(writer, b"\x00" * 5_000 + b"\n")
+        with open(fifo, "wb", buffering=0) as another:  # and its end is not the end of the FIFO
+            another.write(f"E 5 {me} {me} 0 mine\n".encode())
+        assert [(mark.begins, mark.name) for mark in pipe.take()] == [(True, "mine"), (False, "mine")]
+        assert (pipe.strangers, pipe.unread) == (1, 2)
+        with pytest.raises(MachineError, match="another turbotui reads"):
+            GivenPipe(str(fifo))
+    with GivenPipe(str(fifo)) as pipe:  # it is still there, and free again
+        assert pipe.take() == []
+    os.close(writer)
+
+
+def test_what_is_no_fifo_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(MachineError, match=r"there is no FIFO .*mkfifo .*TURBOTUI_REGIONS"):
+        GivenPipe(str(tmp_path / "absent"))
+    (tmp_path / "file").write_bytes(b"stays")
+    for path in (tmp_path, tmp_path / "file", Path("/dev/null")):
+        with pytest.raises(MachineError, match="is no FIFO"):
+            GivenPipe(str(path))
+
+
+_FLOOD = """
+import turbotui
+for number in range(50_000):
+    with turbotui.region("flood"):
+        pass
+print("done")
+"""
+
+
+@pytest.mark.real
+def test_a_program_never_blocks_nor_ends_by_its_marks(fifo: Path) -> None:
+    def ran() -> str:
+        return subprocess.run([sys.executable, "-c", _FLOOD], env={**os.environ, VARIABLE: str(fifo)},  # noqa: S603
+                              check=True, capture_output=True, text=True).stdout
+
+    assert ran() == "done\n"  # nobody reads
+    with GivenPipe(str(fifo)) as pipe:
+        assert ran() == "done\n"  # nobody reads as fast
+        assert pipe.strangers == 0
+    fifo.unlink()
+    fifo.write_bytes(b"stays")
+    assert ran() == "done\n"
+    assert fifo.read_bytes() == b"stays"  # marks go into no file

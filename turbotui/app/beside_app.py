@@ -32,7 +32,7 @@ class BesideApp(FramesApp):
 
     def set_beside(self, command: BesideCommand | None) -> None:
         """Run beside a command; before the application runs."""
-        self.watched.beside = command
+        self.watched.beside = self.watched.marked = command
         if command is not None:
             command.on_end = partial(self.request, "command ended")
 

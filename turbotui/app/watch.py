@@ -55,6 +55,7 @@ class Watch:
         kept: cells that somebody looked into: read, and with a long history.
         charted: cells with a long history for charts, as long as they are read.
         beside: the command that runs beside the dashboard; None for none.
+        marked: that command, or other programs, whose marks of regions are read; None for none.
         arrangements: order and widths of columns where a person changed them, by the table's name.
         remembered: names of the tables whose columns the settings have.
         alerts: what the person wants to be told of; None for nothing.
@@ -80,6 +81,7 @@ class Watch:
         self.cursor: TimeCursor | None = None if player is None else player.cursor
         self.frame: Frame | None = None
         self.beside: BesideCommand | None = None
+        self.marked: object = None
         self.paused = False
         self.mark: Frame | None = None
         self.profile: Profile | None = None

@@ -1,6 +1,6 @@
-"""Regions of a command as it marks them itself (`region_marks`, share/turbotui): the FIFO, its lines, and times.
+"""Regions of a program as it marks them itself (`region_marks`, share/turbotui): their lines, and times.
 
-A command is counted as a whole, so that what is counted between two readings is shared out by time: a region has the
+A program is counted as a whole, so that what is counted between two readings is shared out by time: a region has the
 share of it in which it was open in at least one thread. Whoever counts reads at the marks too, and most of the time of
 a region of some milliseconds then lies between readings of its own.
 
@@ -18,35 +18,26 @@ Any verb that counts a command does so:
 
 from __future__ import annotations
 
-import contextlib
-import errno
-import fcntl
-import os
 import re
-import shutil
-import tempfile
-import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
-from types import TracebackType
-from typing import Final, Self
+from collections.abc import Callable, Collection, Container, Mapping
+from typing import Final, TypeVar
 
 from turbotui.dataclass import dataclass
-from turbotui.errors import MachineError
 from turbotui.region_marks import LONGEST_NAME, VARIABLE
 from turbotui.untrusted import decoded, one_line
 
+_T = TypeVar("_T")
 _LINE: Final = re.compile(rb"([BE]) ([0-9]{1,19}) ([0-9]{1,10}) ([0-9]{1,10}) ([0-9]{1,10}) ([^\n]+)\Z")
-_LONGEST_LINE: Final = 256  # C's buffer; POSIX' PIPE_BUF is 512 or more
-_ROOM: Final = 1 << 20  # bytes of the FIFO: /proc/sys/fs/pipe-max-size of an unprivileged user (pipe(7))
-_BLOCK: Final = 1 << 16
+LONGEST_LINE: Final = 256
+"""Bytes of a mark: C's buffer; POSIX' PIPE_BUF is 512 or more."""
 MOST_NAMES: Final = 200
-"""Regions by name; what has another name is one region."""
+"""Regions with rows of their own: those with the most time."""
+_MOST_KEPT: Final = 4_000  # regions that are counted apart, so that one which begins late can still have the most time
+_MOST_SEEN: Final = 50_000  # names that are remembered
 _MOST_OPEN: Final = 10_000
 OTHERS: Final = "(other regions)"
-_REST_BETWEEN: Final = 10
-"""Times that a reading took, for which marks wait: readings at marks take no more than a tenth of a CPU."""
-_SHORTEST_REST: Final = 0.001
+_WHOLE: Final = 0.95  # of the time between two readings: the rest is the way from the mark to the reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +61,7 @@ class RegionMark:
 
 def parse_mark(line: bytes) -> RegionMark | None:
     """One line of the FIFO, without its end; None for what is no mark."""
-    found = _LINE.match(line) if len(line) <= _LONGEST_LINE else None
+    found = _LINE.match(line) if len(line) <= LONGEST_LINE else None
     if found is None:
         return None
     kind, ns, pid, tid, lost, raw = found.groups()
@@ -93,6 +84,75 @@ class RegionShare:
     share: float
 
 
+@dataclass(frozen=True, slots=True)
+class RegionExtent:
+    """How much of its program a region is, or the others are together.
+
+    Attributes:
+        name: of its row.
+        entries: how often a thread entered it.
+        seconds: in which it was open in at least one thread; of the others the sum.
+        apportioned: seconds of these whose counts are its share by time of what was read together with other work.
+    """
+
+    name: str
+    entries: int
+    seconds: float
+    apportioned: float
+
+
+class RegionNames:
+    """Which regions have rows of their own: those with the most time. All others are added up in one row, `OTHERS`.
+
+    A region that was put to the others stays there, so that no row ever lacks a part of its region.
+    """
+
+    def __init__(self) -> None:
+        self._folded: set[str] = set()
+
+    def counted_as(self, name: str, known: Container[str]) -> str:
+        """The name that a mark counts for: its own as long as names can be remembered."""
+        if name in known or name in self._folded or len(self._folded) < _MOST_SEEN:
+            return name
+        return OTHERS
+
+    def rows(self, known: Collection[str], seconds: Mapping[str, float]) -> Mapping[str, str]:
+        """The row of each region.
+
+        Args:
+            known: every region.
+            seconds: of each so far; one that is not there has none.
+        """
+        own = sorted(set(known) - self._folded - {OTHERS}, key=lambda name: (-seconds.get(name, 0.0), name))
+        return dict.fromkeys(known, OTHERS) | {name: name for name in own[:MOST_NAMES]}
+
+    def fold(self, known: Collection[str], seconds: Mapping[str, float], still_open: Container[str]) -> Mapping[
+            str, str]:
+        """Regions that are put to the others now, where there are too many to be counted apart; see `by_rows`."""
+        if len(known) <= _MOST_KEPT:
+            return {}
+        ended = [name for name in known if name != OTHERS and name not in still_open]
+        least = sorted(ended, key=lambda name: (name not in self._folded, seconds.get(name, 0.0), name))
+        gone = least[: len(known) - _MOST_KEPT // 2]
+        self._folded.update(gone)
+        return dict.fromkeys(gone, OTHERS)
+
+
+def by_rows(mine: Mapping[str, _T], rows: Mapping[str, str], add: Callable[[_T, _T], _T]) -> dict[str, _T]:
+    """What is known of regions, by their rows.
+
+    Args:
+        mine: by region.
+        rows: the row of each; a region that is not there keeps its own.
+        add: makes one of two, and changes neither.
+    """
+    found: dict[str, _T] = {}
+    for name, one in mine.items():
+        row = rows.get(name, name)
+        found[row] = add(found[row], one) if row in found else one
+    return found
+
+
 class RegionTimes:
     """Which regions are open, by the marks of all threads.
 
@@ -103,6 +163,10 @@ class RegionTimes:
 
     Attributes:
         entries: of each region, by name.
+        seconds: in which each was open in at least one thread.
+        apportioned: seconds of these whose counts are the region's share by time of what was read together with other
+            work; from the first lost mark on all of them, for what was lost may be an end.
+        folded: regions that the last call of `until` put to the others: who counts more of them does so, too.
         lost: marks that the FIFO had no room for.
         unmatched: ends of regions that were not open.
     """
@@ -112,7 +176,11 @@ class RegionTimes:
         self._waiting: list[RegionMark] = []
         self._open: Counter[tuple[tuple[int, int], str]] = Counter()
         self._threads: Counter[str] = Counter()
-        self.entries: Counter[str] = Counter()
+        self._names = RegionNames()
+        self.entries: dict[str, int] = {}
+        self.seconds: dict[str, float] = {}
+        self.apportioned: dict[str, float] = {}
+        self.folded: Mapping[str, str] = {}
         self.lost = 0
         self.unmatched = 0
 
@@ -121,9 +189,32 @@ class RegionTimes:
         """Regions that have begun and not ended, in all threads."""
         return self._open.total()
 
+    @property
+    def rows(self) -> Mapping[str, str]:
+        """The row of each region; see `by_rows`."""
+        return self._names.rows(self.entries, self.seconds)
+
+    def extents(self) -> tuple[RegionExtent, ...]:
+        """How much of its program each row of regions is, longest first and the others last."""
+        rows = self.rows
+        entries, seconds, apportioned = (
+            by_rows(self.entries, rows, int.__add__),
+            *(by_rows(one, rows, float.__add__) for one in (self.seconds, self.apportioned)))
+        return tuple(RegionExtent(name, entries[name], seconds.get(name, 0.0), apportioned.get(name, 0.0))
+                     for name in sorted(entries, key=lambda name: (name == OTHERS, -seconds.get(name, 0.0), name)))
+
     def take(self, mark: RegionMark) -> None:
         """Note a mark; marks of several threads may come in any order."""
         self._waiting.append(mark)
+
+    def processes(self) -> frozenset[int]:
+        """Those that have regions open."""
+        return frozenset(thread[0] for thread, _name in self._open)
+
+    def end_process(self, pid: int, ns: int) -> None:
+        """Close what a process that is gone has left open."""
+        self._waiting += [RegionMark(False, ns, thread, 0, name) for (thread, name), times in self._open.items()
+                          if thread[0] == pid for _ in range(times)]
 
     def until(self, now_ns: int) -> tuple[RegionShare, ...]:
         """The regions that were open since the last call, each with its time; in the order of their names."""
@@ -133,21 +224,36 @@ class RegionTimes:
         times: Counter[str] = Counter()
         for mark in due:
             here = max(at, mark.ns)
-            times.update(dict.fromkeys(self._threads, here - at))
+            if here > at:
+                times.update(dict.fromkeys(self._threads, here - at))
             at = here
             self._apply(mark)
         times.update(dict.fromkeys(self._threads, now_ns - at))
         self._last = now_ns
         whole = now_ns - begin
-        return tuple(RegionShare(name, ns / 1e9, min(1.0, ns / whole)) for name, ns in sorted(times.items())
-                     if ns > 0 and whole > 0)
+        found = tuple(RegionShare(name, ns / 1e9, min(1.0, ns / whole)) for name, ns in sorted(times.items())
+                      if ns > 0 and whole > 0)
+        for one in found:
+            self.seconds[one.name] = self.seconds.get(one.name, 0.0) + one.seconds
+            if one.share < _WHOLE or self.lost:
+                self.apportioned[one.name] = self.apportioned.get(one.name, 0.0) + one.seconds
+        self._fold()
+        return found
+
+    def _fold(self) -> None:
+        """Put regions to the others where there are very many."""
+        self.folded = self._names.fold(self.entries, self.seconds, self._threads)
+        if self.folded:
+            self.entries = by_rows(self.entries, self.folded, int.__add__)
+            self.seconds = by_rows(self.seconds, self.folded, float.__add__)
+            self.apportioned = by_rows(self.apportioned, self.folded, float.__add__)
 
     def _apply(self, mark: RegionMark) -> None:
         self.lost += mark.lost
-        name = mark.name if mark.name in self.entries or len(self.entries) < MOST_NAMES else OTHERS
+        name = self._names.counted_as(mark.name, self.entries)
         key = (mark.thread, name)
         if mark.begins:
-            self.entries[name] += 1
+            self.entries[name] = self.entries.get(name, 0) + 1
             if key not in self._open:
                 if len(self._open) >= _MOST_OPEN:
                     self.lost += 1
@@ -170,96 +276,6 @@ def _stamp(mark: RegionMark) -> int:
     return mark.ns
 
 
-class RegionPipe:
-    """The FIFO that a command's marks come through; a context manager that removes it.
-
-    Attributes:
-        unread: lines that were no marks.
-        path: of the FIFO.
-
-    Raises:
-        MachineError: no FIFO can be made.
-    """
-
-    def __init__(self) -> None:
-        self.unread = 0
-        self._rest = b""
-        self._began = 0.0
-        try:
-            self._folder = tempfile.mkdtemp(prefix="turbotui-regions-")  # mode 0700: nobody else writes marks
-            self.path = os.path.join(self._folder, "marks")
-            os.mkfifo(self.path, 0o600)
-            self._descriptor = os.open(self.path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
-        except OSError as error:
-            raise MachineError(f"no FIFO for marks of regions below {tempfile.gettempdir()}: {error.strerror}: set "
-                               "TMPDIR to a directory that can be written") from error
-        with contextlib.suppress(OSError):  # more than a user may have: what there is stays
-            fcntl.fcntl(self._descriptor, fcntl.F_SETPIPE_SZ, _ROOM)
-
-    def announce(self) -> None:
-        """Name the FIFO to the command, in the child before it becomes that."""
-        os.environ[VARIABLE] = self.path
-
-    def give_to(self, uid: int, gid: int) -> None:
-        """Give the FIFO to a user that a root process becomes: else nobody could mark, and nobody remove it.
-
-        Raises:
-            MachineError: this process may not.
-        """
-        try:
-            os.chown(self.path, uid, gid)
-            os.chown(self._folder, uid, gid)
-        except OSError as error:
-            raise MachineError(f"the FIFO for marks cannot be given to user {uid}: {error.strerror}") from error
-
-    @property
-    def descriptor(self) -> int:
-        """Readable when there are marks."""
-        return self._descriptor
-
-    def take(self) -> Sequence[RegionMark]:
-        """All marks that have come, in the order in which they were written."""
-        self._began = time.monotonic()
-        data = [self._rest]
-        try:
-            while block := os.read(self._descriptor, _BLOCK):
-                data.append(block)
-                if len(data) > _ROOM // _BLOCK:
-                    break  # a program that marks faster than marks are read
-        except OSError as error:
-            if error.errno != errno.EAGAIN:
-                raise MachineError(f"marks of regions cannot be read: {error.strerror}") from error
-        *lines, self._rest = b"".join(data).split(b"\n")
-        self._rest = self._rest[-_LONGEST_LINE:]  # a line without an end
-        return self._marks(lines)
-
-    def _marks(self, lines: Iterable[bytes]) -> Sequence[RegionMark]:
-        found = []
-        for line in lines:
-            mark = parse_mark(line)
-            if mark is None:
-                self.unread += 1
-            else:
-                found.append(mark)
-        return found
-
-    def rest(self) -> float:
-        """Seconds for which marks wait after a reading that began with `take` and ends now."""
-        return max(_SHORTEST_REST, _REST_BETWEEN * (time.monotonic() - self._began))
-
-    def close(self) -> None:
-        """Remove it: a program that goes on marks nothing any more."""
-        os.close(self._descriptor)
-        shutil.rmtree(self._folder, ignore_errors=True)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 traceback: TracebackType | None) -> None:
-        self.close()
-
-
 SHARED_BY_TIME: Final = ("~ of a region: its marks came faster than counters are read, and it gets its share by time "
                          "of what was read together with other work")
 """The note on regions some of whose counts are shares of a reading."""
@@ -267,6 +283,7 @@ SHARED_BY_TIME: Final = ("~ of a region: its marks came faster than counters are
 
 def region_notes(
     *, marked: Collection[str], estimate: str, lost: int, unmatched: int, still_open: int, unread: int,
+    strangers: int = 0,
 ) -> tuple[str, ...]:
     """What the counts of regions mean, and what went wrong with marks.
 
@@ -277,11 +294,17 @@ def region_notes(
         unmatched: ends of regions that were not open.
         still_open: regions that had not ended.
         unread: lines that were no marks.
+        strangers: processes whose marks are left out.
     """
-    meant = ("a region's counts are those of the whole command while the region was open in at least one thread, with "
+    meant = ("a region's counts are those of the whole program while the region was open in at least one thread, with "
              "what lies in the region") if marked else ""
-    faults = ((lost, "marks of regions were lost: the program made them too fast"),
-              (unmatched, "ends of regions that had not begun are left out"),
-              (still_open, "regions had not ended with the command"), (unread, f"lines in {VARIABLE} were no marks"))
-    more = f"{OTHERS}: the program has more than {MOST_NAMES} names of regions" if OTHERS in marked else ""
+    too_fast = ("marks of regions were lost: the program made them too fast, and what began or ended then is "
+                "not known (~)")
+    strange = ("processes marked regions that are left out: as this user sees them they have not the FIFO open (they "
+               "are of another user or PID namespace, or have ended)")
+    faults = ((lost, too_fast), (unmatched, "ends of regions that had not begun are left out"),
+              (still_open, "regions had not ended with the program"), (unread, f"lines in {VARIABLE} were no marks"),
+              (strangers, strange))
+    more = (f"{OTHERS}: all but the {MOST_NAMES} with the most time, added up: what lies in another one of them counts "
+            "in both") if OTHERS in marked else ""
     return (*filter(None, (meant, estimate, more)), *(f"{number} {words}" for number, words in faults if number))

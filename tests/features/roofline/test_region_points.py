@@ -18,7 +18,7 @@ from turbotui.machine.core_metrics import CountedCoreType
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.machine.pmus import Pmu
-from turbotui.machine.regions import RegionPipe
+from turbotui.machine.region_pipes import RegionPipe
 from turbotui.quantities.joined_sets import SetInterval
 from turbotui.quantities.metric_definitions import MetricDefinition, MetricEvent, Term, Width
 from turbotui.quantities.roofline import Sizing, WidthModel
@@ -122,8 +122,8 @@ def test_a_regions_slices_are_its_shares_of_each() -> None:
             watch.add_slice(watch.until(now))
     taken = [(0, SetInterval(1.0, 100.0, {"one": 10.0})), (0, SetInterval(1.0, 200.0, {"two": 4.0})),
              (0, SetInterval(1.0, 300.0, {"one": 7.0}))]
-    assert watch.slices("solve", taken) == [
-        (0, SetInterval(1.0, 100.0, {"one": 10.0})), (0, SetInterval(0.5, 100.0, {"two": 2.0}))]
+    assert watch.slices(taken) == {"solve": [
+        (0, SetInterval(1.0, 100.0, {"one": 10.0})), (0, SetInterval(0.5, 100.0, {"two": 2.0}))]}
     (one,) = watch.found({}).points
     assert one.point is None
     assert one.why is not None
@@ -137,7 +137,7 @@ def test_regions_are_told_in_words_and_tables() -> None:
     text = "\n".join(report_lines(envelope, result, plot=False, width=100, coloured=False))
     assert "regions that the command marks" in text
     assert "\x1b" not in text
-    assert "a region's counts are those of the whole command" in text
+    assert "a region's counts are those of the whole program" in text
     (table,) = tables("\n".join(JsonLines().lines(envelope, region_table(result))))
     rows = {row["region"]: row for row in table["rows"]}
     assert rows["much"]["values"]["GFLOP/s"] is not None

@@ -30,7 +30,8 @@ from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.machine.observing import observe
 from turbotui.machine.pmus import Pmu
-from turbotui.machine.regions import OTHERS, RegionPipe
+from turbotui.machine.region_pipes import RegionPipe
+from turbotui.machine.regions import OTHERS
 from turbotui.quantities.joined_sets import SetInterval
 from turbotui.quantities.metric_definitions import MetricDefinition, MetricEvent, Term, Width
 from turbotui.quantities.roofline import Sizing, WidthModel
@@ -173,8 +174,8 @@ def test_what_a_document_claims_is_damage_or_is_shown() -> None:
 
 def test_names_beyond_the_first_ones_are_one_region_which_a_note_says() -> None:
     others = replace(made_totals(), regions=(CountedRegion(OTHERS, 9_800, 1.0),))
-    assert any("more than 200 names" in note for note in others.notes())
-    assert not any("more than 200 names" in note for note in made_totals().notes())
+    assert any("all but the 200 with the most time" in note for note in others.notes())
+    assert not any(OTHERS in note for note in made_totals().notes())
 
 
 def test_unknown_counts_are_reasons_and_never_zero() -> None:

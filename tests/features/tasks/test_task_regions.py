@@ -16,7 +16,7 @@ from touching import TOUCH
 from turbotui.cli import main
 from turbotui.features.tasks.task_regions import TaskRegions, region_table
 from turbotui.features.tasks.thread_totals import RUN
-from turbotui.machine.regions import RegionPipe
+from turbotui.machine.region_pipes import RegionPipe
 
 _PAGES = 12_000
 _PROGRAM = TOUCH + f"""

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from topdown_bed import TopdownBed
 
-from turbotui.features.topdown.model import CpuSet, RowLevel, TopdownRow
+from turbotui.features.topdown.model import TopdownRow
 from turbotui.features.topdown.ordering import AHEAD, busiest_first
+from turbotui.features.topdown.places import CpuSet, RowLevel
 
 _COUNTERS = TopdownBed("vera-2s").counters
 

@@ -10,7 +10,8 @@ import pytest
 from turbotui.cli import main
 from turbotui.features.topdown.bars import bar_text, lengths
 from turbotui.features.topdown.engine import TopdownCounters
-from turbotui.features.topdown.model import RowLevel, TopdownRow, places
+from turbotui.features.topdown.model import TopdownRow
+from turbotui.features.topdown.places import RowLevel, places
 from turbotui.features.topdown.printing import TopdownPrinter
 from turbotui.features.topdown.tables import basis, columns_of, judge
 from turbotui.features.topdown.trees import CONSTANTS, LEVELS, trees

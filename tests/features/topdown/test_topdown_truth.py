@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from topdown_bed import TopdownBed, total
 
-from turbotui.features.topdown.model import RowLevel
+from turbotui.features.topdown.places import RowLevel
 
 LEVEL_ONE = {"retiring": "slots-retiring", "bad_speculation": "slots-bad", "frontend": "slots-front",
              "backend": "slots-back", "contention": "slots-sibling"}

@@ -11,7 +11,7 @@ from topdown_bed import TopdownBed, total
 from turbotui.events.metrics.errors import MetricError
 from turbotui.events.vendor.model import VendorEvent, VendorMetric, VendorRows, VendorTables
 from turbotui.features.topdown.engine import Branch
-from turbotui.features.topdown.model import RowLevel
+from turbotui.features.topdown.places import RowLevel
 from turbotui.features.topdown.vendor_trees import tree_of_tables, vendor_tree
 from turbotui.machine.pmus import read_pmu
 

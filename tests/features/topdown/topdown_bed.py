@@ -11,7 +11,8 @@ from model_truth import truth_of
 from smallmachines import small_host
 
 from turbotui.features.topdown.engine import Drill, TopdownCounters
-from turbotui.features.topdown.model import RowLevel, TopdownRow, places, rows_of
+from turbotui.features.topdown.model import TopdownRow, rows_of
+from turbotui.features.topdown.places import RowLevel, places
 from turbotui.sampling.capabilities import probe_sources
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampler import Sampler

@@ -13,12 +13,12 @@ from typing import Final
 
 from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot, TaskWatcher
-from turbotui.features.tasks.region_counting import RegionCounting
+from turbotui.features.tasks.region_counting import MarkedPrograms, RegionCounting
 from turbotui.features.tasks.watching import Watching
 from turbotui.machine.command_output import CommandOutput, text_lines
 from turbotui.machine.machine import Machine
 from turbotui.machine.observing import Observation
-from turbotui.machine.regions import RegionPipe
+from turbotui.machine.region_pipes import MarkPipe
 from turbotui.machine.topology import Topology
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.signals import SignalId
@@ -101,7 +101,7 @@ class CommandBeside:
     """
 
     def __init__(self, seen: Observation, output: CommandOutput, words: tuple[str, ...], *, stays: bool,
-                 pipe: RegionPipe | None = None) -> None:
+                 pipe: MarkPipe | None = None) -> None:
         self.stays = stays
         self.regions: RegionCounting | None = None
         self._pipe = pipe
@@ -296,6 +296,13 @@ class CommandBeside:
         """Hand on a signal that ended the dashboard, and give the command a little time to end by it."""
         self.pause(False)
         self._seen.end(number, self._ended.wait)
+
+
+def marked_programs(machine: Machine, pipe: MarkPipe) -> MarkedPrograms:
+    """Count, from now on, the regions that programs mark in a FIFO which a person named."""
+    found = MarkedPrograms(RegionCounting(machine, pipe))
+    found.regions.start()
+    return found
 
 
 def lasting(seconds: float) -> str:

@@ -16,7 +16,7 @@ from turbotui.machine.command_output import CommandOutput, text_lines
 from turbotui.machine.identity import after_root
 from turbotui.machine.launching import NotRunError
 from turbotui.machine.observing import observe
-from turbotui.machine.regions import RegionPipe
+from turbotui.machine.region_pipes import RegionPipe
 from turbotui.machine.signal_guard import guarded_signals
 from turbotui.opening.waiting import LeftError
 

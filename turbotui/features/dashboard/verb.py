@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -11,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from turbotui.commands.arguments import add_watching_arguments
+from turbotui.commands.regions import add_regions_argument, open_given_pipe
 from turbotui.commands.screens import add_screen_arguments, screen_abilities
 from turbotui.errors import UsageError
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from turbotui.app.settings import PersonalSettings
     from turbotui.features.dashboard.beside import CommandBeside
     from turbotui.machine.machine import Machine
+    from turbotui.machine.region_pipes import MarkPipe
     from turbotui.opening.picture import Line
     from turbotui.opening.waiting import Opening
     from turbotui.quantities.columns import CounterColumn
@@ -57,6 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="screen to begin with, by its name or key: overview (the default), cpus, map, tasks ...")
     parser.add_argument("--stay", action="store_true",
                         help="after -- COMMAND has ended, stay until q (else the dashboard ends with the command)")
+    add_regions_argument(parser)
     add_screen_arguments(parser)
 
 
@@ -69,6 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     """
     stat = "turbotui stat -- COMMAND" if arguments.command else "turbotui stat"
     abilities = screen_abilities(ascii_alone=arguments.ascii, instead=f": use `{stat}` for text output")
+    given = open_given_pipe(arguments)
     if arguments.command:
         return _run_beside(arguments, abilities)
     if arguments.stay:
@@ -84,7 +89,8 @@ def run(arguments: argparse.Namespace) -> int:
     from turbotui.opening.waiting import LeftError  # noqa: PLC0415 - as above
 
     try:
-        return _open(arguments, abilities, None)
+        with contextlib.nullcontext() if given is None else given:
+            return _open(arguments, abilities, None, given=given)
     except LeftError as left:
         return left.exit_status
 
@@ -109,7 +115,8 @@ def _run_beside(arguments: argparse.Namespace, abilities: Abilities) -> int:
                       prepare=without_root if arguments.drop_privileges else None)
 
 
-def _open(arguments: argparse.Namespace, abilities: Abilities, beside: CommandBeside | None) -> int:
+def _open(arguments: argparse.Namespace, abilities: Abilities, beside: CommandBeside | None,
+          *, given: MarkPipe | None = None) -> int:
     """Show the dashboard, from its opening on.
 
     Raises:
@@ -124,7 +131,7 @@ def _open(arguments: argparse.Namespace, abilities: Abilities, beside: CommandBe
     doubtful = arguments.profile is not None or (arguments.theme or "ansi") not in {"ansi", *GROUNDS}
     settings = with_own_profile(arguments, settings)
     if os.environ.get("TERM", "dumb") in _PLAIN or doubtful:  # what may be refused is refused on the person's screen
-        return _show(arguments, abilities, settings, None, beside)
+        return _show(arguments, abilities, settings, None, beside, given=given)
     from turbotui.opening.readings import read_glance  # noqa: PLC0415 - as above
     from turbotui.opening.waiting import Opening  # noqa: PLC0415 - as above
 
@@ -133,11 +140,11 @@ def _open(arguments: argparse.Namespace, abilities: Abilities, beside: CommandBe
     theme = arguments.theme or settings.theme or None
     terminal = OpeningTerminal(sys.stdin.fileno(), screen.fileno(), theme, os.environ, abilities)
     with Opening(terminal, read_glance if here else None, _help) as opening:
-        return _show(arguments, abilities, settings, opening, beside)
+        return _show(arguments, abilities, settings, opening, beside, given=given)
 
 
 def _show(arguments: argparse.Namespace, abilities: Abilities, settings: PersonalSettings,
-          opening: Opening | None, beside: CommandBeside | None) -> int:
+          opening: Opening | None, beside: CommandBeside | None, *, given: MarkPipe | None) -> int:
     """Open what the command line names, then load the screens, each beside the opening, and show them.
 
     The first interval passes while Textual is loaded, which takes as long. A command begins once all is there.
@@ -162,6 +169,11 @@ def _show(arguments: argparse.Namespace, abilities: Abilities, settings: Persona
                                 on_shown=running.settle, on_rest=running.collect)
     app.open_recorder = _open_recorder
     app.set_beside(beside)
+    marked = None
+    if given is not None:
+        from turbotui.features.dashboard.beside import marked_programs  # noqa: PLC0415 - few name a FIFO
+
+        app.watched.marked = marked = marked_programs(session.machine, given)
     if opening is not None:
         app.handover = opening.hand_over()
     left = opening.asked_to_leave if opening is not None else bool
@@ -169,6 +181,8 @@ def _show(arguments: argparse.Namespace, abilities: Abilities, settings: Persona
     try:
         status: int = running.run_app(app, stop, lambda: session.failure, left)
     finally:
+        if marked is not None:
+            marked.regions.stop()
         if beside is not None:
             beside.left(app.left_by, has_terminal=not app.terminal_lost)
     return status

@@ -19,7 +19,7 @@ from turbotui.features.uncore.ports import PortMap
 from turbotui.machine.gathered.noting_host import NotingHost
 from turbotui.machine.machine import Machine
 from turbotui.machine.observing import Observation, observe
-from turbotui.machine.regions import RegionPipe
+from turbotui.machine.region_pipes import RegionPipe
 from turbotui.quantities.signals import SignalId
 from turbotui.recording.framing import RecordingError
 from turbotui.recording.kept_files import kept_of

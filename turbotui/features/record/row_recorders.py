@@ -23,7 +23,7 @@ from turbotui.features.topdown.thread_counters import ThreadInterval
 from turbotui.features.topdown.thread_watch import BusyThreadWatch
 from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
-from turbotui.machine.regions import RegionPipe
+from turbotui.machine.region_pipes import RegionPipe
 from turbotui.machine.tasks.sample_reader import refuse_recorded
 from turbotui.recording.framing import RecordingError
 from turbotui.recording.recorder import FrameRecorder

@@ -20,7 +20,7 @@ from turbotui.machine.ip_sampling import CPU_CLOCK, IpSampler, SampledCode
 from turbotui.machine.machine import Machine
 from turbotui.machine.observing import Observation, observe
 from turbotui.machine.perf_errors import circumstances, explain_perf
-from turbotui.machine.regions import RegionPipe
+from turbotui.machine.region_pipes import RegionPipe
 from turbotui.machine.tasks.counting import CommandCount, CommandCounters, difference, estimate
 from turbotui.quantities.joined_sets import SetInterval
 from turbotui.quantities.metric_definitions import MetricEvent, plan_sets
@@ -287,8 +287,9 @@ def _watch_multiplexed(counters: CommandCounters, plan: _Plan, seen: Observation
     busy = counters.read_set(0)[0].value / 1e9 / max(1e-9, before - began)
     taken = [kind.taken for kind in kinds]
     points = _joined_points(plan.core_types, taken, name, sizing=sizing)
-    places = {one: _joined_points(plan.core_types, [regions.slices(one, mine) for mine in taken], one, sizing=sizing)
-              for one in regions.names}
+    shared = [regions.slices(mine) for mine in taken]
+    places = {one: _joined_points(plan.core_types, [mine[one] for mine in shared], one, sizing=sizing)
+              for one in shared[0]}
     found = regions.found({one: mine[0] for one, mine in places.items() if mine})
     return Followed(seen.commands[0].status or 0, points, busy, counters.user_only, plan.most, bool(seen.signals),
                     found)

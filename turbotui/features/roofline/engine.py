@@ -23,10 +23,12 @@ from turbotui.features.roofline.roofs import RoofSet
 from turbotui.features.roofline.sharing import ONE_CPU, working_of
 from turbotui.features.roofline.traffic import MemoryTraffic
 from turbotui.features.roofline.verdicts import LevelRoofs, core_weights, roofs_for
+from turbotui.features.tasks.region_counting import RegionCounting
 from turbotui.features.tasks.region_totals import RegionTotals, regions_of
 from turbotui.machine.core_metrics import CountedCoreType, core_types_of
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine
+from turbotui.machine.region_pipes import MarkPipe
 from turbotui.machine.signal_guard import guarded_signals
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.catalog.roofline import measured_definitions
@@ -135,7 +137,7 @@ def count_command(
 
 def count_machine(machine: Machine, interval: float = 1.0, intervals: int = 10, *,
                   cpus: frozenset[int] | None = None, by: Scope | None = None, sizing: Sizing = BY_MIX,
-                  theory: bool = False, levels: bool = False) -> Result:
+                  theory: bool = False, levels: bool = False, regions: MarkPipe | None = None) -> Result:
     """Count whatever runs on a machine; SIGINT and SIGTERM end that early.
 
     Args:
@@ -147,13 +149,14 @@ def count_machine(machine: Machine, interval: float = 1.0, intervals: int = 10, 
         sizing: how accesses become bytes.
         theory: whether measured roofs are passed over.
         levels: whether the bytes of memory levels are counted too.
+        regions: the FIFO of programs that mark regions; None for none.
 
     Raises:
         MachineError: nothing that is needed for a point can be counted here.
     """
     session = Session(machine, SOURCES, interval, LinuxHost(), cpus)
     definitions = measured_definitions(session.capabilities.signals)
-    if not definitions:
+    if not definitions and regions is None:  # the times of regions are known without counters
         raise MachineError(f"nothing to place on the roofline: {session.capabilities.why_missing(NO_FLOPS).sentence()}")
     groups = {"roofline", "levels"} if levels else {"roofline"}
     columns = [column.id for column in session.catalog.columns
@@ -164,8 +167,22 @@ def count_machine(machine: Machine, interval: float = 1.0, intervals: int = 10, 
     session.read_also(traffic.sources(), traffic.signals())
     interrupts: list[int] = []
     frames = _frames(session, intervals, interrupts)
-    found = _placed(machine, frames, session.capabilities, session.catalog, traffic=traffic, by=by, sizing=sizing,
-                    theory=theory)
+    counting = None if regions is None else RegionCounting(machine, regions)
+    try:
+        if counting is not None:
+            counting.start()
+        found = _placed(machine, frames, session.capabilities, session.catalog, traffic=traffic, by=by, sizing=sizing,
+                        theory=theory)
+    finally:
+        if counting is not None:
+            counting.stop()
+    if counting is not None:
+        found = _with_regions(found, machine, counting.totals(), sizing, theory=theory)
+        if not definitions:
+            why = session.capabilities.why_missing(NO_FLOPS).sentence()
+            found = replace(found, notes=(*found.notes, f"operations and bytes are not known: {why}"))
+        if not found.regions.points:
+            found = replace(found, notes=(*found.notes, "no program marked a region in the FIFO while it was read"))
     found = replace(found, levels=levels, notes=(*found.notes, *level_notes(found.points, wanted=levels)))
     return replace(found, notes=(_INTERRUPTED, *found.notes), status=_SIGINT_STATUS) if interrupts else found
 
@@ -199,19 +216,23 @@ def place_recorded(machine: Machine, frames: Iterable[Frame], capabilities: Capa
             yield frame
 
     found = _placed(machine, noted(), capabilities, catalog, traffic=traffic, by=by, sizing=sizing, theory=theory)
-    placed: list[RooflinePoint] = []
     for total in totals:
-        regions = Regions(points_of_totals(total, sizing, machine.topology), total.notes())
-        placed = [one.point for one in regions.points if one.point is not None]
-        row = placed[0].row if placed else SYSTEM_ROW
-        found = replace(found, regions=regions, region_roofs=roofs_for(machine, row, os.environ, theory=theory),
-                        notes=(*found.notes, *regions.notes))
+        found = _with_regions(found, machine, total, sizing, theory=theory)
+    placed = [one for one in found.regions.points if one.point is not None]
     if not definitions and not placed:
         raise MachineError(f"nothing to place on the roofline: {capabilities.why_missing(NO_FLOPS).sentence()}")
     if not found.points and not placed:
         raise MachineError("nothing to place on the roofline: its events were not recorded in that time "
                            "(turbotui record -e roofline records them)")
     return found
+
+
+def _with_regions(found: Result, machine: Machine, totals: RegionTotals, sizing: Sizing, *, theory: bool) -> Result:
+    """Place the regions of programs beside what else was placed."""
+    regions = Regions(points_of_totals(totals, sizing, machine.topology), totals.notes())
+    row = next((one.point.row for one in regions.points if one.point is not None), SYSTEM_ROW)
+    return replace(found, regions=regions, region_roofs=roofs_for(machine, row, os.environ, theory=theory),
+                   notes=(*found.notes, *regions.notes))
 
 
 def _placed(machine: Machine, frames: Iterable[Frame], capabilities: Capabilities, catalog: Catalog, *,

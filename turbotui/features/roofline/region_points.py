@@ -18,7 +18,8 @@ from turbotui.features.roofline.live import REGION, RooflinePoint, giga, total_o
 from turbotui.features.roofline.sharing import ONE_CPU, working_of
 from turbotui.features.tasks.region_totals import KindCounts, RegionTotals
 from turbotui.machine.observing import Observation
-from turbotui.machine.regions import SHARED_BY_TIME, RegionPipe, RegionShare, RegionTimes, region_notes
+from turbotui.machine.region_pipes import MarkPipe
+from turbotui.machine.regions import OTHERS, SHARED_BY_TIME, RegionShare, RegionTimes, by_rows, region_notes
 from turbotui.machine.topology import Topology
 from turbotui.quantities.joined_sets import SetInterval, join_rotation
 from turbotui.quantities.metric_definitions import MetricDefinition
@@ -29,7 +30,6 @@ from turbotui.quantities.speeds import Speed, sum_speeds
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 FindDefinition: TypeAlias = Callable[[str], MetricDefinition | None]
-_WHOLE: Final = 0.95  # of the time between two readings: the rest is the way from the mark to the reading
 _EXACT: Final = 0.05  # share of a region's time that may be apportioned without a mark
 _MANY: Final = 64  # points of a region that are kept before they are added up
 _MOST_SLICES: Final = 20_000  # time slices that are kept to be joined at the end, 1 kB each; beyond, marks cut few
@@ -80,11 +80,9 @@ class RegionWatch:
         start: `time.monotonic` of the first reading.
     """
 
-    def __init__(self, pipe: RegionPipe, start: float) -> None:
+    def __init__(self, pipe: MarkPipe, start: float) -> None:
         self._pipe = pipe
         self._times = RegionTimes(round(start * 1e9))
-        self._seconds: dict[str, float] = {}
-        self._apportioned: dict[str, float] = {}
         self._points: dict[str, list[RooflinePoint]] = {}
         self._shares: list[Mapping[str, float]] = []
         self._pause_until = 0.0
@@ -103,67 +101,61 @@ class RegionWatch:
     def until(self, now: float) -> Sequence[RegionShare]:
         """The regions that were open since the last reading."""
         found = self._times.until(round(now * 1e9))
-        for one in found:
-            self._seconds[one.name] = self._seconds.get(one.name, 0.0) + one.seconds
-            if one.share < _WHOLE:
-                self._apportioned[one.name] = self._apportioned.get(one.name, 0.0) + one.seconds
         rest = self._pipe.rest() if len(self._shares) < _MOST_SLICES else _LATER
         self._pause_until = time.monotonic() + rest
         return found
 
     def add(self, shares: Sequence[RegionShare], speed: Speed | None, *, estimated: bool) -> None:
         """Give each region its share of what was counted between two readings."""
-        if speed is None:
-            return
         for one in shares:
+            if speed is None:
+                break
             point = point_of(one.name, speed, one.seconds, estimated=estimated)
             mine = self._points.setdefault(one.name, [])
             mine.append(point)
             total = total_of(mine) if len(mine) > _MANY else None
             if total is not None:
                 mine[:] = [total]
+        if self._times.folded:
+            self._points = by_rows(self._points, self._times.folded, list.__add__)
 
     def add_slice(self, shares: Sequence[RegionShare]) -> None:
         """Note the regions of a time slice in which one set of events counted."""
         self._shares.append({one.name: one.share for one in shares})
 
-    def slices(self, name: str, taken: Sequence[tuple[int, SetInterval]]) -> list[tuple[int, SetInterval]]:
-        """A region's share of the time slices, as slices of one interval."""
-        found = []
+    def slices(self, taken: Sequence[tuple[int, SetInterval]]) -> Mapping[str, Sequence[tuple[int, SetInterval]]]:
+        """The share of each region in the time slices, as slices of one interval; by the names of rows."""
+        rows = self._times.rows
+        found: dict[str, list[tuple[int, SetInterval]]] = {}
         for shares, (_number, one) in zip(self._shares, taken, strict=True):
-            share = shares.get(name, 0.0)
-            if share > 0:
-                found.append((0, SetInterval(one.seconds * share, one.instructions * share,
-                                             {key: count * share for key, count in one.counts.items()})))
+            for name, share in shares.items():
+                if share > 0:
+                    found.setdefault(rows.get(name, OTHERS), []).append(
+                        (0, SetInterval(one.seconds * share, one.instructions * share,
+                                        {key: count * share for key, count in one.counts.items()})))
         return found
-
-    @property
-    def names(self) -> Sequence[str]:
-        """Of the regions, longest first."""
-        return sorted(self._seconds, key=lambda name: -self._seconds[name])
 
     def found(self, points: Mapping[str, RooflinePoint] | None = None) -> Regions:
         """All regions at the end.
 
         Args:
-            points: of multiplexed sets, by name; None: what was added.
+            points: of multiplexed sets, by the names of rows; None: what was added.
         """
-        totals = {name: total_of(mine) for name, mine in self._points.items()} if points is None else points
         times = self._times
-        names = [*self.names, *(name for name in times.entries if name not in self._seconds)]
+        own = by_rows(self._points, times.rows, list.__add__)
+        totals = {name: total_of(mine) for name, mine in own.items()} if points is None else points
         rows = []
-        for name in names:
-            seconds, point = self._seconds.get(name, 0.0), totals.get(name)
-            share = self._apportioned.get(name, 0.0) / seconds if seconds else 0.0
+        for one in times.extents():
+            point, share = totals.get(one.name), one.apportioned / one.seconds if one.seconds else 0.0
             if point is not None:
-                point = replace(point, name=name, estimated=point.estimated or share > _EXACT)
-            rows.append(RegionPoint(name, times.entries[name], seconds, share, point,
+                point = replace(point, name=one.name, estimated=point.estimated or share > _EXACT)
+            rows.append(RegionPoint(one.name, one.entries, one.seconds, share, point,
                                     None if point is not None else _NOT_COUNTED))
         return Regions(tuple(rows), self._notes())
 
     def _notes(self) -> tuple[str, ...]:
         times = self._times
-        return region_notes(marked=times.entries, estimate=SHARED_BY_TIME if self._apportioned else "",
+        return region_notes(marked=times.rows.values(), estimate=SHARED_BY_TIME if times.apportioned else "",
                             lost=times.lost, unmatched=times.unmatched, still_open=times.still_open,
                             unread=self._pipe.unread)
 

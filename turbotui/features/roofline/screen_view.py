@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -20,6 +19,7 @@ from turbotui.features.roofline.screen_levels import levels_of, name_of
 from turbotui.features.roofline.sharing import AtWork
 from turbotui.features.roofline.task_points import Note, task_points
 from turbotui.features.roofline.traffic import MemoryTraffic
+from turbotui.features.roofline.verdict_text import memory_note
 from turbotui.features.roofline.verdicts import LevelRoofs, core_weights, precision_of, roofs_for
 from turbotui.features.tasks.region_totals import RegionTotals
 from turbotui.features.tasks.report import Report
@@ -40,10 +40,6 @@ SIZINGS: Final = (
     Sizing(WidthModel.GIVEN, 16.0), Sizing(WidthModel.GIVEN, 32.0), Sizing(WidthModel.GIVEN, 64.0),
 )
 TRAILS: Final = ("of the point under the cursor", "of all points", "off")
-
-_OF_MEMORY: Final = ("DRAM: ", "no DRAM roof: ", "L3 and DRAM are hardly apart")
-_ASIDE: Final = re.compile(r" \(|, as |, not |\. ")
-"""Where a sentence about memory goes into documents and details, which `turbotui roofs` prints."""
 
 
 class RoofView:
@@ -279,15 +275,7 @@ class RoofView:
     @property
     def memory(self) -> str:
         """Where the drawn roof of the memory is from, who shares it, why there is none, or that it is L3's."""
-        roofs, choice = self.drawn, self.choice
-        if roofs is None or choice.roofs is None:
-            return ""
-        # one core's share of the memory is a roof where all of the memory is none
-        of_all = "DRAM" in roofs.levels and "DRAM" not in choice.roofs.levels and choice.whole is not None
-        notes = choice.whole.notes if of_all and choice.whole is not None else roofs.notes
-        said = _ASIDE.split(next((note for note in notes if note.startswith(_OF_MEMORY)), ""))[0]
-        said = said or ("" if "DRAM" in roofs.levels else "no DRAM roof was measured")
-        return "; ".join(part for part in (said, roofs.working, self.traffic.note) if part)
+        return memory_note(self.drawn, self.choice, self.traffic.note)
 
     @property
     def by_level(self) -> LevelVerdict | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import itertools
 import os
 import sys
@@ -19,6 +20,7 @@ from turbotui.commands.recorded import (
     replayed_frames,
     tell_missing,
 )
+from turbotui.commands.regions import add_regions_argument, open_given_pipe
 from turbotui.commands.watching import named_host, parse_interval
 from turbotui.errors import MachineError, UsageError
 from turbotui.features.roofline.engine import count_command, count_machine, place_recorded
@@ -62,6 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="count the bytes of each memory level too (L2, L3 by events of the cores, DRAM by the "
                              "memory's controllers): a point for each, and which level binds; more events take turns")
     parser.add_argument("--theory", action="store_true", help="roofs of the spec sheet even where some were measured")
+    add_regions_argument(parser)
     add_span_arguments(parser)
     add_format_arguments(parser, TABLES)
     parser.add_argument("--csv", metavar="FILE", help="write every point to a new file, whatever is printed")
@@ -83,6 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
     for path in (arguments.csv, arguments.svg):
         if path is not None and os.path.exists(path):
             raise UsageError(f"{path} exists already, and is not written over: give another name")
+    given = open_given_pipe(arguments)
     if arguments.replay:
         with open_replay(arguments) as journal:
             result, wall_ns = _replayed(arguments, journal, sizing), journal.last_ns
@@ -101,8 +105,10 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _refuse_functions(arguments)
         cpus = None if arguments.cpu is None else parse_cpu_set(arguments.cpu)
-        result = count_machine(read_machine(host, cpus), interval, arguments.intervals or _INTERVALS, cpus=cpus,
-                               by=_BY[arguments.by], sizing=sizing, theory=arguments.theory, levels=arguments.levels)
+        with contextlib.nullcontext() if given is None else given:
+            result = count_machine(read_machine(host, cpus), interval, arguments.intervals or _INTERVALS, cpus=cpus,
+                                   by=_BY[arguments.by], sizing=sizing, theory=arguments.theory,
+                                   levels=arguments.levels, regions=given)
     return _show(arguments, result, time.time_ns())
 
 

@@ -1,9 +1,17 @@
-"""A point read out: with its verdict, or with why it has no place."""
+"""A point read out: with its verdict, or with why it has no place; and where the memory's roof is from."""
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from turbotui.features.roofline.live import RooflinePoint
+from turbotui.features.roofline.roofs import RoofSet
 from turbotui.features.roofline.verdicts import LevelRoofs, sentence
+
+_OF_MEMORY: Final = ("DRAM: ", "no DRAM roof: ", "L3 and DRAM are hardly apart")
+_ASIDE: Final = re.compile(r" \(|, as |, not |\. ")
+"""Where a sentence about memory goes into documents and details, which `turbotui roofs` prints."""
 
 
 def verdict_text(point: RooflinePoint, choice: LevelRoofs) -> str:
@@ -17,3 +25,21 @@ def verdict_text(point: RooflinePoint, choice: LevelRoofs) -> str:
         mark = "~" * point.estimated
         return f"{point.name}: {mark}{point.gflops:.3g} GF/s; did not run in each set's time slice, so it has no place"
     return sentence(point, choice.under(point.working), choice.used(point.working))
+
+
+def memory_note(roofs: RoofSet | None, choice: LevelRoofs, counters: str) -> str:
+    """Where the roof of the memory is from, who shares it, why there is none, or that it is L3's.
+
+    Args:
+        roofs: that are drawn.
+        choice: the roofs that they are of.
+        counters: what is to be said of the memory's counters.
+    """
+    if roofs is None or choice.roofs is None:
+        return ""
+    # one core's share of the memory is a roof where all of the memory is none
+    of_all = "DRAM" in roofs.levels and "DRAM" not in choice.roofs.levels and choice.whole is not None
+    notes = choice.whole.notes if of_all and choice.whole is not None else roofs.notes
+    said = _ASIDE.split(next((note for note in notes if note.startswith(_OF_MEMORY)), ""))[0]
+    said = said or ("" if "DRAM" in roofs.levels else "no DRAM roof was measured")
+    return "; ".join(part for part in (said, roofs.working, counters) if part)

@@ -1,8 +1,9 @@
-"""Counts what a command does in its regions while it runs: counters are read at its marks, on a thread of its own.
+"""Counts what a program does in its regions while it runs: counters are read at its marks, on a thread of its own.
 
-They are opened before the command's first instruction, for threads and children have the counters of who made them
+Those of a command are opened before its first instruction, for threads and children have the counters of who made them
 only where these are there by then (perf_event_open(2), inherit), and begin to count with the first mark: a command that
-marks nothing takes no counter from others.
+marks nothing takes no counter from others. Processes that run already and mark regions in a FIFO that a person named
+are counted from the first mark of each on (`marking_processes`).
 """
 
 from __future__ import annotations
@@ -11,129 +12,81 @@ import os
 import select
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import Final, Protocol, runtime_checkable
+from typing import Final, Protocol, TypeVar, runtime_checkable
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import MachineError
+from turbotui.features.tasks.marking_processes import MOST_PROCESSES, MarkingProcesses, running_threads
+from turbotui.features.tasks.region_kinds import Counters, KindChange, KindCounters
 from turbotui.features.tasks.region_totals import CountedRegion, KindCounts, RegionTotals
 from turbotui.machine.core_metrics import CountedCoreType, core_types_of
 from turbotui.machine.host import HostError, PerfAttr
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import circumstances, explain_perf
-from turbotui.machine.regions import RegionPipe, RegionShare, RegionTimes
-from turbotui.machine.tasks.counting import CommandCount, CommandCounters, difference, estimate
+from turbotui.machine.region_pipes import GivenPipe, MarkPipe
+from turbotui.machine.regions import RegionExtent, RegionMark, RegionShare, RegionTimes, by_rows
+from turbotui.machine.tasks.counting import CommandCount, CommandCounters, difference
 from turbotui.quantities.joined_sets import SetInterval
-from turbotui.quantities.metric_definitions import MetricEvent, plan_sets
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 _TASK_CLOCK: Final = PerfAttr(1, 1)  # PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK: ns on any CPU
-_CYCLES, _INSTRUCTIONS = 0, 1  # PERF_COUNT_HW_*
-_HYBRID_SHIFT: Final = 32  # PERF_PMU_TYPE_SHIFT
 _SLICE: Final = 0.05  # seconds in which a set counts before the next one does
-_WHOLE: Final = 0.95  # of the time between two readings: the rest is the way from the mark to the reading
+_GONE: Final = 0.5  # seconds between two looks whether a process that marks is still there
+_T = TypeVar("_T")
+
+
+class CountedBeside(Protocol):
+    """What else is counted in regions, at the same marks."""
+
+    def open(self, pid: int) -> None:
+        """Open counters of a process that waits before its exec."""
+
+    def follow(self, tids: Sequence[int]) -> None:
+        """Open counters of threads that run already."""
+
+    def share_out(self, shares: Sequence[RegionShare], times: RegionTimes) -> None:
+        """Read, and add to each region its share."""
+
+    def close(self) -> None:
+        """Close every counter; what was counted stays."""
 
 
 @dataclass(slots=True)
 class _Sums:
     """What a region has so far; by kind of core, and there by set."""
 
-    seconds: float = 0.0
-    apportioned: float = 0.0
     run_ns: float = 0.0
     estimated: bool = False
     base: list[list[float]] = field(default_factory=list)
     sets: list[dict[int, SetInterval]] = field(default_factory=list)
 
-
-@dataclass(frozen=True, slots=True)
-class _Change:
-    """What a kind of core counted between two readings: instructions, maybe cycles, and the set that was on."""
-
-    base: Sequence[float]
-    at: int
-    found: SetInterval | None
-    estimated: bool
-
-
-class _Kind:
-    """The counters of one kind of core.
-
-    Args:
-        core_type: what counts operations; None: instructions and cycles only.
-        first: position of its first group: instructions with cycles; its sets follow.
-        pmu: number of its PMU where there are several; else 0.
-        cycles: whether cycles are counted.
-        scaled: whether a count is brought to the time in which the command ran. Where there are several kinds a counter
-            also stands while the command is on another one.
-    """
-
-    def __init__(self, core_type: CountedCoreType | None, first: int, pmu: int, *, scaled: bool,
-                 cycles: bool = True) -> None:
-        self.core_type = core_type
-        self._cycles = cycles
-        self.sets: tuple[tuple[MetricEvent, ...], ...] = () if core_type is None else plan_sets(core_type.definition)
-        self.first = first
-        self._pmu = pmu
-        self._scaled = scaled
-        self.at = 0
-        self._seen: dict[int, list[CommandCount]] = {}
-
-    def attrs(self) -> list[list[PerfAttr]]:
-        """Groups to open; each set has instructions in front, by which sets are joined."""
-        shift, core_type = self._pmu << _HYBRID_SHIFT, self.core_type
-        cycles = [PerfAttr(0, _CYCLES | shift)] if self._cycles else []
-        if core_type is None:
-            return [[PerfAttr(0, _INSTRUCTIONS | shift), *cycles]]
-        reference = core_type.attr(MetricEvent("instructions", core_type.definition.instructions, "retired"))
-        several = [reference] if len(self.sets) > 1 else []
-        return [[reference, *cycles], *([*several, *map(core_type.attr, events)] for events in self.sets)]
-
-    def begin(self, counters: CommandCounters) -> None:
-        """Let the base and the first set count."""
-        positions = range(self.first, self.first + 1 + len(self.sets))
-        for position in positions[:2]:
-            counters.enable(position)
-        self._seen = {position: counters.read_set(position) for position in positions}
-
-    def read(self, counters: CommandCounters, seconds: float, *, rotate: bool) -> _Change:
-        """What was counted since the last time; with `rotate` the next set counts from now on."""
-        base, estimated = self._changes(counters, self.first)
-        if not self.sets:
-            return _Change(base, 0, None, estimated)
-        at, position = self.at, self.first + 1 + self.at
-        values, stood = self._changes(counters, position)
-        several = len(self.sets) > 1
-        instructions = values.pop(0) if several else base[0]
-        counts = {event.key: value for event, value in zip(self.sets[at], values, strict=True)}
-        if rotate and several:
-            self.at = (at + 1) % len(self.sets)
-            counters.rotate(position, self.first + 1 + self.at)
-        return _Change(base, at, SetInterval(seconds, instructions, counts),
-                       estimated or stood or several)
-
-    def _changes(self, counters: CommandCounters, position: int) -> tuple[list[float], bool]:
-        newer = counters.read_set(position)
-        changes = [difference(new, old) for new, old in zip(newer, self._seen[position], strict=True)]
-        self._seen[position] = newer
-        if not self._scaled:
-            return [float(change.value) for change in changes], False
-        return ([estimate(change) or 0.0 for change in changes],
-                any(change.running < change.enabled for change in changes))
+    def plus(self, other: _Sums) -> _Sums:
+        """What two regions have together."""
+        more, less = (self, other) if len(self.base) >= len(other.base) else (other, self)
+        found = _Sums(self.run_ns + other.run_ns, self.estimated or other.estimated, [[*one] for one in more.base],
+                      [{**one} for one in more.sets])
+        for base, sets, old, new in zip(found.base, found.sets, less.base, less.sets, strict=False):
+            base[:] = [one + two for one, two in zip(base, old, strict=True)]
+            for at, one in new.items():
+                sets[at] = _joined(sets.get(at), one, 1.0)
+        return found
 
 
 class RegionCounting:
-    """The regions of a command, from its first mark to its end.
+    """The regions of a program, from its first mark to its end.
 
     Args:
         machine: real.
         pipe: that its marks come through.
         core_types: kinds of core, each with a definition that counts operations; None: those of the machine.
+        beside: what else is counted.
     """
 
-    def __init__(self, machine: Machine, pipe: RegionPipe,
-                 core_types: Sequence[CountedCoreType] | None = None) -> None:
+    def __init__(self, machine: Machine, pipe: MarkPipe, core_types: Sequence[CountedCoreType] | None = None,
+                 beside: CountedBeside | None = None) -> None:
+        self.beside = beside
         self._machine = machine
         self._types = tuple(one for one in (core_types_of(machine) if core_types is None else core_types)
                             if one.definition.flops)
@@ -141,8 +94,10 @@ class RegionCounting:
         self._lock = threading.Lock()
         self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._over = False
-        self._counters: CommandCounters | None = None
-        self._kinds: list[_Kind] = []
+        self._counters: Counters | None = None
+        self._processes: set[int] = set()
+        self._looked = 0.0
+        self._kinds: list[KindCounters] = []
         self._why: Unavailable | None = None
         self._times: RegionTimes | None = None
         self._clock: CommandCount | None = None
@@ -153,29 +108,61 @@ class RegionCounting:
 
     def open(self, pid: int) -> None:
         """Open the counters of a process that waits before its exec; what cannot be had is told with the totals."""
+        if self.beside is not None:
+            self.beside.open(pid)
+        self._open_first(lambda sets: CommandCounters(self._machine.host, sets, pid, waits=True))
+
+    def _open_first(self, opened: Callable[[Sequence[Sequence[PerfAttr]]], Counters]) -> None:
+        """Open the first choice that can be had."""
         for kinds in self._choices():
             groups = [[_TASK_CLOCK], *(group for kind in kinds for group in kind.attrs())]
             try:
-                self._counters = CommandCounters(self._machine.host, groups, pid, waits=True)
+                self._counters = opened(groups)
             except HostError as error:
-                self._why = self._why or explain_perf(
-                    error, "counters of the regions of a command", circumstances(self._machine), groups[-1][-1].type)
+                self._why = self._why or self._refused(error, groups[-1][-1].type)
                 continue
             self._kinds = kinds
             if any(kind.core_type is not None for kind in kinds):
                 self._why = None
             return
 
-    def _choices(self) -> Iterator[list[_Kind]]:
+    def _refused(self, error: HostError, kind: int) -> Unavailable:
+        return explain_perf(error, "counters of the regions of a program", circumstances(self._machine), kind)
+
+    def _follow(self, marks: Sequence[RegionMark]) -> None:
+        """Open counters of processes whose first mark this is."""
+        for pid in dict.fromkeys(mark.thread[0] for mark in marks):
+            if pid not in self._processes and len(self._processes) < MOST_PROCESSES:
+                self._processes.add(pid)
+                self._adopt(sorted(running_threads(self._machine.host, pid)))
+
+    def _adopt(self, tids: Sequence[int]) -> None:
+        if self.beside is not None:
+            self.beside.follow(tids)
+        if self._counters is None:
+            def added(sets: Sequence[Sequence[PerfAttr]]) -> MarkingProcesses:
+                found = MarkingProcesses(self._machine.host, sets)
+                found.add(tids)
+                return found
+
+            self._open_first(added)
+        elif isinstance(self._counters, MarkingProcesses):
+            try:
+                self._counters.add(tids)
+            except HostError as error:
+                self._why = self._refused(error, _TASK_CLOCK.type)
+
+    def _choices(self) -> Iterator[list[KindCounters]]:
         """What is tried: operations, then instructions and cycles, then CPU time alone."""
         several = len(self._types) > 1
         for cycles in (True, False) if self._types else ():
-            found: list[_Kind] = []
+            found: list[KindCounters] = []
             for one in self._types:
                 first = 1 + sum(1 + len(kind.sets) for kind in found)
-                found.append(_Kind(one, first, one.pmu.type if several else 0, scaled=not several, cycles=cycles))
+                found.append(KindCounters(one, first, one.pmu.type if several else 0, scaled=not several,
+                                          cycles=cycles))
             yield found
-        yield [_Kind(None, 1, 0, scaled=True)]
+        yield [KindCounters(None, 1, 0, scaled=True)]
         yield []
 
     def start(self) -> None:
@@ -191,6 +178,8 @@ class RegionCounting:
             self._over = True
             if self._counters is not None:
                 self._counters.close()
+            if self.beside is not None:
+                self.beside.close()
         os.eventfd_write(self._wake, 1)
         if self._thread.ident is not None:
             self._thread.join()
@@ -202,6 +191,23 @@ class RegionCounting:
             if not self._over:
                 self._hear(rotate=False)
             return self._totals()
+
+    def looked(self, look: Callable[[RegionTimes], _T]) -> _T | None:
+        """Look at the times of regions as they are now; None before the first mark."""
+        with self._lock:
+            if not self._over:
+                self._hear(rotate=False)
+            return None if self._times is None else look(self._times)
+
+    @property
+    def seconds(self) -> float:
+        """Since the first mark."""
+        return (self._last_ns - self._began_ns) / 1e9
+
+    @property
+    def over(self) -> bool:
+        """Whether there were processes in a FIFO that a person named, and all have ended."""
+        return bool(self._processes) and not any(running_threads(self._machine.host, pid) for pid in self._processes)
 
     def _run(self) -> None:
         poll = select.poll()
@@ -227,18 +233,31 @@ class RegionCounting:
         """Read the new marks from the pipe, and add the counts since the last reading to the regions that were open."""
         try:
             marks = self._pipe.take()
+            if isinstance(self._pipe, GivenPipe):
+                self._follow(marks)
+                marks = [mark for mark in marks if mark.thread[0] in self._processes]
             if marks and self._times is None:
                 self._begin()
             if self._times is None:
                 return
             for mark in marks:
                 self._times.take(mark)
+            self._close_gone(self._times)
             self._book(self._times, rotate=rotate)
         except (HostError, MachineError) as error:
             self._why = Unavailable(Reason.FAILED, f"counters of regions: {error}")
             if self._counters is not None:
                 self._counters.close()
             self._counters, self._clock = None, None
+
+    def _close_gone(self, times: RegionTimes) -> None:
+        """End the regions that processes left open which have ended meanwhile."""
+        now = time.monotonic()
+        if now - self._looked >= _GONE:
+            self._looked = now
+            for pid in times.processes():
+                if not running_threads(self._machine.host, pid):
+                    times.end_process(pid, time.monotonic_ns())
 
     def _begin(self) -> None:
         if self._counters is not None:
@@ -260,13 +279,16 @@ class RegionCounting:
         if rotate:
             self._turned_ns = now
         self._run_ns += run
-        for share in times.until(now):
+        shares = times.until(now)
+        for share in shares:
             self._add(share, run, changes)
+        if times.folded:
+            self._regions = by_rows(self._regions, times.folded, _Sums.plus)
+        if self.beside is not None:
+            self.beside.share_out(shares, times)
 
-    def _add(self, share: RegionShare, run: float, changes: Sequence[_Change]) -> None:
+    def _add(self, share: RegionShare, run: float, changes: Sequence[KindChange]) -> None:
         sums = self._regions.setdefault(share.name, _Sums())
-        sums.seconds += share.seconds
-        sums.apportioned += share.seconds if share.share < _WHOLE else 0.0
         sums.run_ns += run * share.share
         while len(sums.base) < len(changes):
             sums.base.append([0.0, 0.0])
@@ -280,14 +302,14 @@ class RegionCounting:
     def _totals(self) -> RegionTotals:
         times = self._times
         if times is None:
-            return RegionTotals(unread=self._pipe.unread, why=self._why)
-        names = sorted(times.entries, key=lambda name: -self._regions[name].seconds if name in self._regions else 0.0)
+            return RegionTotals(unread=self._pipe.unread, why=self._why, strangers=self._pipe.strangers)
+        sums = by_rows(self._regions, times.rows, _Sums.plus)
         slugs = [kind.core_type.definition.slug if kind.core_type is not None else "" for kind in self._kinds]
         return RegionTotals(
-            (self._last_ns - self._began_ns) / 1e9, self._run_ns if self._clock is not None else None,
-            tuple(_region(name, times.entries[name], self._regions.get(name, _Sums()), slugs) for name in names),
+            self.seconds, self._run_ns if self._clock is not None else None,
+            tuple(_region(one, sums.get(one.name, _Sums()), slugs) for one in times.extents()),
             times.lost, times.unmatched, times.still_open, self._pipe.unread,
-            self._counters is not None and self._counters.user_only, self._why)
+            self._counters is not None and self._counters.user_only, self._why, self._pipe.strangers)
 
 
 def _joined(old: SetInterval | None, new: SetInterval, share: float) -> SetInterval:
@@ -298,16 +320,24 @@ def _joined(old: SetInterval | None, new: SetInterval, share: float) -> SetInter
                        (0.0 if old is None else old.instructions) + new.instructions * share, counts)
 
 
-def _region(name: str, entries: int, sums: _Sums, slugs: Sequence[str]) -> CountedRegion:
+def _region(extent: RegionExtent, sums: _Sums, slugs: Sequence[str]) -> CountedRegion:
     kinds = tuple(KindCounts(slug, base[0], base[1], tuple(sets[at] for at in sorted(sets)))
                   for slug, base, sets in zip(slugs, sums.base, sums.sets, strict=False))
-    return CountedRegion(name, entries, sums.seconds, sums.apportioned, sums.run_ns, sums.estimated, kinds)
+    return CountedRegion(extent.name, extent.entries, extent.seconds, extent.apportioned, sums.run_ns, sums.estimated,
+                         kinds)
 
 
 @runtime_checkable
 class MarkedCommand(Protocol):
-    """A command beside the dashboard whose regions are counted."""
+    """A command beside the dashboard, or programs that a person named, whose regions are counted."""
 
     @property
     def regions(self) -> RegionCounting | None:
-        """What counts them; None before the command's counters are open."""
+        """What counts them; None before counters are open."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedPrograms:
+    """Programs that mark regions in a FIFO which a person named; see `MarkedCommand`."""
+
+    regions: RegionCounting

@@ -35,14 +35,13 @@ class RegionLook:
     """Regions of the moment that is shown.
 
     Args:
-        watch: what is watched; without a command beside it, or a recording of one, there are none.
+        watch: what is watched; without a program that marks them, or a recording of one, there are none.
     """
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self._played = watch.session if isinstance(watch.session, PlayedSession) else None
-        beside: object = watch.beside
-        self._command = beside if isinstance(beside, MarkedCommand) else None
+        self._command = watch.marked if isinstance(watch.marked, MarkedCommand) else None
         self._kept: KeptIntervals[PastRegions] = KeptIntervals()
 
     def take(self, frame: Frame) -> None:

@@ -72,6 +72,7 @@ class RegionTotals:
         unread: lines that were no marks.
         user_only: whether counts leave the kernel out.
         why: why there are no counters, or none of operations; None where there are.
+        strangers: processes that are named in marks of a FIFO of a person's, and are not counted.
     """
 
     seconds: float = 0.0
@@ -83,6 +84,7 @@ class RegionTotals:
     unread: int = 0
     user_only: bool = False
     why: Unavailable | None = None
+    strangers: int = 0
 
     def rows(self) -> tuple[TaskRegion, ...]:
         """The rows of the table of regions, those that ran most first."""
@@ -99,9 +101,9 @@ class RegionTotals:
     def notes(self) -> tuple[str, ...]:
         """See `regions.region_notes`; regions that are open are no fault while the command runs."""
         found = region_notes(marked=[one.name for one in self.regions], lost=self.lost, unmatched=self.unmatched,
-                             still_open=0, unread=self.unread,
+                             still_open=0, unread=self.unread, strangers=self.strangers,
                              estimate=SHARED_BY_TIME if any(one.apportioned for one in self.regions) else "")
-        more = ("a region is counted from the command's first mark on",) if self.regions else ()
+        more = ("a region is counted from the program's first mark on",) if self.regions else ()
         return (*found, *more, *(("counts leave the kernel out: kernel.perf_event_paranoid hides it from this user",)
                                  if self.user_only else ()))
 
@@ -140,7 +142,7 @@ class RegionRecord:
         return {
             "table": "regions", "seconds": totals.seconds, "run": totals.run_ns, "lost": totals.lost,
             "unmatched": totals.unmatched, "still_open": totals.still_open, "unread": totals.unread,
-            "user_only": totals.user_only, "why": reason_facts(totals.why),
+            "user_only": totals.user_only, "strangers": totals.strangers, "why": reason_facts(totals.why),
             "regions": [{"name": one.name, "entries": one.entries, "seconds": one.seconds, "run": one.run_ns,
                          "apportioned": one.apportioned, "estimated": one.estimated,
                          "kinds": [_kind_facts(kind) for kind in one.kinds]} for one in totals.regions],
@@ -165,9 +167,10 @@ def region_totals(said: Said) -> RegionTotals:
         _positive(one["run"]), one["estimated"].flag(), tuple(map(_kind, one["kinds"].items())))
         for one in said["regions"].items())
     why = said.get("why")
-    run = said.get("run")
+    run, strangers = said.get("run"), said.get("strangers")  # older recordings have no strangers
     return RegionTotals(_positive(said["seconds"]), None if run is None else _positive(run), regions, lost, unmatched,
-                        still_open, unread, said["user_only"].flag(), None if why is None else reason_from(why))
+                        still_open, unread, said["user_only"].flag(), None if why is None else reason_from(why),
+                        0 if strangers is None else _whole(strangers))
 
 
 def _kind(said: Said) -> KindCounts:

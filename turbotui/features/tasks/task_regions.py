@@ -10,13 +10,14 @@ from __future__ import annotations
 import time
 from bisect import bisect_right
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.features.tasks.cpu_time import CPU_TIME
 from turbotui.features.tasks.thread_totals import RUN
-from turbotui.machine.regions import MOST_NAMES, OTHERS, RegionMark, RegionPipe, region_notes
+from turbotui.machine.region_pipes import MarkPipe
+from turbotui.machine.regions import RegionMark, RegionNames, by_rows, region_notes
 from turbotui.quantities.columns import PERCENT, Column, Value
 from turbotui.quantities.tables import Cell, RowTable
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -59,7 +60,14 @@ class TaskRegion:
 
 
 class _Stretches:
-    """When a region was open in at least one thread."""
+    """When a region was open in at least one thread.
+
+    Attributes:
+        entries: how often a thread entered it.
+        threads: in which it is open.
+        since: when it began to be open in one.
+        done_ns: for which it was open before.
+    """
 
     def __init__(self) -> None:
         self.entries = 0
@@ -81,6 +89,12 @@ class _Stretches:
             self._starts.append(self.since)
             self._ends.append(ns)
             self.done_ns += ns - self.since
+
+    def plus(self, other: _Stretches) -> _Stretches:
+        """Both together, as far as they have ended: slices of before are shared out by then."""
+        found = _Stretches()
+        found.entries, found.done_ns = self.entries + other.entries, self.done_ns + other.done_ns
+        return found
 
     def overlap(self, start: int, end: int) -> int:
         """How much of a stretch of time lies in it; of an instant 1 if it does."""
@@ -104,7 +118,7 @@ class TaskRegions:
         sets: how many sets of events are multiplexed.
     """
 
-    def __init__(self, pipe: RegionPipe, names: Sequence[str], sets: int = 1) -> None:
+    def __init__(self, pipe: MarkPipe, names: Sequence[str], sets: int = 1) -> None:
         self._pipe = pipe
         self._names = tuple(names)
         self._run = self._names.index(RUN)
@@ -114,6 +128,7 @@ class TaskRegions:
         self._slices: list[tuple[int, int, tuple[int, ...]]] = []
         self._counts: dict[str, list[float]] = {}
         self._apportioned: Counter[str] = Counter()
+        self._kept = RegionNames()
         self._whole = 0
         self._lost = self._unmatched = 0
 
@@ -133,6 +148,16 @@ class TaskRegions:
                 inside = stretches.overlap(start, end)
                 if inside:
                     self._share_out(name, inside / max(1, end - start), counts)
+        self._fold()
+
+    def _fold(self) -> None:
+        """Put regions to the others where there are very many."""
+        seconds = {name: float(one.done_ns) for name, one in self._stretches.items()}
+        folded = self._kept.fold(seconds, seconds, {name for name, one in self._stretches.items() if one.threads})
+        if folded:
+            self._stretches = by_rows(self._stretches, folded, _Stretches.plus)
+            self._counts = by_rows(self._counts, folded, _sums)
+            self._apportioned = Counter(by_rows(self._apportioned, folded, int.__add__))
 
     def _share_out(self, name: str, share: float, counts: tuple[int, ...]) -> None:
         mine = self._counts.setdefault(name, [0.0] * len(self._names))
@@ -143,7 +168,7 @@ class TaskRegions:
 
     def _mark(self, mark: RegionMark, ns: int) -> None:
         self._lost += mark.lost
-        name = mark.name if mark.name in self._stretches or len(self._stretches) < MOST_NAMES else OTHERS
+        name = self._kept.counted_as(mark.name, self._stretches)
         stretches = self._stretches.setdefault(name, _Stretches()) if mark.begins else self._stretches.get(name)
         key = mark.thread, name
         if stretches is None or (not mark.begins and not self._open[key]):
@@ -159,24 +184,38 @@ class TaskRegions:
     def found(self) -> tuple[TaskRegion, ...]:
         """All regions until now, those that ran most first."""
         now = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
-        rows = []
-        for name, one in self._stretches.items():
-            counts = self._counts.get(name, [0.0] * len(self._names))
+        open_ns = {name: one.done_ns + (now - one.since if one.threads else 0)
+                   for name, one in self._stretches.items()}
+        of = self._rows()
+        nothing, found = [0.0] * len(self._names), []
+        entries = by_rows({name: one.entries for name, one in self._stretches.items()}, of, int.__add__)
+        lengths, every = by_rows(open_ns, of, int.__add__), by_rows(self._counts, of, _sums)
+        shared = by_rows(self._apportioned, of, int.__add__)
+        for name, entered in entries.items():
+            counts = every.get(name, nothing)
             run = counts[self._run]
-            open_ns = one.done_ns + (now - one.since if one.threads else 0)
-            rows.append(TaskRegion(
-                name, one.entries, open_ns / 1e9,
+            found.append(TaskRegion(
+                name, entered, lengths[name] / 1e9,
                 dict(zip(self._names, counts, strict=True)) if self._sets == 1 else {},
                 run / self._whole if self._whole and self._sets == 1 else None,
-                min(1.0, self._apportioned[name] / run) if run else 0.0))
-        return tuple(sorted(rows, key=lambda row: (-row.counts.get(RUN, 0.0), -row.seconds, row.name)))
+                1.0 if self._lost else min(1.0, shared.get(name, 0) / run) if run else 0.0))
+        return tuple(sorted(found, key=lambda row: (-row.counts.get(RUN, 0.0), -row.seconds, row.name)))
+
+    def _rows(self) -> Mapping[str, str]:
+        """The row of each region: those that ran most have rows of their own."""
+        ran = {name: counts[self._run] for name, counts in self._counts.items()}
+        return self._kept.rows(self._stretches, ran)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """See `regions.region_notes`."""
-        return region_notes(marked=self._stretches, estimate=_BY_SLICES if self._stretches else "",
+        return region_notes(marked=self._rows().values(), estimate=_BY_SLICES if self._stretches else "",
                             lost=self._lost, unmatched=self._unmatched, still_open=self._open.total(),
-                            unread=self._pipe.unread)
+                            unread=self._pipe.unread, strangers=self._pipe.strangers)
+
+
+def _sums(one: list[float], other: list[float]) -> list[float]:
+    return [mine + more for mine, more in zip(one, other, strict=True)]
 
 
 def _count(name: str) -> Column[TaskRegion]:

@@ -15,6 +15,7 @@ from functools import partial
 from turbotui.commands.arguments import add_event_tables_argument
 from turbotui.commands.formats import add_format_arguments, make_writer
 from turbotui.commands.recorded import add_span_arguments, refuse_span
+from turbotui.commands.regions import add_regions_argument, open_given_pipe
 from turbotui.commands.watching import named_host, parse_interval
 from turbotui.errors import UsageError
 from turbotui.features.tasks.applications import GRAMMAR, Application, parse_application, refuse_twins
@@ -31,7 +32,7 @@ from turbotui.machine.launching import Held
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.machine.observing import Observation, observe
-from turbotui.machine.regions import RegionPipe
+from turbotui.machine.region_pipes import MarkPipe, RegionPipe
 from turbotui.machine.tasks.proc_facts import ProcFacts, TaskLooks
 from turbotui.sampling.energy import ENERGY_SOURCES, Energy, EnergyMeter, energy_signals
 from turbotui.sampling.session import Session
@@ -75,6 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--loads", action="store_true",
                         help="how long sampled loads took and what served them, where a PMU measures that (AMD IBS, "
                              "Intel PEBS); each sample is an interrupt")
+    add_regions_argument(parser)
     parser.add_argument("--timeline", action="store_true",
                         help="where each thread ran: time from left to right, CPU as number and colour")
     add_span_arguments(parser)
@@ -93,9 +95,12 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.replay:
         from turbotui.features.tasks.replaying import replay  # noqa: PLC0415 - most runs watch a machine
 
+        open_given_pipe(arguments)
         return replay(arguments)
     refuse_span(arguments)
     applications = _applications(arguments)
+    if arguments.regions is not None and len(applications) > 1:
+        raise UsageError("--regions: marks do not say which of several --app they are of: watch one")
     if arguments.pages is not None and (arguments.pages < 1 or arguments.pages & (arguments.pages - 1)):
         raise UsageError(f"--pages {arguments.pages}: a ring has a power of two of pages")
     return _Watch(arguments, applications).run()
@@ -150,14 +155,16 @@ class _Watch:
         try:
             with contextlib.ExitStack() as stack:
                 # marks do not say which of several commands they are of
-                pipe = stack.enter_context(RegionPipe()) if commands and len(self._applications) == 1 else None
-                prepare = None if pipe is None else pipe.announce
+                made = stack.enter_context(RegionPipe()) if commands and len(self._applications) == 1 else None
+                given = open_given_pipe(self._arguments)
+                pipe = made if given is None else stack.enter_context(given)
+                prepare = None if made is None else made.announce
                 seen = stack.enter_context(observe(*commands.values(), prepare=prepare))
                 return self._run(watching, seen, dict(zip(commands, seen.commands, strict=True)), pipe)
         finally:
             watching.close()
 
-    def _run(self, watching: Watching, seen: Observation, held: Mapping[str, Held], pipe: RegionPipe | None) -> int:
+    def _run(self, watching: Watching, seen: Observation, held: Mapping[str, Held], pipe: MarkPipe | None) -> int:
         for application in self._applications:
             one = watching.add(application, child=held[application.name].pid if application.command else None)
             if pipe is not None:

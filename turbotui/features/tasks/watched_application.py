@@ -12,7 +12,7 @@ from turbotui.features.tasks.numerics import Numerics
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
 from turbotui.features.tasks.task_regions import TaskRegions
 from turbotui.features.tasks.thread_totals import RUN, Mark
-from turbotui.machine.regions import RegionPipe
+from turbotui.machine.region_pipes import MarkPipe
 from turbotui.machine.tasks.sample_reader import SampleReader
 from turbotui.machine.tasks.slices import Ran
 
@@ -71,7 +71,7 @@ class Watched:
     used_ns: int | None = None
     regions: TaskRegions | None = None
 
-    def mark_regions(self, pipe: RegionPipe) -> None:
+    def mark_regions(self, pipe: MarkPipe) -> None:
         """Share out what threads do from now on to the regions that the command marks."""
         single = len(self.aggregators) == 1
         self.regions = TaskRegions(pipe, self.aggregators[0].names, len(self.aggregators))

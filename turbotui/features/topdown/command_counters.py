@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import time
-from dataclasses import replace
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -29,18 +28,20 @@ from turbotui.features.topdown.counter_parts import (
     open_parts,
 )
 from turbotui.features.topdown.engine import TopdownCounters
-from turbotui.features.topdown.model import CpuSet, RegionExtent, RowLevel, TopdownRow
+from turbotui.features.topdown.model import TopdownRow
+from turbotui.features.topdown.places import CpuSet, RowLevel
+from turbotui.features.topdown.region_rows import region_rows
 from turbotui.features.topdown.thread_rows import counted_row, kind_rows
 from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.observing import Observation
 from turbotui.machine.perf_errors import circumstances, explain_perf
 from turbotui.machine.perf_groups import close_all
-from turbotui.machine.regions import SHARED_BY_TIME, RegionPipe, RegionShare, RegionTimes, region_notes
+from turbotui.machine.region_pipes import MarkPipe
+from turbotui.machine.regions import SHARED_BY_TIME, RegionTimes, by_rows, region_notes
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 _REFUSED: Final = (errno.EACCES, errno.EPERM)
-_WHOLE: Final = 0.95  # of the time between two readings: the rest is the way from the mark to the reading
 _PAUSE: Final = 0.5  # seconds between two readings where no mark comes
 
 
@@ -137,20 +138,13 @@ class RegionCounts:
     def __init__(self, start: float) -> None:
         self.times = RegionTimes(round(start * 1e9))
         self._counts: dict[str, Counts] = {}
-        self._seconds: dict[str, float] = {}
-        self._apportioned: dict[str, float] = {}
 
     def take(self, counts: Counts, now: float) -> None:
         """Share out what was counted since the reading before."""
         for one in self.times.until(round(now * 1e9)):
-            self._add(one, counts)
-
-    def _add(self, one: RegionShare, counts: Counts) -> None:
-        name = one.name
-        self._counts[name] = added(self._counts.get(name, {}), counts, one.share)
-        self._seconds[name] = self._seconds.get(name, 0.0) + one.seconds
-        if one.share < _WHOLE:
-            self._apportioned[name] = self._apportioned.get(name, 0.0) + one.seconds
+            self._counts[one.name] = added(self._counts.get(one.name, {}), counts, one.share)
+        if self.times.folded:
+            self._counts = by_rows(self._counts, self.times.folded, added)
 
     def rows(self, counters: TopdownCounters, whole: TopdownRow, seconds: float) -> tuple[TopdownRow, ...]:
         """The rows of the regions, longest first.
@@ -160,23 +154,13 @@ class RegionCounts:
             whole: the row of the command.
             seconds: how long it ran.
         """
-        names = sorted(self.times.entries, key=lambda name: -self._seconds.get(name, 0.0))
-        return tuple(self._row(counters, whole, seconds, at, name) for at, name in enumerate(names))
+        return region_rows(counters.branches, self.times.extents(), by_rows(self._counts, self.times.rows, added),
+                           seconds, whole.slots())
 
-    def _row(self, counters: TopdownCounters, whole: TopdownRow, seconds: float, at: int, name: str) -> TopdownRow:
-        mine = self._seconds.get(name, 0.0)
-        place = CpuSet(RowLevel.COMMAND, ("region", at), name, ())
-        row = counted_row(place, counters.branches, self._counts.get(name, {}), mine)
-        slots, every = row.slots(), whole.slots()
-        return replace(row, extent=RegionExtent(
-            self.times.entries[name], mine, mine / seconds if seconds else 0.0,
-            slots / every if slots is not None and every else None,
-            self._apportioned.get(name, 0.0) / mine if mine else 0.0))
-
-    def notes(self, pipe: RegionPipe) -> tuple[str, ...]:
+    def notes(self, pipe: MarkPipe) -> tuple[str, ...]:
         """See `regions.region_notes`."""
         times = self.times
-        return region_notes(marked=times.entries, estimate=SHARED_BY_TIME if self._apportioned else "",
+        return region_notes(marked=times.rows.values(), estimate=SHARED_BY_TIME if times.apportioned else "",
                             lost=times.lost, unmatched=times.unmatched, still_open=times.still_open,
                             unread=pipe.unread)
 
@@ -199,7 +183,7 @@ class CommandTopdown:
     kinds: tuple[TopdownRow, ...] = ()
 
 
-def follow_command(machine: Machine, counters: TopdownCounters, seen: Observation, pipe: RegionPipe) -> CommandTopdown:
+def follow_command(machine: Machine, counters: TopdownCounters, seen: Observation, pipe: MarkPipe) -> CommandTopdown:
     """Run a held command with its counters open from its first instruction, and read them at its marks.
 
     Raises:

@@ -1,19 +1,16 @@
-"""Rows of a top-down analysis: the CPUs that one stands for, what they counted, and the shares that follow."""
+"""Rows of a top-down analysis: what was counted of each, and the shares that follow."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from enum import Enum
 from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.features.topdown.engine import Branch, EventGroup, GroupCounts, TopdownCounters
+from turbotui.features.topdown.places import MOVING, CpuSet, RowLevel
 from turbotui.features.topdown.trees import Node
-from turbotui.machine.topology import Topology
-from turbotui.machine.topology_kinds import type_rank
 from turbotui.quantities.expressions import Expression
-from turbotui.quantities.scope import Scope
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.frame import Frame
 
@@ -30,83 +27,8 @@ UNSPLIT: Final = Unavailable(
 """Why slots, CPU time and shares of several kinds together are unknown where level 2 or a deeper one is counted."""
 
 
-class RowLevel(Enum):
-    """What a row stands for; the value is the word of --per."""
-
-    MACHINE = "machine"
-    PACKAGE = "package"
-    KIND = "kind"
-    CORE = "core"
-    CPU = "cpu"
-    THREAD = "thread"
-    COMMAND = "command"
-
-
 @dataclass(frozen=True, slots=True)
-class CpuSet:
-    """The CPUs of a row, and its names.
-
-    Attributes:
-        key: unique among all rows of all levels.
-        name: for people.
-        package, core, cpu: as sysfs numbers them; None where the row is coarser.
-        kind: "P", "E", "LP"; "" where there is one.
-        pid, tid: of a thread, which has no CPUs of its own; with a kind it is what the thread did on such cores.
-    """
-
-    level: RowLevel
-    key: tuple[str, int]
-    name: str
-    cpus: tuple[int, ...]
-    package: int | None = None
-    core: int | None = None
-    cpu: int | None = None
-    kind: str = ""
-    pid: int | None = None
-    tid: int | None = None
-
-    @property
-    def label(self) -> str:
-        """The name, and for a thread its TID and kind of core, for many threads have one name."""
-        where = f" on {self.kind} cores" if self.kind else ""
-        return self.name if self.tid is None else f"{self.name} {self.tid}{where}"
-
-
-def places(topology: Topology, level: RowLevel) -> tuple[CpuSet, ...]:
-    """The rows of one level, in topology order."""
-    cpus = topology.cpus
-    match level:
-        case RowLevel.MACHINE:
-            return (CpuSet(level, ("machine", 0), "machine", cpus),)
-        case RowLevel.PACKAGE:
-            return tuple(CpuSet(level, ("package", one.label), f"package {one.label}", one.cpus, one.label)
-                         for one in topology.instances(Scope.PACKAGE))
-        case RowLevel.KIND:
-            kinds = {cpu: topology.places[cpu].core_type or "" for cpu in cpus}
-            return tuple(
-                CpuSet(level, ("kind", at), f"{kind} cores" if kind else "all cores",
-                      tuple(cpu for cpu in cpus if kinds[cpu] == kind), kind=kind)
-                for at, kind in enumerate(sorted(set(kinds.values()), key=type_rank)))
-        case RowLevel.CORE:
-            return tuple(_core(topology, one.cpus) for one in topology.instances(Scope.CORE))
-        case RowLevel.CPU:
-            return tuple(CpuSet(level, ("cpu", cpu), f"cpu {cpu}", (cpu,), topology.places[cpu].label(Scope.PACKAGE),
-                               topology.places[cpu].label(Scope.CORE), cpu, topology.places[cpu].core_type or "")
-                         for cpu in cpus)
-        case RowLevel.THREAD | RowLevel.COMMAND:
-            return ()  # they are no places, and go where the scheduler puts them
-
-
-def _core(topology: Topology, cpus: tuple[int, ...]) -> CpuSet:
-    place = topology.places[cpus[0]]
-    package, core = place.label(Scope.PACKAGE), place.label(Scope.CORE)
-    several = len(topology.instances(Scope.PACKAGE)) > 1
-    name = f"core {package}.{core}" if several else f"core {core}"
-    return CpuSet(RowLevel.CORE, ("core", cpus[0]), name, cpus, package, core, kind=place.core_type or "")
-
-
-@dataclass(frozen=True, slots=True)
-class RegionExtent:
+class RegionPart:
     """How much of a command a region of it was.
 
     Attributes:
@@ -148,7 +70,7 @@ class TopdownRow:
     whys: Mapping[tuple[str, str], Unavailable] = field(default_factory=dict)
     partial: frozenset[tuple[str, str]] = frozenset()
     busy: float | None = None
-    extent: RegionExtent | None = None
+    extent: RegionPart | None = None
     unsplit: bool = False
     _known: dict[str, float | None] = field(default_factory=dict, init=False, compare=False, repr=False)
     _shares: dict[str, tuple[tuple[Node, float], ...]] = field(
@@ -235,7 +157,7 @@ class TopdownRow:
     def refused(self) -> Unavailable | None:
         """Why a row of these CPUs has no shares at all, whatever was counted."""
         for branch in self.branches:
-            if branch.tree.core and branch.threads > 1 and self.place.level in (RowLevel.THREAD, RowLevel.COMMAND):
+            if branch.tree.core and branch.threads > 1 and self.place.level in MOVING:
                 return Unavailable(Reason.NO_HARDWARE, f"the slots of {branch.tree.title} belong to a core, and what "
                                    "runs on one of its CPUs has no own", "see cores: --per core, or t on the screen")
             if branch.tree.core and self.place.level is RowLevel.CPU and branch.threads > 1:
@@ -258,7 +180,7 @@ class TopdownRow:
         if self.several and self.unsplit:
             return UNSPLIT
         if self.several and nodes[0].level > 1:
-            if self.place.level is RowLevel.COMMAND:
+            if self.place.level in (RowLevel.COMMAND, RowLevel.REGION):
                 return Unavailable(Reason.OUT_OF_RANGE, f"{self.place.name} ran on several kinds of core, whose deeper "
                                    "levels differ", "see the rows of its kinds")
             return Unavailable(Reason.OUT_OF_RANGE, "the row has several kinds of core, whose deeper levels differ",

@@ -12,17 +12,15 @@ from turbotui.errors import MachineError
 from turbotui.features.topdown.command_counters import follow_command
 from turbotui.features.topdown.engine import TopdownCounters
 from turbotui.features.topdown.finding import BusyThreads, ProcessThreads
-from turbotui.features.topdown.model import RowLevel
+from turbotui.features.topdown.places import RowLevel
 from turbotui.features.topdown.printing import TopdownPrinter
 from turbotui.features.topdown.thread_counters import ThreadCounters, ThreadInterval
 from turbotui.features.topdown.thread_rows import interval_notes, thread_rows
 from turbotui.features.topdown.thread_watch import CHOOSING
 from turbotui.machine.machine import Machine
 from turbotui.machine.observing import Observation, observe
-from turbotui.machine.regions import RegionPipe
+from turbotui.machine.region_pipes import RegionPipe
 
-MOVING: Final = (RowLevel.THREAD, RowLevel.COMMAND)
-"""Rows that have no CPUs of their own."""
 LOOK: Final = 0.05
 """Seconds between two looks for new threads of processes."""
 _UNSEEN: Final = 0.05  # share of a command's CPU time that may be in no row without a word

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from turbotui.commands.formats import print_lines, text_lines
 from turbotui.features.topdown.engine import TopdownCounters
-from turbotui.features.topdown.model import CpuSet, RowLevel, TopdownRow, places
+from turbotui.features.topdown.model import TopdownRow
+from turbotui.features.topdown.places import CpuSet, RowLevel, places
 from turbotui.features.topdown.tables import (
     BAR,
     BY_TIME,

@@ -15,8 +15,9 @@ from turbotui.app.watch import Watch
 from turbotui.app.watched import PlayedSession
 from turbotui.errors import MachineError
 from turbotui.features.topdown.engine import Drill, RecordedTopdown, TopdownCounters
-from turbotui.features.topdown.model import CpuSet, RowLevel, TopdownRow, places
+from turbotui.features.topdown.model import TopdownRow
 from turbotui.features.topdown.ordering import busiest_first
+from turbotui.features.topdown.places import CpuSet, RowLevel, places
 from turbotui.features.topdown.recorded_threads import ThreadRecord
 from turbotui.features.topdown.screen_rows import TopdownPainter, drill_of, tree_lines
 from turbotui.features.topdown.tables import BAR, NAME, TopdownColumn, node_of, table_of, topdown_table

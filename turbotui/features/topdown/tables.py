@@ -8,7 +8,8 @@ from typing import Final, TypeAlias
 
 from turbotui.features.topdown.bars import bar_text
 from turbotui.features.topdown.engine import TopdownCounters
-from turbotui.features.topdown.model import UNSPLIT, CpuSet, RowLevel, TopdownRow, rows_of
+from turbotui.features.topdown.model import UNSPLIT, TopdownRow, rows_of
+from turbotui.features.topdown.places import MOVING, CpuSet, RowLevel
 from turbotui.features.topdown.trees import Node
 from turbotui.quantities.columns import PERCENT, Column, Value
 from turbotui.quantities.tables import Cell, CellEvidence, RowTable
@@ -42,6 +43,7 @@ _IDENTITY: Final = {
     RowLevel.CPU: ("package", "core", "cpu", "kind"),
     RowLevel.THREAD: ("pid", "tid", "kind"),
     RowLevel.COMMAND: (),
+    RowLevel.REGION: (),
 }
 _IDS: Final[dict[str, TopdownColumn]] = {
     "package": Column("Package", "", 0, (), _of_place("package"), width=7, identity=True, help="Its package."),
@@ -155,9 +157,9 @@ _EXACT: Final = 0.05
 
 def region_table(counters: TopdownCounters, rows: Sequence[TopdownRow], levels: int = 1) -> RowTable[TopdownRow]:
     """The table of the regions of a command."""
-    table = table_of(counters, RowLevel.COMMAND, rows, levels)
+    table = table_of(counters, RowLevel.REGION, rows, levels)
     _name, *others = table.columns
-    return replace(table, name=REGIONS, kind="region", columns=(_REGION, *_EXTENT, *others, BY_TIME))
+    return replace(table, name=REGIONS, columns=(_REGION, *_EXTENT, *others, BY_TIME))
 
 
 def columns_of(counters: TopdownCounters, levels: int) -> tuple[TopdownColumn, ...]:
@@ -196,7 +198,7 @@ def table_of(counters: TopdownCounters, level: RowLevel, rows: Sequence[TopdownR
         levels: how deep columns go.
     """
     ran = RAN if levels > 1 else replace(RAN, compute=_ran_first)  # of what the columns show
-    busy = (BUSY,) if level in (RowLevel.THREAD, RowLevel.COMMAND) else ()
+    busy = (BUSY,) if level in MOVING else ()
     one_kind = level is RowLevel.THREAD and len(counters.branches) < 2
     ids = [_IDS[name] for name in _IDENTITY[level] if not (one_kind and name == "kind")]
     columns = (NAME, *ids, *busy, *columns_of(counters, levels), HOTTEST, TOTAL,

@@ -21,8 +21,8 @@ from turbotui.commands.watching import open_host, parse_interval
 from turbotui.errors import UsageError
 from turbotui.features.topdown.engine import Drill, RecordedTopdown, TopdownCounters
 from turbotui.features.topdown.finding import MOST
-from turbotui.features.topdown.model import RowLevel
-from turbotui.features.topdown.moving import MOVING, Moving, run_moving
+from turbotui.features.topdown.moving import Moving, run_moving
+from turbotui.features.topdown.places import MOVING, RowLevel
 from turbotui.features.topdown.printing import TopdownPrinter
 from turbotui.features.topdown.recorded_threads import threads_of
 from turbotui.features.topdown.tables import TABLES, topdown_table
@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--level", metavar="L", type=int, default=1,
                         help=f"down to this level of the tree, 1 to {LEVELS} (default 1); deeper ones take turns "
                         "on the counters")
-    parser.add_argument("--per", choices=[level.value for level in RowLevel],
+    parser.add_argument("--per", choices=[level.value for level in RowLevel if level is not RowLevel.REGION],
                         help="a row for each (default machine; for a command the command itself and all that it "
                         "starts, with a table of the regions that it marks; with --pid each thread)")
     parser.add_argument("--threads", action="store_true", help="the same as --per thread")

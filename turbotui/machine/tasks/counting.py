@@ -16,6 +16,7 @@ from turbotui.machine.perf_groups import close_all
 # bits of the flag word of struct perf_event_attr (include/uapi/linux/perf_event.h)
 _DISABLED: Final = 1 << 0
 _INHERIT: Final = 1 << 1
+_INHERIT_THREAD: Final = 1 << 35  # Linux 5.13: not to children
 _EXCLUDE_KERNEL: Final = 1 << 5
 _EXCLUDE_HV: Final = 1 << 6
 _ENABLE_ON_EXEC: Final = 1 << 12
@@ -47,6 +48,8 @@ class CommandCounters:
         pid: of a process that waits before its exec.
         later: positions of the sets that do not count before `rotate` lets them.
         waits: whether none counts before `enable` lets it, instead of from the exec on.
+        threads: whether `pid` is a thread that runs already, and is counted with the threads that it starts, without
+            children.
 
     Attributes:
         user_only: whether the kernel's part is left out, for want of rights (kernel.perf_event_paranoid).
@@ -56,8 +59,9 @@ class CommandCounters:
     """
 
     def __init__(self, host: Host, sets: Sequence[Sequence[PerfAttr]], pid: int,
-                 later: frozenset[int] = frozenset(), *, waits: bool = False) -> None:
+                 later: frozenset[int] = frozenset(), *, waits: bool = False, threads: bool = False) -> None:
         self._host = host
+        self._heirs = _INHERIT | (_INHERIT_THREAD if threads else 0)
         self._later = frozenset(range(len(sets))) if waits else later
         self._open: list[list[int]] = []
         self.user_only = False
@@ -124,7 +128,7 @@ class CommandCounters:
                 leader = group[0] if group else -1
                 first = _DISABLED if position in self._later else _DISABLED | _ENABLE_ON_EXEC
                 start = 0 if group else first  # siblings count when their leader does
-                asked = replace(attr, flags=attr.flags | _INHERIT | start | flags, read_format=_FORMAT)
+                asked = replace(attr, flags=attr.flags | self._heirs | start | flags, read_format=_FORMAT)
                 group.append(self._host.perf_event_open(asked, pid, -1, leader))
 
 

@@ -1,0 +1,94 @@
+"""Counters of processes that run already and mark regions in a FIFO which a person named.
+
+Nobody held them before their first instruction, so every thread that is there gets counters when the first mark of its
+process comes; threads that it starts later have them by themselves (perf_event_open(2), inherit_thread: Linux 5.13).
+Children are counted when they mark regions themselves.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from turbotui.machine.host import Host, HostError, PerfAttr
+from turbotui.machine.tasks.counting import CommandCount, CommandCounters
+from turbotui.machine.tasks.processes import threads_of
+
+MOST_PROCESSES: Final = 64
+"""Processes that are counted at most: each thread of one takes a file descriptor for every event."""
+
+
+def running_threads(host: Host, pid: int) -> frozenset[int]:
+    """The threads of a process; empty where it has ended."""
+    try:
+        return threads_of(host, pid)
+    except HostError:
+        return frozenset()
+
+
+class MarkingProcesses:
+    """The same sets of events of several processes, added up; it is used as `CommandCounters` are.
+
+    Args:
+        host: this machine.
+        sets: events that are counted together, each set a group of its own.
+
+    Attributes:
+        user_only: whether the kernel's part of some thread is left out.
+    """
+
+    def __init__(self, host: Host, sets: Sequence[Sequence[PerfAttr]]) -> None:
+        self._host = host
+        self._sets = [list(one) for one in sets]
+        self._counted: list[CommandCounters] = []
+        self._on: set[int] = set()
+        self.user_only = False
+
+    def add(self, tids: Iterable[int]) -> None:
+        """Count threads as well, from now on.
+
+        Raises:
+            HostError: a counter cannot be opened; no thread of these is counted.
+        """
+        fresh: list[CommandCounters] = []
+        try:
+            for tid in tids:
+                try:
+                    fresh.append(CommandCounters(self._host, self._sets, tid, waits=True, threads=True))
+                except HostError as error:
+                    if error.errno != errno.ESRCH:  # else it has just ended
+                        raise
+        except HostError:
+            for one in fresh:
+                one.close()
+            raise
+        for one in fresh:
+            for position in self._on:
+                one.enable(position)
+        self._counted += fresh
+        self.user_only |= any(one.user_only for one in fresh)
+
+    def read_set(self, position: int) -> list[CommandCount]:
+        """See `CommandCounters.read_set`."""
+        each = [one.read_set(position) for one in self._counted]
+        return [CommandCount(sum(one[at].value for one in each), sum(one[at].enabled for one in each),
+                             sum(one[at].running for one in each)) for at in range(len(self._sets[position]))]
+
+    def enable(self, position: int) -> None:
+        """See `CommandCounters.enable`."""
+        self._on.add(position)
+        for one in self._counted:
+            one.enable(position)
+
+    def rotate(self, off: int, on: int) -> None:
+        """See `CommandCounters.rotate`."""
+        self._on = (self._on - {off}) | {on}
+        for one in self._counted:
+            one.rotate(off, on)
+
+    def close(self) -> None:
+        """Close every counter."""
+        for one in self._counted:
+            one.close()
+        self._counted = []

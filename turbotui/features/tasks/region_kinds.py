@@ -1,0 +1,94 @@
+"""Counters of the regions of a program on one kind of core, whose sets of events take turns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, TypeAlias
+
+from turbotui.dataclass import dataclass
+from turbotui.features.tasks.marking_processes import MarkingProcesses
+from turbotui.machine.core_metrics import CountedCoreType
+from turbotui.machine.host import PerfAttr
+from turbotui.machine.tasks.counting import CommandCount, CommandCounters, difference, estimate
+from turbotui.quantities.joined_sets import SetInterval
+from turbotui.quantities.metric_definitions import MetricEvent, plan_sets
+
+Counters: TypeAlias = CommandCounters | MarkingProcesses
+_CYCLES, _INSTRUCTIONS = 0, 1  # PERF_COUNT_HW_*
+_HYBRID_SHIFT: Final = 32  # PERF_PMU_TYPE_SHIFT
+
+
+@dataclass(frozen=True, slots=True)
+class KindChange:
+    """What a kind of core counted between two readings: instructions, maybe cycles, and the set that was on."""
+
+    base: Sequence[float]
+    at: int
+    found: SetInterval | None
+    estimated: bool
+
+
+class KindCounters:
+    """The counters of one kind of core.
+
+    Args:
+        core_type: what counts operations; None: instructions and cycles only.
+        first: position of its first group: instructions with cycles; its sets follow.
+        pmu: number of its PMU where there are several; else 0.
+        cycles: whether cycles are counted.
+        scaled: whether a count is brought to the time in which the command ran. Where there are several kinds a counter
+            also stands while the command is on another one.
+    """
+
+    def __init__(self, core_type: CountedCoreType | None, first: int, pmu: int, *, scaled: bool,
+                 cycles: bool = True) -> None:
+        self.core_type = core_type
+        self._cycles = cycles
+        self.sets: tuple[tuple[MetricEvent, ...], ...] = () if core_type is None else plan_sets(core_type.definition)
+        self.first = first
+        self._pmu = pmu
+        self._scaled = scaled
+        self.at = 0
+        self._seen: dict[int, list[CommandCount]] = {}
+
+    def attrs(self) -> list[list[PerfAttr]]:
+        """Groups to open; each set has instructions in front, by which sets are joined."""
+        shift, core_type = self._pmu << _HYBRID_SHIFT, self.core_type
+        cycles = [PerfAttr(0, _CYCLES | shift)] if self._cycles else []
+        if core_type is None:
+            return [[PerfAttr(0, _INSTRUCTIONS | shift), *cycles]]
+        reference = core_type.attr(MetricEvent("instructions", core_type.definition.instructions, "retired"))
+        several = [reference] if len(self.sets) > 1 else []
+        return [[reference, *cycles], *([*several, *map(core_type.attr, events)] for events in self.sets)]
+
+    def begin(self, counters: Counters) -> None:
+        """Let the base and the first set count."""
+        positions = range(self.first, self.first + 1 + len(self.sets))
+        for position in positions[:2]:
+            counters.enable(position)
+        self._seen = {position: counters.read_set(position) for position in positions}
+
+    def read(self, counters: Counters, seconds: float, *, rotate: bool) -> KindChange:
+        """What was counted since the last time; with `rotate` the next set counts from now on."""
+        base, estimated = self._changes(counters, self.first)
+        if not self.sets:
+            return KindChange(base, 0, None, estimated)
+        at, position = self.at, self.first + 1 + self.at
+        values, stood = self._changes(counters, position)
+        several = len(self.sets) > 1
+        instructions = values.pop(0) if several else base[0]
+        counts = {event.key: value for event, value in zip(self.sets[at], values, strict=True)}
+        if rotate and several:
+            self.at = (at + 1) % len(self.sets)
+            counters.rotate(position, self.first + 1 + self.at)
+        return KindChange(base, at, SetInterval(seconds, instructions, counts),
+                       estimated or stood or several)
+
+    def _changes(self, counters: Counters, position: int) -> tuple[list[float], bool]:
+        newer = counters.read_set(position)
+        changes = [difference(new, old) for new, old in zip(newer, self._seen[position], strict=True)]
+        self._seen[position] = newer
+        if not self._scaled:
+            return [float(change.value) for change in changes], False
+        return ([estimate(change) or 0.0 for change in changes],
+                any(change.running < change.enabled for change in changes))

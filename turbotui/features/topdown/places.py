@@ -1,0 +1,91 @@
+"""What rows of a top-down analysis stand for, and the CPUs of those that are places."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.machine.topology import Topology
+from turbotui.machine.topology_kinds import type_rank
+from turbotui.quantities.scope import Scope
+
+
+class RowLevel(Enum):
+    """What a row stands for; the value is the word of --per, but for regions, which come with their command."""
+
+    MACHINE = "machine"
+    PACKAGE = "package"
+    KIND = "kind"
+    CORE = "core"
+    CPU = "cpu"
+    THREAD = "thread"
+    COMMAND = "command"
+    REGION = "region"
+
+
+MOVING: Final = (RowLevel.THREAD, RowLevel.COMMAND, RowLevel.REGION)
+"""Rows that have no CPUs of their own: what they are goes where the scheduler puts it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CpuSet:
+    """The CPUs of a row, and its names.
+
+    Attributes:
+        key: unique among all rows of all levels.
+        name: for people.
+        package, core, cpu: as sysfs numbers them; None where the row is coarser.
+        kind: "P", "E", "LP"; "" where there is one.
+        pid, tid: of a thread, which has no CPUs of its own; with a kind it is what the thread did on such cores.
+    """
+
+    level: RowLevel
+    key: tuple[str, int]
+    name: str
+    cpus: tuple[int, ...]
+    package: int | None = None
+    core: int | None = None
+    cpu: int | None = None
+    kind: str = ""
+    pid: int | None = None
+    tid: int | None = None
+
+    @property
+    def label(self) -> str:
+        """The name, and for a thread its TID and kind of core, for many threads have one name."""
+        where = f" on {self.kind} cores" if self.kind else ""
+        return self.name if self.tid is None else f"{self.name} {self.tid}{where}"
+
+
+def places(topology: Topology, level: RowLevel) -> tuple[CpuSet, ...]:
+    """The rows of one level, in topology order."""
+    cpus = topology.cpus
+    match level:
+        case RowLevel.MACHINE:
+            return (CpuSet(level, ("machine", 0), "machine", cpus),)
+        case RowLevel.PACKAGE:
+            return tuple(CpuSet(level, ("package", one.label), f"package {one.label}", one.cpus, one.label)
+                         for one in topology.instances(Scope.PACKAGE))
+        case RowLevel.KIND:
+            kinds = {cpu: topology.places[cpu].core_type or "" for cpu in cpus}
+            return tuple(
+                CpuSet(level, ("kind", at), f"{kind} cores" if kind else "all cores",
+                      tuple(cpu for cpu in cpus if kinds[cpu] == kind), kind=kind)
+                for at, kind in enumerate(sorted(set(kinds.values()), key=type_rank)))
+        case RowLevel.CORE:
+            return tuple(_core(topology, one.cpus) for one in topology.instances(Scope.CORE))
+        case RowLevel.CPU:
+            return tuple(CpuSet(level, ("cpu", cpu), f"cpu {cpu}", (cpu,), topology.places[cpu].label(Scope.PACKAGE),
+                               topology.places[cpu].label(Scope.CORE), cpu, topology.places[cpu].core_type or "")
+                         for cpu in cpus)
+        case _:
+            return ()  # see MOVING
+
+
+def _core(topology: Topology, cpus: tuple[int, ...]) -> CpuSet:
+    place = topology.places[cpus[0]]
+    package, core = place.label(Scope.PACKAGE), place.label(Scope.CORE)
+    several = len(topology.instances(Scope.PACKAGE)) > 1
+    name = f"core {package}.{core}" if several else f"core {core}"
+    return CpuSet(RowLevel.CORE, ("core", cpus[0]), name, cpus, package, core, kind=place.core_type or "")

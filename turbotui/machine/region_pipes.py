@@ -1,0 +1,220 @@
+"""The FIFOs that marks of regions come through: one that is made for a command, or one that a person names."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import shlex
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from types import TracebackType
+from typing import Final, Self
+
+from turbotui.errors import MachineError
+from turbotui.machine.regions import LONGEST_LINE, RegionMark, parse_mark
+from turbotui.region_marks import VARIABLE
+from turbotui.untrusted import original, visible
+
+_ROOM: Final = 1 << 20  # bytes of the FIFO: /proc/sys/fs/pipe-max-size of an unprivileged user (pipe(7))
+_BLOCK: Final = 1 << 16
+_REST_BETWEEN: Final = 10
+"""Times that a reading took, for which marks wait: readings at marks take no more than a tenth of a CPU."""
+_SHORTEST_REST: Final = 0.001
+_MOST_STRANGERS: Final = 1_000  # that marks may name before no other process is looked for: they may be made up
+_FLAGS: Final = os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC
+"""Opened for writing too, so that the end of the last writer is no end of the file (fifo(7))."""
+
+
+class MarkPipe:
+    """The reading end of a FIFO of marks; a context manager that closes it.
+
+    Args:
+        path: of the FIFO.
+        descriptor: of it, open for reading and writing.
+
+    Attributes:
+        unread: lines that were no marks.
+    """
+
+    def __init__(self, path: str, descriptor: int) -> None:
+        self.path = path
+        self.unread = 0
+        self._descriptor = descriptor
+        self._rest = b""
+        self._began = 0.0
+        with contextlib.suppress(OSError):  # more than a user may have: what there is stays
+            fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, _ROOM)
+
+    @property
+    def descriptor(self) -> int:
+        """Readable when there are marks."""
+        return self._descriptor
+
+    def take(self) -> Sequence[RegionMark]:
+        """All marks that have come, in the order in which they were written."""
+        self._began = time.monotonic()
+        data = [self._rest]
+        try:
+            while block := os.read(self._descriptor, _BLOCK):
+                data.append(block)
+                if len(data) > _ROOM // _BLOCK:
+                    break  # a program that marks faster than marks are read
+        except OSError as error:
+            if error.errno != errno.EAGAIN:
+                raise MachineError(f"marks of regions cannot be read: {error.strerror}") from error
+        *lines, self._rest = b"".join(data).split(b"\n")
+        self._rest = self._rest[-LONGEST_LINE:]  # a line without an end
+        return self._marks(lines)
+
+    def _marks(self, lines: Iterable[bytes]) -> Sequence[RegionMark]:
+        found = []
+        for line in lines:
+            mark = parse_mark(line)
+            if mark is None:
+                self.unread += 1
+            else:
+                found.append(mark)
+        return found
+
+    @property
+    def strangers(self) -> int:
+        """Processes whose marks are left out."""
+        return 0
+
+    def rest(self) -> float:
+        """Seconds for which marks wait after a reading that began with `take` and ends now."""
+        return max(_SHORTEST_REST, _REST_BETWEEN * (time.monotonic() - self._began))
+
+    def close(self) -> None:
+        """Close it."""
+        os.close(self._descriptor)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 traceback: TracebackType | None) -> None:
+        self.close()
+
+
+class RegionPipe(MarkPipe):
+    """A FIFO that is made for a command, and removed at the end: a program that goes on marks nothing any more.
+
+    Raises:
+        MachineError: no FIFO can be made.
+    """
+
+    def __init__(self) -> None:
+        try:
+            self._folder = tempfile.mkdtemp(prefix="turbotui-regions-")  # mode 0700: nobody else writes marks
+            path = os.path.join(self._folder, "marks")
+            os.mkfifo(path, 0o600)
+            descriptor = os.open(path, _FLAGS)
+        except OSError as error:
+            raise MachineError(f"no FIFO for marks of regions below {tempfile.gettempdir()}: {error.strerror}: set "
+                               "TMPDIR to a directory that can be written") from error
+        super().__init__(path, descriptor)
+
+    def announce(self) -> None:
+        """Name the FIFO to the command, in the child before it becomes that."""
+        os.environ[VARIABLE] = self.path
+
+    def give_to(self, uid: int, gid: int) -> None:
+        """Give the FIFO to a user that a root process becomes: else nobody could mark, and nobody remove it.
+
+        Raises:
+            MachineError: this process may not.
+        """
+        try:
+            os.chown(self.path, uid, gid)
+            os.chown(self._folder, uid, gid)
+        except OSError as error:
+            raise MachineError(f"the FIFO for marks cannot be given to user {uid}: {error.strerror}") from error
+
+    def close(self) -> None:
+        """Remove it."""
+        super().close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+class GivenPipe(MarkPipe):
+    """A FIFO that a person made, for programs that somebody else starts; it stays at the end.
+
+    What was written before it is opened is thrown away: nobody knows any more what of that is still open.
+
+    Args:
+        path: of the FIFO.
+
+    Attributes:
+        writers: processes whose marks have come.
+
+    Raises:
+        MachineError: there is none that can be read, or another turbotui reads it.
+    """
+
+    def __init__(self, path: str) -> None:
+        descriptor = _opened(path)
+        status = os.fstat(descriptor)
+        self._file = status.st_dev, status.st_ino
+        self.writers: set[int] = set()
+        self._strangers: set[int] = set()
+        super().__init__(path, descriptor)
+        while super().take():
+            pass
+        self.unread, self._rest = 0, b""
+
+    def take(self) -> Sequence[RegionMark]:
+        """See `MarkPipe.take`; marks of processes that have not the FIFO open are left out."""
+        found = super().take()
+        for pid in dict.fromkeys(mark.thread[0] for mark in found):
+            if pid not in self.writers and pid not in self._strangers and len(self._strangers) < _MOST_STRANGERS:
+                (self.writers if self._has_it_open(pid) else self._strangers).add(pid)
+        return [mark for mark in found if mark.thread[0] in self.writers]
+
+    @property
+    def strangers(self) -> int:
+        """See `MarkPipe.strangers`."""
+        return len(self._strangers)
+
+    def _has_it_open(self, pid: int) -> bool:
+        """Whether a process has the FIFO open: else a mark of it is of another PID namespace, or made up.
+
+        Also false where this user may not look (ptrace(2), PTRACE_MODE_READ), who may not count it either.
+        """
+        folder = f"/proc/{pid}/fd"
+        with contextlib.suppress(OSError):  # it has ended, or may not be looked at
+            for name in os.listdir(folder):
+                with contextlib.suppress(OSError):  # closed meanwhile
+                    status = os.stat(f"{folder}/{name}")
+                    if (status.st_dev, status.st_ino) == self._file:
+                        return True
+        return False
+
+
+def _opened(path: str) -> int:
+    """Open a FIFO that a person names."""
+    file, word = original(path), visible(shlex.quote(original(path)))
+    descriptor = -1
+    try:
+        if stat.S_ISFIFO(os.stat(file).st_mode):  # before it is opened: to open a device may do something
+            descriptor = os.open(file, _FLAGS)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except FileNotFoundError as error:
+        raise MachineError(f"there is no FIFO {path}: make it (mkfifo {word}), and name it to the program that marks "
+                           f"its regions, too ({VARIABLE}={word})") from error
+    except BlockingIOError as error:
+        os.close(descriptor)
+        raise MachineError(f"another turbotui reads the FIFO {path}, and a mark goes to one of them only: make a FIFO "
+                           "for each") from error
+    except OSError as error:
+        raise MachineError(f"the FIFO {path} cannot be opened: {error.strerror}: you have to be allowed to read and to "
+                           "write it") from error
+    if descriptor < 0 or not stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+        raise MachineError(f"{path} is no FIFO: make one with another name (mkfifo), and name it to the program that "
+                           f"marks its regions, too ({VARIABLE})")
+    return descriptor
