@@ -103,9 +103,10 @@ def test_pinning_moves_the_calling_thread_only(host: LinuxHost) -> None:
 
 
 def test_pinning_to_a_cpu_that_is_not_there_is_einval(host: LinuxHost) -> None:
-    with pytest.raises(HostError) as caught:
-        host.pin_this_thread([8191])
-    assert caught.value.errno == errno.EINVAL
+    for cpu in (8191, -1, 1 << 40):
+        with pytest.raises(HostError) as caught:
+            host.pin_this_thread([cpu])
+        assert caught.value.errno == errno.EINVAL
 
 
 def test_the_clock_is_the_raw_monotonic_one(host: LinuxHost) -> None:

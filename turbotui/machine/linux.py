@@ -237,6 +237,8 @@ class LinuxHost:
             os.sched_setaffinity(0, cpus)
         except OSError as error:
             raise HostError(error.errno or errno.EINVAL, what) from error
+        except (ValueError, OverflowError) as error:  # below 0, or too large for a C int
+            raise HostError(errno.EINVAL, what) from error
 
     def read_tsc(self) -> int:
         """See `TimeStamped.read_tsc`.

@@ -177,6 +177,7 @@ def test_points_and_drawing_go_to_new_files_only(tmp_path: Path, capsys: pytest.
     (["--machine", "laptop-old", "--", "sleep", "1"], 2, "one word after --"),
     (["--machine", "laptop-old", "--width", "wide"], 2, "neither mix nor precision"),
     (["--machine", "laptop-old", "--width", "-1"], 2, "neither mix nor precision"),
+    (["--machine", "laptop-old", "--width", "1e-320"], 2, "neither mix nor precision"),
     (["--machine", "laptop-old", "-n", "0"], 2, "at least one"),
     (["--machine", "laptop-old", "-i", "x"], 2, "not a number of seconds"),
     (["-c", "0", "--", "true"], 2, "for whole machines"),

@@ -154,7 +154,7 @@ def parse_width(text: str) -> Sizing:
     """Parse --width.
 
     Raises:
-        UsageError: neither a model nor a positive number of bytes.
+        UsageError: neither a model nor a number of bytes that an access can have.
     """
     if text in ("mix", "precision"):
         return Sizing(WidthModel.MIX if text == "mix" else WidthModel.PRECISION)
@@ -162,8 +162,8 @@ def parse_width(text: str) -> Sizing:
         size = float(text)
     except ValueError:
         size = 0.0
-    if not 0 < size <= 256:
-        raise UsageError(f'--width "{text}" is neither mix nor precision nor a number of bytes up to 256')
+    if not 1 <= size <= 256:  # near 0 the intensity would be infinite
+        raise UsageError(f'--width "{text}" is neither mix nor precision nor a number of bytes from 1 to 256')
     return Sizing(WidthModel.GIVEN, size)
 
 
