@@ -253,6 +253,18 @@ def test_a_sum_of_which_something_is_unknown_is_marked() -> None:
     assert pair([1, 1], [2, None], late=frozenset({1})).partial(COLUMN, SYSTEM_ROW)
     assert pair([1, 5], [2, 4]).partial(COLUMN, SYSTEM_ROW)
     assert not pair([1, 5], [2, 4]).partial(COLUMN, cpu_row(0))
+    of_packages = column("y", ("x",), Scope.PACKAGE)  # as GFLOPS/W: of a package, by counters of its CPUs
+    for row in (cpu_row(0), PAIR.row(Scope.PACKAGE, 0), SYSTEM_ROW):
+        assert pair([1, 5], [2, 4]).partial(of_packages, row)
+        assert not pair([1, 1], [2, 2]).partial(of_packages, row)
+
+
+def test_a_total_that_lacks_a_part_names_the_part() -> None:
+    whole = replace(column("y", ("x",), Scope.PACKAGE), compute=lambda row: row.total("x"))
+    why = pair([1, 5], [2, 4]).why(whole, PAIR.row(Scope.PACKAGE, 0))
+    assert why is not None
+    assert why.reason is Reason.WENT_BACK
+    assert why.detail.startswith("a part of the sum is unknown, cpu 1: ")
 
 
 def test_a_counter_that_began_within_the_interval_gives_no_rate() -> None:

@@ -221,7 +221,16 @@ class Frame(Interval):
                 return self._part_missing(signal, part)
             if self.inputs(instance.row).differs(name):
                 return Unavailable(Reason.OUT_OF_RANGE, f"{signal.id} differs within this row: see the rows inside it")
-        doubt = "" if column.doubt is None else column.doubt(self.inputs(instance.row))
+        return self._why_no_value(column, self.inputs(instance.row))
+
+    def _why_no_value(self, column: CounterColumn, inputs: RowInputs) -> Unavailable:
+        """Why a formula gives nothing although something is known of all that it needs."""
+        doubt = "" if column.doubt is None else column.doubt(inputs)
+        if not doubt:  # a formula may want a total, which is unknown where a part is
+            for name in column.needs:
+                part = inputs.missing_part(name)
+                if part is not None:
+                    return self._part_missing(self.capabilities.signals[name], part)
         return Unavailable(Reason.OUT_OF_RANGE, doubt or f"{formula_of(column)} has no sensible value in this interval")
 
     def _part_missing(self, signal: Signal, position: int) -> Unavailable:
@@ -251,14 +260,23 @@ class Frame(Interval):
         return tuple(found)
 
     def partial(self, column: CounterColumn, row: RowId) -> bool:
-        """Whether some instances inside the row are unknown, so that a sum is too small or a mean incomplete."""
-        instance = self.topology.instance(row)
-        if instance is None or row.scope.rank <= column.scope.rank:
+        """Whether some instances behind the cell are unknown, so that a sum is too small or a mean incomplete.
+
+        A column of packages may be made of counters of CPUs: then it can lack some in its own rows too.
+        """
+        home = self.home(column, row)
+        instance = None if home is None else self.topology.instance(home)
+        if instance is None:
+            return False
+        signals = self.capabilities.signals
+        ranks = (signals[name].scope.rank for name in column.needs if name in signals)
+        if instance.row.scope.rank <= min(ranks, default=column.scope.rank):
             return False
         lost = self.newer.late | self.newer.failed
         if lost and not lost.isdisjoint(instance.cpus):
             return True
-        return any(self.inputs(row).incomplete(name) for name in column.needs)
+        inputs = self.inputs(instance.row)
+        return any(inputs.incomplete(name) for name in column.needs)
 
     def estimated(self, column: CounterColumn, row: RowId) -> bool:
         """Whether a counter behind the cell ran only part of the interval and was scaled (multiplexed)."""

@@ -185,11 +185,18 @@ class RowInputs:
         known = self._known(signal)
         if known is None or known.unit is not Unit.JOULE or known.reduce is not Reduce.SUM:
             return None
-        if not self.incomplete(signal):
+        return self.missing_part(signal)
+
+    def missing_part(self, signal: SignalId) -> int | None:
+        """The position of the first instance in the row of which a number is unknown while others' are known."""
+        known = self._known(signal)
+        if known is None or not self.incomplete(signal):
             return None
-        grown = self._frame.deltas(signal)
-        inside = self.positions(known)
-        return next((at for at in (range(len(grown)) if inside is None else inside) if grown[at] is None), None)
+        counter = known.behavior is Behavior.COUNTER
+        items = self._frame.deltas(signal) if counter else self._frame.levels(signal)
+        inside, reading = self.positions(known), reading_cpus(known, self._frame.topology)
+        return next((at for at in (range(len(items)) if inside is None else inside)
+                     if items[at] is None and reading[at] not in known.absent), None)
 
     def _taking_part(self, signal: Signal, positions: Sequence[int] | None) -> Sequence[int] | None:
         """The instances of a signal that hold a CPU which is not left out."""

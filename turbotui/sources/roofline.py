@@ -6,7 +6,10 @@ the kernel takes the groups in turn where they do not all fit, and counts are th
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from turbotui.machine.core_metrics import CountedCoreType, core_types_of, metric_definition_of, vector_bits
+from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import circumstances
 from turbotui.quantities.metric_definitions import MetricDefinition, MetricEvent, plan_level_sets, plan_sets
@@ -74,6 +77,7 @@ class PerfRoofline(PerfSource):
                 notes.append(f"{core_type.definition.name}: {core_type.definition.unverified}")
             whys.append(_whys(core_type.definition, refused))
         _say_why(signals, whys)
+        _say_where(signals, groups, machine)
         if any(width.per_vector for core_type in core_types for width in core_type.definition.widths):
             signals[VECTOR_BITS] = _vector_length(machine)
         return Findings(tuple(groups), signals, "; ".join(dict.fromkeys(notes)))
@@ -134,6 +138,23 @@ def _vector_length(machine: Machine) -> Signal:
         document="kernel Documentation/arch/arm64/sve.rst",
         constant=vector_bits(machine.host),
     )
+
+
+def _say_where(signals: dict[SignalId, Signal | Unavailable], groups: list[OfferGroup], machine: Machine) -> None:
+    """Tell counters of one kind of core as not there on the others, where each of these counts operations by its own.
+
+    Where one counts none, a sum lacks it, and is marked as incomplete.
+    """
+    readers = {offer.event.signal: offer.readers for group in groups for offer in group.offers}
+    cpus = frozenset(machine.topology.cpus)
+    if None in readers.values() or cpus - frozenset().union(*filter(None, readers.values())):
+        return
+    for name, covered in readers.items():
+        signal = signals[name]
+        if isinstance(signal, Signal) and covered is not None:
+            why = Unavailable(Reason.NO_HARDWARE,
+                              f"{signal.origin} is counted by CPUs {format_cpulist(sorted(covered))} alone")
+            signals[name] = replace(signal, absent=dict.fromkeys(sorted(cpus - covered), why))
 
 
 def _whys(

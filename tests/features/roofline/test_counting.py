@@ -24,6 +24,7 @@ from turbotui.quantities.units import Unit
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.selection import why_absent
 from turbotui.simulated import ManualClock, simulated_host
+from turbotui.sources.roofline import PerfRoofline
 
 BROADWELL_ON = metric_table.definition("broadwell")
 INTEL_E = metric_table.definition("crestmont")
@@ -136,6 +137,21 @@ def test_kinds_of_core_have_metric_definitions_of_their_own() -> None:
 
 def test_slugs_are_unique() -> None:
     assert len({definition.slug for definition in METRIC_DEFINITIONS}) == len(METRIC_DEFINITIONS)
+
+
+def test_a_counter_of_one_kind_of_core_is_not_there_on_the_others() -> None:
+    machine = read_machine(simulated_host("laptop", ManualClock(0)))
+    every = set(machine.topology.cpus)
+    kinds: dict[str, list[Signal]] = {}
+    for signal in PerfRoofline().probe(machine).signals.values():
+        if isinstance(signal, Signal) and signal.origin.startswith("perf ") and signal.absent:
+            kinds.setdefault(signal.origin.split("/")[0], []).append(signal)
+            assert {why.reason for why in signal.absent.values()} == {Reason.NO_HARDWARE}
+    assert set(kinds) == {"perf cpu_core", "perf cpu_atom"}
+    here = {pmu: {frozenset(every - set(signal.absent)) for signal in signals} for pmu, signals in kinds.items()}
+    (large,), (small,) = here["perf cpu_core"], here["perf cpu_atom"]
+    assert not large & small
+    assert large | small == every
 
 
 def test_a_width_that_is_not_counted_makes_bytes_unknown_but_not_operations() -> None:
