@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from dataclasses import replace
 
 import pytest
 from test_topdown_truth import LEVEL_ONE
@@ -12,6 +13,7 @@ from turbotui.events.metrics.errors import MetricError
 from turbotui.events.vendor.model import VendorEvent, VendorMetric, VendorRows, VendorTables
 from turbotui.features.topdown.engine import Branch
 from turbotui.features.topdown.places import RowLevel
+from turbotui.features.topdown.tables import basis, node_of, table_of
 from turbotui.features.topdown.vendor_trees import tree_of_tables, vendor_tree
 from turbotui.machine.pmus import read_pmu
 
@@ -67,6 +69,20 @@ def test_the_vendors_metrics_give_what_the_pipelines_did(percent: bool) -> None:
     (branch,) = bed.counters.branches
     assert "made tables" in branch.tree.title
     assert branch.tree.nodes[0].metric.startswith("tma_")
+
+
+@pytest.mark.parametrize("past", [False, True])
+def test_a_share_past_its_vendors_threshold_is_marked(past: bool) -> None:
+    first, *others = SAPPHIRE
+    said = f"{first.name} {'>' if past else '<'} 0.001 | {first.name} {'>' if past else '<'} 0.002"
+    bed = bed_of(replace(first, threshold=said), *others)
+    frame, _truth = bed.interval()
+    (row,) = bed.rows(frame, RowLevel.MACHINE)
+    table = table_of(bed.counters, RowLevel.MACHINE, (row,))
+    marked = {column.id for column in table.columns if table.cell(column, row).outstanding}
+    (retiring,) = (column for column in table.columns if node_of(column) == "retiring")
+    assert marked == ({retiring.id} if past else set())
+    assert any(said in remark for remark in basis(retiring, row).remarks)
 
 
 def test_slots_are_cycles_where_no_metric_tells_them() -> None:

@@ -193,6 +193,12 @@ class TopdownRow:
 
     # What follows
 
+    def stands_out(self, node_id: str) -> bool:
+        """Whether a share is past the threshold of its vendor, in all trees that have one."""
+        found = [self._evaluate(branch, node.rule, node.parent) for branch in self.branches
+                 for node in [branch.tree.by_id.get(node_id)] if node is not None and node.rule is not None]
+        return bool(found) and all(found)
+
     def percent(self, node_id: str) -> float | None:
         """The share of a node in percent."""
         found = self.fraction(node_id)

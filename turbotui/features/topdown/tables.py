@@ -224,7 +224,8 @@ def judge(column: TopdownColumn, row: TopdownRow, value: Value) -> Cell:
     fault = row.fault(parent) if node or column.id == TOTAL.id else ""
     shared = row.extent is not None and row.extent.apportioned > _EXACT
     return Cell(value, estimated=bool(node) and (shared or any(row.ran.get(key, 1.0) < 1.0 for key in keys)),
-                partial=any(key in row.partial for key in keys), disputed=(fault,) if fault else ())
+                partial=any(key in row.partial for key in keys), disputed=(fault,) if fault else (),
+                outstanding=bool(node) and row.stands_out(node))
 
 
 def _parent(row: TopdownRow, node: str) -> str:
@@ -252,6 +253,8 @@ def basis(column: TopdownColumn, row: TopdownRow) -> CellEvidence:
             remarks.append(f"its counters ran {100.0 * ran:.0f} % of the interval"
                            + ("; the rest is estimated" if ran < 1.0 else ""))
         if node.metric:
+            remarks.append(f"stands out (▲) where {node.threshold}: {node.document}" if node.threshold else
+                           "no threshold of its vendor is used here, so that it never stands out (▲)")
             remarks.append(f"{node.metric} in the vendor's own table of metrics: --add metric:{node.metric}")
         fault = row.fault(node.parent)
         remarks += [fault] if fault else []

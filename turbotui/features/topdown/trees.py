@@ -54,6 +54,8 @@ class Node:
         when, otherwise: where `when` is not above 0, `otherwise` is computed instead of `share`.
         metric: the vendor's name of the same; "" where the vendor has none.
         document: where the formula is from.
+        rule: the vendor's threshold: not 0 where the share is past it; None where none is known.
+        threshold: the same in the vendor's words.
     """
 
     id: str
@@ -66,6 +68,8 @@ class Node:
     otherwise: Expression | None = None
     metric: str = ""
     document: str = ""
+    rule: Expression | None = None
+    threshold: str = ""
 
     @property
     def formulas(self) -> tuple[Expression, ...]:

@@ -7,6 +7,7 @@ expressions are the shares. Deeper levels are not taken: which metric divides wh
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from turbotui.errors import UsageError
@@ -21,7 +22,7 @@ from turbotui.events.vendor.opening import open_vendor_tables
 from turbotui.features.topdown.trees import Node, NodeWords, Tree, node_words
 from turbotui.machine.machine import Machine
 from turbotui.machine.pmus import Pmu
-from turbotui.quantities.event_columns import ELAPSED, EventColumn
+from turbotui.quantities.event_columns import ELAPSED, EventColumn, Parts
 from turbotui.quantities.expression_text import text_of
 from turbotui.quantities.expressions import Expression, parse_expression
 from turbotui.quantities.grammar import Step
@@ -69,6 +70,8 @@ def tree_of_tables(machine: Machine, pmu: Pmu, tables: VendorTables) -> Tree | N
     words = node_words()
     nodes = tuple(_node(node, words[node], metric, column) for node, (metric, column) in found.items())
     names = dict.fromkeys(name for formula in (*(node.share for node in nodes), slots) for name in formula.names)
+    nodes = tuple(node if node.rule is None or names.keys() >= set(node.rule.names) else replace(
+        node, rule=None, threshold="") for node in nodes)  # no event is counted for a threshold alone
     if ELAPSED in names or any(isinstance(constants.encoded(name), UsageError) for name in names):
         return None
     said = f"metrics {_GROUPS[0]} of {tables.source}: level 1 only"
@@ -100,16 +103,23 @@ def _node(name: str, words: NodeWords, metric: VendorMetric, column: EventColumn
     share = _inlined(column)
     if column.unit.startswith(("%", "percent")):
         share = _expression((*share.steps, Step("number", number=0.01), Step("*")))
-    return Node(name, words, "", share, "slots", 1, metric=metric.name, document=column.document)
+    rule = None if column.rule is None else _over_events(column.rule, (*column.parts, *column.rule_parts))
+    return Node(name, words, "", share, "slots", 1, metric=metric.name, document=column.document, rule=rule,
+                threshold="" if rule is None else metric.threshold)
 
 
 def _inlined(column: EventColumn) -> Expression:
-    """A metric's formula over events alone: what it refers to is put in its place."""
+    """A metric's formula over events alone."""
     assert column.formula is not None, "a metric is a formula"  # noqa: S101 - column_of made it
+    return _over_events(column.formula, column.parts)
+
+
+def _over_events(formula: Expression, named: Parts) -> Expression:
+    """A formula over events alone: what it refers to is put in its place."""
     parts: dict[str, tuple[Step, ...]] = {}
-    for name, part in column.parts:  # each after those that it refers to itself
+    for name, part in named:  # each after those that it refers to itself
         parts[name] = _replaced(part.steps, parts)
-    return _expression(_replaced(column.formula.steps, parts))
+    return _expression(_replaced(formula.steps, parts))
 
 
 def _replaced(steps: Sequence[Step], parts: Mapping[str, tuple[Step, ...]]) -> tuple[Step, ...]:
