@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +32,7 @@ from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.machine.observing import observe
 from turbotui.machine.pmus import Pmu
-from turbotui.machine.region_pipes import RegionPipe
+from turbotui.machine.region_pipes import GivenPipe, RegionPipe
 from turbotui.machine.regions import OTHERS
 from turbotui.quantities.joined_sets import SetInterval
 from turbotui.quantities.metric_definitions import MetricDefinition, MetricEvent, Term, Width
@@ -39,6 +41,7 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.framing import DamagedError
 from turbotui.recording.recorder import Recorder
 from turbotui.recording.said import Said, packed, unpacked
+from turbotui.region_marks import VARIABLE
 
 _PAGES = 24_000
 _PROGRAM = TOUCH + f"""
@@ -112,6 +115,51 @@ def test_threads_and_children_are_in_the_regions_of_a_command_that_runs(counters
     assert much.estimated == (counters == 1 or found["much"].estimated or found["much"].apportioned >
                               0.05 * found["much"].seconds)
     assert 0 < found["much"].run_ns <= (totals.run_ns or 0)
+
+
+_RUNNING = TOUCH + f"""
+import threading, turbotui
+print("runs", flush=True)
+input()
+with turbotui.region("first"):
+    pass
+print("marked", flush=True)
+input()
+with turbotui.region("much"):
+    one = threading.Thread(target=touch, args=({3 * _PAGES},))
+    one.start()
+    one.join()
+with turbotui.region("little"):
+    touch({_PAGES})
+turbotui.region("left open").__enter__()
+"""
+
+
+@pytest.mark.real
+def test_a_program_that_runs_already_is_counted_from_its_first_mark_on(tmp_path: Path) -> None:
+    path = tmp_path / "marks"
+    os.mkfifo(path)
+    with GivenPipe(str(path)) as pipe, subprocess.Popen(  # noqa: S603 - this interpreter
+            [sys.executable, "-c", _RUNNING], env={**os.environ, VARIABLE: str(path)}, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
+        assert program.stdin is not None
+        assert program.stdout is not None
+        program.stdout.readline()
+        counting = RegionCounting(read_machine(LinuxHost()), pipe, (stand_in(8),))
+        counting.start()
+        program.stdin.write("\n")
+        program.stdin.flush()
+        program.stdout.readline()
+        assert [one.name for one in counting.totals().regions] == ["first"]
+        program.stdin.write("\n")
+        program.stdin.flush()
+        assert program.wait() == 0
+        counting.stop()
+    totals = counting.totals()
+    faults = {one.name: one.kinds[0].instructions for one in totals.regions if one.kinds}
+    assert faults["much"] + faults["little"] == pytest.approx(4 * _PAGES, rel=0.3)
+    assert 1.5 < faults["much"] / faults["little"] < 6
+    assert counting.over
 
 
 @pytest.mark.real
