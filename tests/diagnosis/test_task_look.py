@@ -182,6 +182,16 @@ def test_a_storm_is_told_of_those_that_wake_most_and_else_of_the_busiest() -> No
     assert look.name(finding(Whose.WAKES)).who == ("ticker 11 (tick.service, wakes 20,000 times/s, 30 % CPU)",)
 
 
+def test_who_moves_bytes_waits_for_storage_where_nobody_is_seen_to_wait() -> None:
+    look = LookedAt()
+    for seconds in (0.0, 1.0, 2.0):
+        look.process(10, "busy", ran=seconds, faults=round(5 * seconds))
+        look.process(11, "writer", ran=seconds * 0.1)
+        look.made.files["/proc/11/io"] = f"rchar: 9\nread_bytes: 5\nwrite_bytes: {round(2e8 * seconds)}\n"
+        look.look_at(100.0 + seconds)
+    assert look.name(finding(Whose.IO)).who == ("writer 11 (200.0 MB/s to and from storage)",)
+
+
 def test_of_groups_of_version_1_that_of_the_cause_is_told() -> None:
     look = LookedAt()
     for seconds in (0.0, 1.0):

@@ -46,6 +46,7 @@ class Whose(Enum):
     THREAD = "one thread's CPU time"
     WAIT = "waits for a CPU"
     IO = "waits for input and output"
+    BYTES = "bytes to and from storage"
     FAULTS = "major page faults"
     VECTORS = "use of AVX-512"
     WAKES = "wake-ups"

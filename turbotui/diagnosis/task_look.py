@@ -27,11 +27,14 @@ _LEAST: Final = 0.05  # of a CPU: less is nobody's doing
 _LEAST_FAULTS: Final = 1.0  # a second
 _LEAST_WAKES: Final = 1000.0  # a second
 _COUNTED: Final = 24  # processes, the busiest, whose sleeps are read: another file of each
-_SLEEPS: Final = "\nvoluntary_ctxt_switches:"
+_LEAST_BYTES: Final = 100_000.0  # a second
+_SLEEPS: Final = re.compile(r"^voluntary_ctxt_switches:\s*(\d+)", re.MULTILINE)
+_BYTES: Final = re.compile(r"^(?:read|write)_bytes: (\d+)", re.MULTILINE)
 
 
 _CONTROLLERS: Final[Mapping[Whose, tuple[str, ...]]] = {
     Whose.FAULTS: ("memory", "cpu"), Whose.IO: ("blkio", "memory", "cpu"),
+    Whose.BYTES: ("blkio", "memory", "cpu"),
 }  # fmt: skip
 """Of control groups of version 1, by what a cause is about."""
 
@@ -49,6 +52,7 @@ class TaskUse:
         faults: major page faults a second.
         waited: of them that waited for storage at the second look, and seconds of such waits a second.
         wakes: times a second that their main threads went to sleep by themselves; 0 of those that nobody asked.
+        moved: bytes a second that they had read from storage or wrote to files there; likewise.
     """
 
     name: str
@@ -57,6 +61,7 @@ class TaskUse:
     faults: float
     waited: float
     wakes: float = 0.0
+    moved: float = 0.0
     faulting: tuple[int, ...] = ()
     waiting: tuple[int, ...] = ()
 
@@ -66,7 +71,8 @@ class TaskUse:
 
     def part(self, whose: Whose) -> float:
         """How much of a cause is theirs."""
-        return {Whose.FAULTS: self.faults, Whose.IO: self.waited, Whose.WAKES: self.wakes}.get(whose, self.ran)
+        return {Whose.FAULTS: self.faults, Whose.IO: self.waited, Whose.WAKES: self.wakes,
+                Whose.BYTES: self.moved}.get(whose, self.ran)
 
     def said(self, whose: Whose, unit: str) -> str:
         """Name, number of processes, and what they used."""
@@ -76,6 +82,7 @@ class TaskUse:
         amount = {
             Whose.FAULTS: f"{self.faults:,.0f} major faults/s",
             Whose.IO: f"{'wait' if several else 'waits'} for storage",
+            Whose.BYTES: f"{1e-6 * self.moved:,.1f} MB/s to and from storage",
             Whose.WAKES: f"wakes {self.wakes:,.0f} times/s, {100 * self.ran:,.0f} % CPU",
         }.get(whose, f"{100 * self.ran:,.0f} % CPU")  # fmt: skip
         return f"{many}{self.name}{which} ({f'{unit}, ' if unit else ''}{amount})"
@@ -91,7 +98,7 @@ class TaskLook:
         self._threads: tuple[int, Mapping[int, ProcessStat]] = (0, {})
         self._uses: tuple[TaskUse, ...] = ()
         self._single: tuple[str, float] | None = None
-        self._sleeps: Mapping[int, int] = {}
+        self._counts: Mapping[int, tuple[int | None, int | None]] = {}
         self._units: dict[tuple[int, Whose], str] = {}
 
     def look(self, processes: Mapping[int, ProcessStat], began_ns: int | None = None) -> None:
@@ -108,7 +115,7 @@ class TaskLook:
         self._units = {}
         seconds = now - self._began
         if self._before and seconds > 0:
-            self._uses = self._with_wakes(_uses(self._before, found, seconds), seconds)
+            self._uses = self._with_counts(_uses(self._before, found, seconds), seconds)
         busiest = max(self._uses, key=lambda use: use.ran, default=None)
         self._single = None
         if busiest is not None and busiest.ran >= _LEAST:
@@ -131,10 +138,12 @@ class TaskLook:
         if whose is Whose.NOBODY:
             return finding
         if whose is Whose.IO and not any(use.waited for use in self._uses):
-            whose = Whose.FAULTS  # nobody waited at the instant of the look: a major fault is a wait for storage, too
+            # nobody waited at the instant of the look: who moves bytes does, and a major fault is such a wait, too
+            whose = Whose.BYTES if any(use.moved > _LEAST_BYTES for use in self._uses) else Whose.FAULTS
         if whose is Whose.WAKES and all(use.wakes <= _LEAST_WAKES for use in self._uses):
             whose = Whose.CPU  # interrupts that wake nobody whose sleeps were counted
-        least = {Whose.FAULTS: _LEAST_FAULTS, Whose.IO: 0.0, Whose.WAKES: _LEAST_WAKES}.get(whose, _LEAST)
+        least = {Whose.FAULTS: _LEAST_FAULTS, Whose.IO: 0.0, Whose.WAKES: _LEAST_WAKES,
+                 Whose.BYTES: _LEAST_BYTES}.get(whose, _LEAST)
         ranked = sorted(self._uses, key=lambda use: -use.part(whose))
         most = [use for use in ranked if use.part(whose) > least]
         if whose is Whose.VECTORS:
@@ -172,21 +181,26 @@ class TaskLook:
             return False
         return any(line.startswith("AVX512_elapsed_ms:") and not line.endswith("-1") for line in text.splitlines())
 
-    def _with_wakes(self, uses: tuple[TaskUse, ...], seconds: float) -> tuple[TaskUse, ...]:
-        """The uses with how often their busiest processes slept and were woken, once there are two looks at them."""
-        before, now = self._sleeps, {}
-        busiest = sorted((use for use in uses if use.ran > 0), key=lambda use: -use.ran)
-        for pid in [pid for use in busiest for pid in use.pids][:_COUNTED]:
-            try:
-                text = self._host.read_text(f"/proc/{pid}/status")
-            except HostError:
-                continue  # it has ended meanwhile
-            count = text.rpartition(_SLEEPS)[2].split(maxsplit=1) if _SLEEPS in text else []
-            if count:
-                now[pid] = int(count[0])
-        self._sleeps = now
-        slept = {pid: count - before[pid] for pid, count in now.items() if pid in before}
-        return tuple(replace(use, wakes=sum(slept.get(pid, 0) for pid in use.pids) / seconds) for use in uses)
+    def _with_counts(self, uses: tuple[TaskUse, ...], seconds: float) -> tuple[TaskUse, ...]:
+        """The uses with the sleeps and the bytes of their busiest processes, once there are two looks at them."""
+        before = self._counts
+        busiest = sorted(uses, key=lambda use: -use.ran)
+        pids = [pid for use in busiest for pid in use.pids][:_COUNTED]
+        self._counts = now = {
+            pid: (self._sum(f"/proc/{pid}/status", _SLEEPS), self._sum(f"/proc/{pid}/io", _BYTES)) for pid in pids}
+
+        def rate(use: TaskUse, kind: int) -> float:
+            pairs = ((before[pid][kind], now[pid][kind]) for pid in use.pids if pid in before and pid in now)
+            return sum(new - old for old, new in pairs if old is not None and new is not None) / seconds
+
+        return tuple(replace(use, wakes=rate(use, 0), moved=rate(use, 1)) for use in uses)
+
+    def _sum(self, path: str, counts: re.Pattern[str]) -> int | None:
+        """The sum of some counts in a file of a process; None where it cannot be read: it has ended, or is not ours."""
+        try:
+            return sum(map(int, counts.findall(self._host.read_text(path))))
+        except HostError:
+            return None
 
     def _unit(self, pid: int, whose: Whose) -> str:
         """The kind and name of a process's control group: a service, a scope, a container; "" for a slice.
