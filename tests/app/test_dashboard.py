@@ -10,8 +10,7 @@ from textual.widgets import Input
 
 from turbotui.app.actions import ACTIONS, Where
 from turbotui.app.dashboard import TurbotuiApp
-from turbotui.app.explain import Explain
-from turbotui.app.graph import Graph
+from turbotui.app.graph import Explain, Graph
 from turbotui.app.help import Help, help_items
 from turbotui.app.one_cell import FrameCell
 from turbotui.app.picker import Picker

@@ -13,7 +13,7 @@ from textual.widgets import Input, Static
 from turbotui.app.acts_window import ActsWindow
 from turbotui.app.add import AddCounter
 from turbotui.app.dashboard import TurbotuiApp
-from turbotui.app.explain import Explain
+from turbotui.app.graph import Explain
 from turbotui.features.groups.screen import GroupsScreen
 from turbotui.simulated.strain_files import GROUPS, OWN_GROUP, SLICE
 from turbotui.widgets.listing import Listing

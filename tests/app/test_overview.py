@@ -14,8 +14,7 @@ from replay import Recording, ReplayedSession, recording
 from textual.app import App
 
 from turbotui.app.dashboard import TurbotuiApp
-from turbotui.app.explain import Explain
-from turbotui.app.graph import Graph
+from turbotui.app.graph import Explain, Graph
 from turbotui.errors import UsageError
 from turbotui.features.overview.screen import OverviewScreen
 from turbotui.features.power.screen import PowerScreen

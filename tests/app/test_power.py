@@ -17,8 +17,7 @@ from textual.app import App
 from textual.pilot import Pilot
 
 from turbotui.app.dashboard import TurbotuiApp
-from turbotui.app.explain import Explain
-from turbotui.app.graph import Graph
+from turbotui.app.graph import Explain, Graph
 from turbotui.app.one_cell import FrameCell
 from turbotui.diagnosis import limits
 from turbotui.features.power.domains import difference

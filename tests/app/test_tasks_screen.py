@@ -19,8 +19,7 @@ from textual.widgets import Input, Static
 from timelines import FramesTimeline
 
 from turbotui.app.dashboard import TurbotuiApp
-from turbotui.app.explain import Explain
-from turbotui.app.graph import Graph
+from turbotui.app.graph import Explain, Graph
 from turbotui.app.past import TimeCursor
 from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.columns import TASK_COLUMNS, TaskColumn

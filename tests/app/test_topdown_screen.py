@@ -14,7 +14,7 @@ from simsession import SimulatedSession
 from textual.pilot import Pilot
 
 from turbotui.app.dashboard import TurbotuiApp
-from turbotui.app.explain import Explain
+from turbotui.app.graph import Explain
 from turbotui.features.topdown.screen import TopdownScreen, TopdownThreadsReady
 from turbotui.features.topdown.thread_counters import ThreadInterval
 from turbotui.simulated.host import SimulatedHost

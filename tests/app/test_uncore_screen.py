@@ -16,8 +16,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from turbotui.app.dashboard import TurbotuiApp
-from turbotui.app.explain import Explain
-from turbotui.app.graph import Graph
+from turbotui.app.graph import Explain, Graph
 from turbotui.features.uncore.events_window import EventPicker
 from turbotui.features.uncore.filters_window import FilterForm
 from turbotui.features.uncore.kinds import Row

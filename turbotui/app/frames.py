@@ -19,6 +19,7 @@ from turbotui.app.past import Found, PastEvent, TimeCursor
 from turbotui.app.past_prompt import past_prompt
 from turbotui.app.player import Player
 from turbotui.app.prompt import Prompt
+from turbotui.app.time_line import TimeLine
 from turbotui.app.watch import Watch
 from turbotui.sampling.bus import Latest
 from turbotui.sampling.collector import loop_here, when_resting
@@ -215,8 +216,12 @@ class FramesApp(App[int]):
         if cursor is not None:
             self._do(self._search(cursor, by))
 
+    def on_time_line_pointed(self, message: TimeLine.Pointed) -> None:
+        """Show the moment that somebody pointed at on the bar."""
+        self.go_to_time(message.time_ns)
+
     def go_to_time(self, time_ns: int) -> None:
-        """Show the moment of a time: where somebody clicked on the bar."""
+        """Show the moment of a time."""
         cursor = self._past()
         if cursor is not None and cursor.jump(time_ns):
             self._show_moment(cursor)

@@ -1,4 +1,4 @@
-"""g: cells over time, with a cursor."""
+"""g: cells over time, with a cursor; e: where one number comes from. Each of the two windows leads to the other."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from turbotui.app.graph_cells import GraphCells
 from turbotui.app.modal import Window
 from turbotui.app.one_cell import OneCell
 from turbotui.app.row_picker import RowPicker
+from turbotui.app.text_window import TextWindow
 from turbotui.quantities.moments import NS
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.graph_cursor import GraphCursor
@@ -261,7 +262,38 @@ class Graph(Window[None]):
 
     def action_explain(self) -> None:
         """The first cell explained."""
-        from turbotui.app.explain import Explain  # noqa: PLC0415 - each of the two windows leads to the other
-
         if self._cells is not None:
             self.app.switch_screen(Explain(self._cells.first))
+
+
+class Explain(TextWindow):
+    """Window that explains one cell, with every frame anew: the answer in bright, the readings below it."""
+
+    DEFAULT_CSS = """
+    Explain #text { color: $tui-strong; }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("g", "graph", "graph")]
+    KEYS = "g graph · y copy · Esc close"
+
+    def __init__(self, cell: OneCell) -> None:
+        super().__init__(lambda width: (cell.title, cell.lines(width)))
+        self._cell = cell
+
+    def on_mount(self) -> None:
+        """Show the text, and read what the cell was before anybody looked at it."""
+        super().on_mount()
+        # the method, not a coroutine: a worker that is cancelled before it begins would never await that
+        self.run_worker(self._read_earlier, group="past", exclusive=True)  # type: ignore[arg-type] # inferred as Never
+
+    async def _read_earlier(self) -> None:
+        began = time.monotonic()
+        for _ in self._cell.read_earlier():
+            if time.monotonic() - began > _PART:
+                await asyncio.sleep(_PART)
+                began = time.monotonic()
+        self.show_frame()
+
+    def action_graph(self) -> None:
+        """Show the graph of the explained cell."""
+        self.app.switch_screen(Graph(self._cell))

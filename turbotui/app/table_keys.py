@@ -11,9 +11,8 @@ from textual.widget import Widget
 
 from turbotui.app.arranging import ArrangedTable
 from turbotui.app.copying import copy_text
-from turbotui.app.explain import Explain
 from turbotui.app.filter_prompt import filter_prompt
-from turbotui.app.graph import Graph
+from turbotui.app.graph import Explain, Graph
 from turbotui.app.one_cell import OneCell
 from turbotui.app.searching import SearchScreen
 from turbotui.app.sort_menu import SortMenu

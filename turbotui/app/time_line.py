@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from textual import events
+from textual.message import Message
 
 from turbotui.app.past import TimeCursor
 from turbotui.sampling.frame import Frame
@@ -12,6 +13,13 @@ from turbotui.widgets.time_bar import Moments, TimeBar, time_at, time_bar
 
 class TimeLine(SegmentLines):
     """One line: from the first moment that can be shown to now, or to the end of a recording."""
+
+    class Pointed(Message):
+        """A moment was pointed at, in nanoseconds since 1970."""
+
+        def __init__(self, time_ns: int) -> None:
+            super().__init__()
+            self.time_ns = time_ns
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's word
         super().__init__(id=id)
@@ -58,7 +66,5 @@ class TimeLine(SegmentLines):
             self._go(event.x)
 
     def _go(self, x: int) -> None:
-        from turbotui.app.frames import FramesApp  # noqa: PLC0415 - the app is made of screens that have this line
-
-        if self._bar.size and isinstance(self.app, FramesApp):
-            self.app.go_to_time(time_at(x - self._bar.start, *self._ends, self._bar.size))
+        if self._bar.size:
+            self.post_message(self.Pointed(time_at(x - self._bar.start, *self._ends, self._bar.size)))

@@ -13,8 +13,7 @@ from fleetbed import NORMAL, Asked, Reply, Stub, fleet_answer, nodes, stub, succ
 from patience import PATIENCE
 from textual.pilot import Pilot
 
-from turbotui.app.explain import Explain
-from turbotui.app.graph import Graph
+from turbotui.app.graph import Explain, Graph
 from turbotui.errors import UsageError
 from turbotui.features.fleet.columns import MEASURED
 from turbotui.features.fleet.engine import FleetQuestion, FleetReader

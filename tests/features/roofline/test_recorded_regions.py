@@ -8,7 +8,7 @@ from watched_machines import frames_of_machine
 
 from turbotui import recording
 from turbotui.app.dashboard import TurbotuiApp
-from turbotui.app.explain import Explain
+from turbotui.app.graph import Explain
 from turbotui.app.past import TimeCursor
 from turbotui.app.player import Player
 from turbotui.cli import main

@@ -9,8 +9,7 @@ from textual.widget import Widget
 
 from turbotui.app import scales
 from turbotui.app.actions import Where, bindings_for
-from turbotui.app.explain import Explain
-from turbotui.app.graph import Graph
+from turbotui.app.graph import Explain, Graph
 from turbotui.app.one_cell import FrameCell, cell_said
 from turbotui.app.searching import SearchScreen, next_match
 from turbotui.app.sort_menu import SortMenu

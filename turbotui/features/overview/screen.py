@@ -266,7 +266,7 @@ class OverviewScreen(SearchScreen):
 
     def action_explain(self) -> None:
         """Explain the number under the cursor."""
-        from turbotui.app.explain import Explain  # noqa: PLC0415 - the first screen loads what it draws
+        from turbotui.app.graph import Explain  # noqa: PLC0415 - the first screen loads what it draws
         from turbotui.app.one_cell import FrameCell  # noqa: PLC0415 - as above
 
         target = self._pointed()
