@@ -13,6 +13,7 @@ from scripted import capabilities_of, column, counter, place, snapshot
 
 from turbotui.machine.topology import CpuPlace, Topology, topology_of
 from turbotui.quantities.catalog import topology as identities
+from turbotui.quantities.catalog.formulas import percent
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -239,6 +240,19 @@ def test_why_tells_the_kinds_of_absence_apart() -> None:
     absent = Unavailable(Reason.NO_DRIVER, "no driver here", "modprobe it")
     missing = Frame(None, snapshot(PAIR, {}, {}), capabilities_of(missing={"x": absent}))
     assert missing.why(COLUMN, cpu_row(1)) == absent
+
+
+@pytest.mark.parametrize(("part", "whole"), [(7, 0), (9, 5)])
+def test_what_has_no_sensible_value_says_what_was_read(part: int, whole: int) -> None:
+    signals = counter("x"), counter("y")
+    times = {"x": [SECOND] * 2, "y": [SECOND] * 2}
+    later = {name: [2 * SECOND] * 2 for name in times}
+    frame = Frame(snapshot(PAIR, {"x": [0, 0], "y": [0, 0]}, times),
+                  snapshot(PAIR, {"x": [1, part], "y": [1, whole]}, later, seq=1), capabilities_of(*signals))
+    share = replace(column("X%", ("x", "y")), compute=lambda row: percent(row.delta("x"), row.delta("y")))
+    why = frame.why(share, SECOND_CPU)
+    assert why is not None
+    assert why.detail.endswith(f"has no sensible value in this interval: Δx = {part}, Δy = {whole}")
 
 
 def test_what_a_reader_said_when_it_failed_is_passed_on() -> None:

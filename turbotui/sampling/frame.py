@@ -13,6 +13,7 @@ from turbotui.quantities.columns import ColumnId, CounterColumn, Value
 from turbotui.quantities.formula_text import formula_of
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import Behavior, Signal, SignalId
+from turbotui.quantities.traced import number_text
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.interval import Interval
@@ -221,17 +222,25 @@ class Frame(Interval):
                 return self._part_missing(signal, part)
             if self.inputs(instance.row).differs(name):
                 return Unavailable(Reason.OUT_OF_RANGE, f"{signal.id} differs within this row: see the rows inside it")
-        return self._why_no_value(column, self.inputs(instance.row))
+        return self._why_no_value(column, instance.row)
 
-    def _why_no_value(self, column: CounterColumn, inputs: RowInputs) -> Unavailable:
+    def _why_no_value(self, column: CounterColumn, row: RowId) -> Unavailable:
         """Why a formula gives nothing although something is known of all that it needs."""
+        inputs = self.inputs(row)
         doubt = "" if column.doubt is None else column.doubt(inputs)
         if not doubt:  # a formula may want a total, which is unknown where a part is
             for name in column.needs:
                 part = inputs.missing_part(name)
                 if part is not None:
                     return self._part_missing(self.capabilities.signals[name], part)
-        return Unavailable(Reason.OUT_OF_RANGE, doubt or f"{formula_of(column)} has no sensible value in this interval")
+        read = []
+        for name in column.needs:
+            counter = self.capabilities.signals[name].behavior is Behavior.COUNTER
+            value = inputs.delta(name) if counter else inputs.value(name)
+            if value is not None:
+                read.append(f"{'Δ' if counter else ''}{name} = {number_text(value)}")
+        said = f"{formula_of(column)} has no sensible value in this interval{': ' if read else ''}{', '.join(read)}"
+        return Unavailable(Reason.OUT_OF_RANGE, doubt or said)
 
     def _part_missing(self, signal: Signal, position: int) -> Unavailable:
         """Why a sum is unknown of which one part is."""

@@ -124,7 +124,9 @@ def _why(column: TaskColumn, inputs: TaskInputs, energy: Unavailable | None) -> 
     if LOADS in column.needs:
         return load_cell(column.id, inputs).why or NOT_SAMPLED
     missing = why_missing(column, tuple(inputs.row.counts), inputs.numerics, energy)
-    return missing or Unavailable(Reason.OUT_OF_RANGE, f"{column.id} has no sensible value in this interval")
+    zeros = [need for need in column.needs if inputs.row.counts.get(need) == 0]
+    of_what = f"{', '.join(zeros)} counted 0" if zeros else f"it is made of {', '.join(column.needs)}"
+    return missing or Unavailable(Reason.OUT_OF_RANGE, f"{column.id} has no sensible value in this interval: {of_what}")
 
 
 _NOT_TOLD: Final = Unavailable(Reason.NOT_PERMITTED, "/proc does not say it of this task, or not to this user",
