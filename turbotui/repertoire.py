@@ -29,7 +29,7 @@ _ASCII: Final = {
     "·": ".", "•": "*", "∙": ".", "∘": "o", "●": "o", "◉": "@", "□": "#", "△": "^", "◇": "o", "◆": "*", "◐": "~",
     "■": "#",
     "▪": "#", "▲": "^", "▼": "v", "▶": ">", "◀": "<", "▸": "+", "▾": "-", "❚": "|", "✓": "+", "✗": "-", "⌫": "<",
-    "←": "<", "→": ">", "↑": "^", "↓": "v", "‹": "<", "›": ">", "⟪": "<", "⟫": ">", "—": "-", "–": "-", "…": ".",
+    "←": "<", "→": ">", "↑": "^", "↓": "v", "‹": "<", "›": ">", "⟪": "<", "⟫": ">", "—": "-", "–": "-", "…": "~",
     "─": "-", "━": "=", "│": "|", "┃": "|", "┈": ".", "┄": "-", "┆": "|", "┊": ":", "═": "=", "║": "|",
     "┌": "+", "┐": "+", "└": "+", "┘": "+", "├": "+", "┤": "+", "┬": "+", "┴": "+", "┼": "+", "╭": "+", "╮": "+",
     "╰": "+", "╯": "+", "╔": "+", "╗": "+", "╚": "+", "╝": "+", "╶": "-", "╴": "-", "╵": "|", "╷": "|",
@@ -39,7 +39,9 @@ _ASCII: Final = {
     "¹": "1", "²": "2", "³": "3", "®": "R", "™": "T", "©": "c", "∞": "8", "√": "v", "“": '"', "”": '"', "‘": "'",
     "’": "'", "\u00a0": " ", "«": "<", "»": ">", "δ": "d",
 }
-"""What is like a character in ASCII."""
+"""What is like a character in ASCII; a cut is no full stop, so that nobody takes a part for the whole."""
+_LEFT_OUT: Final = " …", ".."
+"""Words that are left out, and what stands for them, in the two cells that they have."""
 _CONSOLE: Final = {
     "▁": "_", "▂": "_", "▃": "▄", "▅": "▄", "▆": "█", "▇": "█", "▏": " ", "▎": "▌", "▍": "▌", "▋": "▌", "▊": "█",
     "▉": "█", "┃": "║", "━": "═", "●": "■", "•": "■", "▪": "■", "□": "■", "✓": "√", "‹": "«", "›": "»", "⟪": "«",
@@ -68,6 +70,10 @@ class Repertoire(dict[int, str]):
         super().__init__()
         self._encoding = encoding
         self._escaping = escaping
+
+    def shown(self, text: str) -> str:
+        """A text as it can be shown; of the same width unless `escaping`."""
+        return (text if self[ord("…")] == "…" else text.replace(*_LEFT_OUT)).translate(self)
 
     def __missing__(self, code: int) -> str:
         """The character itself, or what stands in for it; kept."""

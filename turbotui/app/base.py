@@ -24,7 +24,7 @@ from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.sentences import as_sentence, several
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.banners import far_banner
-from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.cells import StyleRole, cut_words
 from turbotui.widgets.direct import DirectScreen
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.segment_lines import Hot, SegmentLines
@@ -321,7 +321,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         width = self.size.width
         room = width - len(right) - 1
         role = StyleRole.KEY if self.noticed and not self._is_quiet else StyleRole.DIM
-        text = left if len(left) <= room else left[: max(0, room - 1)] + "…"
+        text = cut_words(left, room)
         self.query_one("#status", SegmentLines).show([[(text.ljust(room + 1), role), (right, StyleRole.AMBER)]])
 
     def readout(self) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
 from typing import Final
 
 from textual._context import visible_screen_stack
@@ -64,8 +63,8 @@ class HandsApp(ScreensApp):
 
         visible_screen_stack.set(self._background_screens)  # what a window lies over
         shown: Screen[object] = self.screen
-        table: Mapping[int, str] = {} if self.repertoire is None else self.repertoire
-        lines = [[segment._replace(text=segment.text.translate(table)) for segment in strip if not segment.control]
+        shown_as = str if self.repertoire is None else self.repertoire.shown
+        lines = [[segment._replace(text=shown_as(segment.text)) for segment in strip if not segment.control]
                  for strip in shown._compositor.render_strips()]  # noqa: SLF001 - as Textual's own screenshot does
         texts = ["".join(segment.text for segment in line).rstrip() for line in lines]
         ground = self.screen_stack[0].styles.background.rich_color.get_truecolor(self.ansi_theme, foreground=False)

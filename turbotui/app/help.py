@@ -43,6 +43,7 @@ MARKS: tuple[tuple[str, str], ...] = (
     ("dim", "A core's or package's value, said again on its other CPUs."),
     ("coloured", "How much a value is of what is possible, in nine steps from cool and dim to warm and bright."),
     ("•", "Tagged, or lit by i: a task ran there."),
+    ("…", "Cut here: more follows than there is room for. A terminal without this character has ~ or .. for it."),
     ("›", "More columns than fit: → goes there."),
     ("Σ", "A sum over the rows below it, or over the tagged ones."),
 )

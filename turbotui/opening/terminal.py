@@ -100,7 +100,7 @@ class OpeningTerminal:
         plain = self._styles[PLAIN]
         rows = ["".join(self._styles[style] + text for text, style in line) + plain + "\x1b[K" for line in lines]
         text = "\x1b[?2026h\x1b[H" + "\r\n".join(rows) + "\x1b[?2026l"
-        shown = text if self._repertoire is None else text.translate(self._repertoire)
+        shown = text if self._repertoire is None else self._repertoire.shown(text)
         self._writer.write(shown.encode(errors="replace"))
 
     def read(self) -> bytes:

@@ -36,7 +36,7 @@ class TerminalText(io.TextIOBase):
     def write(self, text: str) -> int:
         """See `io.TextIOBase.write`."""
         text_out = guarded(text)
-        self._stream.write(text_out if self._repertoire is None else text_out.translate(self._repertoire))
+        self._stream.write(text_out if self._repertoire is None else self._repertoire.shown(text_out))
         return len(text)
 
     def flush(self) -> None:

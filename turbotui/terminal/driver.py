@@ -141,7 +141,7 @@ class TerminalDriver(LinuxDriver):
 
     def _hand_over(self, data: str) -> None:
         if self._writer is not None and self._entered:
-            shown = data if self._repertoire is None else data.translate(self._repertoire)
+            shown = data if self._repertoire is None else self._repertoire.shown(data)
             self._writer.write(shown.encode(errors="replace"))
 
     def _lost(self, error: OSError) -> None:

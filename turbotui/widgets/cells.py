@@ -143,6 +143,20 @@ def cut(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: max(0, width - 1)]}…"[:width]
 
 
+def cut_words(text: str, width: int) -> str:
+    """A sentence at most this wide: it ends behind a part or a word, for half a number is another number.
+
+    Only a word that takes more than half of the room is cut itself.
+    """
+    if len(text) <= width:
+        return text
+    room = max(0, width - 1)
+    leasts = {" · ": width // 4, " ": width // 2}
+    ends = ((text.rfind(mark, 0, room + len(mark) - 1), least) for mark, least in leasts.items())
+    end = next((end for end, least in ends if end > least), 0)
+    return f"{text[:end]} …" if end else cut(text, width)
+
+
 def narrowed(text: str, value: float, column: Column[Any], width: int) -> str:
     """The sign for a number too wide for its column: never another number.
 

@@ -268,6 +268,14 @@ class TestVerdict:
     def test_parts_leave_whole(self, room: int, said: str) -> None:
         assert self.BUSY.fitted(room) == said
 
+    def test_no_number_is_cut(self) -> None:
+        found = OverviewVerdict("Package 0 is held at 2,103 of 4,300 MHz by heat (109 °C, tj_max 110 °C)",
+                                who="dense algebra 10000", wrong=True)
+        assert found.fitted(74) == "Package 0 is held at 2,103 of 4,300 MHz by heat … dense algebra 10000"
+        for room in range(8, 74):
+            kept = found.fitted(room).partition("…")[0].split()
+            assert kept == found.text.split()[:len(kept)], room
+
     def test_who_is_not_told_twice(self) -> None:
         found = OverviewVerdict("The CPU quota of /a was used up in 60 % of its periods, and its tasks stood still",
                                 who="/a", wrong=True)

@@ -19,7 +19,7 @@ from turbotui.quantities.columns import CounterColumn
 from turbotui.sampling.frame import Frame
 from turbotui.untrusted import one_line
 
-_PART_ENDS: Final = re.compile("[;:,] ")
+_PART_ENDS: Final = re.compile(r"[;:,] | \(")
 """Between parts of a sentence; a number has no blank behind its comma."""
 _BESIDE_NAME: Final = re.compile(r" \([^()]*\)$")
 """What is told of who it is behind the name: the unit, how much."""
@@ -46,21 +46,26 @@ class OverviewVerdict:
     def fitted(self, room: int) -> str:
         """The sentence in at most `room` characters: the duration goes first, then the last parts, then the name.
 
-        What is left out is whole: the unit and the share of who it is, a part of the sentence; where not even its
-        first part fits beside who it is, that is cut.
+        What is left out is whole: the unit and the share of who it is, a part of the sentence, what stands in brackets;
+        where not even its first part fits beside who it is, that ends behind a word.
         """
         names = [] if self.who in self.text else list(dict.fromkeys((self.who, _BESIDE_NAME.sub("", self.who))))
         since = f" ({self.since})" if self.since else ""
         most = [f". Most of it: {name}" for name in names] or [""]
         brief = [f" … {name}" for name in names] or [" …"]
-        ends = [found.start() for found in _PART_ENDS.finditer(self.text)]
+        ends = [end for found in _PART_ENDS.finditer(self.text) if _is_whole(self.text[:(end := found.start())])]
         forms = [f"{self.text}{since}{most[0]}", *(f"{self.text}{name}" for name in most),
                  *(f"{self.text[:end]}{name}" for end in reversed(ends) for name in brief)]
         found = next((form for form in forms if len(form) <= room), None)
         if found is not None:
             return found
-        who = brief[-1][:room // 2] if names else "…"
-        return f"{self.text[:max(0, room - len(who))]}{who}"
+        who = brief[-1][:room // 2] if names else " …"
+        words = self.text[:max(0, room - len(who) + 1)]
+        return f"{words[:max(words.rfind(' '), 0)]}{who}"
+
+
+def _is_whole(text: str) -> bool:
+    return text.count("(") == text.count(")")
 
 
 class Judge:

@@ -1,0 +1,30 @@
+"""A sentence that is too long ends behind a part or a word: half a number is another number."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turbotui.widgets.cells import cut_words
+
+READ_OUT = "cpu 0 · core 0 · Load% 100.0 % · TSC_MHz 2,601 MHz"
+
+
+@pytest.mark.parametrize(("width", "said"), [
+    (50, READ_OUT),
+    (49, "cpu 0 · core 0 · Load% 100.0 % …"),
+    (30, "cpu 0 · core 0 …"),
+    (12, "cpu 0 …"),
+])
+def test_parts_stay_whole(width: int, said: str) -> None:
+    assert cut_words(READ_OUT, width) == said
+
+
+def test_a_word_that_takes_the_room_is_cut_itself() -> None:
+    assert cut_words("in /home/somebody/pictures", 12) == "in /home/so…"
+
+
+@given(st.text(" ·1a", max_size=40), st.integers(1, 30))
+def test_never_wider_than_the_room(text: str, width: int) -> None:
+    assert len(cut_words(text, width)) <= width
