@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import Final, Protocol, TypeVar, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import MachineError
@@ -34,23 +34,6 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 _TASK_CLOCK: Final = PerfAttr(1, 1)  # PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK: ns on any CPU
 _SLICE: Final = 0.05  # seconds in which a set counts before the next one does
 _GONE: Final = 0.5  # seconds between two looks whether a process that marks is still there
-_T = TypeVar("_T")
-
-
-class CountedBeside(Protocol):
-    """What else is counted in regions, at the same marks."""
-
-    def open(self, pid: int) -> None:
-        """Open counters of a process that waits before its exec."""
-
-    def follow(self, tids: Sequence[int]) -> None:
-        """Open counters of threads that run already."""
-
-    def share_out(self, shares: Sequence[RegionShare], times: RegionTimes) -> None:
-        """Read, and add to each region its share."""
-
-    def close(self) -> None:
-        """Close every counter; what was counted stays."""
 
 
 @dataclass(slots=True)
@@ -81,12 +64,9 @@ class RegionCounting:
         machine: real.
         pipe: that its marks come through.
         core_types: kinds of core, each with a definition that counts operations; None: those of the machine.
-        beside: what else is counted.
     """
 
-    def __init__(self, machine: Machine, pipe: MarkPipe, core_types: Sequence[CountedCoreType] | None = None,
-                 beside: CountedBeside | None = None) -> None:
-        self.beside = beside
+    def __init__(self, machine: Machine, pipe: MarkPipe, core_types: Sequence[CountedCoreType] | None = None) -> None:
         self._machine = machine
         self._types = tuple(one for one in (core_types_of(machine) if core_types is None else core_types)
                             if one.definition.flops)
@@ -108,8 +88,6 @@ class RegionCounting:
 
     def open(self, pid: int) -> None:
         """Open the counters of a process that waits before its exec; what cannot be had is told with the totals."""
-        if self.beside is not None:
-            self.beside.open(pid)
         self._open_first(lambda sets: CommandCounters(self._machine.host, sets, pid, waits=True))
 
     def _open_first(self, opened: Callable[[Sequence[Sequence[PerfAttr]]], Counters]) -> None:
@@ -137,8 +115,6 @@ class RegionCounting:
                 self._adopt(sorted(running_threads(self._machine.host, pid)))
 
     def _adopt(self, tids: Sequence[int]) -> None:
-        if self.beside is not None:
-            self.beside.follow(tids)
         if self._counters is None:
             def added(sets: Sequence[Sequence[PerfAttr]]) -> MarkingProcesses:
                 found = MarkingProcesses(self._machine.host, sets)
@@ -178,8 +154,6 @@ class RegionCounting:
             self._over = True
             if self._counters is not None:
                 self._counters.close()
-            if self.beside is not None:
-                self.beside.close()
         os.eventfd_write(self._wake, 1)
         if self._thread.ident is not None:
             self._thread.join()
@@ -191,13 +165,6 @@ class RegionCounting:
             if not self._over:
                 self._hear(rotate=False)
             return self._totals()
-
-    def looked(self, look: Callable[[RegionTimes], _T]) -> _T | None:
-        """Look at the times of regions as they are now; None before the first mark."""
-        with self._lock:
-            if not self._over:
-                self._hear(rotate=False)
-            return None if self._times is None else look(self._times)
 
     @property
     def seconds(self) -> float:
@@ -279,13 +246,10 @@ class RegionCounting:
         if rotate:
             self._turned_ns = now
         self._run_ns += run
-        shares = times.until(now)
-        for share in shares:
+        for share in times.until(now):
             self._add(share, run, changes)
         if times.folded:
             self._regions = by_rows(self._regions, times.folded, _Sums.plus)
-        if self.beside is not None:
-            self.beside.share_out(shares, times)
 
     def _add(self, share: RegionShare, run: float, changes: Sequence[KindChange]) -> None:
         sums = self._regions.setdefault(share.name, _Sums())
