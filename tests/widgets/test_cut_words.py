@@ -21,6 +21,11 @@ def test_parts_stay_whole(width: int, said: str) -> None:
     assert cut_words(READ_OUT, width) == said
 
 
+def test_a_part_without_numbers_is_cut_behind_a_word() -> None:
+    assert cut_words("Busy% · cpu 0 · 88.00 % · Share of the time in which it ran", 48) == (
+        "Busy% · cpu 0 · 88.00 % · Share of the time in …")
+
+
 def test_a_word_that_takes_the_room_is_cut_itself() -> None:
     assert cut_words("in /home/somebody/pictures", 12) == "in /home/so…"
 

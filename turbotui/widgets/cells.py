@@ -144,17 +144,19 @@ def cut(text: str, width: int) -> str:
 
 
 def cut_words(text: str, width: int) -> str:
-    """A sentence at most this wide: it ends behind a part or a word, for half a number is another number.
+    """A sentence at most this wide, which ends behind a part or a word: half a number is another number.
 
-    Only a word that takes more than half of the room is cut itself.
+    A number stays with its title and unit, so a part goes whole where the cut would fall beside a number. Only a word
+    that takes more than half of the room is cut itself.
     """
     if len(text) <= width:
         return text
     room = max(0, width - 1)
-    leasts = {" · ": width // 4, " ": width // 2}
-    ends = ((text.rfind(mark, 0, room + len(mark) - 1), least) for mark, least in leasts.items())
-    end = next((end for end, least in ends if end > least), 0)
-    return f"{text[:end]} …" if end else cut(text, width)
+    part, word = text.rfind(" · ", 0, room + 2), text.rfind(" ", 0, room)
+    beside = text[:word].rsplit(" ", 1)[-1] + text[word + 1:].split(" ", 1)[0]
+    if part > width // 4 and (any(sign.isdigit() for sign in beside) or "·" in beside):
+        return f"{text[:part]} …"
+    return f"{text[:word]} …" if word > width // 2 else cut(text, width)
 
 
 def narrowed(text: str, value: float, column: Column[Any], width: int) -> str:
