@@ -115,10 +115,11 @@ def _own(modules: set[str]) -> set[str]:
 def test_the_first_paint_imports_this_and_nothing_else() -> None:
     modules = _imported(FIRST_PAINT)
     assert _own(modules) - BELOW == {
-        "turbotui.commands", "turbotui.commands.arguments", "turbotui.commands.screens",
+        "turbotui.commands", "turbotui.commands.arguments", "turbotui.commands.regions", "turbotui.commands.screens",
         "turbotui.features.dashboard.verb", "turbotui.machine",
         "turbotui.machine.signal_guard", "turbotui.opening", "turbotui.opening.keys", "turbotui.opening.picture",
-        "turbotui.opening.readings", "turbotui.opening.terminal", "turbotui.opening.waiting", "turbotui.sampling",
+        "turbotui.opening.readings", "turbotui.opening.terminal", "turbotui.opening.waiting", "turbotui.region_marks",
+        "turbotui.sampling",
         "turbotui.sampling.limits", "turbotui.terminal", "turbotui.terminal.handover", "turbotui.terminal.writer",
     }
     assert modules.isdisjoint({"asyncio", "textual", "rich", "ctypes", "logging", "ssl", "subprocess", "json"})

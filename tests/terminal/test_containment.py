@@ -19,7 +19,7 @@ sys.exit(main(["--machine", "guest", "-i", "0.2", "--screen", "cpus"]))
 """
 _RAISES = "def broken(self, *rest, **more):\n    raise KeyError('lost')\n"
 WINDOW_MOUNTS = _RAISES + "import turbotui.app.graph as at; at.Graph.on_mount = broken"
-WINDOW_DRAWS = _RAISES + "import turbotui.app.explain as at; at.Explain.show_frame = broken"
+WINDOW_DRAWS = _RAISES + "import turbotui.app.graph as at; at.Explain.show_frame = broken"
 WINDOW_IS_MADE = _RAISES + "import turbotui.app.graph as at; at.Graph.__init__ = broken"
 WINDOW_COMPOSES = _RAISES + "import turbotui.app.graph as at; at.Graph.compose = broken"
 WINDOW_KEY = _RAISES + "import turbotui.app.graph as at; at.Graph.action_explain = broken"

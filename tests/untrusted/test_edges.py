@@ -19,6 +19,8 @@ TEXT_COMES_IN = {
     "machine/identity.py": "the numbers in /proc/self/task/*/status",
     "events/libpfm/library.py": "the path of the library in /proc/self/maps",
     "events/vendor/perf_list.py": "the kernel's release, of which a path is made that is only looked at",
+    "machine/region_pipes.py": "numbers of descriptors of a process, which are looked at only",
+    "events/vendor/errors.py": "looks whether a folder of event tables can be listed",
     "events/vendor/pmu_events.py": "names of the files of event tables, which given_files.py then reads",
     "machine/elf_symbols.py": "opens what ran, for pyelftools; names of functions, made visible",
     "machine/command_output.py": "what a command wrote, made visible line by line",
@@ -51,7 +53,7 @@ FILES_ARE_WRITTEN = {
     "tables/terminal_text.py": "/dev/null in place of a stream that was closed from the start",
     "terminal/writer.py": "the terminal",
     "remote/socket_file.py": "the socket of a collector",
-    "machine/regions.py": "the FIFO of a command's marks, in a directory of its own",
+    "machine/region_pipes.py": "the FIFO of a command's marks, in a directory of its own, and one that a person names",
     "region_marks.py": "marks into that FIFO, in the command",
     "app/failures.py": "takes old reports of its own away",
 }

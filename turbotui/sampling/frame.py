@@ -19,7 +19,7 @@ from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.interval import Interval
 from turbotui.sampling.plan import reading_cpus
 from turbotui.sampling.reasons import problem
-from turbotui.sampling.row_inputs import RowInputs
+from turbotui.sampling.row_inputs import RowInputs, WatchedTotals
 from turbotui.sampling.snapshot import Snapshot
 from turbotui.sampling.sweep import Selection
 
@@ -160,8 +160,11 @@ class Frame(Interval):
 
     def inputs_of(self, column: CounterColumn, row: RowId) -> RowInputs:
         """The inputs of a column's formula for a row."""
-        left_out = self.left_out(column) if row.scope.rank > column.scope.rank else frozenset()
+        left_out = self._left_out_in(column, row)
         return RowInputs(self, row, left_out) if left_out else self.inputs(row)
+
+    def _left_out_in(self, column: CounterColumn, row: RowId) -> frozenset[int]:
+        return self.left_out(column) if row.scope.rank > column.scope.rank else frozenset()
 
     def left_out(self, column: CounterColumn) -> frozenset[int]:
         """The CPUs that take no part in a column's rows above its own level: some of its signals are unknown there.
@@ -226,10 +229,11 @@ class Frame(Interval):
 
     def _why_no_value(self, column: CounterColumn, row: RowId) -> Unavailable:
         """Why a formula gives nothing although something is known of all that it needs."""
-        inputs = self.inputs(row)
+        inputs = WatchedTotals(self, row, self._left_out_in(column, row))
         doubt = "" if column.doubt is None else column.doubt(inputs)
-        if not doubt:  # a formula may want a total, which is unknown where a part is
-            for name in column.needs:
+        if not doubt:
+            column.compute(inputs)
+            for name in inputs.lacking:
                 part = inputs.missing_part(name)
                 if part is not None:
                     return self._part_missing(self.capabilities.signals[name], part)

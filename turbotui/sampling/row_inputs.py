@@ -230,3 +230,30 @@ class RowInputs:
         if len(positions) == 1:  # nothing to reduce: by far the most frequent case
             return at(name, positions)[0]
         return reduced(at(name, positions), signal.reduce)
+
+
+class WatchedTotals(RowInputs):
+    """`RowInputs` that note which totals a formula asked for in vain; see `RowInputs` for the arguments.
+
+    Attributes:
+        lacking: the signals of these totals.
+    """
+
+    __slots__ = ("lacking",)
+
+    def __init__(self, frame: Frame, row: RowId, left_out: frozenset[int]) -> None:
+        super().__init__(frame, row, left_out)
+        self.lacking: list[SignalId] = []
+
+    def total(self, signal: SignalId) -> float | None:
+        """See `columns.Inputs.total`."""
+        return self._noted(signal, super().total(signal))
+
+    def total_rate(self, signal: SignalId) -> float | None:
+        """See `columns.Inputs.total_rate`."""
+        return self._noted(signal, super().total_rate(signal))
+
+    def _noted(self, signal: SignalId, found: float | None) -> float | None:
+        if found is None:
+            self.lacking.append(signal)
+        return found
