@@ -119,6 +119,12 @@ def test_phases_say_of_which_behaviour_they_are() -> None:
     assert energy["rows"][0]["values"] == {"energy": None, "power": None, "efficiency": None}
 
 
+def test_efficiency_is_speed_by_power_where_energy_is_of_another_time() -> None:
+    result = replace(_result((9.0, 1.0), (3.0, 1.0)), joules=90.0, energy_seconds=0.9)  # counts are of 1.0 s
+    assert result.watts == pytest.approx(100.0)
+    assert result.efficiency == pytest.approx(6.0 / 100.0)
+
+
 def test_a_point_above_every_roof_is_disputed() -> None:
     result = replace(_result((1e6, 1e3)), roofs={"machine": LevelRoofs(chip_roofs("i7-3770K", "all"), "theory")})
     (line,) = JsonLines().lines(Envelope("cn17", HostKind.REAL, 0), total_table(result))

@@ -150,10 +150,11 @@ class Result:
 
     @property
     def efficiency(self) -> float | None:
-        """GFLOP/s per W of the main row."""
-        if not self.joules:
+        """GFLOP/s per W of the main row: of two speeds, for energy and operations are not read at the same instants."""
+        length = sum(point.length for point in self.main)
+        if not self.watts or not length:
             return None
-        return sum(point.gflops * point.length for point in self.main) / self.joules
+        return sum(point.gflops * point.length for point in self.main) / length / self.watts
 
     @property
     def sets(self) -> tuple[RoofSet, ...]:
