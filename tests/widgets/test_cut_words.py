@@ -30,6 +30,12 @@ def test_a_word_that_takes_the_room_is_cut_itself() -> None:
     assert cut_words("in /home/somebody/pictures", 12) == "in /home/so…"
 
 
+@given(st.lists(st.from_regex(r"[0-9,]{1,5}|[a-z]{1,5}", fullmatch=True), min_size=1, max_size=12), st.integers(14, 60))
+def test_a_number_is_never_cut(words: list[str], width: int) -> None:
+    kept = cut_words(" ".join(words), width).removesuffix(" …").split(" ")
+    assert kept == words[: len(kept)]
+
+
 @given(st.text(" ·1a", max_size=40), st.integers(1, 30))
 def test_never_wider_than_the_room(text: str, width: int) -> None:
     assert len(cut_words(text, width)) <= width

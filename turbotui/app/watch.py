@@ -344,10 +344,10 @@ class Watch:
         self.record_past(self.live_history, frame, sparks, lines)
 
     def record_past(self, history: History, frame: Frame, sparks: Iterable[ColumnId], lines: Sequence[RowId]) -> None:
-        """Take a frame into a history: the summary, sparks, charts, cells looked into; of the past also columns shown.
+        """Keep in a history what a frame says of the summary, sparks, charts and cells that somebody looked into.
 
         Args:
-            history: of now, or of what leads to a moment of the past.
+            history: of now, or of what leads to a moment of the past: that has all visible columns of the machine, too.
             frame: the newest one of it.
             sparks: see `record`.
             lines: see `record`.

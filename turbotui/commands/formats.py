@@ -18,7 +18,7 @@ class OneFormat(argparse.Action):
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace,
                  values: str | Sequence[Any] | None, option_string: str | None = None) -> None:
-        """Take in a format, or --json.
+        """Store the format that --format or --json names.
 
         Raises:
             UsageError: another one was given before.
@@ -33,7 +33,7 @@ class OneFormat(argparse.Action):
 
 
 _GIVEN: Final = "given_format"
-"""Where a namespace keeps the format that the command line names; the default is none."""
+"""The attribute of a namespace for the format that the command line names; absent where it names none."""
 
 
 def add_format_arguments(parser: argparse.ArgumentParser, tables: Sequence[str] = ()) -> None:

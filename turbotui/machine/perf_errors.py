@@ -47,7 +47,7 @@ _OPENS: Final = {
 
 
 def own_copy(rights: Privileges, *wanted: int) -> str:
-    """How to give a group capabilities through a copy of the interpreter that runs nothing but this program.
+    """The commands that give capabilities to a group: on a copy of the interpreter that only runs turbotui.
 
     Those of ours that the process has already are kept in the line: setcap(8) replaces the set.
 

@@ -32,7 +32,7 @@ from turbotui.untrusted import one_line
 
 
 class RunSpan:
-    """Takes frames in their order; the difference of the first and the last one is one frame.
+    """The frame from the beginning to the end of a run, of frames that are taken in their order.
 
     What began anew between them has no difference, and wraps that were missed make theirs unknown, as in a recording.
     """

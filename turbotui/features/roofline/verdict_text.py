@@ -11,7 +11,7 @@ from turbotui.features.roofline.verdicts import LevelRoofs, sentence
 
 _OF_MEMORY: Final = ("DRAM: ", "no DRAM roof: ", "L3 and DRAM are hardly apart")
 _ASIDE: Final = re.compile(r" \(|, as |, not |\. ")
-"""Where a sentence about memory goes into documents and details, which `turbotui roofs` prints."""
+"""Ends the part of a note on memory that fits the screen; `turbotui roofs` prints the documents behind it."""
 
 
 def verdict_text(point: RooflinePoint, choice: LevelRoofs) -> str:
@@ -28,7 +28,7 @@ def verdict_text(point: RooflinePoint, choice: LevelRoofs) -> str:
 
 
 def memory_note(roofs: RoofSet | None, choice: LevelRoofs, counters: str) -> str:
-    """Where the roof of the memory is from, who shares it, why there is none, or that it is L3's.
+    """The sentence on the DRAM roof: its source, the cores that share it, or why none is drawn.
 
     Args:
         roofs: that are drawn.

@@ -182,10 +182,8 @@ def parse_options(words: Sequence[str]) -> StatOptions:
         else:
             options = _apply(options, given.option, given.argument)
             if options.task in (StatTask.HELP, StatTask.VERSION):
-                break
+                return replace(options, format=options.format or TEXT)
     options = replace(options, format=options.format or TEXT)
-    if options.task in (StatTask.HELP, StatTask.VERSION):
-        return options
     if options.replay:
         _check_replay(options)
     elif options.start or options.end or options.every:

@@ -25,7 +25,7 @@ from turbotui.machine.tasks.proc_facts import READS, TaskFacts, TaskKey
 
 def ancestry_of(watching: Watching, reports: Iterable[Report],
                 facts: Mapping[TaskKey, TaskFacts] | None = None) -> Ancestry:
-    """Who made the processes of some reports, up to the first process of all.
+    """The parents of the processes in some reports, of each up to pid 1.
 
     Args:
         watching: watches them.

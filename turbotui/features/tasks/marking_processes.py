@@ -28,7 +28,7 @@ def running_threads(host: Host, pid: int) -> frozenset[int]:
 
 
 class MarkingProcesses:
-    """The same sets of events of several processes, added up; it is used as `CommandCounters` are.
+    """Counters of several processes, the same sets of events for each, added up; its interface is `CommandCounters`'.
 
     Args:
         host: this machine.

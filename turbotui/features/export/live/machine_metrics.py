@@ -144,7 +144,7 @@ class MeterMetrics:
 
     @property
     def left_out(self) -> Mapping[str, int]:
-        """How many meters are not told of."""
+        """The number of power meters that are not exported, by the kind of what is left out."""
         return {"meters": self._left_out}
 
     def feed(self, frame: Frame) -> None:
