@@ -30,6 +30,15 @@ def test_a_word_that_takes_the_room_is_cut_itself() -> None:
     assert cut_words("in /home/somebody/pictures", 12) == "in /home/so…"
 
 
+@pytest.mark.parametrize(("text", "width", "said"), [
+    ("0 00000 00000 0", 14, "0 00000 …"),
+    ("in /home/12345/pictures", 12, "in /home/…"),
+    ("1,234,567.89", 6, "…"),
+])
+def test_a_number_within_a_long_word_goes_whole(text: str, width: int, said: str) -> None:
+    assert cut_words(text, width) == said
+
+
 @given(st.lists(st.from_regex(r"[0-9,]{1,5}|[a-z]{1,5}", fullmatch=True), min_size=1, max_size=12), st.integers(14, 60))
 def test_a_number_is_never_cut(words: list[str], width: int) -> None:
     kept = cut_words(" ".join(words), width).removesuffix(" …").split(" ")

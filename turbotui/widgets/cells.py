@@ -147,7 +147,7 @@ def cut_words(text: str, width: int) -> str:
     """A sentence at most this wide, which ends behind a part or a word: half a number is another number.
 
     A number stays with its title and unit, so a part goes whole where the cut would fall beside a number. Only a word
-    that takes more than half of the room is cut itself.
+    that takes more than half of the room is cut itself, and not beside a digit.
     """
     if len(text) <= width:
         return text
@@ -156,7 +156,9 @@ def cut_words(text: str, width: int) -> str:
     beside = text[:word].rsplit(" ", 1)[-1] + text[word + 1:].split(" ", 1)[0]
     if part > width // 4 and (any(sign.isdigit() for sign in beside) or "·" in beside):
         return f"{text[:part]} …"
-    return f"{text[:word]} …" if word > width // 2 else cut(text, width)
+    if word >= width // 2:
+        return f"{text[:word]} …"
+    return f"{text[:room].rstrip('0123456789.,')}…"[:width]
 
 
 def narrowed(text: str, value: float, column: Column[Any], width: int) -> str:
