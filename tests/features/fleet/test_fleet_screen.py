@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -24,6 +25,7 @@ from turbotui.features.fleet.screen import FleetScreen
 from turbotui.features.fleet.server import Server, ServerAccess
 from turbotui.features.fleet.session import FleetSession, PastRequest
 from turbotui.features.fleet.trends import Trends
+from turbotui.sampling.frame import Frame
 from turbotui.widgets.segment_lines import SegmentLines
 
 SLOW = {"Bzy_MHz": 2500.0, "CoreTmp": 97.0}
@@ -230,6 +232,24 @@ async def test_a_wide_screen_has_the_last_hour_of_the_nodes_in_sight() -> None:
         asked = [one.words for one in server.asked if one.path.endswith("query_range")][-1]
         assert "temperature" in asked["query"]
         assert asked["step"] == "150"
+
+
+def test_the_past_is_fetched_though_the_interval_is_ended_meanwhile() -> None:
+    with stub(fleet_answer(nodes(2), LABELS)) as server:
+        session = FleetSession(FleetReader(Server(ServerAccess(server.url)), FleetQuestion()), FOREVER)
+        taken, frames = threading.Event(), 0
+
+        def on_frame(_frame: Frame) -> None:
+            nonlocal frames
+            frames += 1
+            if frames == 1:  # on the session's thread: both stand there when it waits
+                session.ask_past(PastRequest(MEASURED[0], ("n0",), lambda _found: taken.set(), 24))
+                session.end_interval()
+
+        session.start(on_frame)
+        assert taken.wait(PATIENCE)
+        session.stop()
+        assert frames == 2
 
 
 def test_pictures_are_asked_for_once_a_minute_and_of_new_nodes() -> None:

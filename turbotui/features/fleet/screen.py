@@ -91,6 +91,9 @@ class FleetScreen(TreeScreen[FleetNode]):
         """See `TableKeys.show_view`; the view is there again when a node was looked into."""
         super().show_view(view)
         self._session.view = self._table.view
+        if self.composed:
+            self._want_trends()  # of the column that is sorted by now: pictures of another one go
+            self._show()
 
     def show_columns(self) -> None:
         """Lay the table out for the width."""

@@ -275,10 +275,10 @@ class FleetSession(FixedColumns):
             with self._changed:
                 self._changed.wait_for(lambda: self._due or self._turn is not turn or bool(self._requests),
                                        max(0.0, until - time.monotonic()))
-                requests, self._requests = self._requests, []
-                if self._due or self._turn is not turn or not requests:
+                if self._due or self._turn is not turn or not self._requests:
                     self._due = False
-                    return
+                    return  # what is asked of the past stays asked, and is fetched behind the next answer
+                requests, self._requests = self._requests, []
             for request in requests:
                 self._fetch(request)
 
