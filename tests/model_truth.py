@@ -12,7 +12,6 @@ from turbotui.simulated.host import SimulatedHost
 from turbotui.simulated.kernel_counts import BUSY, DEVICE, INTERRUPTS, MIGRATIONS, SWITCHES
 from turbotui.simulated.pipeline import pipeline_counts
 from turbotui.simulated.pmus_core import core_events
-from turbotui.simulated.registers import core_c1_seconds
 from turbotui.simulated.shapes import Isa
 from turbotui.simulated.strain import DELAY, PRESSURES
 from turbotui.simulated.strain_files import StrainFiles
@@ -157,7 +156,7 @@ class Truth:
                 cycles=one.value(APERF, now),
                 instructions=one.value(known["instructions"], now),
                 idle_seconds=tuple(one.at(b.CPU_IDLE + n, now) for n in range(len(kind.idle))),
-                c1_seconds=core_c1_seconds(model, place, now),
+                c1_seconds=one.at(b.CPU_C1, now),
                 c3_seconds=core.at(b.CORE_C3, now),
                 c6_seconds=core.at(b.CORE_C6, now),
                 c7_seconds=core.at(b.CORE_C7, now),

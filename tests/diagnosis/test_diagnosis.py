@@ -29,8 +29,8 @@ def rule(name: str, judge: Callable[[JudgedFrame], Observed | NoFinding]) -> Slo
     return SlownessRule(name, name, (("Load%",),), judge, f"the source of {name}", "1", "do this")
 
 
-def diagnosed(*rules: SlownessRule) -> MachineDiagnosis:
-    found = MachineDiagnosis(CATALOG, rules)
+def diagnosed(*rules: SlownessRule, kept: int = 4) -> MachineDiagnosis:
+    found = MachineDiagnosis(CATALOG, rules, kept)
     for frame in FRAMES:
         found.push(frame)
     return found
@@ -69,6 +69,14 @@ def test_causes_that_could_not_be_judged_are_told_in_one_line() -> None:
     found = diagnosed(rule("a", in_intervals(())), rule("b", lambda _: NoFinding.UNKNOWN))
     assert found.not_judged() == ("1 of 2 causes could not be judged: the source of b cannot be read here "
                                   "(key 9, turbotui doctor)")
+
+
+def test_a_cause_is_judged_where_only_its_newest_interval_was_not_read() -> None:
+    def late(moment: JudgedFrame) -> NoFinding:
+        return NoFinding.UNKNOWN if moment.frame.seq >= FRAMES[3].seq else NoFinding.CLEAR
+
+    assert not diagnosed(rule("a", late)).not_judged()
+    assert diagnosed(rule("a", late), kept=2).not_judged().startswith("1 of 1 causes could not be judged")
 
 
 def test_the_same_frame_twice_is_one_interval() -> None:

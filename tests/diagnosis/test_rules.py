@@ -95,9 +95,20 @@ def test_a_quota_is_told_of_the_group_that_stands_still_most() -> None:
 def test_memory_that_is_short_and_swap_that_is_read_back() -> None:
     short = found("memory", made(whole={"PSImem%": 40.0, "PSImemFull%": 20.0, "MemAvail%": 2.0, "OOMKills": 1.0}))
     assert short.lost == pytest.approx(0.3)
-    assert short.sentence.endswith("2 % of memory is available; the kernel killed 1 task for want of it")
+    assert short.sentence == ("The kernel killed 1 task for want of memory; tasks wait for memory 40 % of the "
+                              "time, all of them at once 20 %; 2 % of memory is available")
+    assert found("memory", made(whole={"Reclaim/s": 900.0})).sentence.startswith("Tasks had to free memory 900 ")
+    assert BY_ID["memory"].judge(made(whole={"Reclaim/s": 3.0})) is NoFinding.UNKNOWN, "a group's limit may hold tasks"
     back = found("swapping", made(whole={"SwapIn/s": 4000.0, "SwapOut/s": 3000.0}))
     assert back.lost == pytest.approx(0.4)
+    waited = {"SwapIn/s": 2000.0, "SwapOut/s": 500.0, "PSIio%": 47.0, "PSIioFull%": 45.0, "MemAvail%": 1.0}
+    for pages, first, more in ((2000.0, "swapping", True), (150.0, "storage", False)):
+        both = [found(name, made(whole={**waited, "SwapIn/s": pages})) for name in ("swapping", "storage")]
+        ranked = max(zip(both, ("swapping", "storage"), strict=True), key=lambda one: one[0].lost)
+        assert (ranked[1], "swap space" in both[1].sentence) == (first, more), "waits for storage are those for pages"
+    limit = found("swapping", made(whole={**waited, "MemAvail%": 86.0}))
+    assert "a control group's limit" in limit.sentence
+    assert "MemoryMax" in limit.remedy
     assert BY_ID["swapping"].judge(made(whole={"SwapIn/s": 3.0, "SwapOut/s": 900.0})) is NoFinding.CLEAR
 
 

@@ -106,6 +106,9 @@ def test_the_busiest_thread_is_known_from_the_third_look_on() -> None:
     assert look.busiest is not None
     assert look.busiest[0] == "make 12"
     assert round(look.busiest[1], 2) == 1.0
+    look.process(10, "make", ran=4.0, threads={10: 0.4, 12: 3.03})
+    look.look_at(103.0)
+    assert look.busiest == ("make 12", 1.0), "a thread has no more than one CPU, whatever a tick adds"
 
 
 def test_faults_and_waits_are_told_of_those_who_have_them() -> None:

@@ -42,6 +42,11 @@ def test_percent_of_the_unknown_is_unknown() -> None:
     assert formulas.percent(110.2, 100.0) is None
 
 
+def test_pressure_is_never_more_than_all_of_the_time() -> None:
+    for waited, shown in ((0.25, 25.0), (1.013, 100.0)):  # a reader that waited between clock and file
+        assert value("PSIcpu%", Row({"psi.cpu.some": waited})) == shown
+
+
 def test_busy_mhz_is_base_clock_times_active_over_reference_cycles() -> None:
     row = Row({"aperf": 3_497_120_004, "mperf": 1_999_610_220, "tsc": 2e9}, values={"base_hz": 2e9})
     assert value("Bzy_MHz", row) == pytest.approx(3497.80, abs=0.005)

@@ -84,6 +84,14 @@ def test_perf_counts_what_the_registers_count(name: str) -> None:
         assert values(host, core)[2][0] == pytest.approx(register(host, 1, 0x3FD) - first, abs=2)
 
 
+def test_the_c1_counter_stands_still_while_its_cpu_is_unplugged() -> None:
+    host, clock = machine("sapphire-2s")
+    host.set_online(1, online=False)
+    before = truth_of(host).truth(1).c1_seconds
+    clock.advance(500.0)  # its core sleeps deeply meanwhile
+    assert truth_of(host).truth(1).c1_seconds == before > 0.0
+
+
 def test_energy_registers_wrap_at_32_bits_and_lose_nothing() -> None:
     host, clock = machine("sapphire-2s")
     unit = 2.0 ** -(register(host, 0, 0x606) >> 8 & 31)

@@ -32,12 +32,14 @@ class _Past:
         run: seconds for which it has held without a break.
         answer: of the newest interval.
         last: what was so when it held last.
+        unread: intervals since it was last judged.
     """
 
     intervals: deque[tuple[float, bool]]
     run: float = 0.0
     answer: Observed | NoFinding = NoFinding.UNKNOWN
     last: Observed | None = None
+    unread: int = 0
 
     def take(self, seconds: float, answer: Observed | NoFinding) -> None:
         """Take in one more interval."""
@@ -46,8 +48,15 @@ class _Past:
         if isinstance(answer, Observed):
             self.last = answer
         self.run = self.run + seconds if holds else 0.0
+        self.unread += 1
         if answer is not NoFinding.UNKNOWN:  # of an interval in which nobody read it nothing is said
             self.intervals.append((seconds, holds))
+            self.unread = 0
+
+    @property
+    def judged(self) -> bool:
+        """Whether anything is known of it from the intervals that are kept: a machine that is late misses some."""
+        return bool(self.intervals) and self.unread < (self.intervals.maxlen or 1)
 
 
 class MachineDiagnosis:
@@ -130,8 +139,8 @@ class MachineDiagnosis:
         return next(iter(self.findings()), None)
 
     def unjudged(self) -> tuple[SlownessRule, ...]:
-        """Causes that nothing can be said of: what they read is not known here."""
-        return tuple(rule for rule in self._rules if self._past[rule.id].answer is NoFinding.UNKNOWN)
+        """Causes that nothing can be said of: in no interval that is kept was known what they read."""
+        return tuple(rule for rule in self._rules if not self._past[rule.id].judged)
 
     def quiet(self) -> str:
         """A sentence for a machine of which nothing is found."""
@@ -153,9 +162,11 @@ class MachineDiagnosis:
         rules = self.unjudged()
         if not rules:
             return ""
-        sources = list(dict.fromkeys(rule.source for rule in rules))
-        causes = f"{len(rules)} of {len(self._rules)} causes"
-        return f"{causes} could not be judged: {', '.join(sources)} cannot be read here (key 9, turbotui doctor)"
+        sources = ", ".join(dict.fromkeys(rule.source for rule in rules))
+        causes = f"{len(rules)} of {len(self._rules)} causes could not be judged: {sources}"
+        if self._moment is not None and self._moment.frame.newer.late:
+            return f"{causes} cannot be read here, or not in so short an interval (key 9, turbotui doctor)"
+        return f"{causes} cannot be read here (key 9, turbotui doctor)"
 
 
 def verdict(frames: Iterable[Frame], catalog: Catalog) -> Finding | None:

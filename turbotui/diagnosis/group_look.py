@@ -8,12 +8,13 @@ from typing import Final
 from turbotui.diagnosis.rules import PressedGroup, ThrottledGroup
 from turbotui.machine.cgroups import GroupUse, find_groups, for_cpu_time, for_pressure, hierarchies, read_groups, stalls
 from turbotui.machine.host import Host
+from turbotui.machine.tasks.group_names import CGROUP, UNIT, group_name
 from turbotui.untrusted import one_line
 
 _MOST_PRESSURES: Final = 256  # groups whose pressure is read, nearest to the root first: three files of each
 _RESOURCES: Final = ("cpu", "memory", "io")
 _LEAST: Final = 1.0  # percent of the time
-_AS_MUCH: Final = 0.9  # of the greatest share: the innermost of such groups is told
+_AS_MUCH: Final = 0.8  # of the greatest share: the innermost of such groups is told
 _MICRO: Final = 1e-6
 
 
@@ -57,7 +58,7 @@ class GroupLook:
             most = max(shares.values(), default=0.0)
             if most >= _LEAST:
                 name = max((one for one in shares if shares[one] >= _AS_MUCH * most), key=lambda one: one.count("/"))
-                found[resource] = PressedGroup(one_line(name), min(100.0, shares[name]))
+                found[resource] = PressedGroup(_said(name), min(100.0, shares[name]))
         return found
 
     def _shares(self, line: str) -> Mapping[str, float]:
@@ -81,7 +82,14 @@ class GroupLook:
             return None
         before, now = self._before[name].cpu.throttled_ns, self._now[name].cpu.throttled_ns
         stood = None if before is None or now is None or not self._seconds else (now - before) * 1e-9 / self._seconds
-        return ThrottledGroup(one_line(name), percent, self._now[name].cpu.quota, stood)
+        return ThrottledGroup(_said(name), percent, self._now[name].cpu.quota, stood)
+
+
+def _said(path: str) -> str:
+    """A group as a person knows it: a container, pod or job by its name, others by their path."""
+    known = group_name((path,))
+    named = known is not None and known.path == path and known.kind not in (UNIT, CGROUP)
+    return one_line(known.text if known is not None and named else path)
 
 
 def _percent(before: GroupUse | None, now: GroupUse) -> float | None:

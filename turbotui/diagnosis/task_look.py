@@ -95,7 +95,7 @@ class TaskLook:
         self._host = host
         self._began = 0.0  # of the reading before, in seconds
         self._before: Mapping[int, ProcessStat] = {}
-        self._threads: tuple[int, Mapping[int, ProcessStat]] = (0, {})
+        self._threads: tuple[int, float, Mapping[int, ProcessStat]] = (0, 0.0, {})  # of whom, since when, what
         self._uses: tuple[TaskUse, ...] = ()
         self._single: tuple[str, float] | None = None
         self._counts: Mapping[int, tuple[int | None, int | None]] = {}
@@ -120,11 +120,12 @@ class TaskLook:
         self._single = None
         if busiest is not None and busiest.ran >= _LEAST:
             pid = busiest.pids[0]
-            folder = f"/proc/{pid}/task"
-            threads = dict(self._read(folder))
-            if self._threads[0] == pid:
-                self._single = _busiest_thread(self._threads[1], threads, seconds)
-            self._threads = pid, threads
+            asked = self._host.now_ns()
+            threads = dict(self._read(f"/proc/{pid}/task"))
+            before, since, counts = self._threads
+            if before == pid:
+                self._single = _busiest_thread(counts, threads, self._host.now_ns() * 1e-9 - since)
+            self._threads = pid, asked * 1e-9, threads
         self._began, self._before = now if began_ns is None else began_ns * 1e-9, found
 
     @property
@@ -252,4 +253,7 @@ def _busiest_thread(before: Mapping[int, ProcessStat], now: Mapping[int, Process
                     seconds: float) -> tuple[str, float] | None:
     ran = {tid: counts.ran - before[tid].ran for tid, counts in now.items() if tid in before}
     tid = max(ran, key=lambda one: ran[one], default=None)
-    return None if tid is None else (f"{one_line(now[tid].name)} {tid}", ran[tid] / TICKS / seconds)
+    if tid is None or seconds <= 0:
+        return None
+    # a tick more or less: 10 % of 0.1 s
+    return f"{one_line(now[tid].name)} {tid}", min(1.0, ran[tid] / TICKS / seconds)

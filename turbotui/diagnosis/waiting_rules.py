@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from turbotui.diagnosis.rules import Certainty, JudgedFrame, NoFinding, Observed, SlownessRule, Whose, name_of
+from turbotui.diagnosis.rules import Certainty, JudgedFrame, NoFinding, Observed, SlownessRule, Whose, name_of, opening
 from turbotui.quantities.sentences import several
 from turbotui.quantities.unavailable import Reason
 
@@ -14,14 +14,18 @@ _CPU_PRESSURE: Final = 15.0
 _QUOTA: Final = 5.0  # percent of the periods
 _QUOTA_SHARE: Final = 0.5  # of a period is lost in which the quota was used up, where nothing says how much
 _MEMORY: Final = 5.0  # percent of the time
+_RECLAIMS: Final = 100.0  # a second
+_SHORT_LOST: Final = 0.02  # of the work, where the waits themselves are shorter, or not counted
 _MUCH_LEFT: Final = 20.0  # percent of memory: with so much of it nobody waits for the machine's
 _GROUP_MEMORY: Final = (
     "cat memory.max memory.high memory.events of the group (memory.limit_in_bytes, memory.failcnt of version 1) show "
     "its limit; systemctl set-property UNIT MemoryMax=SIZE MemoryHigh=SIZE gives it more"
 )
+_GROUP_IS_SHORT: Final = ", so what is short is a control group's limit"
 _STORAGE: Final = 12.0
 _SWAPPED_IN: Final = 100.0  # pages a second
 _SWAP_SECONDS: Final = 100e-6  # to read a page back from a fast disk
+_SLOW_SWAP_SECONDS: Final = 1e-3  # the same where many read at once, or from a slow one
 _MEMORY_FULL: Final = 0.75  # of the peak by the sheet: refreshes and turns of the bus leave hardly more
 _STALLED: Final = 0.5  # of the work counts as lost at the peak: how much more would be done is not known
 _IOWAIT: Final = 5.0  # percent of the time of all CPUs
@@ -85,21 +89,39 @@ def _quota(frame: JudgedFrame) -> Observed | NoFinding:
 
 def _memory(frame: JudgedFrame) -> Observed | NoFinding:
     some, whole, killed = frame.number("PSImem%"), frame.number("PSImemFull%"), frame.number("OOMKills")
-    if some is None:
+    # where no pressure is counted; reclaim for a control group's own limit is not among these
+    reclaims = frame.number("Reclaim/s") if some is None else None
+    short = reclaims is not None and reclaims >= _RECLAIMS
+    if some is None and not killed and not short:
         return NoFinding.UNKNOWN
-    if some < _MEMORY and not killed:
+    if some is not None and some < _MEMORY and not killed:
         return NoFinding.CLEAR
-    full = whole or 0.0
-    facts = [f"Tasks wait for memory {some:.0f} % of the time, all of them at once {full:.0f} %"]
+    facts, full = [], whole or 0.0
+    if killed:  # memory that it gave back may be what is available now
+        facts.append(f"The kernel killed {several(round(killed), 'task')} for want of memory")
+    if some is not None:
+        facts.append(f"tasks wait for memory {some:.0f} % of the time, all of them at once {full:.0f} %")
+    elif short:
+        facts.append(f"tasks had to free memory {reclaims:,.0f} times a second before they got some")
+    of_group = _is_of_a_group(frame) and not killed
     available = frame.number("MemAvail%")
-    of_group = available is not None and available >= _MUCH_LEFT and not killed
     if available is not None:
-        facts.append(f"{available:.0f} % of memory is available"
-                     + (", so what is short is a control group's limit" if of_group else ""))
-    if killed:
-        facts.append(f"the kernel killed {several(round(killed), 'task')} for want of it")
-    return Observed(max(0.02, (some + full) / 200.0), "; ".join(facts), Certainty.CERTAIN,
+        facts.append(f"{available:.0f} % of memory is available" + (_GROUP_IS_SHORT if of_group else ""))
+    return Observed(max(_SHORT_LOST, ((some or 0.0) + full) / 200.0), opening("; ".join(facts)),
+                    Certainty.LIKELY if some is None and not killed else Certainty.CERTAIN,
                     remedy=_GROUP_MEMORY if of_group else "", who=frame.seen.waiting("memory"))
+
+
+def _is_of_a_group(frame: JudgedFrame) -> bool:
+    """Whether the machine has memory left, so that who waits for it is held by a limit of a control group."""
+    available = frame.number("MemAvail%")
+    return available is not None and available >= _MUCH_LEFT
+
+
+def _swap_explains_storage(frame: JudgedFrame) -> bool:
+    """Whether so many pages are read back from swap space that this is what tasks wait for storage for."""
+    back, waits = frame.number("SwapIn/s") or 0.0, frame.number("PSIio%")
+    return waits is not None and back >= _SWAPPED_IN and back * _SLOW_SWAP_SECONDS * 100.0 >= waits
 
 
 def _swapping(frame: JudgedFrame) -> Observed | NoFinding:
@@ -108,11 +130,19 @@ def _swapping(frame: JudgedFrame) -> Observed | NoFinding:
         return NoFinding.UNKNOWN
     if back < _SWAPPED_IN:
         return NoFinding.CLEAR
-    lost = min(1.0, max(0.03, back * _SWAP_SECONDS))
-    free = frame.number("SwapFree%")
-    rest = "" if free is None else f"; {free:.0f} % of swap space is free"
-    return Observed(lost, f"{back:,.0f} pages a second are read back from swap space, {out:,.0f} are written to "
-                          f"it{rest}", Certainty.LIKELY)
+    lost, sure, of_group = min(1.0, max(0.03, back * _SWAP_SECONDS)), Certainty.LIKELY, _is_of_a_group(frame)
+    facts = [f"{back:,.0f} pages a second are read back from swap space, {out:,.0f} are written to it"]
+    some, full = frame.number("PSIio%"), frame.number("PSIioFull%") or 0.0
+    if some is not None and some >= _STORAGE and _swap_explains_storage(frame):
+        lost, sure = max(lost, (some + full) / 200.0), Certainty.CERTAIN
+        facts.append(f"tasks wait for storage {some:.0f} % of the time")
+    free, available = frame.number("SwapFree%"), frame.number("MemAvail%")
+    if free is not None:
+        facts.append(f"{free:.0f} % of swap space is free")
+    if of_group:
+        facts.append(f"{available:.0f} % of memory is available{_GROUP_IS_SHORT}")
+    return Observed(lost, "; ".join(facts), sure, remedy=_GROUP_MEMORY if of_group else "",
+                    who=frame.seen.waiting("memory"))
 
 
 def _storage(frame: JudgedFrame) -> Observed | NoFinding:
@@ -128,6 +158,8 @@ def _storage(frame: JudgedFrame) -> Observed | NoFinding:
         facts.append(f"{blocked:,.0f} {'waits' if blocked == 1 else 'wait'} at this instant")
     if waits:
         facts.append(f"iowait is {waits:.1f} %")
+    if _swap_explains_storage(frame):
+        facts.append("pages are read back from swap space meanwhile")
     return Observed((some + full) / 200.0, "; ".join(facts), Certainty.CERTAIN, who=frame.seen.waiting("io"))
 
 
@@ -173,19 +205,19 @@ QUOTA: Final = SlownessRule(
     "group (version 1: cpu.cfs_quota_us) show limit and counts", Whose.NOBODY, ("Quota",),
 )  # fmt: skip
 MEMORY: Final = SlownessRule(
-    "memory", "waits for memory", (("PSImem%",),), _memory, "/proc/pressure", "7",
+    "memory", "waits for memory", (("PSImem%", "Reclaim/s"),), _memory, "/proc/pressure", "7",
     "ps -eo pid,comm,rss --sort=-rss | head names the largest; systemctl set-property UNIT MemoryHigh=SIZE bounds one",
-    Whose.FAULTS, ("PSImemFull%", "MemAvail%", "OOMKills", "MajFlt/s"),
+    Whose.FAULTS, ("PSImemFull%", "MemAvail%", "OOMKills"),
 )  # fmt: skip
 SWAPPING: Final = SlownessRule(
     "swapping", "memory that is read back from swap space", (("SwapIn/s",), ("SwapOut/s",)), _swapping, "/proc/vmstat",
     "7", "grep VmSwap /proc/*/status names who is swapped out; less at once, or more memory, helps", Whose.FAULTS,
-    ("SwapFree%",),
+    ("SwapFree%", "MemAvail%", "PSImem%", "PSIio%", "PSIioFull%"),
 )  # fmt: skip
 STORAGE: Final = SlownessRule(
     "storage", "waits for storage", (("PSIio%", "iowait%"),), _storage, "/proc/pressure and /proc/stat", "7",
     "ps -eo state,pid,comm,wchan | grep ^D names the tasks that wait; iostat -x 1 names the device", Whose.IO,
-    ("PSIioFull%", "iowait%", "Load%", "Blocked"),
+    ("PSIioFull%", "iowait%", "Load%", "Blocked", "SwapIn/s"),
 )  # fmt: skip
 BANDWIDTH: Final = SlownessRule(
     "bandwidth", "memory bandwidth", (), _bandwidth, "memory controllers (uncore PMUs) and their peak", "5",

@@ -30,7 +30,8 @@ CPU_POLL_CYCLES: Final = CPU_WORK + KINDS  # cycles burnt in the POLL idle state
 CPU_IDLE: Final = CPU_POLL_CYCLES + 1  # .. +IDLE_STATES-1: cpuidle's time by state, POLL first
 CPU_IOWAIT: Final = CPU_IDLE + IDLE_STATES
 CPU_ARRIVALS: Final = CPU_IOWAIT + 1  # threads that migrated here, a count
-CPU_INTEGRALS: Final = CPU_ARRIVALS + 1
+CPU_C1: Final = CPU_ARRIVALS + 1  # neither in C0 nor the core in a deeper state
+CPU_INTEGRALS: Final = CPU_C1 + 1
 
 # Integrals of one core.
 CORE_C3: Final = 0

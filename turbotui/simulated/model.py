@@ -225,8 +225,8 @@ class Model:
         self.mhz[core], hertz = mhz, mhz * 1e6
         all_idle = asleep = deep = deeper = 1.0
         activity = traffic = 0.0
-        for cpu in cpus:
-            rate = [0.0] * b.CPU_INTEGRALS
+        rates = [[0.0] * b.CPU_INTEGRALS for _ in cpus]
+        for cpu, rate in zip(cpus, rates, strict=True):
             if online[cpu]:
                 at, work = level[cpu], load.kind[cpu]
                 idle = table.idle[at]
@@ -243,12 +243,15 @@ class Model:
                 rate[b.CPU_POLL_CYCLES] = idle.poll * hertz
                 rate[b.CPU_IDLE : b.CPU_IDLE + len(idle.states)] = idle.states
                 rate[b.CPU_IOWAIT] = (1.0 - busy) * WORKLOADS[work].io_wait
+                rate[b.CPU_C1] = 1.0 - busy - idle.poll
                 all_idle *= 1.0 - busy - idle.poll
                 asleep *= idle.at_least_c3
                 deep *= idle.at_least_c6
                 deeper *= idle.at_least_c7
                 activity += table.activity[work] * busy * (0.55 + 0.45 * share)
                 traffic += cycles * share * table.bytes_per_work[work]
+        for cpu, rate in zip(cpus, rates, strict=True):
+            rate[b.CPU_C1] = max(0.0, rate[b.CPU_C1] - asleep)  # its own: a difference of counters can go down
             self.cpu[cpu].turn(now, rate)
         volts = kind.volts_min + kind.volts_per_ghz * (mhz - low) * 1e-3
         watts = kind.leakage * (1.0 - deep * 11.0 / 12.0) + kind.capacitance * volts * volts * mhz * 1e-3 * activity
@@ -257,7 +260,10 @@ class Model:
                                   (1.0 - all_idle) * hertz])
         self.core_heat[core].aim(now, kind.ohms * watts)
         self._bytes[core] = traffic
-        module = self._core_module[core]
+        self._rate_module(self._core_module[core], now)
+
+    def _rate_module(self, module: int, now: float) -> None:
+        """A module of several cores sleeps while all of them do."""
         cores = self.layout.module_cores[module]
         if len(cores) > 1:
             rates = [self.core[one].rate for one in cores]

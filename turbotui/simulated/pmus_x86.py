@@ -12,7 +12,7 @@ from turbotui.simulated.events_common import APERF, MPERF_SECONDS, counts
 from turbotui.simulated.layout import SimulatedCpu
 from turbotui.simulated.model import Model
 from turbotui.simulated.pmu import Context, EventFile, SimulatedCounter, SimulatedPmu, Value
-from turbotui.simulated.registers import SMI_COUNT, core_c1_seconds
+from turbotui.simulated.registers import SMI_COUNT
 from turbotui.simulated.shapes import Isa, MachineShape
 
 _EVENT_64 = {"event": "config:0-63"}
@@ -130,7 +130,7 @@ def cstate_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
         return make
 
     def c1(place: SimulatedCpu) -> Value:
-        return lambda now: core_c1_seconds(model, place, now) * hertz
+        return lambda now: model.cpu[place.cpu].at(b.CPU_C1, now) * hertz
 
     core_rows: dict[int, tuple[int, Make]] = {1: (0, c1), 3: (1, core(b.CORE_C3)), 6: (2, core(b.CORE_C6))}
     core_rows[7] = (3, core(b.CORE_C7))

@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.simulated import basis as b
-from turbotui.simulated.events_common import APERF, MPERF_SECONDS, c0_seconds
+from turbotui.simulated.events_common import APERF, MPERF_SECONDS
 from turbotui.simulated.layout import SimulatedCpu
 from turbotui.simulated.model import Model
 from turbotui.simulated.shapes import Isa, MachineShape
@@ -72,14 +72,6 @@ def _core_c6(model: Model, place: SimulatedCpu, now: float) -> int:
     """Core C6; on Intel's E-cores the register includes C7 (docs/specs/turbostat.md 4, 0x3FD)."""
     small = model.shape.core_types[place.type].name in ("E", "LP")
     return _core_ticks(b.CORE_C6, b.CORE_C7)(model, place, now) if small else _core_ticks(b.CORE_C6)(model, place, now)
-
-
-def core_c1_seconds(model: Model, place: SimulatedCpu, now: float) -> float:
-    """Time this CPU was neither running nor its core in a deeper state."""
-    one, core = model.cpu[place.cpu], model.core[place.core]
-    running = one.value(c0_seconds(model.shape.core_types[place.type]), now)
-    deeper = core.at(b.CORE_C3, now) + core.at(b.CORE_C6, now) + core.at(b.CORE_C7, now)
-    return max(0.0, one.at(b.CPU_ONLINE, now) - running - deeper)
 
 
 def _package_ticks(index: int) -> Read:
@@ -259,7 +251,7 @@ _INTEL: Final = (
     SimulatedRegister(
         0x660,
         "MSR_CORE_C1_RES",
-        lambda model, place, now: int(core_c1_seconds(model, place, now) * model.shape.reference_hz),
+        lambda model, place, now: int(model.cpu[place.cpu].at(b.CPU_C1, now) * model.shape.reference_hz),
     ),
     SimulatedRegister(0x770, "IA32_PM_ENABLE", _constant(1)),
     SimulatedRegister(0x771, "IA32_HWP_CAPABILITIES", _capabilities),
