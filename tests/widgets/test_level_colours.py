@@ -14,6 +14,7 @@ from turbotui.widgets.levels import STEPS
 Triple = tuple[float, float, float]
 
 GROUNDS = ("background", "surface", "panel", "tui-cursor")
+TEXTS = ("dim", "title", "strong", "accent", "spark", "amber", "red")
 READABLE = 4.5
 """Web Content Accessibility Guidelines 2.1, success criterion 1.4.3."""
 
@@ -26,10 +27,10 @@ DICHROMATS: dict[str, tuple[Triple, Triple, Triple]] = {
 severity 1.0, for linear RGB."""
 
 SIXTEEN_COLOURS = {
-    "VGA": {"black": "#000000", "green": "#00aa00", "cyan": "#00aaaa", "bright_cyan": "#55ffff",
-            "bright_yellow": "#ffff55", "bright_white": "#ffffff"},
-    "xterm": {"black": "#000000", "green": "#00cd00", "cyan": "#00cdcd", "bright_cyan": "#00ffff",
-              "bright_yellow": "#ffff00", "bright_white": "#ffffff"},
+    "VGA": ("#000000", "#aa0000", "#00aa00", "#aa5500", "#0000aa", "#aa00aa", "#00aaaa", "#aaaaaa",
+            "#555555", "#ff5555", "#55ff55", "#ffff55", "#5555ff", "#ff55ff", "#55ffff", "#ffffff"),
+    "xterm": ("#000000", "#cd0000", "#00cd00", "#cdcd00", "#0000ee", "#cd00cd", "#00cdcd", "#e5e5e5",
+              "#7f7f7f", "#ff0000", "#00ff00", "#ffff00", "#5c5cff", "#ff00ff", "#00ffff", "#ffffff"),
 }
 """The console's (linux drivers/tty/vt/vt.c, default_red and so on) and xterm's (XTerm-col.ad)."""
 
@@ -160,7 +161,7 @@ def test_every_level_can_be_read_on_every_ground(theme: Theme) -> None:
 def test_every_text_can_be_read_on_every_ground(theme: Theme) -> None:
     known = {"foreground": theme.foreground, "background": theme.background, "surface": theme.surface,
              "panel": theme.panel, **theme.variables}
-    texts = ["foreground", *(f"tui-{name}" for name in ("dim", "title", "strong", "accent", "spark", "amber", "red"))]
+    texts = ["foreground", *(f"tui-{name}" for name in TEXTS)]
     pairs = [(text, ground) for text in texts for ground in GROUNDS]
     pairs += [("tui-on-accent", "tui-accent"), ("tui-on-banner", "tui-banner")]
     for lane in range(8):
@@ -185,10 +186,32 @@ def test_no_level_is_taken_for_a_limit_that_is_reached(theme: Theme) -> None:
     assert min(math.dist(oklab(linear(colour)), red) for colour in levels(theme)) > 0.15
 
 
+def in_palette(palette: str) -> dict[str, str]:
+    """The colours of a terminal by Textual's names; a terminal's own text is white on black."""
+    names = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
+    named = (*(f"ansi_{name}" for name in names), *(f"ansi_bright_{name}" for name in names))
+    found = dict(zip(named, SIXTEEN_COLOURS[palette], strict=True))
+    return {**found, "ansi_default": found["ansi_white"]}
+
+
 @pytest.mark.parametrize("palette", SIXTEEN_COLOURS)
 def test_five_steps_in_sixteen_colours(palette: str) -> None:
-    colours = SIXTEEN_COLOURS[palette]
-    steps = list(dict.fromkeys(colour.removeprefix("ansi_") for colour in levels(SIXTEEN)))
+    colours = in_palette(palette)
+    steps = list(dict.fromkeys(levels(SIXTEEN)))
     assert len(steps) == 5
     assert rising([luminance(colours[name]) for name in steps], 0.02)
-    assert min(contrast(colours[name], colours["black"]) for name in steps) >= READABLE
+    assert min(contrast(colours[name], colours["ansi_black"]) for name in steps) >= READABLE
+
+
+@pytest.mark.parametrize("palette", SIXTEEN_COLOURS)
+def test_every_text_can_be_read_in_sixteen_colours(palette: str) -> None:
+    colours, known = in_palette(palette), {**SIXTEEN.variables, "ground": "ansi_black"}
+    pairs = [(f"tui-{text}", "ground") for text in TEXTS]
+    pairs += [("tui-on-accent", "tui-accent"), ("tui-on-banner", "tui-banner")]
+    for lane in range(8):
+        pairs += [("tui-on-lane", f"tui-lane-{lane}"), (f"tui-lane-{lane}", "ground")]
+    for text, ground in pairs:
+        assert contrast(colours[known[text]], colours[known[ground]]) >= READABLE, (text, ground)
+    assert len({known[f"tui-lane-{lane}"] for lane in range(8)}) == 8
+    for text in ("dim", "title", "strong", "accent"):
+        assert contrast(colours[known[f"tui-{text}"]], colours[known["tui-cursor"]]) >= 3.5, text  # the cursor's line
