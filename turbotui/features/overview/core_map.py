@@ -24,6 +24,10 @@ _UNKNOWN_LOOK: Final = _UNKNOWN, StyleRole.DIM
 _CURSOR: Final = "●"
 _SIZES: Final = (4, 3, 2, 1)
 """Characters of a mark that are tried, the blank after it included where there is more than one."""
+_GREATER: Final = (8, 7, 6, 5)
+"""Those that are tried where they take no further line: width that is left would be empty."""
+_FIGURES: Final = 36
+"""Characters that the figures of a package want beside its cores: they tell more than greater marks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +53,13 @@ class MapLine:
         label: in front.
         marks: of cores.
         names: of blocks, with their first characters.
+        package: of whose lines it is the first, where there are several.
     """
 
     label: str
     marks: tuple[MapMark, ...]
     names: tuple[tuple[int, str], ...] = ()
+    package: RowId | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +76,11 @@ class CoreMapPlan:
     label: int
     lines: tuple[MapLine, ...]
 
+    @property
+    def width(self) -> int:
+        """Characters of the longest line."""
+        return max((line.marks[-1].x + self.size for line in self.lines if line.marks), default=self.label)
+
     def at(self, x: int, y: int) -> RowId | None:
         """The row whose mark stands at a character of a line of the map."""
         if not 0 <= y < len(self.lines):
@@ -85,12 +96,29 @@ def mark_scope(topology: Topology) -> Scope:
 def plan_map(topology: Topology, width: int, lines: int) -> CoreMapPlan:
     """The map with the greatest marks with which it takes no more than so many lines; else with the smallest.
 
-    Names of blocks are worth smaller marks, as long as a blank stands between two of them.
+    Names of blocks are worth smaller marks, as long as a blank stands between two of them. Lines of a package are about
+    as long as each other: room that is left stands together at the right.
     """
-    plans = [_lay_out(topology, width, size) for size in _SIZES]
-    named = [_named(plan, said=True) for plan in plans[:-1]]
-    found = next((plan for plan in (*named, *plans) if len(plan.lines) <= lines), plans[-1])
-    return _named(found, said=False) if found in plans else found
+    def at(size: int, said: bool, inside: int = width) -> CoreMapPlan:
+        return _named(_lay_out(topology, inside, size), said=said)
+
+    ways = [*((size, True) for size in _SIZES[:-1]), *((size, False) for size in _SIZES)]
+    size, said = next((way for way in ways if len(at(*way).lines) <= lines), ways[-1])
+    found = at(size, said)
+    count = len(found.lines)
+    if size == _SIZES[0]:
+        inside = width - (_FIGURES if len(topology.instances(Scope.PACKAGE)) > 1 else 0)
+        size = next((greater for greater in _GREATER if len(at(greater, said, inside).lines) <= count), size)
+        found = at(size, said)
+    least, most = found.label + 2 * size, width
+    while least < most:
+        tried = (least + most) // 2
+        plan = at(size, said, tried)
+        if len(plan.lines) <= count and plan.width <= tried:
+            found, most = plan, tried
+        else:
+            least = tried + 1
+    return found
 
 
 def _named(plan: CoreMapPlan, *, said: bool) -> CoreMapPlan:
@@ -149,6 +177,7 @@ def _lay_out(topology: Topology, width: int, size: int) -> CoreMapPlan:
     label = 6 if len(packages) == 1 and hybrid else 0 if len(packages) == 1 else max(map(len, names), default=0)
     lines: list[MapLine] = []
     for name, package in zip(names, packages, strict=True):
+        first = len(lines)
         marks: list[MapMark] = []
         above: list[tuple[int, str]] = []
         said, x, kind = name if len(packages) > 1 else "", label + 1, None
@@ -170,6 +199,8 @@ def _lay_out(topology: Topology, width: int, size: int) -> CoreMapPlan:
                 x += size
             x += 1
         lines.append(MapLine(said, tuple(marks), tuple(above)))
+        if len(packages) > 1:
+            lines[first] = replace(lines[first], package=package.row)
     return CoreMapPlan(max(1, size - 1), label, tuple(lines))
 
 
@@ -187,7 +218,8 @@ def map_lines(plan: CoreMapPlan, frame: Frame, column: CounterColumn, cursor: Ro
 def _look(share: float) -> tuple[str, StyleRole]:
     """The mark of a level, and its colour."""
     if 0.0 <= share < 1.0:  # of a thousand cores nearly all: a call of max or min costs more than the rest
-        return _MARKS[int(share * 8 + (share > 0.02))], LEVELS[int(share * STEPS)]
+        # rounded before 1 is added: 8 times the greatest number below 1, and 1, are 9
+        return _MARKS[int(share * 8) + (share > 0.02)], LEVELS[int(share * STEPS)]
     return _MARKS[8 if share > 0.0 else 0], role_of(share)
 
 
