@@ -14,7 +14,7 @@ from watched_machines import frames_of_machine
 
 from turbotui.features.overview.chart_picture import area, picture
 from turbotui.features.overview.charts import Chart, ChartLimit, chosen
-from turbotui.features.overview.core_map import first_cpu, map_lines, mark_scope, plan_map
+from turbotui.features.overview.core_map import _look, first_cpu, map_lines, mark_scope, plan_map
 from turbotui.features.overview.lines import CellPlace, nearest
 from turbotui.features.overview.meters import plan_meters
 from turbotui.features.overview.painter import parts
@@ -86,9 +86,11 @@ class TestCharts:
 class TestRoom:
     @pytest.mark.parametrize("size", SIZES)
     @pytest.mark.parametrize("machine", ["guest", "laptop", "sapphire-2s", "turin-2s", "big-8s"])
-    @pytest.mark.parametrize("has_tasks", [True, False])
-    def test_parts_fill_the_room_and_no_more(self, machine: str, size: tuple[int, int], has_tasks: bool) -> None:
-        found = parts(topology(machine), *size, has_tasks=has_tasks, note=True)
+    @pytest.mark.parametrize(("has_tasks", "most"), [(True, None), (True, 4), (False, None)])
+    def test_parts_fill_the_room_and_no_more(self, machine: str, size: tuple[int, int], has_tasks: bool,
+                                             most: int | None) -> None:
+        found = parts(topology(machine), *size, has_tasks=has_tasks, note=True, most=most)
+        assert most is None or found.beside or found.tasks <= most  # no lines for tasks that there are not
         used = found.charts + found.note + (0 if found.meters is None else found.meters.lines + found.gap)
         if found.core_map is not None:
             used += len(found.core_map.lines) + found.gap
@@ -117,6 +119,15 @@ class TestRoom:
         for y, line in enumerate(plan.lines):
             for mark in line.marks:
                 assert plan.at(mark.x, y) == mark.row
+
+    @pytest.mark.parametrize(("machine", "width", "room"), [("big-8s", 200, 30), ("turin-2s", 200, 12),
+                                                            ("laptop", 80, 4)])
+    def test_marks_grow_into_the_width_that_their_lines_have(self, machine: str, width: int, room: int) -> None:
+        plan = plan_map(topology(machine), width, room)
+        cores = [len(line.marks) for line in plan.lines if line.marks and line.label.strip() != "P"]
+        assert max(cores) - min(cores) <= (machine == "laptop") * 2  # lines as long as each other
+        assert plan.width + 36 * (machine != "laptop") > 0.75 * width  # figures of packages beside
+        assert plan.size > 3 or machine != "laptop"
 
     def test_chiplets_are_named_above_their_cores_and_each_line_of_names_stands_once(self) -> None:
         known = topology("turin-2s")
@@ -161,6 +172,11 @@ class TestRoom:
                 assert sign == "·▁▂▃▄▅▆▇█"[min(8, int(share * 8 + (share > 0.02)))]
                 seen.add(sign)
         assert len(seen) > 1
+
+
+    def test_every_share_up_to_the_last_bit_below_one_has_a_mark(self) -> None:
+        below = math.nextafter(1.0, 0.0)
+        assert [_look(share)[0] for share in (0.0, 0.01, 0.03, 0.5, below, 1.0, 1.5)] == [*"··▁▅███"]
 
 
 class TestPlaces:

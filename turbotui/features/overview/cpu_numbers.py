@@ -22,8 +22,10 @@ KINDS: Final = {"P": "P", "E": "E", "LP": "LP-E"}
 """Kinds of core, as people write them."""
 NUMBER: Final = 5
 """Characters of Busy%."""
-IDLE: Final = 11
-"""Characters of an idle state and its share: "C6    100 %"."""
+_STATE: Final = 8
+"""Characters of an idle state's name: haltpoll."""
+IDLE: Final = _STATE + 5
+"""Characters of an idle state and its share: "C6      100 %"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,7 @@ def cpu_numbers(has: Iterable[CounterColumn], busy: CounterColumn | None,
     """
     there = {column.id: column for column in has}
     hardware = [(f"C{name[5:]}".replace("e", "E"), there[name]) for name in _HARDWARE_IDLE if name in there]
-    asked = [(column.id.removesuffix("%").split()[0][:6], column) for column in there.values()
+    asked = [(column.id.removesuffix("%").split()[0][:_STATE], column) for column in there.values()
              if any(need.startswith("cpuidle.") and need.endswith(".time") for need in column.needs)]
     return CpuNumbers(busy, clock, heat, tuple(hardware or asked))
 
@@ -139,5 +141,5 @@ def idle_spans(found: IdleState, row: RowId, cursor: Target | None) -> Sequence[
         return [Span(" " * IDLE)]
     word, share, column = found
     target = column, row
-    text = f"{word:<6}{share:3.0f} %"[:IDLE].ljust(IDLE)
+    text = f"{word:<{_STATE}}{share:3.0f} %"[:IDLE].ljust(IDLE)
     return [Span(text, StyleRole.CELL if cursor == target else StyleRole.DIM, target)]

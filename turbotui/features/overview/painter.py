@@ -11,13 +11,14 @@ from turbotui.dataclass import dataclass
 from turbotui.features.overview.chart_picture import framed
 from turbotui.features.overview.charts import Chart, ChartSource, chart_of, chosen
 from turbotui.features.overview.core_map import CoreMapPlan, map_lines, plan_map
-from turbotui.features.overview.cpu_numbers import CpuNumbers, CpuSource
+from turbotui.features.overview.cpu_numbers import CpuNumbers, CpuSource, number_span
 from turbotui.features.overview.kept_lines import KeptLines
 from turbotui.features.overview.meters import MeterPlan, meter_lines, plan_meters
 from turbotui.features.overview.standouts import Standouts, standout_lines
 from turbotui.features.overview.task_lines import task_lines
 from turbotui.features.overview.top_tasks import ProcessLook, TopTask
 from turbotui.machine.topology import Topology
+from turbotui.quantities.columns import CounterColumn
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
 from turbotui.widgets.cells import StyleRole
@@ -33,8 +34,15 @@ _LEFT: Final = 72
 """Characters of rows of CPUs that have tasks beside them, at least."""
 _BOTH: Final = 9
 """Lines from which both rows of CPUs and tasks below them are shown."""
+_TWO: Final = 22
+"""Lines of charts from which they stand in two rows, where there are more of them than one row has room for."""
+_FEW: Final = 4
+"""The most tasks seen so far are counted in so many, so that what is above them seldom moves."""
 _ROWS: Final = 10
 """Rows that stand out, where there are tasks to show below them."""
+_FIGURES: Final = {"Load": 5, "Clock": 7, "Power": 7, "Heat": 5}
+"""Charts whose number each package has beside its cores, and its characters."""
+_BETWEEN: Final = 1
 _NO_PAST: Final = "not kept of the past: 7 has tasks of the time in which it was shown, or recorded"
 """What stands in the place of tasks of the past."""
 
@@ -91,19 +99,32 @@ class Parts:
     note: bool
 
 
-def parts(topology: Topology, width: int, height: int, *, has_tasks: bool, note: bool) -> Parts:
-    """Divide the room: charts keep a quarter of it, and get what the others leave."""
+def parts(topology: Topology, width: int, height: int, *, has_tasks: bool, note: bool,
+          most: int | None = None) -> Parts:
+    """Divide the room: charts keep a quarter of it, and get what the others leave.
+
+    Args:
+        topology: the CPUs.
+        width: characters.
+        height: lines.
+        has_tasks: whether tasks are shown.
+        note: whether there is a last line.
+        most: tasks that there are at most; None if unknown.
+    """
     note = note and height >= 14
     gap = 1 if height >= 34 else 0
     room = height - note
     least = max(4, min(6, room // 3), round(room * 0.28))
     tasks = max(4, round(room * 0.22)) if has_tasks and room >= 16 else 0
+    tasks = tasks if most is None else min(tasks, most)
     left = room - least - (tasks + 1 + gap if tasks else 0) - gap
-    meters = plan_meters(len(topology.cpus), width, left, max(left if not tasks else 0, round(room * 0.34)))
+    boxes = max(left if not tasks else 0, round(room * 0.34), 0 if most is None else (room - tasks) // 2 - 2)
+    meters = plan_meters(len(topology.cpus), width, left, min(left, boxes))
     if meters is not None:
         used = meters.lines + gap
         if tasks:
             tasks = max(tasks, min(round(room * 0.3), room - least - used - gap - 1))
+            tasks = tasks if most is None else min(tasks, most)
             used += tasks + 1 + gap
         return Parts(max(least, room - used), meters, None, 0, tasks, False, gap, note)
     core_map = plan_map(topology, width, max(room // 4, min(room // 2, room - least - _ROWS - 1)))
@@ -113,12 +134,19 @@ def parts(topology: Topology, width: int, height: int, *, has_tasks: bool, note:
         free = left - 2 - gap
         rows = min(_ROWS, free - free // 3)
         tasks = min(2 * _ROWS, free - rows)
+        if most is not None and most < tasks:
+            tasks = most
+            rows = min(2 * _ROWS, free - tasks)
     else:
         rows = max(0, min(left - 1, max(_ROWS, room // 3)))
         tasks = rows if beside else 0
     used = len(core_map.lines) + gap + (rows + 1 + gap if rows else 0)
     used += tasks + 1 + gap if tasks and not beside else 0
     return Parts(max(least, room - used), None, core_map, rows, tasks, beside, gap, note)
+
+
+def _figure_width(column: CounterColumn, size: int) -> int:
+    return size + 1 + len(column.shown_unit)
 
 
 class OverviewPainter:
@@ -137,6 +165,7 @@ class OverviewPainter:
         self._parts: Parts | None = None
         self._for: tuple[object, ...] = ()
         self._kept = KeptLines()
+        self._most: int | None = None
         self._tasks: tuple[Sequence[TopTask], tuple[object, ...], list[Line]] = ((), (), [])
         self.charts: tuple[Chart, ...] = ()
         self.map_top = 0
@@ -149,10 +178,13 @@ class OverviewPainter:
     def lines(self, scene: OverviewScene, width: int, height: int) -> list[Line]:
         """All lines."""
         frame = scene.frame
-        key = (frame.topology, width, height, scene.has_tasks, bool(scene.note))
+        if scene.look is not None and scene.look.tasks:
+            self._most = max(self._most or 0, -(-len(scene.look.tasks) // _FEW) * _FEW)
+        key = (frame.topology, width, height, scene.has_tasks, bool(scene.note), self._most)
         if self._parts is None or key != self._for:
             self._for = key
-            self._parts = parts(frame.topology, width, height, has_tasks=scene.has_tasks, note=bool(scene.note))
+            self._parts = parts(frame.topology, width, height, has_tasks=scene.has_tasks, note=bool(scene.note),
+                                most=self._most)
         plan = self._parts
         gap: list[Line] = [()] * plan.gap
         if self._kept.begin(frame, *key[1:], scene.history, scene.history.pushed, scene.seconds):
@@ -163,12 +195,31 @@ class OverviewPainter:
         elif plan.core_map is not None and self._numbers.busy is not None:
             found += gap
             self.map_top = len(found)
-            cursor = scene.cursor[1] if scene.cursor is not None else None
-            found += [tuple(Span(text, role) for text, role in line) for line in
-                      map_lines(plan.core_map, frame, self._numbers.busy, cursor)]
+            found += self._map_lines(scene, plan.core_map, self._numbers.busy, width)
         found += self._row_lines(scene, plan, width, gap)
         found += [()] * max(0, height - plan.note - len(found))
         return [*found[:height - plan.note], *([(Span(scene.note, StyleRole.DIM),)] if plan.note else [])]
+
+    def _map_lines(self, scene: OverviewScene, plan: CoreMapPlan, busy: CounterColumn, width: int) -> list[Line]:
+        """The map, and where there is room at its right the figures of each package."""
+        frame, cursor = scene.frame, scene.cursor
+        lines = [tuple(Span(text, role) for text, role in line) for line in
+                 map_lines(plan, frame, busy, None if cursor is None else cursor[1])]
+        room = width - plan.width - _BETWEEN
+        figures = [(source.column, size) for source in self._sources
+                   if (size := _FIGURES.get(source.spec.word)) is not None]
+        while figures and sum(_figure_width(*one) for one in figures) > room:
+            figures.pop()
+        source = self._source(scene)
+        for at, line in enumerate(plan.lines):
+            row = line.package
+            if row is not None and figures:
+                after = [Span(" " * (plan.width + _BETWEEN - sum(len(span.text) for span in lines[at])))]
+                for column, size in figures:
+                    after += [number_span(source, column, row, size, frame.cell(column, row)),
+                              Span(f" {column.shown_unit}", StyleRole.DIM)]
+                lines[at] = (*lines[at], *after)
+        return lines
 
     def _source(self, scene: OverviewScene) -> CpuSource:
         """What lines of CPUs are painted from."""
@@ -180,16 +231,25 @@ class OverviewPainter:
         count = max(1, min(sum(usual), width // _NARROWEST))
         while count < len(usual) and width // (count + 1) >= (_WIDER if count >= sum(usual) else _NARROWEST):
             count += 1
-        at = chosen(self.charts, usual, count, self._shown)
+        rows = 2 if height >= _TWO and count < len(usual) else 1
+        at = chosen(self.charts, usual, min(rows * count, len(usual)), self._shown)
         self._shown = tuple(self.charts[one].word for one in at)
-        frames: list[list[Line]] = []
-        for order, one in enumerate(at):
-            begin, end = width * order // len(at), width * (order + 1) // len(at)
-            chart, room = self.charts[one], end - begin
-            lit = scene.cursor if scene.cursor == chart.target else None
-            frames.append(self._kept.get((chart.word, room, lit is None), partial(
-                framed, chart, room, height, scene.seconds, lit)))
-        return [tuple(chain.from_iterable(beside)) for beside in zip(*frames, strict=True)] if frames else []
+        across = -(-len(at) // rows)
+        lines: list[Line] = []
+        for row in range(rows):
+            high = height * (row + 1) // rows - height * row // rows
+            mine = at[row * across:(row + 1) * across]
+            frames = [self._framed(scene, one, width * (order + 1) // len(mine) - width * order // len(mine), high)
+                      for order, one in enumerate(mine)]
+            lines += [tuple(chain.from_iterable(beside)) for beside in zip(*frames, strict=True)]
+        return lines
+
+    def _framed(self, scene: OverviewScene, at: int, room: int, height: int) -> list[Line]:
+        """One chart in its frame."""
+        chart = self.charts[at]
+        lit = scene.cursor if scene.cursor == chart.target else None
+        return self._kept.get((chart.word, room, height, lit is None), partial(
+            framed, chart, room, height, scene.seconds, lit))
 
     def _row_lines(self, scene: OverviewScene, plan: Parts, width: int, gap: list[Line]) -> list[Line]:
         """Rows that stand out and tasks."""

@@ -203,7 +203,7 @@ class OverviewScreen(SearchScreen):
     @staticmethod
     def _first(places: Sequence[CellPlace]) -> CellPlace:
         """Where the cursor comes from nowhere: the first CPU."""
-        return next((place for place in places if place.target[1].scope is not Scope.SYSTEM), places[0])
+        return next((place for place in places if place.target[1].scope in {Scope.CORE, Scope.CPU}), places[0])
 
     def _select(self, target: Target | None, lit: str = "") -> None:
         self._cursor, self._lit = target, lit

@@ -7,6 +7,7 @@ from typing import Final, cast
 
 from turbotui.dataclass import dataclass
 from turbotui.features.overview.cpu_numbers import (
+    IDLE,
     CpuNumbers,
     CpuSource,
     bar_spans,
@@ -29,6 +30,7 @@ _SHARES: Final = (("busiest", 0.5), ("hottest", 0.25), ("slowest", 0.25))
 _WORD: Final = 9
 _BAR: Final = 40
 _MHZ: Final = 7
+_IDLE: Final = IDLE + 2
 
 
 def settled(before: Sequence[RowId], values: Mapping[RowId, float], count: int) -> list[RowId]:
@@ -134,8 +136,8 @@ def standout_lines(source: CpuSource, rows: Sequence[Standout], width: int) -> l
         after.append(("MHz", _MHZ))
     if numbers.heat is not None:
         after.append((numbers.heat.shown_unit, 4))
-    if numbers.idle and width - used - sum(size for _, size in after) >= 13 + 14:
-        after.append(("  idle in", 13))
+    if numbers.idle and width - used - sum(size for _, size in after) >= _IDLE + 14:
+        after.append(("  idle in", _IDLE))
     if runs and width - used - sum(size for _, size in after) >= 16 + 20:
         after.append((" runs", 16))
     bar = max(0, min(_BAR, width - used - sum(size for _, size in after)))
