@@ -13,10 +13,12 @@ import tempfile
 import time
 from collections.abc import Iterable, Sequence
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Protocol, Self
 
 from turbotui.errors import MachineError
+from turbotui.machine.host import Host, HostError
 from turbotui.machine.regions import LONGEST_LINE, RegionMark, parse_mark
+from turbotui.machine.tasks.processes import has_ended, threads_of
 from turbotui.region_marks import VARIABLE
 from turbotui.untrusted import original, visible
 
@@ -26,6 +28,9 @@ _REST_BETWEEN: Final = 10
 """Times that a reading took, for which marks wait: readings at marks take no more than a tenth of a CPU."""
 _SHORTEST_REST: Final = 0.001
 _MOST_STRANGERS: Final = 1_000  # that marks may name before no other process is looked for: they may be made up
+MOST_PROCESSES: Final = 64
+"""Processes of a named FIFO that are counted at most: each thread of one takes a descriptor for every event."""
+_GONE: Final = 0.5  # seconds between two looks whether a process that marks is still there
 _FLAGS: Final = os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC
 """Opened for writing too, so that the end of the last writer is no end of the file (fifo(7))."""
 
@@ -194,6 +199,63 @@ class GivenPipe(MarkPipe):
                     if (status.st_dev, status.st_ino) == self._file:
                         return True
         return False
+
+
+class OpenRegions(Protocol):
+    """Regions that have begun and not ended, by the processes that marked them."""
+
+    def processes(self) -> frozenset[int]:
+        """Those that have regions open."""
+
+    def end_process(self, pid: int, ns: int) -> None:
+        """Close what a process that is gone has left open, at a time of CLOCK_MONOTONIC."""
+
+
+class RegionProcesses:
+    """The processes that mark regions in a pipe: which of them are new, and which have ended.
+
+    Args:
+        host: this machine.
+        pipe: that the marks come through.
+    """
+
+    def __init__(self, host: Host, pipe: MarkPipe) -> None:
+        self._host = host
+        self._pipe = pipe
+        self._counted: set[int] = set()
+        self._looked = 0.0
+
+    def take(self) -> tuple[Sequence[RegionMark], Sequence[int]]:
+        """The new marks of what is counted, and processes of a named FIFO whose first ones are among these."""
+        marks = self._pipe.take()
+        if not isinstance(self._pipe, GivenPipe):  # a command, which is counted with all that it starts
+            return marks, ()
+        fresh = [pid for pid in dict.fromkeys(mark.thread[0] for mark in marks) if pid not in self._counted]
+        fresh = fresh[: MOST_PROCESSES - len(self._counted)]
+        self._counted.update(fresh)
+        return [mark for mark in marks if mark.thread[0] in self._counted], fresh
+
+    def close_ended(self, regions: OpenRegions) -> None:
+        """End the regions that processes left open which have ended meanwhile; looks twice a second."""
+        now = time.monotonic()
+        if now - self._looked >= _GONE:
+            self._looked = now
+            for pid in regions.processes():
+                if has_ended(self._host, pid):
+                    regions.end_process(pid, time.monotonic_ns())
+
+    @property
+    def over(self) -> bool:
+        """Whether there were processes in a named FIFO, and all have ended."""
+        return bool(self._counted) and all(has_ended(self._host, pid) for pid in self._counted)
+
+
+def running_threads(host: Host, pid: int) -> frozenset[int]:
+    """The threads of a process; empty where it has ended, or may not be looked at."""
+    try:
+        return threads_of(host, pid)
+    except HostError:
+        return frozenset()
 
 
 def _opened(path: str) -> int:

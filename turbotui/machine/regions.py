@@ -169,6 +169,7 @@ class RegionTimes:
         folded: regions that the last call of `until` put to the others: who counts more of them does so, too.
         lost: marks that the FIFO had no room for.
         unmatched: ends of regions that were not open.
+        left_open: regions that ended only with their process.
     """
 
     def __init__(self, start_ns: int) -> None:
@@ -183,6 +184,7 @@ class RegionTimes:
         self.folded: Mapping[str, str] = {}
         self.lost = 0
         self.unmatched = 0
+        self.left_open = 0
 
     @property
     def still_open(self) -> int:
@@ -213,8 +215,9 @@ class RegionTimes:
 
     def end_process(self, pid: int, ns: int) -> None:
         """Close what a process that is gone has left open."""
-        self._waiting += [RegionMark(False, ns, thread, 0, name) for (thread, name), times in self._open.items()
-                          if thread[0] == pid for _ in range(times)]
+        gone = [thread_and_name for thread_and_name in self._open.elements() if thread_and_name[0][0] == pid]
+        self.left_open += len(gone)
+        self._waiting += [RegionMark(False, ns, thread, 0, name) for thread, name in gone]
 
     def until(self, now_ns: int) -> tuple[RegionShare, ...]:
         """The regions that were open since the last call, each with its time; in the order of their names."""

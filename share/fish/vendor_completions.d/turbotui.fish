@@ -184,6 +184,7 @@ complete -c turbotui -n '__fish_seen_subcommand_from topdown' -l per -x -a 'mach
 complete -c turbotui -n '__fish_seen_subcommand_from topdown' -l threads -d 'the same as --per thread'
 complete -c turbotui -n '__fish_seen_subcommand_from topdown' -l pid -r -d 'the threads of this process; may be given several times (without it and a command: the 64 busiest threads of the machine)'
 complete -c turbotui -n '__fish_seen_subcommand_from topdown' -s c -l cpu -l cpus -r -d 'only these CPUs: 0-3,8 or 0..3,8'
+complete -c turbotui -n '__fish_seen_subcommand_from topdown' -l regions -r -d 'count regions marked by programs that turbotui does not start: make a FIFO (mkfifo), and start them with TURBOTUI_REGIONS=FIFO; a command after -- has one of its own'
 complete -c turbotui -n '__fish_seen_subcommand_from topdown' -l replay -r -d 'the intervals of a recording (turbotui record) instead of a machine'\''s'
 complete -c turbotui -n '__fish_seen_subcommand_from topdown' -l from -r -d 'with --replay: from here on: 14:03, 2026-11-22 14:03, +5m after the beginning, -5m before the end'
 complete -c turbotui -n '__fish_seen_subcommand_from topdown' -l to -r -d 'with --replay: up to here; +5m counts from --from'

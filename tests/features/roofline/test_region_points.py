@@ -135,7 +135,7 @@ def test_regions_are_told_in_words_and_tables() -> None:
     result = _result(8)
     envelope = Envelope(result.host, result.kind, 0, result.seconds)
     text = "\n".join(report_lines(envelope, result, plot=False, width=100, coloured=False))
-    assert "regions that the command marks" in text
+    assert "marked regions" in text
     assert "\x1b" not in text
     assert "a region's counts are those of the whole program" in text
     (table,) = tables("\n".join(JsonLines().lines(envelope, region_table(result))))

@@ -265,7 +265,7 @@ def test_a_replay_has_a_table_of_regions_for_each_interval(recorded: Path, capsy
     assert rows["solve"]["Run%"] == pytest.approx(75.0)
     assert main(["tasks", "--replay", str(recorded), "-n", "1"]) == 0
     text = capsys.readouterr().out
-    assert "regions that the command marks" in text
+    assert "marked regions" in text
     assert "2 marks of regions were lost" in text
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import subprocess
 import sys
 import time
 
@@ -16,7 +17,8 @@ from touching import TOUCH
 from turbotui.cli import main
 from turbotui.features.tasks.task_regions import TaskRegions, region_table
 from turbotui.features.tasks.thread_totals import RUN
-from turbotui.machine.region_pipes import RegionPipe
+from turbotui.machine.linux import LinuxHost
+from turbotui.machine.region_pipes import RegionPipe, RegionProcesses
 
 _PAGES = 12_000
 _PROGRAM = TOUCH + f"""
@@ -52,7 +54,7 @@ def test_each_region_has_its_own_counts(capfd: pytest.CaptureFixture[str]) -> No
 def test_text_has_the_regions_below_the_tasks(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["tasks", "--", sys.executable, "-c", _PROGRAM]) == 0
     written = capfd.readouterr().out
-    assert "# regions that the command marks" in written
+    assert "# marked regions" in written
     assert "all of it" in written
     assert main(["tasks", "--", "true"]) == 0
     assert "regions" not in capfd.readouterr().out
@@ -96,6 +98,25 @@ def test_a_slice_is_shared_out_by_the_time_that_a_region_was_open_in_it() -> Non
     table = region_table((one,))
     column = next(column for column in table.columns if column.id == "events")
     assert table.cell(column, one).estimated
+
+
+def test_a_region_that_a_process_left_open_ends_with_it() -> None:
+    begun = time.monotonic_ns() - 10**9
+    with RegionPipe() as pipe, subprocess.Popen(["sleep", "600"]) as running:  # noqa: S607
+        regions = TaskRegions(pipe, _NAMES, writers=RegionProcesses(LinuxHost(), pipe))
+        _write(pipe, f"B {begun} {running.pid} {running.pid} 0 solve", f"B {begun} {os.getpid()} 8 0 other")
+        running.kill()
+        running.wait()
+        regions.settle()
+        first, again = regions.found(), regions.found()
+        at = _raw(begun) + 3 * 10**9
+        regions.add(at, at + 10**9, (10**9, 100))
+        regions.settle()
+        counts = {one.name: one.counts.get("events", 0.0) for one in regions.found()}
+        notes = " ".join(regions.notes)
+    assert {one.name for one in first if one in again} == {"solve"}  # the other one goes on
+    assert counts == {"solve": 0.0, "other": 100.0}
+    assert "2 regions had not ended" in notes
 
 
 @given(st.lists(st.tuples(st.integers(0, 99), st.integers(1, 100)), max_size=20),

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from patience import PATIENCE
@@ -24,8 +25,9 @@ from turbotui.features.topdown.printing import TopdownPrinter
 from turbotui.features.topdown.thread_counters import ThreadCounters
 from turbotui.features.topdown.thread_rows import counted_row, thread_rows
 from turbotui.machine.observing import observe
-from turbotui.machine.region_pipes import RegionPipe
+from turbotui.machine.region_pipes import GivenPipe, RegionPipe
 from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.region_marks import VARIABLE
 from turbotui.tables.formats import Writer
 
 _PAGES = 12_000
@@ -96,6 +98,42 @@ def test_a_command_and_its_regions_are_two_tables(written: list[str]) -> None:
     by_name = {row["region"]: row["values"] for row in regions["rows"]}
     assert by_name["much"]["Entered"] == 3
     assert by_name["all of it"]["Slots%"] > by_name["much"]["Slots%"] > by_name["little"]["Slots%"] > 0
+
+
+@pytest.mark.real
+def test_programs_that_run_are_counted_by_region_until_they_end(tmp_path: Path, written: list[str]) -> None:
+    path = tmp_path / "marks"
+    os.mkfifo(path)
+    machine = this_machine()
+    counters = StandIn(machine)
+    program = _TOUCH + f"touch({20 * _PAGES})  # nobody counts this: no mark was made yet" + _REGIONS.replace(
+        _TOUCH, "\n") + "turbotui.region('never ends').__enter__()\n"
+    pipe = GivenPipe(str(path))
+    environment = {**os.environ, VARIABLE: str(path)}
+    with subprocess.Popen([sys.executable, "-c", program], env=environment) as running:  # noqa: S603 - this interpreter
+        asked = Moving((), (), 1e7, 1, pipe)
+        assert run_moving(machine, counters, printer(counters, RowLevel.COMMAND, written), asked) == 0
+        assert running.wait() == 0
+    whole, regions = map(json.loads, written)
+    (row,) = whole["rows"]
+    assert row["values"]["retiring%"] + row["values"]["backend%"] == pytest.approx(100.0)
+    by_name = {row["region"]: row["values"] for row in regions["rows"]}
+    assert {name: values["Entered"] for name, values in by_name.items()} == {
+        "all of it": 1, "much": 3, "little": 3, "never ends": 1}
+    assert by_name["all of it"]["GSlots"] * 1e9 == pytest.approx(12 * _PAGES, rel=0.3)
+    assert 1.5 < by_name["much"]["GSlots"] / by_name["little"]["GSlots"] < 6
+    assert "1 regions had not ended with the program" in whole["notes"]
+
+
+@pytest.mark.real
+def test_a_fifo_in_which_nobody_marks_is_told(tmp_path: Path, written: list[str]) -> None:
+    os.mkfifo(tmp_path / "marks")
+    counters = StandIn(this_machine())
+    asked = Moving((), (), 0.1, 1, GivenPipe(str(tmp_path / "marks")))
+    assert run_moving(this_machine(), counters, printer(counters, RowLevel.COMMAND, written), asked) == 0
+    (whole,) = map(json.loads, written)
+    assert whole["rows"][0]["values"]["retiring%"] is None
+    assert "no program marked a region" in " ".join(whole["notes"])
 
 
 @pytest.mark.real

@@ -49,7 +49,7 @@ def report_lines(envelope: Envelope, result: Result, *, plot: bool, width: int, 
         yield from course_lines(envelope, result)
     yield from _levels(envelope, result)
     if result.regions.points:
-        yield "regions that the command marks"
+        yield "marked regions"
         yield from text_lines(envelope, region_table(result))
         yield ""
     if result.functions.points:

@@ -9,22 +9,9 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 from turbotui.machine.host import Host, HostError, PerfAttr
 from turbotui.machine.tasks.counting import CommandCount, CommandCounters
-from turbotui.machine.tasks.processes import threads_of
-
-MOST_PROCESSES: Final = 64
-"""Processes that are counted at most: each thread of one takes a file descriptor for every event."""
-
-
-def running_threads(host: Host, pid: int) -> frozenset[int]:
-    """The threads of a process; empty where it has ended."""
-    try:
-        return threads_of(host, pid)
-    except HostError:
-        return frozenset()
 
 
 class MarkingProcesses:

@@ -18,22 +18,21 @@ from typing import Final, Protocol, runtime_checkable
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import MachineError
-from turbotui.features.tasks.marking_processes import MOST_PROCESSES, MarkingProcesses, running_threads
+from turbotui.features.tasks.marking_processes import MarkingProcesses
 from turbotui.features.tasks.region_kinds import Counters, KindChange, KindCounters
 from turbotui.features.tasks.region_totals import CountedRegion, KindCounts, RegionTotals
 from turbotui.machine.core_metrics import CountedCoreType, core_types_of
 from turbotui.machine.host import HostError, PerfAttr
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import circumstances, explain_perf
-from turbotui.machine.region_pipes import GivenPipe, MarkPipe
-from turbotui.machine.regions import RegionExtent, RegionMark, RegionShare, RegionTimes, by_rows
+from turbotui.machine.region_pipes import MarkPipe, RegionProcesses, running_threads
+from turbotui.machine.regions import RegionExtent, RegionShare, RegionTimes, by_rows
 from turbotui.machine.tasks.counting import CommandCount, CommandCounters, difference
 from turbotui.quantities.joined_sets import SetInterval
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 _TASK_CLOCK: Final = PerfAttr(1, 1)  # PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK: ns on any CPU
 _SLICE: Final = 0.05  # seconds in which a set counts before the next one does
-_GONE: Final = 0.5  # seconds between two looks whether a process that marks is still there
 
 
 @dataclass(slots=True)
@@ -75,8 +74,7 @@ class RegionCounting:
         self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._over = False
         self._counters: Counters | None = None
-        self._processes: set[int] = set()
-        self._looked = 0.0
+        self._processes = RegionProcesses(machine.host, pipe)
         self._kinds: list[KindCounters] = []
         self._why: Unavailable | None = None
         self._times: RegionTimes | None = None
@@ -106,13 +104,6 @@ class RegionCounting:
 
     def _refused(self, error: HostError, kind: int) -> Unavailable:
         return explain_perf(error, "counters of the regions of a program", circumstances(self._machine), kind)
-
-    def _follow(self, marks: Sequence[RegionMark]) -> None:
-        """Open counters of processes whose first mark this is."""
-        for pid in dict.fromkeys(mark.thread[0] for mark in marks):
-            if pid not in self._processes and len(self._processes) < MOST_PROCESSES:
-                self._processes.add(pid)
-                self._adopt(sorted(running_threads(self._machine.host, pid)))
 
     def _adopt(self, tids: Sequence[int]) -> None:
         if self._counters is None:
@@ -173,8 +164,8 @@ class RegionCounting:
 
     @property
     def over(self) -> bool:
-        """Whether there were processes in a FIFO that a person named, and all have ended."""
-        return bool(self._processes) and not any(running_threads(self._machine.host, pid) for pid in self._processes)
+        """See `RegionProcesses.over`."""
+        return self._processes.over
 
     def _run(self) -> None:
         poll = select.poll()
@@ -199,32 +190,22 @@ class RegionCounting:
     def _hear(self, *, rotate: bool) -> None:
         """Read the new marks from the pipe, and add the counts since the last reading to the regions that were open."""
         try:
-            marks = self._pipe.take()
-            if isinstance(self._pipe, GivenPipe):
-                self._follow(marks)
-                marks = [mark for mark in marks if mark.thread[0] in self._processes]
+            marks, fresh = self._processes.take()
+            for pid in fresh:
+                self._adopt(sorted(running_threads(self._machine.host, pid)))
             if marks and self._times is None:
                 self._begin()
             if self._times is None:
                 return
             for mark in marks:
                 self._times.take(mark)
-            self._close_gone(self._times)
+            self._processes.close_ended(self._times)
             self._book(self._times, rotate=rotate)
         except (HostError, MachineError) as error:
             self._why = Unavailable(Reason.FAILED, f"counters of regions: {error}")
             if self._counters is not None:
                 self._counters.close()
             self._counters, self._clock = None, None
-
-    def _close_gone(self, times: RegionTimes) -> None:
-        """End the regions that processes left open which have ended meanwhile."""
-        now = time.monotonic()
-        if now - self._looked >= _GONE:
-            self._looked = now
-            for pid in times.processes():
-                if not running_threads(self._machine.host, pid):
-                    times.end_process(pid, time.monotonic_ns())
 
     def _begin(self) -> None:
         if self._counters is not None:
@@ -272,7 +253,7 @@ class RegionCounting:
         return RegionTotals(
             self.seconds, self._run_ns if self._clock is not None else None,
             tuple(_region(one, sums.get(one.name, _Sums()), slugs) for one in times.extents()),
-            times.lost, times.unmatched, times.still_open, self._pipe.unread,
+            times.lost, times.unmatched, times.still_open + times.left_open, self._pipe.unread,
             self._counters is not None and self._counters.user_only, self._why, self._pipe.strangers)
 
 

@@ -146,7 +146,7 @@ class ReplayedRegions:
         """The table with notes that were not said before."""
         envelope = self.envelope
         yield f"# {envelope.label}"
-        yield f"# regions that the command marks, until {envelope.time}: {self.totals.seconds:.3f} s"
+        yield f"# marked regions, until {envelope.time}: {self.totals.seconds:.3f} s"
         yield from text_lines(envelope, self.table, room=room)
         yield from (f"# {note}" for note in self.notes() if note not in said)
 

@@ -82,7 +82,7 @@ def head_line(applications: Sequence[Application], snapshot: TaskSnapshot | None
 
 
 def region_line(totals: RegionTotals, width: int) -> str:
-    """The regions that the command marks, those that ran most first: share of its CPU time, or seconds."""
+    """The marked regions, those that ran most first: share of its CPU time, or seconds."""
     said = "regions:"
     for row in totals.rows():
         value = f"{row.seconds:.1f} s open" if row.of_run is None else f"{100 * row.of_run:.0f} % of CPU time"

@@ -16,7 +16,7 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.features.tasks.cpu_time import CPU_TIME
 from turbotui.features.tasks.thread_totals import RUN
-from turbotui.machine.region_pipes import MarkPipe
+from turbotui.machine.region_pipes import MarkPipe, RegionProcesses
 from turbotui.machine.regions import RegionMark, RegionNames, by_rows, region_notes
 from turbotui.quantities.columns import PERCENT, Column, Value
 from turbotui.quantities.tables import Cell, RowTable
@@ -116,10 +116,13 @@ class TaskRegions:
         pipe: that its marks come through.
         names: of the counts of a slice.
         sets: how many sets of events are multiplexed.
+        writers: sees which processes have ended; None: nobody looks.
     """
 
-    def __init__(self, pipe: MarkPipe, names: Sequence[str], sets: int = 1) -> None:
+    def __init__(self, pipe: MarkPipe, names: Sequence[str], sets: int = 1,
+                 writers: RegionProcesses | None = None) -> None:
         self._pipe = pipe
+        self._writers = writers
         self._names = tuple(names)
         self._run = self._names.index(RUN)
         self._sets = sets
@@ -130,7 +133,7 @@ class TaskRegions:
         self._apportioned: Counter[str] = Counter()
         self._kept = RegionNames()
         self._whole = 0
-        self._lost = self._unmatched = 0
+        self._lost = self._unmatched = self._left_open = 0
 
     def add(self, start: int, end: int, counts: tuple[int, ...]) -> None:
         """Note what a thread did in a slice of time, by CLOCK_MONOTONIC_RAW; marks of that time may still come."""
@@ -141,6 +144,8 @@ class TaskRegions:
         offset = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW) - time.monotonic_ns()
         for mark in sorted(self._pipe.take(), key=lambda mark: mark.ns):
             self._mark(mark, mark.ns + offset)
+        if self._writers is not None:
+            self._writers.close_ended(self)
         slices, self._slices = self._slices, []
         for start, end, counts in slices:
             self._whole += counts[self._run]
@@ -181,6 +186,17 @@ class TaskRegions:
             self._open[key] -= 1
             stretches.end(ns)
 
+    def processes(self) -> frozenset[int]:
+        """See `OpenRegions.processes`."""
+        return frozenset(thread[0] for thread, _name in +self._open)
+
+    def end_process(self, pid: int, ns: int) -> None:
+        """See `OpenRegions.end_process`."""
+        offset = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW) - time.monotonic_ns()
+        for thread, name in [one for one in self._open.elements() if one[0][0] == pid]:
+            self._left_open += 1
+            self._mark(RegionMark(False, ns, thread, 0, name), ns + offset)
+
     def found(self) -> tuple[TaskRegion, ...]:
         """All regions until now, those that ran most first."""
         now = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
@@ -210,7 +226,7 @@ class TaskRegions:
     def notes(self) -> tuple[str, ...]:
         """See `regions.region_notes`."""
         return region_notes(marked=self._rows().values(), estimate=_BY_SLICES if self._stretches else "",
-                            lost=self._lost, unmatched=self._unmatched, still_open=self._open.total(),
+                            lost=self._lost, unmatched=self._unmatched, still_open=self._open.total() + self._left_open,
                             unread=self._pipe.unread, strangers=self._pipe.strangers)
 
 

@@ -144,7 +144,7 @@ def as_text(table: TaskInterval, said: Collection[str] = (), room: int | None = 
               *text_lines(table.envelope, in_text(table.tasks), room=room), f"# {report.sums_sentence()}"]
     regions = () if table.regions is None else table.regions.found()
     if regions:
-        lines += ["# regions that the command marks", *text_lines(table.envelope, region_table(regions), room=room)]
+        lines += ["# marked regions", *text_lines(table.envelope, region_table(regions), room=room)]
     if any(row.incomplete for row in report.rows):
         lines.append("# * marks counts that are too low: another profiler held the counters for a part of the time")
     return [*lines, *(f"# {note}" for note in notes(table) if note not in said)]

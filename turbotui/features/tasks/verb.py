@@ -168,7 +168,7 @@ class _Watch:
         for application in self._applications:
             one = watching.add(application, child=held[application.name].pid if application.command else None)
             if pipe is not None:
-                one.mark_regions(pipe)
+                one.mark_regions(pipe, self._machine.host)
         sources = tuple(source for source in SOURCES if source.id in ENERGY_SOURCES)
         session = Session(self._machine, sources, max(_FIRST, min(1.0, (self._interval or 4.0) / 4)), LinuxHost())
         meter = EnergyMeter(session.capabilities)

@@ -12,7 +12,8 @@ from turbotui.features.tasks.numerics import Numerics
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
 from turbotui.features.tasks.task_regions import TaskRegions
 from turbotui.features.tasks.thread_totals import RUN, Mark
-from turbotui.machine.region_pipes import MarkPipe
+from turbotui.machine.host import Host
+from turbotui.machine.region_pipes import MarkPipe, RegionProcesses
 from turbotui.machine.tasks.sample_reader import SampleReader
 from turbotui.machine.tasks.slices import Ran
 
@@ -71,10 +72,11 @@ class Watched:
     used_ns: int | None = None
     regions: TaskRegions | None = None
 
-    def mark_regions(self, pipe: MarkPipe) -> None:
-        """Share out what threads do from now on to the regions that the command marks."""
+    def mark_regions(self, pipe: MarkPipe, host: Host) -> None:
+        """Share out what threads do from now on to the marked regions."""
         single = len(self.aggregators) == 1
-        self.regions = TaskRegions(pipe, self.aggregators[0].names, len(self.aggregators))
+        self.regions = TaskRegions(pipe, self.aggregators[0].names, len(self.aggregators),
+                                   RegionProcesses(host, pipe))
         self.aggregators[0].regions = self.regions if single else None
 
     def take(self, now_ns: int, ran: Ran | None) -> None:

@@ -1,4 +1,4 @@
-"""A top-down analysis of a command and all that it starts, and of the regions that it marks.
+"""A top-down analysis of a command and all that it starts, or of programs that run, and of the regions marked there.
 
 Counters are handed on by the kernel (perf_event_open(2), inherit), so that nothing of the command is missed, however
 short its threads live. A region has what the whole command did while the region was open in at least one thread:
@@ -7,8 +7,11 @@ counters are read at the marks, and what is read together with other work is sha
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import select
 import time
+from collections import Counter
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -19,6 +22,7 @@ from turbotui.features.topdown.counter_parts import (
     EXCLUDE_HV,
     EXCLUDE_KERNEL,
     INHERIT,
+    INHERIT_THREAD,
     Counts,
     GroupKey,
     NamedEvents,
@@ -35,33 +39,41 @@ from turbotui.features.topdown.thread_rows import counted_row, kind_rows
 from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.observing import Observation
+from turbotui.machine.perf_abi import ENABLE, control
 from turbotui.machine.perf_errors import circumstances, explain_perf
 from turbotui.machine.perf_groups import close_all
-from turbotui.machine.region_pipes import MarkPipe
+from turbotui.machine.region_pipes import GivenPipe, MarkPipe, RegionProcesses, running_threads
 from turbotui.machine.regions import SHARED_BY_TIME, RegionTimes, by_rows, region_notes
 from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.region_marks import VARIABLE
 
 _REFUSED: Final = (errno.EACCES, errno.EPERM)
+_USER_ONLY: Final = ("counts leave the kernel out: kernel.perf_event_paranoid hides it from this user",)
+_NOTHING_MARKED: Final = f"no program marked a region: start them with {VARIABLE} naming the FIFO"
 _PAUSE: Final = 0.5  # seconds between two readings where no mark comes
 
 
 class FamilyCounters:
-    """Counters of every group over a command, from its exec(2) on.
+    """Counters of every group over a command, from its exec(2) on, or over a thread that runs, from now on.
 
     Args:
         machine: this one.
         counters: the trees, and what is counted below level 1.
-        pid: of a process that waits before its exec.
+        pid: of a process that waits before its exec, or of a thread.
+        runs: whether it is a thread that runs, and is counted with the threads that it starts, without children.
 
     Attributes:
         user_only: whether counts leave the kernel out, for want of rights.
 
     Raises:
-        MachineError: this user may count nothing of a command; it was not run.
+        MachineError: this user may count nothing of it; a command was not run.
+        HostError: the thread has ended.
     """
 
-    def __init__(self, machine: Machine, counters: TopdownCounters, pid: int) -> None:
+    def __init__(self, machine: Machine, counters: TopdownCounters, pid: int, *, runs: bool = False) -> None:
         self._host = machine.host
+        self._first, self._heirs = (DISABLED, INHERIT | INHERIT_THREAD) if runs else (
+            DISABLED | ENABLE_ON_EXEC, INHERIT)
         self._open: dict[GroupKey, list[OpenPart] | Unavailable] = {}
         self.user_only = False
         for group in counters.groups():
@@ -73,18 +85,25 @@ class FamilyCounters:
             try:
                 self._open[key] = self._opened(events, pid)
             except HostError as error:
-                why = explain_perf(error, f"perf {group.request.text}, of a command", circumstances(machine),
-                                   events[0][1].attr.type)
+                if error.errno == errno.ESRCH:
+                    self.close()
+                    raise
+                why = explain_perf(error, f"perf {group.request.text}, of a {'program' if runs else 'command'}",
+                                   circumstances(machine), events[0][1].attr.type)
                 if error.errno in (*_REFUSED, errno.EMFILE, errno.ENFILE):
                     self.close()
-                    raise MachineError(f"the command was not run: {why.sentence()}") from error
+                    raise MachineError(("" if runs else "the command was not run: ") + why.sentence()) from error
                 self._open[key] = why
+        if runs:  # not before: else those that are opened first count alone for a while
+            for parts in self._open.values():
+                for part in () if isinstance(parts, Unavailable) else parts:
+                    control(part.descriptors[0], ENABLE, 0, "counters of a program that runs")
 
     def _opened(self, events: NamedEvents, pid: int) -> list[OpenPart]:
         for attempt in (self.user_only, True):
             try:
-                found = open_parts(self._host, events, pid, DISABLED | ENABLE_ON_EXEC,
-                                   INHERIT | (EXCLUDE_KERNEL | EXCLUDE_HV if attempt else 0))
+                found = open_parts(self._host, events, pid, self._first,
+                                   self._heirs | (EXCLUDE_KERNEL | EXCLUDE_HV if attempt else 0))
             except HostError as error:
                 if error.errno not in _REFUSED or attempt:
                     raise
@@ -157,22 +176,38 @@ class RegionCounts:
         return region_rows(counters.branches, self.times.extents(), by_rows(self._counts, self.times.rows, added),
                            seconds, whole.slots())
 
+    def result(self, name: str, counters: TopdownCounters, counts: Counts, seconds: float,
+               notes: tuple[str, ...]) -> CommandTopdown:
+        """The regions, and all that was counted.
+
+        Args:
+            name: of what was counted.
+            counters: whose branches have the trees.
+            counts: of all of it.
+            seconds: see `CommandTopdown`.
+            notes: likewise.
+        """
+        place = CpuSet(RowLevel.COMMAND, ("command", 0), name, ())
+        whole = counted_row(place, counters.branches, counts, seconds)
+        return CommandTopdown(whole, self.rows(counters, whole, seconds), seconds, notes,
+                              kind_rows(place, counters.branches, counts, seconds) if whole.several else ())
+
     def notes(self, pipe: MarkPipe) -> tuple[str, ...]:
         """See `regions.region_notes`."""
         times = self.times
         return region_notes(marked=times.rows.values(), estimate=SHARED_BY_TIME if times.apportioned else "",
-                            lost=times.lost, unmatched=times.unmatched, still_open=times.still_open,
-                            unread=pipe.unread)
+                            lost=times.lost, unmatched=times.unmatched, still_open=times.still_open + times.left_open,
+                            unread=pipe.unread, strangers=pipe.strangers)
 
 
 @dataclass(frozen=True, slots=True)
 class CommandTopdown:
-    """A command that has ended.
+    """A command that has ended, or programs that marked regions.
 
     Attributes:
         whole: its row; `regions` those of its regions.
         kinds: rows of what ran on each kind of core; () where it ran on one.
-        seconds: how long it ran.
+        seconds: how long it ran, or was counted.
         notes: on them.
     """
 
@@ -207,10 +242,91 @@ def follow_command(machine: Machine, counters: TopdownCounters, seen: Observatio
             pause_until = now + pipe.rest()
     finally:
         opened.close()
-    seconds = time.monotonic() - began
-    place = CpuSet(RowLevel.COMMAND, ("command", 0), seen.commands[0].name, ())
-    whole = counted_row(place, counters.branches, counts, seconds)
-    notes = ("counts leave the kernel out: kernel.perf_event_paranoid hides it from this user",)
-    return CommandTopdown(whole, regions.rows(counters, whole, seconds), seconds,
-                          (*(notes if opened.user_only else ()), *regions.notes(pipe)),
-                          kind_rows(place, counters.branches, counts, seconds) if whole.several else ())
+    notes = (*(_USER_ONLY if opened.user_only else ()), *regions.notes(pipe))
+    return regions.result(seen.commands[0].name, counters, counts, time.monotonic() - began, notes)
+
+
+class ProgramCounters:
+    """Counters of every thread of programs that run already, added up.
+
+    Args:
+        machine: this one.
+        counters: see `FamilyCounters`.
+
+    Attributes:
+        refused: programs that are not counted, by the reason.
+    """
+
+    def __init__(self, machine: Machine, counters: TopdownCounters) -> None:
+        self._machine = machine
+        self._counters = counters
+        self._open: list[FamilyCounters] = []
+        self.refused: Counter[str] = Counter()
+
+    def add(self, pid: int) -> None:
+        """Count a process as well, from now on."""
+        for tid in sorted(running_threads(self._machine.host, pid)):
+            try:
+                self._open.append(FamilyCounters(self._machine, self._counters, tid, runs=True))
+            except MachineError as error:
+                self.refused[str(error)] += 1
+                return
+            except HostError:  # the thread has ended meanwhile
+                continue
+
+    @property
+    def user_only(self) -> bool:
+        """Whether counts of some thread leave the kernel out, for want of rights."""
+        return any(one.user_only for one in self._open)
+
+    def read(self) -> Counts:
+        """What was counted since the last time."""
+        found: Counts = {}
+        for one in self._open:
+            found = added(found, one.read())
+        return found
+
+    def close(self) -> None:
+        """Close every counter."""
+        for one in self._open:
+            one.close()
+
+
+def follow_programs(machine: Machine, counters: TopdownCounters, pipe: GivenPipe, seconds: float) -> CommandTopdown:
+    """Count programs that mark regions in a FIFO which a person named, each from its first mark on.
+
+    Args:
+        machine: this one.
+        counters: the trees, and what is counted below level 1.
+        pipe: the FIFO.
+        seconds: at most; it ends before that when all of them have ended, or by SIGINT.
+    """
+    opened, processes = ProgramCounters(machine, counters), RegionProcesses(machine.host, pipe)
+    poll = select.poll()
+    poll.register(pipe.descriptor, select.POLLIN)
+    began = last = time.monotonic()
+    regions, marked, over = RegionCounts(began), False, False
+    counts: Counts = {}
+    try:
+        with contextlib.suppress(KeyboardInterrupt):  # that is how a person ends it
+            while not over:
+                poll.poll(1e3 * max(0.0, min(_PAUSE, began + seconds - time.monotonic())))
+                marks, fresh = processes.take()
+                for pid in fresh:
+                    opened.add(pid)
+                if marks and not marked:
+                    marked, began = True, time.monotonic()  # what was before is nobody's
+                    regions = RegionCounts(began)
+                for mark in marks:
+                    regions.times.take(mark)
+                processes.close_ended(regions.times)
+                over = processes.over or time.monotonic() - began >= seconds  # before the last reading
+                last, more = time.monotonic(), opened.read()
+                counts = added(counts, more)
+                regions.take(more, last)
+                time.sleep(pipe.rest())
+    finally:
+        opened.close()
+    notes = (*(f"{number} programs are not counted: {why}" for why, number in opened.refused.items()),
+             *(_USER_ONLY if opened.user_only else ()), *(() if marked else (_NOTHING_MARKED,)), *regions.notes(pipe))
+    return regions.result("all that mark regions", counters, counts, last - began, notes)

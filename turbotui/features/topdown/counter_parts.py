@@ -23,6 +23,7 @@ INHERIT: Final = 1 << 1
 EXCLUDE_KERNEL: Final = 1 << 5
 EXCLUDE_HV: Final = 1 << 6
 ENABLE_ON_EXEC: Final = 1 << 12
+INHERIT_THREAD: Final = 1 << 35  # Linux 5.13: not to children
 _TIMES: Final = 0b0011  # TOTAL_TIME_ENABLED | TOTAL_TIME_RUNNING
 _GROUP: Final = 0b1000 | _TIMES
 GroupKey: TypeAlias = tuple[str, str]

@@ -9,7 +9,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import MachineError
-from turbotui.features.topdown.command_counters import follow_command
+from turbotui.features.topdown.command_counters import CommandTopdown, follow_command, follow_programs
 from turbotui.features.topdown.engine import TopdownCounters
 from turbotui.features.topdown.finding import BusyThreads, ProcessThreads
 from turbotui.features.topdown.places import RowLevel
@@ -19,7 +19,7 @@ from turbotui.features.topdown.thread_rows import interval_notes, thread_rows
 from turbotui.features.topdown.thread_watch import CHOOSING
 from turbotui.machine.machine import Machine
 from turbotui.machine.observing import Observation, observe
-from turbotui.machine.region_pipes import RegionPipe
+from turbotui.machine.region_pipes import GivenPipe, RegionPipe
 
 LOOK: Final = 0.05
 """Seconds between two looks for new threads of processes."""
@@ -36,12 +36,14 @@ class Moving:
         pids: of processes; empty for the busiest threads of the machine.
         seconds: of an interval.
         intervals: how many; None until SIGINT, or the processes have ended.
+        regions: the FIFO in which programs that run mark regions; None: these are not asked for.
     """
 
     command: Sequence[str]
     pids: tuple[int, ...]
     seconds: float
     intervals: int | None
+    regions: GivenPipe | None = None
 
 
 def run_moving(machine: Machine, counters: TopdownCounters, printer: TopdownPrinter, asked: Moving) -> int:
@@ -52,6 +54,10 @@ def run_moving(machine: Machine, counters: TopdownCounters, printer: TopdownPrin
         TurbotuiError: the command cannot be run.
     """
     try:
+        if asked.regions is not None:
+            with asked.regions as pipe:
+                _print(machine, printer, follow_programs(machine, counters, pipe, asked.seconds))
+            return 0
         if not asked.command:
             with contextlib.suppress(KeyboardInterrupt):  # that is how a person ends it
                 _watch(machine, counters, printer, asked)
@@ -65,9 +71,12 @@ def run_moving(machine: Machine, counters: TopdownCounters, printer: TopdownPrin
 
 def _follow(machine: Machine, counters: TopdownCounters, printer: TopdownPrinter, command: Sequence[str]) -> int:
     with RegionPipe() as pipe, observe(command, prepare=pipe.announce) as seen:
-        found = follow_command(machine, counters, seen, pipe)
-        printer.rows(machine, (found.whole, *found.kinds), found.seconds, regions=found.regions, notes=found.notes)
+        _print(machine, printer, follow_command(machine, counters, seen, pipe))
         return seen.commands[0].status or 0
+
+
+def _print(machine: Machine, printer: TopdownPrinter, found: CommandTopdown) -> None:
+    printer.rows(machine, (found.whole, *found.kinds), found.seconds, regions=found.regions, notes=found.notes)
 
 
 def _run_threads(machine: Machine, counters: TopdownCounters, printer: TopdownPrinter, command: Sequence[str]) -> int:

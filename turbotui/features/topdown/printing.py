@@ -105,7 +105,7 @@ def _text(envelope: Envelope, tables: Sequence[RowTable[TopdownRow]], trees: Ite
     tables = [replace(table, rows=[row for row in table.rows if not _is_asleep(row)]) for table in tables]
     for number, table in enumerate(tables):
         if number:
-            yield "# regions that the command marks"
+            yield "# marked regions"
         yield from _table(envelope, table)
     if asleep:
         yield f"# {asleep} threads did not run"

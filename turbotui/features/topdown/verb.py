@@ -17,8 +17,9 @@ from turbotui.commands.recorded import (
     replayed_frames,
     tell_missing,
 )
+from turbotui.commands.regions import add_regions_argument, open_given_pipe
 from turbotui.commands.watching import open_host, parse_interval
-from turbotui.errors import UsageError
+from turbotui.errors import MachineError, UsageError
 from turbotui.features.topdown.engine import Drill, RecordedTopdown, TopdownCounters
 from turbotui.features.topdown.finding import MOST
 from turbotui.features.topdown.moving import Moving, run_moving
@@ -42,6 +43,8 @@ _INTERVAL: Final = "1"
 _LONG: Final = 10.0**7  # seconds: a command ends its interval
 WHOLE_MACHINE: Final = ("these cores count slots for both of their CPUs together, and not for what runs on one: this "
                         "is the whole machine while the command ran")
+ONLY_CORES: Final = ("--regions: these cores count slots for both of their CPUs together, and not for what runs on "
+                     "one: turbotui roofline --regions and tasks --regions count regions here")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,6 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="the threads of this process; may be given several times (without it and a command: "
                         f"the {MOST} busiest threads of the machine)")
     parser.add_argument("-c", "--cpu", "--cpus", metavar="SET", help="only these CPUs: 0-3,8 or 0..3,8")
+    add_regions_argument(parser)
     add_span_arguments(parser)
     add_format_arguments(parser, TABLES)
 
@@ -77,13 +81,15 @@ def run(arguments: argparse.Namespace) -> int:
     if not 1 <= arguments.level <= LEVELS:
         raise UsageError(f"--level {arguments.level}: a tree has levels 1 to {LEVELS}")
     level = _level(arguments)
+    regions = open_given_pipe(arguments)
     if arguments.replay:
         return _replay(arguments, level)
     refuse_span(arguments)
     command = arguments.command
     if command and (arguments.machine is not None or arguments.interval or arguments.intervals is not None):
         raise UsageError("a command runs on this machine, and its run is the interval: leave --machine, -i and -n out")
-    seconds = _LONG if command else parse_interval(arguments.interval or _INTERVAL)
+    endless = command or (regions is not None and not arguments.interval)
+    seconds = _LONG if endless else parse_interval(arguments.interval or _INTERVAL)
     once = arguments.interval is None and arguments.intervals is None
     cpus = None if arguments.cpu is None else parse_cpu_set(arguments.cpu)
     machine = read_machine(open_host(arguments), cpus)
@@ -96,12 +102,15 @@ def run(arguments: argparse.Namespace) -> int:
         return 1 if command else 0
     counters.drill = Drill(counters.below(arguments.level))
     notes: tuple[str, ...] = ()
+    if regions is not None and counters.only_cores:
+        raise MachineError(ONLY_CORES)
     if level is RowLevel.COMMAND and arguments.per is None and counters.only_cores:
         level, notes = RowLevel.MACHINE, (WHOLE_MACHINE,)
     if level in MOVING:
         intervals = 1 if once else arguments.intervals
         printer = TopdownPrinter(counters, level, arguments.level, make_writer(arguments, intervals, marks=True))
-        return run_moving(machine, counters, printer, Moving(command, tuple(arguments.pid), seconds, intervals))
+        return run_moving(machine, counters, printer,
+                          Moving(command, tuple(arguments.pid), seconds, intervals, regions))
     session = Session(machine, (), seconds, LinuxHost(), cpus)
     session.read_also(counters.sources(), counters.signals())
     intervals = 1 if once else arguments.intervals
@@ -121,7 +130,12 @@ def _level(arguments: argparse.Namespace) -> RowLevel:
     """
     if arguments.threads and arguments.per not in (None, RowLevel.THREAD.value):
         raise UsageError(f"--threads is --per thread: leave --per {arguments.per} out")
-    if arguments.per is not None:
+    if arguments.regions is not None:
+        if arguments.per or arguments.threads or arguments.pid or arguments.cpu or arguments.intervals is not None:
+            raise UsageError("--regions counts the programs that mark regions, wherever they run, until they end: "
+                             "leave --per, --threads, --pid, --cpu and -n out (-i SECONDS ends it before)")
+        level = RowLevel.COMMAND
+    elif arguments.per is not None:
         level = RowLevel(arguments.per)
     elif arguments.threads or arguments.pid:
         level = RowLevel.THREAD
@@ -129,11 +143,11 @@ def _level(arguments: argparse.Namespace) -> RowLevel:
         level = RowLevel.COMMAND if arguments.command and not arguments.cpu else RowLevel.MACHINE
     if arguments.pid and (level is not RowLevel.THREAD or arguments.command):
         raise UsageError("--pid shows threads of processes that run: leave --per and a command out")
-    if level is RowLevel.COMMAND and not arguments.command:
+    if level is RowLevel.COMMAND and not arguments.command and arguments.regions is None:
         raise UsageError("--per command needs a command after --")
     if level in MOVING and arguments.cpu:
         raise UsageError(f"--per {level.value} counts on whichever CPU it runs: leave --cpu out")
-    if level is RowLevel.COMMAND and arguments.replay:
+    if level is RowLevel.COMMAND and arguments.replay and arguments.regions is None:
         raise UsageError("a recording has the slots of CPUs or threads, and none of a command: --per machine, package, "
                          "kind, core, cpu or thread")
     return level
