@@ -675,6 +675,8 @@ async def test_the_doctor_lists_the_sources_and_reports_on_one() -> None:
         assert isinstance(app.screen, DoctorScreen)
         assert any("partial" in app.screen.table.render_line(y).text for y in range(app.screen.table.size.height))
         assert "modprobe intel_rapl_msr" in app.screen.report.text
+        await pilot.press("pageup")
+        assert "The beginning of the report is in sight" in text_of(app, "status")
 
 
 async def test_a_screen_that_comes_back_has_the_newest_frame() -> None:

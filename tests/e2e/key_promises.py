@@ -82,7 +82,7 @@ class Place:
         return None
 
 
-MARKS = {"0": "┌ Load ", "1": r"(?m)^ Package  CPU │|^ +CPU │",
+MARKS = {"0": "┌ Load ", "1": r"(?m)^ ((Package|Core)[A-Za-z3 ]* )?CPU [A-Za-z ]*│|^ +CPU │",
          "2": r"(?m)^ machine +│", "3": r"(?m)^ \S+ +0 .* unknown",
          "4": r"┌ package 0|nothing holds", "5": r"\d x (uncore|nvidia)|No uncore PMU",
          "6": r"arithmetic intensity|No point can be placed", "7": "watching everything",

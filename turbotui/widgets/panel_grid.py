@@ -179,11 +179,17 @@ class PanelGrid(StyledScroll):
             self._chosen[self.at] = at
             self._moved()
 
-    def page(self, by: int) -> None:
-        """Move the cursor by a page of panels."""
+    def page(self, by: int) -> bool:
+        """Move the cursor by a page of panels.
+
+        Returns:
+            Whether it moved.
+        """
+        before = self.at
         tall = self._positions[0].height if self._positions else 1
         across = sum(position.y == 0 for position in self._positions)
         self._go(self.at + by * across * max(1, self.size.height // max(1, tall)))
+        return self.at != before
 
     def end(self, by: int) -> None:
         """Move the cursor to the first or last panel."""

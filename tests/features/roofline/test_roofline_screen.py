@@ -161,6 +161,7 @@ async def test_zoom_and_pan_keep_the_axes_until_everything_is_asked_for() -> Non
         await pilot.press("A")
         await pilot.pause()
         assert screen.view.plot() == whole
+        assert "All points are in sight" in screen.view.axes.whole()  # asked for twice
 
 
 async def test_no_zoom_and_no_pan_leads_out_of_the_world() -> None:

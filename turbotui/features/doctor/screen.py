@@ -181,4 +181,8 @@ class DoctorScreen(RowTableScreen[DoctorRow]):
 
     def action_page(self, by: int) -> None:
         """Scroll the report."""
+        before = self._report.scroll_offset
         self._report.move(by * max(1, self._report.size.height - 1))
+        if self._report.scroll_offset == before:
+            self.notice(f"The {'end' if by > 0 else 'beginning'} of the report is in sight: the arrows go to the next "
+                        "source")

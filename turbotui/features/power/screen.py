@@ -188,7 +188,8 @@ class PowerScreen(SearchScreen):
 
     def action_page(self, by: int) -> None:
         """A page of packages."""
-        self._grid.page(by)
+        if not self._grid.page(by):
+            self.notice(f"This is the {'last' if by > 0 else 'first'} package")
 
     def action_end(self, by: int) -> None:
         """First or last package."""

@@ -321,8 +321,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
 
     def action_whole(self) -> None:
         """Show all roofs and working points again."""
-        self._view.axes.whole()
-        self._shown()
+        self._shown(self._view.axes.whole())
 
     def action_pan(self, across: int, up: int) -> None:
         """Move the picture by a tenth."""

@@ -34,10 +34,15 @@ class RoofAxes:
         self._held = False
         self._everything = False
 
-    def whole(self) -> None:
-        """Go back to axes that hold all roofs and working points; asked for twice, points far away too."""
+    def whole(self) -> str:
+        """Go back to axes that hold all roofs and working points; asked for twice, points far away too.
+
+        Returns:
+            What they hold, in words.
+        """
         self._everything = not (self._held or self._everything)
         self.forget()
+        return "All points are in sight, those far away too" if self._everything else "All roofs and working points"
 
     def forget(self) -> None:
         """Make new axes at the next `fit`."""
