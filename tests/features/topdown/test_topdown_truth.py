@@ -6,6 +6,7 @@ import pytest
 from topdown_bed import TopdownBed, total
 
 from turbotui.features.topdown.places import RowLevel
+from turbotui.features.topdown.tables import basis, node_of, table_of
 
 LEVEL_ONE = {"retiring": "slots-retiring", "bad_speculation": "slots-bad", "frontend": "slots-front",
              "backend": "slots-back", "contention": "slots-sibling"}
@@ -28,6 +29,44 @@ def test_level_one_is_what_the_pipelines_did(name: str) -> None:
             for node in row.nodes():
                 happened = total(truth, row.place.cpus, LEVEL_ONE[node.id])
                 assert row.percent(node.id) == pytest.approx(100.0 * happened / slots, abs=0.01), (row.place, node.id)
+
+
+@pytest.mark.parametrize(("name", "limits"), [
+    ("sapphire-2s", {"retiring": 70, "bad_speculation": 15, "frontend": 15, "backend": 20}),
+    ("forest-1s", {"retiring": 75, "bad_speculation": 15, "frontend": 20, "backend": 10}),
+    ("turin-2s", {}),
+    ("grace-2s", {}),
+])
+def test_shares_past_the_thresholds_of_intel_are_marked(name: str, limits: dict[str, float]) -> None:
+    bed = TopdownBed(name)
+    frame, truth = bed.interval()
+    rows = bed.rows(frame, RowLevel.CPU)
+    table = table_of(bed.counters, RowLevel.CPU, rows)
+    seen = set()
+    for row in rows:
+        for column in table.columns:
+            node = node_of(column)
+            if node not in LEVEL_ONE or row.percent(node) is None:
+                continue
+            happened = 100.0 * total(truth, row.place.cpus, LEVEL_ONE[node]) / total(truth, row.place.cpus, "slots")
+            past = node in limits and happened > limits[node]
+            assert table.cell(column, row).outstanding is past, (row.place, node, happened)
+            seen.add(past)
+            source = "-metrics.json, MetricThreshold" if limits else "no threshold of its vendor is known"
+            assert any(source in remark for remark in basis(column, row).remarks)
+    assert seen == ({False, True} if limits else {False})
+
+
+def test_a_deep_share_is_marked_only_where_those_above_it_are() -> None:
+    bed = TopdownBed("sapphire-2s", 2)
+    frame, _truth = bed.interval()
+    seen = set()
+    for row in bed.rows(frame, RowLevel.CPU):
+        memory, backend = row.percent("memory_bound"), row.percent("backend")
+        assert row.stands_out("memory_bound") is (memory is not None and backend is not None
+                                                  and memory > 20 and backend > 20)
+        seen.add(row.stands_out("memory_bound"))
+    assert seen == {False, True}
 
 
 def test_a_mesh_is_no_core_and_stalled_cycles_add_up() -> None:

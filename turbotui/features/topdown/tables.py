@@ -252,9 +252,9 @@ def basis(column: TopdownColumn, row: TopdownRow) -> CellEvidence:
         if ran is not None:
             remarks.append(f"its counters ran {100.0 * ran:.0f} % of the interval"
                            + ("; the rest is estimated" if ran < 1.0 else ""))
+        remarks.append(f"stands out (▲) where {node.threshold}: {node.threshold_document}" if node.threshold else
+                       "no threshold of its vendor is known, so that it never stands out (▲)")
         if node.metric:
-            remarks.append(f"stands out (▲) where {node.threshold}: {node.document}" if node.threshold else
-                           "no threshold of its vendor is used here, so that it never stands out (▲)")
             remarks.append(f"{node.metric} in the vendor's own table of metrics: --add metric:{node.metric}")
         fault = row.fault(node.parent)
         remarks += [fault] if fault else []

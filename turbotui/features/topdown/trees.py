@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import os
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field, replace
 from typing import Any, Final, cast
 
 from turbotui.dataclass import dataclass
@@ -55,7 +55,7 @@ class Node:
         metric: the vendor's name of the same; "" where the vendor has none.
         document: where the formula is from.
         rule: the vendor's threshold: not 0 where the share is past it; None where none is known.
-        threshold: the same in the vendor's words.
+        threshold: the same in the vendor's words, and `threshold_document` where they are from.
     """
 
     id: str
@@ -70,6 +70,7 @@ class Node:
     document: str = ""
     rule: Expression | None = None
     threshold: str = ""
+    threshold_document: str = ""
 
     @property
     def formulas(self) -> tuple[Expression, ...]:
@@ -151,6 +152,7 @@ class Tree:
                     self._collect(other, parent, names)
 
 
+_METRIC: Final = re.compile(r"tma_\w+", re.ASCII)
 _DIVIDED: Final = 2  # deeper nodes name causes, of which a vendor's table need not have all
 
 
@@ -197,6 +199,7 @@ class _WrittenTree:
     watchdog: bool = False
     core: bool = False
     width: int = 0
+    thresholds: str = ""
 
 
 @functools.cache
@@ -219,7 +222,7 @@ def trees() -> Mapping[str, Tree]:
     found: dict[str, Tree] = {}
     for name, table in written["tree"].items():
         try:
-            found[name] = _tree(name, table, words, found)
+            found[name] = _tree(name, table, words, found, written["thresholds"])
         except (RowError, KeyError) as error:
             raise InternalError(f"turbotui/features/topdown/{_FILE}, [tree.{name}]: {error}") from error
     return found
@@ -232,13 +235,16 @@ def _words(name: str, table: dict[str, Any]) -> NodeWords:
         raise InternalError(f"turbotui/features/topdown/{_FILE}, [node.{name}]: {error}") from error
 
 
-def _tree(name: str, table: dict[str, Any], words: Mapping[str, NodeWords], known: Mapping[str, Tree]) -> Tree:
+def _tree(name: str, table: dict[str, Any], words: Mapping[str, NodeWords], known: Mapping[str, Tree],
+          thresholds: Mapping[str, Mapping[str, str]]) -> Tree:
     events, nodes = dict(table.pop("events")), table.pop("nodes", [])
     plain = make_row(_WrittenTree, table)
     base = known[plain.extends] if plain.extends else None
     made = [] if base is None else list(base.nodes)
     for row in nodes:
         made.append(_node(make_row(_WrittenNode, row), plain, words, made, base))
+    if plain.thresholds:
+        made = list(_with_thresholds(made, thresholds[plain.thresholds]))
     return Tree(
         name, plain.title, plain.pmus, plain.unit or (base.unit if base else ""),
         parse_expression(plain.slots) if plain.slots else cast("Tree", base).slots, plain.document,
@@ -256,3 +262,13 @@ def _node(row: _WrittenNode, tree: _WrittenTree, words: Mapping[str, NodeWords],
         parse_expression(row.when) if row.when else None, parse_expression(row.otherwise) if row.otherwise else None,
         row.metric, row.document or tree.document,
     )  # fmt: skip
+
+
+def _with_thresholds(nodes: Sequence[Node], thresholds: Mapping[str, str]) -> Iterator[Node]:
+    """The nodes with what their vendor says of their metrics, over ids of nodes."""
+    ids = {node.metric: node.id for node in nodes if node.metric}  # others are unknown, and decide nothing
+    for node in nodes:
+        said = thresholds.get(node.metric, "")
+        text = _METRIC.sub(lambda name: ids.get(name[0], name[0]), said).replace("&", "and").replace("|", "or")
+        yield node if not said else replace(
+            node, rule=parse_expression(text), threshold=said, threshold_document=thresholds["document"])

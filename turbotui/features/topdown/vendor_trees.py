@@ -105,7 +105,7 @@ def _node(name: str, words: NodeWords, metric: VendorMetric, column: EventColumn
         share = _expression((*share.steps, Step("number", number=0.01), Step("*")))
     rule = None if column.rule is None else _over_events(column.rule, (*column.parts, *column.rule_parts))
     return Node(name, words, "", share, "slots", 1, metric=metric.name, document=column.document, rule=rule,
-                threshold="" if rule is None else metric.threshold)
+                threshold="" if rule is None else metric.threshold, threshold_document=column.document)
 
 
 def _inlined(column: EventColumn) -> Expression:
