@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+from dataclasses import replace
 
 import pytest
 from driving import dashboard
@@ -13,6 +15,7 @@ from textual.pilot import Pilot
 
 from turbotui.app.base import WatchScreen
 from turbotui.app.dashboard import TurbotuiApp
+from turbotui.widgets.table_widget import TableWidget
 
 _PLACED = re.compile(r"\x1b\[(\d+);(\d+)H((?:(?!\x1b\[\d+;\d+H).)*)", re.DOTALL)
 _STYLE = re.compile(r"\x1b\[[\d;]*m")
@@ -103,3 +106,18 @@ async def test_below_a_window_nothing_is_written_past_textual(monkeypatch: pytes
         await pilot.pause()
         await _ticks(session, pilot, 1)
         assert _screen(app).directly == drawn + 1
+
+
+async def test_titles_of_another_view_come_with_its_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = FakeSession()
+    async with dashboard(session) as (app, pilot):
+        await pilot.press("1")
+        await _ticks(session, pilot)
+        terminal = Terminal(app, monkeypatch)
+        table = _screen(app).query_one(TableWidget)
+        before, hidden = terminal.composed(), table.view.columns[-1]
+        assert table.content is not None
+        table.show_view(replace(table.view, columns=tuple(one for one in table.view.columns[::2] if one != hidden)))
+        table.show_content(table.content)
+        await asyncio.sleep(0)  # what is written directly is, and Textual has not drawn yet
+        assert terminal.lines == terminal.composed() != before

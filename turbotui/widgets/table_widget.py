@@ -297,10 +297,10 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
         fresh = self._strips()
         if everything:
             self.refresh()
-        else:
-            dirty = {y: strip for y, strip in fresh.items() if self._shown.get(y) is not strip}
-            if dirty:
-                draw_lines(self, dirty)
+        # all at once even so: until Textual draws, rows of a new view would stand below titles of the old one
+        dirty = {y: strip for y, strip in fresh.items() if everything or self._shown.get(y) is not strip}
+        if dirty:
+            draw_lines(self, dirty)
         self._shown = fresh
         if not quietly:
             self.post_message(Moved(self))
