@@ -63,17 +63,17 @@ def test_pressure_is_believed_before_iowait() -> None:
 
 
 def test_more_tasks_than_cpus_by_what_is_known() -> None:
-    full = {"Load%": 99.0, "RunQ": 9.0}
+    full = {"Load%": 99.0, "RunQ": 8.0}
     assert found("overload", made(whole=full)).lost == pytest.approx(4.0 / (4.0 + 3.96))
     assert found("overload", made(whole={**full, "PSIcpu%": 97.0, "RunDelay%": 1188.0})).lost == pytest.approx(0.75)
     assert found("overload", made(whole={"Load%": 100.0, "PSIcpu%": 90.0})).lost == pytest.approx(0.9 / 4.9)
-    for running, queued in ((3.0, 0.5), (9.0, 2.0)):  # nobody waits at the instant; 4 do, and half of the time none
+    for running, queued in ((2.0, 0.5), (8.0, 2.0)):  # nobody waits at the instant; 4 do, and half of the time none
         half = found("overload", made(whole={"Load%": 100.0, "RunQ": running, "PSIcpu%": 50.0}))
         assert half.lost == pytest.approx(queued / (queued + 4.0))
-    alone = found("overload", made(whole={"Load%": 100.0, "RunQ": 7.0, "PSIcpu%": 95.0}, measured=1))
+    alone = found("overload", made(whole={"Load%": 100.0, "RunQ": 6.0, "PSIcpu%": 95.0}, measured=1))
     assert alone.lost == pytest.approx(1.9 / 5.9), "the run queue is that of all CPUs, measured or not"
     assert alone.sentence.startswith("6 tasks want to run on 4 CPUs, of which the one measured is 100 % busy; a task ")
-    few = BY_ID["overload"].judge(made(whole={**full, "RunQ": 2.0, "PSIcpu%": 40.0, "RunDelay%": 100.0}))
+    few = BY_ID["overload"].judge(made(whole={**full, "RunQ": 1.0, "PSIcpu%": 40.0, "RunDelay%": 100.0}))
     assert isinstance(few, Observed)
     assert few.sentence.startswith("5.0 tasks on average want to run on 4 CPUs"), few.sentence
     assert BY_ID["overload"].judge(made(whole={"Load%": 60.0, "RunQ": 9.0})) is NoFinding.CLEAR

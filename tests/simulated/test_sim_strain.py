@@ -58,6 +58,13 @@ def test_the_run_queue_of_a_strained_machine_is_long() -> None:
     assert load > 2 * cpus
 
 
+def test_who_reads_the_run_queue_is_not_in_it() -> None:
+    watched = Watched("guest+idle")
+    frame = watched.frames(SECONDS, 1)[0]
+    (said,) = [line.split()[1] for line in watched.host.read_text("/proc/stat").splitlines() if "procs_running" in line]
+    assert cell(watched, frame, "RunQ") == int(said) - 1
+
+
 def test_pressure_and_waits_are_those_of_the_model() -> None:
     watched = Watched("guest", strain=STRAIN)
     marks = [truth_of(watched.host).system_truth()]

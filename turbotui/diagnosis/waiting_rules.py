@@ -43,7 +43,7 @@ def _overload(frame: JudgedFrame) -> Observed | NoFinding:
     if load < _FULL:
         return NoFinding.CLEAR
     working = cpus * load / 100.0
-    wanting = 0.0 if running is None else max(0.0, running - 1.0)  # the reader itself runs
+    wanting = 0.0 if running is None else running
     facts = [] if pressure is None else [f"a task waits for a CPU {pressure:.0f} % of the time"]
     if waited is not None:
         queued, sure = waited / 100.0, Certainty.CERTAIN

@@ -73,6 +73,7 @@ _STUCK_SECONDS = 0.1  # how often workers that hang are looked for, to let other
 _CLOSE_SECONDS = 1.0  # for the workers to close what they have open; one that hangs in a read is left alone
 _TOGETHER = 16  # workers that may read by their own clocks: more of them at one time would wait for each other
 _APART = 0.001  # seconds between their readings of one tick: at once they would wait for the interpreter's lock
+_REST = 2  # times that, before files that hold all CPUs are read: the kernel counts runnable threads, these among them
 _APART_SHARE = 0.25  # of the time between two ticks, in which all have read
 
 
@@ -200,8 +201,9 @@ class WorkerPool:
             requests.append((SHARED, self._worker(SHARED, ()), work))
         if not ticks or not requests:  # where nothing is counted any more there is nobody to ask
             return requests
-        apart = min(_APART, _APART_SHARE * (ticks[1] - ticks[0]) / len(requests)) if len(ticks) > 1 else _APART
-        return [(cpu, worker, replace(work, after=number * apart))
+        places = len(requests) + _REST
+        apart = min(_APART, _APART_SHARE * (ticks[1] - ticks[0]) / places) if len(ticks) > 1 else _APART
+        return [(cpu, worker, replace(work, after=apart * (number + (_REST if cpu == SHARED else 0))))
                 for number, (cpu, worker, work) in enumerate(requests)]
 
     def _wrap_checks(self, reply: Callable[[Answer], None]) -> Sequence[tuple[int, Worker, Work]]:

@@ -89,7 +89,8 @@ class ProcFiles:
         lines.append(f"ctxt {int(switches)}")
         lines.append(f"btime {model.boot_ns // 10**9}")
         lines.append(f"processes {int(forks) + 4096}")
-        lines.append(f"procs_running {running + round(model.strain.waiting * len(model.cpu))}")
+        waiting = round(model.strain.waiting * len(model.cpu))
+        lines.append(f"procs_running {running + waiting + 1}")  # who reads the file runs
         lines.append(f"procs_blocked {model.strain.blocked}")
         lines.append(f"softirq {sum(softirqs.values())} {' '.join(map(str, softirqs.values()))}")
         return "\n".join(lines) + "\n"

@@ -68,6 +68,12 @@ def _no_swap(row: Inputs) -> str:
     return "this machine has no swap space" if row.value("swap.total") == 0.0 else ""
 
 
+def _wanting(row: Inputs) -> Value:
+    """Without the reader, which runs while the kernel counts."""
+    found = row.value("stat.running")
+    return None if found is None else max(0.0, found - 1.0)
+
+
 def _never_ran(row: Inputs) -> str:
     if row.delta("cgroup.periods") == 0.0:
         return "the group did not want to run in any period of its quota in this interval"
@@ -97,9 +103,9 @@ COLUMNS = (
          formula="second word of /proc/loadavg", decimals=2),
     _now("Load15", "load.15", "The same, averaged over fifteen minutes.", document=_LOAD,
          formula="third word of /proc/loadavg", decimals=2),
-    _now("RunQ", "stat.running",
-         "Tasks that run or want to run at the instant of reading, turbotui's own reading thread among them; one "
-         "look, not an average.", document=_STAT, formula="procs_running of /proc/stat"),
+    _column("RunQ", ("stat.running",), _wanting,
+            "Tasks that run or want to run at the instant of reading, without the thread of turbotui that reads; one "
+            "look, not an average.", document=_STAT, formula="procs_running of /proc/stat less 1"),
     _now("Blocked", "stat.blocked",
          "Tasks that wait for storage at the instant of reading; one look, not an average.", document=_STAT,
          formula="procs_blocked of /proc/stat"),
