@@ -204,6 +204,8 @@ def test_nothing_that_tells_whose_machine_it_was_is_in_the_file(hostile: Path) -
     serial = HOSTILE["serial number"]
     assert raw == memory_device("DIMM A1", "BANK 0", "x" * len(MODULE), "x" * len(serial), "M393A4K40")
     host = reread(parcel)
+    assert find_secrets(host, {}) == (), "what stands where a secret was is none, if it is gathered again"
+    gather(host, {}, 0.1)
     assert read_machine(host).topology.cpus == (0, 1)
     diagnosed(host)
 

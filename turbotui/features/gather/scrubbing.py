@@ -17,11 +17,10 @@ from dataclasses import replace
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.features.gather.secrets import Secret
+from turbotui.features.gather.secrets import SCRUBBED, Secret
 from turbotui.machine.gathered.model import Answer, Gathered
 from turbotui.untrusted import decoded, original
 
-SCRUBBED: Final = "scrubbed"
 _WHOLE = re.compile(
     r"(?i)(?:.*serial.*|.*uuid.*|.*asset_tag|machine-id|boot_id|hostname|domainname|address|wwid|ppin)\Z")
 _KEYED = re.compile(r"(?im)^([^\n:=]*(?:serial|uuid|asset|host ?name|mac addr)[^\n:=]*[:=][ \t]*)(\S[^\n]*)$")

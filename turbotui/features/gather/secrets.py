@@ -23,6 +23,8 @@ _GIVEN_BY_THE_KERNEL = re.compile(
     r"(?:lo|eth|wlan|ib|bond|br|docker|veth|virbr|tun|tap|ifb|dummy|sit|ip6tnl|usb|wwan)\d*"  # by their drivers
     r"|(?:en|wl|ww|ib|sl)(?:o\d+|s\d+|P?\d*p\d+s\d+)[a-z0-9]*",  # by their slots (systemd.net-naming-scheme(7))
 )
+SCRUBBED: Final = "scrubbed"
+"""What stands where a secret was: a gathered machine that is gathered again has it for a name and a number."""
 _SHORTEST_NAME: Final = 2
 _SHORTEST_NUMBER: Final = 6
 _UNSET = re.compile(
@@ -67,7 +69,7 @@ def find_secrets(host: Host, environment: Mapping[str, str]) -> tuple[Secret, ..
         if home[0] in ("/home", "/Users"):
             people.append(home[2])
         found += (Secret("user name", one_line(name)) for name in people if _is_name(name))
-    once = {secret.text.lower(): secret for secret in found if secret.text.lower() not in KERNELS}
+    once = {secret.text.lower(): secret for secret in found if secret.text.lower() not in {*KERNELS, SCRUBBED}}
     return tuple(sorted(once.values(), key=lambda secret: (-len(secret.text), secret.text)))
 
 
