@@ -405,8 +405,8 @@ TOPDOWN = Place("d", Where.TOPDOWN, _SAPPHIRE, (160, 36), _place("machine", "Ret
     "search": Promise(_place(r"core 1\.2"), typed=("1.2",), undo=ESC),
     "search_next": Promise(first=("/", "core 1", "Enter"), now=_place(r"core 1\.\d"), compared=_elsewhere),
     "filter": Promise(r"filter core 0: \d+ rows", typed=("core 0",), undo=ESC),
-    "sort_next": Promise(r"[▲▼]", undo=("<",)),
-    "sort_previous": Promise(r"[▲▼]", undo=(">", *"HHHHHHHH")),
+    "sort_next": Promise(r"[▲▼](?!\d)", undo=("<",)),  # before a number it is the mark of a threshold
+    "sort_previous": Promise(r"[▲▼](?!\d)", undo=(">", *"HHHHHHHH")),
     **there_and_back("left", "right", _place("machine", "BadSpec%") + "|machine › "),
     **there_and_back("column_left", "column_right", _place("machine", "BadSpec%"), "S-Right", "S-Left"),
     "reverse": Promise(_CORE, undo=("I", "Home")),
