@@ -27,8 +27,9 @@ def test_every_rule_has_its_own_word_and_reads_columns_that_there_are() -> None:
 
 @pytest.mark.parametrize("rule", BY_ID)
 def test_a_rule_that_knows_nothing_says_so(rule: str) -> None:
-    settled = {"slow-cores", "quota", "bandwidth"}  # one kind of cores, no quota, and nobody asked for the memory
-    assert BY_ID[rule].judge(made()) is (NoFinding.CLEAR if rule in settled else NoFinding.UNKNOWN)
+    settled = dict.fromkeys(("slow-cores", "quota"), NoFinding.CLEAR)  # one kind of cores, no quota
+    settled["bandwidth"] = NoFinding.NOT_ASKED
+    assert BY_ID[rule].judge(made()) is settled.get(rule, NoFinding.UNKNOWN)
 
 
 def test_steal_is_told_as_a_share_of_what_the_machine_wants() -> None:

@@ -49,7 +49,7 @@ class _Past:
             self.last = answer
         self.run = self.run + seconds if holds else 0.0
         self.unread += 1
-        if answer is not NoFinding.UNKNOWN:  # of an interval in which nobody read it nothing is said
+        if holds or answer is NoFinding.CLEAR:  # of an interval in which nobody read it nothing is said
             self.intervals.append((seconds, holds))
             self.unread = 0
 
@@ -110,7 +110,7 @@ class MachineDiagnosis:
         self._limits.push(frame)
         self._moment = moment = JudgedFrame(
             frame, self._catalog, self._limits.verdicts(),
-            memory=NoFinding.CLEAR if self.memory is None else self.memory(frame), seen=self.seen,
+            memory=NoFinding.NOT_ASKED if self.memory is None else self.memory(frame), seen=self.seen,
         )  # fmt: skip
         for rule in self._rules:
             self._past[rule.id].take(frame.seconds, rule.judge(moment))
@@ -140,7 +140,8 @@ class MachineDiagnosis:
 
     def unjudged(self) -> tuple[SlownessRule, ...]:
         """Causes that nothing can be said of: in no interval that is kept was known what they read."""
-        return tuple(rule for rule in self._rules if not self._past[rule.id].judged)
+        return tuple(rule for rule in self._rules if self._past[rule.id].answer is not NoFinding.NOT_ASKED
+                     and not self._past[rule.id].judged)
 
     def quiet(self) -> str:
         """A sentence for a machine of which nothing is found."""

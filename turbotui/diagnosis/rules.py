@@ -58,6 +58,7 @@ class NoFinding(Enum):
 
     CLEAR = "not so"
     UNKNOWN = "what it reads is not known here"
+    NOT_ASKED = "nobody had read what it reads"
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,14 +202,14 @@ class JudgedFrame:
         frame: of the interval.
         catalog: of the machine.
         limits: what holds each package back, with the past that was seen.
-        memory: what the memory of the fullest package moved, of what it can; CLEAR where nobody asked.
+        memory: what the memory of the fullest package moved, of what it can; NOT_ASKED where nobody asked.
         seen: what looks at tasks and control groups found, beside the frame's columns.
     """
 
     frame: Frame
     catalog: Catalog
     limits: Sequence[LimitVerdict] = ()
-    memory: MemoryShare | NoFinding = NoFinding.CLEAR
+    memory: MemoryShare | NoFinding = NoFinding.NOT_ASKED
     seen: Seen = field(default_factory=Seen)
     _numbers: dict[ColumnId, Mapping[RowId, float]] = field(default_factory=dict, repr=False)
 

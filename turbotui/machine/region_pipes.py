@@ -205,7 +205,7 @@ class OpenRegions(Protocol):
     """Regions that have begun and not ended, by the processes that marked them."""
 
     def processes(self) -> frozenset[int]:
-        """Those that have regions open."""
+        """Processes that have regions open."""
 
     def end_process(self, pid: int, ns: int) -> None:
         """Close what a process that is gone has left open, at a time of CLOCK_MONOTONIC."""

@@ -210,7 +210,7 @@ class RegionTimes:
         self._waiting.append(mark)
 
     def processes(self) -> frozenset[int]:
-        """Those that have regions open."""
+        """Processes that have regions open."""
         return frozenset(thread[0] for thread, _name in self._open)
 
     def end_process(self, pid: int, ns: int) -> None:

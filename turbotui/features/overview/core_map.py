@@ -25,7 +25,7 @@ _CURSOR: Final = "●"
 _SIZES: Final = (4, 3, 2, 1)
 """Characters of a mark that are tried, the blank after it included where there is more than one."""
 _GREATER: Final = (8, 7, 6, 5)
-"""Those that are tried where they take no further line: width that is left would be empty."""
+"""Characters of a mark that are tried where the map takes no further line: width that is left would be empty."""
 _FIGURES: Final = 36
 """Characters that the figures of a package want beside its cores: they tell more than greater marks."""
 

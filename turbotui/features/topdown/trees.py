@@ -236,7 +236,7 @@ def _words(name: str, table: dict[str, Any]) -> NodeWords:
 
 
 def _tree(name: str, table: dict[str, Any], words: Mapping[str, NodeWords], known: Mapping[str, Tree],
-          thresholds: Mapping[str, Mapping[str, str]]) -> Tree:
+          thresholds: Mapping[str, Mapping[str, Any]]) -> Tree:
     events, nodes = dict(table.pop("events")), table.pop("nodes", [])
     plain = make_row(_WrittenTree, table)
     base = known[plain.extends] if plain.extends else None
@@ -264,11 +264,11 @@ def _node(row: _WrittenNode, tree: _WrittenTree, words: Mapping[str, NodeWords],
     )  # fmt: skip
 
 
-def _with_thresholds(nodes: Sequence[Node], thresholds: Mapping[str, str]) -> Iterator[Node]:
+def _with_thresholds(nodes: Sequence[Node], thresholds: Mapping[str, Any]) -> Iterator[Node]:
     """The nodes with what their vendor says of their metrics, over ids of nodes."""
     ids = {node.metric: node.id for node in nodes if node.metric}  # others are unknown, and decide nothing
     for node in nodes:
-        said = thresholds.get(node.metric, "")
+        said = thresholds["metrics"].get(node.metric, "")
         text = _METRIC.sub(lambda name: ids.get(name[0], name[0]), said).replace("&", "and").replace("|", "or")
         yield node if not said else replace(
             node, rule=parse_expression(text), threshold=said, threshold_document=thresholds["document"])
