@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from turbotui import __version__
 from turbotui.commands.parser import Parser
@@ -31,13 +31,14 @@ class Flag:
 
 @dataclass(frozen=True)
 class Verb:
-    """A verb, or a verb of a verb ("events list"); "" is the program without one."""
+    """A verb, or a verb of a verb ("events list"); "" is the program without one; `behind` is what the words after -- are."""
 
     name: str
     summary: str
     flags: tuple[Flag, ...]
     operands: tuple[tuple[str, str], ...]
     under: tuple[Verb, ...] = ()
+    behind: str = ""
 
 
 def verbs() -> list[Verb]:
@@ -50,7 +51,7 @@ def _of(command: Command) -> Verb:
     if not command.name:
         parser.add_argument("--version", action="version", version=__version__, help="print the version and exit")
     importlib.import_module(command.module).add_arguments(parser)
-    return _of_parser(command.name, command.summary, parser)
+    return replace(_of_parser(command.name, command.summary, parser), behind=command.behind)
 
 
 def _of_parser(name: str, summary: str, parser: argparse.ArgumentParser) -> Verb:
@@ -87,7 +88,8 @@ def man_page(verb: Verb, all_verbs: Sequence[Verb]) -> str:
     lines = [f'.TH "{title.upper()}" 1 "" "turbotui {__version__}" "User Commands"', ".SH NAME",
              f"{_roff(title)} \\- {_roff(verb.summary)}", ".SH SYNOPSIS",
              f"\\fBturbotui{' ' + _roff(verb.name) if verb.name else ''}\\fR [options]"
-             + "".join(f" [\\fI{_roff(name)}\\fR]" for name, _help in verb.operands)]
+             + "".join(f" [\\fI{_roff(name)}\\fR]" for name, _help in verb.operands)
+             + (f" [\\-\\- \\fI{verb.behind}\\fR ...]" if verb.behind else "")]
     for one in (verb, *verb.under):
         head = "OPTIONS" if one is verb else f"turbotui {one.name}".upper()
         if one.flags or one.operands:

@@ -17,14 +17,15 @@ class Command:
         module: the verb's module.
         summary: the verb's line in --help.
         reads_words: whether the module has `main`.
-        runs: whether words after -- are a command that it runs; its arguments have them as `command`.
+        behind: what the words after -- are, as "command", whose words its arguments have as `command`; "" where it
+            takes none.
     """
 
     name: str
     module: str
     summary: str
     reads_words: bool = False
-    runs: bool = False
+    behind: str = ""
 
 
 @dataclass(frozen=True, slots=True)

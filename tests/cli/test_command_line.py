@@ -13,6 +13,7 @@ from forked import run_forked
 from patience import PATIENCE
 
 from turbotui import __version__
+from turbotui.feature import Command
 from turbotui.features import COMMANDS
 
 
@@ -104,6 +105,14 @@ def test_help_names_every_command_and_exit_status() -> None:
         assert word in done.stdout
 
 
+@pytest.mark.parametrize("command", [one for one in COMMANDS if one.behind], ids=str)
+def test_a_command_that_takes_words_after_two_dashes_says_so(command: Command) -> None:
+    usage = run(*command.name.split(), "--help").stdout.partition("\n\n")[0]
+    assert usage.endswith(f" [-- {command.behind} ...]")
+    below = len(f"usage: turbotui {command.name}".strip()) + 1
+    assert {len(line) - len(line.lstrip()) for line in usage.splitlines()[1:]} == {below}
+
+
 @pytest.mark.parametrize(
     ("words", "status", "part"),
     [
@@ -113,6 +122,9 @@ def test_help_names_every_command_and_exit_status() -> None:
         (["doctor", "--sysroot", "/nonexistent"], 3, "/nonexistent"),
         # a script's variable that is not set chooses no other machine, and no other file
         (["why", "--replay", ""], 2, '--replay "": an empty word names nothing; leave the option out'),
+        (["topdown", "make", "-j8"], 2, "arguments: make -j8: a command comes after --, as in -- make -j8"),
+        (["record", "new.rec", "make"], 2, "unrecognized arguments: make: a command comes after --"),
+        (["serve", "browser"], 2, "unrecognized arguments: browser (see turbotui serve --help)"),
         (["doctor", "--machine="], 2, '--machine "": an empty word'),
         (["groups", "--sort", ""], 2, '--sort "": an empty word'),
         (["record", ""], 2, 'FILE "": an empty word names no file'),

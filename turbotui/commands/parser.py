@@ -88,14 +88,28 @@ def run_parsed(command: Command, commands: Sequence[Command], module: Verb, word
     if not command.name:
         parser.add_argument("--version", action="version", version=f"turbotui {__version__}")
     module.add_arguments(parser)
-    own, rest = _parted(words) if command.runs else (words, [])
+    if command.behind:
+        usage = parser.format_usage().removeprefix("usage: ").rstrip()
+        below = " " * len(f"usage: {parser.prog} ")
+        parser.usage = f"{usage}\n{below}[-- {command.behind} ...]".replace("%", "%%")
+    own, rest = _parted(words) if command.behind else (words, [])
     try:
-        arguments = parser.parse_args(_with_values(own))
+        arguments, foreign = parser.parse_known_args(_with_values(own))
     except SystemExit:  # --help and --version are printed, and what cannot be written is still to show
         return 0
-    if command.runs:
+    if foreign:
+        parser.error(_about_foreign(foreign, command))
+    if command.behind:
         arguments.command = rest
     return module.run(arguments)
+
+
+def _about_foreign(foreign: list[str], command: Command) -> str:
+    """Why words that no option takes are wrong, and where they belong if they may be a command."""
+    text = " ".join(foreign)
+    if command.behind == "command" and not foreign[0].startswith("-"):
+        return f"unrecognized arguments: {text}: a command comes after --, as in -- {text}"
+    return f"unrecognized arguments: {text}"
 
 
 def _with_values(words: list[str]) -> list[str]:

@@ -5,6 +5,6 @@ from turbotui.feature import Command, Feature
 FEATURE = Feature(
     "dashboard",
     commands=(
-        Command("", "turbotui.features.dashboard.verb", "the interactive dashboard", runs=True),
+        Command("", "turbotui.features.dashboard.verb", "the interactive dashboard", behind="command"),
     ),
 )

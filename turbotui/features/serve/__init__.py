@@ -5,6 +5,6 @@ from turbotui.feature import Command, Feature
 FEATURE = Feature(
     "serve",
     commands=(
-        Command("serve", "turbotui.features.serve.verb", "the dashboard in a browser of this machine", runs=True),
+        Command("serve", "turbotui.features.serve.verb", "the dashboard in a browser of this machine", behind="option"),
     ),
 )

@@ -9,7 +9,7 @@ FEATURE = Feature(
             "topdown",
             "turbotui.features.topdown.verb",
             "where pipeline slots go: retiring, bad speculation, front end, back end, and deeper",
-            runs=True,
+            behind="command",
         ),
     ),
     screens=(
