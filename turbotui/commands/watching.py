@@ -85,12 +85,23 @@ def _host_of(machine: str | None, sysroot: str) -> Host:
             from turbotui.machine.gathered.host import gathered_host  # noqa: PLC0415 - seldom used
 
             return gathered_host(machine)
+        if os.sep in machine:
+            raise UsageError(_about_path(machine))
         from turbotui.simulated import simulated_host  # noqa: PLC0415 - the model is large and seldom used
 
         return simulated_host(machine)
     host = LinuxHost(sysroot)
     host.raise_descriptors()
     return host
+
+
+def _about_path(path: str) -> str:
+    """Why a path is no machine, and what is."""
+    if os.path.isdir(path):
+        return f"--machine {path} is a folder: a recorded machine below a folder is given with --sysroot {path}"
+    what = ("is no file of turbotui gather, which end in .tar.gz" if os.path.exists(path)
+            else "is not there, and no name of a simulated machine")
+    return f"--machine {path} {what}: turbotui machines lists the simulated ones"
 
 
 def open_session(arguments: argparse.Namespace) -> tuple[Session, tuple[CounterColumn, ...]]:

@@ -24,7 +24,7 @@ def simulated_host(name: str, clock: SimulatedClock | None = None, seed: int = 1
         seed: of the load; equal seeds and equal clocks give equal machines.
 
     Raises:
-        UsageError: there is no such machine; the message lists those there are, most alike first.
+        UsageError: there is no such machine; the message lists those there are, and the one that is most alike.
     """
     shape, strain = named_shape(name)
     host = SimulatedHost(shape, clock or RealClock(), seed)
@@ -41,8 +41,9 @@ def named_shape(name: str) -> tuple[MachineShape, Strain]:
     machine, *words = name.split("+")
     shape = SHAPES.get(machine)
     if shape is None:
-        alike = difflib.get_close_matches(machine, SHAPES, n=len(SHAPES), cutoff=0.0)
-        raise UsageError(f"there is no simulated machine {machine!r}; there are {', '.join(alike)}")
+        alike = difflib.get_close_matches(machine, SHAPES, n=1)
+        guess = f" (did you mean {alike[0]}?)" if alike else ""
+        raise UsageError(f"there is no simulated machine {machine!r}{guess}; there are {', '.join(SHAPES)}")
     strain = Strain()
     if len(words) == 1 and words[0] in APPLICATIONS:
         shape = running(shape, words[0])
