@@ -14,7 +14,7 @@ from turbotui.widgets.act_line import Act, ActLine, lines_for, quoted, unit_acts
 
 @dataclass(frozen=True, slots=True)
 class ActTarget:
-    """Purposes of command lines.
+    """The thing that a command line acts on: a task, a process or a unit.
 
     Attributes:
         pid: the process; None for a row of several.
@@ -32,7 +32,7 @@ class ActTarget:
 
     @property
     def number(self) -> int | None:
-        """The number by which the kernel schedules it."""
+        """The thread's kernel id, or the process's where the target is a whole process."""
         return self.tid if self.tid is not None else self.pid
 
 
@@ -120,12 +120,12 @@ _ACTS: Final[tuple[Act[ActTarget], ...]] = (
 
 
 def act_lines(target: ActTarget) -> tuple[ActLine, ...]:
-    """The command lines that make sense for a task or a unit."""
+    """The command lines offered for a task or a unit."""
     return lines_for(_ACTS, target)
 
 
 def target_of(row: TaskRow, group: GroupName | None, *, kernel: bool) -> ActTarget:
-    """The target that a row of the table is.
+    """The target that a table row stands for.
 
     Args:
         row: of the table.

@@ -1,4 +1,4 @@
-"""Who made the processes of an interval."""
+"""Parents of the processes seen in an interval."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from turbotui.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Ancestry:
-    """Who made the processes of a snapshot.
+    """Parents of the processes in a snapshot.
 
     Attributes:
         parents: of each process, and of those above it.
@@ -21,5 +21,5 @@ class Ancestry:
     names: Mapping[int, str] = field(default_factory=dict)
 
     def plus(self, later: Ancestry) -> Ancestry:
-        """The ancestry of two intervals, this one and the one behind it."""
+        """The ancestry of this interval joined with that of the interval before it."""
         return Ancestry({**self.parents, **later.parents}, {**self.names, **later.names})

@@ -1,4 +1,4 @@
-"""Totals of one application: one aggregator, or several whose sets are multiplexed and joined by instructions.
+"""Totals of one application, from one aggregator or from several multiplexed ones joined by instructions.
 
 While a set is on, nothing else of the application is counted: what every set counts is added up, and what only one
 counts is brought to all instructions of the row (docs/specs/carm.md 2).
@@ -24,14 +24,14 @@ REFERENCE: Final = "instructions"
 
 
 def multiplexing_sentence(sets: int) -> str:
-    """The note below numbers of multiplexed event sets."""
+    """The note printed below numbers from multiplexed event sets."""
     return (f"~ not all events fit into one set: {sets} multiplexed sets are joined by instructions, so what not "
             "all of them count is an estimate")
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Totals over all rows of an application: of whole CPUs without the idle task.
+    """Totals over all rows of an application; when whole CPUs are watched, without the idle task.
 
     Attributes:
         sets: counts by name, of each set while it was on.
@@ -45,14 +45,14 @@ class Totals:
 
     @property
     def everything(self) -> dict[str, int | None]:
-        """Counts by name: added up where every set counts it, else brought to all instructions.
+        """Counts by name: summed if every set counts the event, otherwise scaled to all instructions.
 
         None where the set that counts it saw no instruction while others did.
         """
         return self.brought_to({})
 
     def brought_to(self, sums: Mapping[str, int]) -> dict[str, int | None]:
-        """Counts by name, where sums of the events that every set counts are given."""
+        """Counts by name, scaled to the given sums of the events that every set counts."""
         names = dict.fromkeys(name for one in self.sets for name in one)
         always = {name: sums[name] if name in sums else sum(one[name] for one in self.sets) for name in names
                   if all(name in one for one in self.sets)}
@@ -88,42 +88,42 @@ class ApplicationTotals:
 
     @property
     def lost(self) -> int:
-        """Samples that found no room."""
+        """Samples lost because a ring buffer was full."""
         return sum(one.lost for one in self._aggregators)
 
     @property
     def throttled(self) -> int:
-        """Times that the kernel held samples back."""
+        """How often the kernel throttled sampling."""
         return sum(one.throttled for one in self._aggregators)
 
     @property
     def samples(self) -> int:
-        """Samples that were booked."""
+        """Samples added to totals so far."""
         return sum(entry.samples for one in self._aggregators for entry in one.entries()
                    if entry.tid not in IN_NO_ROW)
 
     @property
     def together(self) -> int:
-        """The number of threads without a row of their own, where there are very many."""
+        """The number of threads merged into shared rows because there are too many threads."""
         return max(one.together for one in self._aggregators)
 
     @property
     def tail(self) -> tuple[int, ...]:
-        """Counts that the final read showed and no sample did, by `names`, of each set while it was active."""
+        """Counts that appeared in the final read but in no sample, by `names`, for each set while it was active."""
         return self._added([one.tail for one in self._aggregators])
 
     @property
     def read(self) -> tuple[int, ...] | None:
-        """Result of the counters' final read; None before that read."""
+        """Counts of the final read; None until the counters are closed."""
         found = [one.read for one in self._aggregators if one.read is not None]
         return self._added(found) if len(found) == len(self._aggregators) else None
 
     def sums(self) -> tuple[int, ...]:
-        """Counts over all entries, also of those that are no row, of each set while it was active."""
+        """Counts over all entries, including those without a row, for each set while it was active."""
         return self._added([one.sums() for one in self._aggregators])
 
     def apart(self, since: Marks | None = None) -> dict[str, dict[str, int]]:
-        """Counts of whole CPUs that are in no row, by kind: the idle task, others than a command's.
+        """Counts of whole CPUs that no row has, by kind: the idle task, and threads outside the command.
 
         Without what only one of several sets counts, for that was counted for a part of the time.
         """
@@ -138,7 +138,7 @@ class ApplicationTotals:
         return found
 
     def totals(self, since: Marks | None = None) -> Totals:
-        """Counts of rows since marks, or since the beginning.
+        """Counts of the rows since the given marks, or since the start.
 
         It is added up from the entries that there are, as rows are: a set that turns out to count what another one
         counts too is left out with all that it had, and a difference of two sums would fall below zero.
@@ -150,20 +150,20 @@ class ApplicationTotals:
 
     @property
     def reads(self) -> tuple[Mapping[str, int] | None, ...]:
-        """The final read of each set by name, None before it."""
+        """Counts of each set's final read by name; None until that read."""
         return tuple(None if one.read is None else dict(zip(one.names, one.read, strict=True))
                      for one in self._aggregators)
 
     def marks(self) -> Marks:
-        """Marks of all entries now."""
+        """The current marks of all entries, from which a later interval is subtracted."""
         return tuple(one.marks() for one in self._aggregators)
 
     def tidy(self) -> tuple[Mapping[int, int], ...]:
-        """Put the oldest of very many ended threads together; see `SampleAggregator.tidy`."""
+        """Merge the oldest ended threads when there are too many; see `SampleAggregator.tidy`."""
         return tuple(one.tidy() for one in self._aggregators)
 
     def threads(self) -> dict[int, Thread]:
-        """The numbers of threads by the serial number of their entry, without those that were put together."""
+        """Thread ids by the serial number of their entry, without merged threads."""
         return {entry.serial: Thread(entry.pid, entry.tid) for one in self._aggregators for entry in one.entries()
                 if entry.tid > 0}
 
@@ -198,7 +198,7 @@ class ApplicationTotals:
 
 def joined(parts: Sequence[Sequence[TaskRow]], names: Sequence[str], always: frozenset[str],
            longer: Sequence[Sequence[TaskRow]] = ()) -> list[TaskRow]:
-    """One row for each thread, process or command out of those of multiplexed sets.
+    """Join the rows of multiplexed sets into one row per thread, process or command.
 
     Args:
         parts: rows of each set.
@@ -220,13 +220,13 @@ def _by_task(parts: Sequence[Sequence[TaskRow]]) -> dict[object, list[TaskRow]]:
 
 
 def _estimate(name: str, everything: int, *spans: Sequence[TaskRow]) -> int | None:
-    """A count of some sets only, brought to all instructions, by the first span in which one of them was active."""
+    """A count that only some sets have, scaled to all instructions by the first span in which such a set was active."""
     return next((found for rows in spans
                  if (found := _brought(name, everything, [row.counts for row in rows])) is not None), None)
 
 
 def _brought(name: str, everything: int, sets: Sequence[Mapping[str, int]]) -> int | None:
-    """A count of some sets, scaled by the instructions beside it; None where only other sets saw instructions."""
+    """A count scaled by the instructions counted beside it; None if the set that counts it saw no instructions."""
     counting = [one for one in sets if name in one]
     beside = sum(one[REFERENCE] for one in counting)
     if not beside and everything:

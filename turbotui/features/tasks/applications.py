@@ -23,7 +23,7 @@ GRAMMAR: Final = ("NAME:pid=N[,N], NAME:cgroup=PATH, NAME:container=NAME, NAME:a
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """One thing to watch; exactly one of pids, cgroup, container, everything and command is given.
+    """An application to watch, by exactly one of pids, cgroup, container, everything and command.
 
     Attributes:
         name: for people.
@@ -50,7 +50,7 @@ class Application:
 
     @property
     def text(self) -> str:
-        """The application as a person would type it."""
+        """The application in the words of the command line."""
         what = ("all" if self.everything else f"container={self.container}" if self.container
                 else f"cgroup={self.cgroup}" if self.cgroup is not None
                 else f"run={shlex.join(self.command)}" if self.command
@@ -63,7 +63,7 @@ EVERYTHING: Final = (Application("all", everything=True),)
 
 
 def parse_application(text: str) -> Application:
-    """An application as --app takes it.
+    """Parse an application as given to --app.
 
     Raises:
         UsageError: it is not written as `GRAMMAR` says.
@@ -100,7 +100,7 @@ def parse_application(text: str) -> Application:
 
 
 def parse_targets(text: str) -> tuple[Application, ...]:
-    """Parse a person's words, separated by spaces, as the head of this file shows.
+    """Parse targets separated by spaces, in the syntax shown in the module docstring.
 
     Raises:
         UsageError: a word is not understood, or two applications have one name.

@@ -78,5 +78,5 @@ class BackgroundTasks:
 
 
 def make_background(machine: Machine) -> BackgroundTasks:
-    """Watches the processes of a machine in the background."""
+    """Make the background table that watches the processes of a machine."""
     return BackgroundTasks(machine)

@@ -1,4 +1,4 @@
-"""Which counters an application gets: in one set where they fit together, else in multiplexed sets."""
+"""Chooses the counters of an application: one event set if they fit together, multiplexed sets otherwise."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MOST_END_RINGS = 256  # each thread's sets have one a CPU; with more, ends are 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Event sets of an application, and what was left out of them.
+    """The event sets chosen for an application, and the counters that were left out.
 
     Attributes:
         sets: of which one counts at a time.
@@ -52,7 +52,7 @@ class Chosen:
 
 
 def choose_sets(machine: Machine, application: Application, pids: Sequence[int]) -> Chosen:
-    """Try on this machine what an application asks for.
+    """Choose the event sets of an application by opening them on this machine.
 
     Sets are multiplexed where FLOPs or bytes are asked for by a word, and over whole CPUs where nothing is: there are
     few sets of those. Every thread and process has sets of its own, which would be too many.
@@ -118,7 +118,7 @@ def choose_sets(machine: Machine, application: Application, pids: Sequence[int])
 
 def _with_asked(host: Host, bare: TaskSampling, cpu: int, asked: Sequence[TaskCounter],
                 target: int) -> tuple[TaskSampling, tuple[TaskCounter, ...]]:
-    """A set with what was asked for by name, and what of it did not fit beside the rest, for a set of its own.
+    """Extend a set by the events asked for by name; return what did not fit, for a set of its own.
 
     Raises:
         HostError: an event cannot be had, or they do not fit together and there are no instructions to join them by.
@@ -142,7 +142,7 @@ def _with_asked(host: Host, bare: TaskSampling, cpu: int, asked: Sequence[TaskCo
 def _further(
     host: Host, first: TaskSampling, wanted: Sequence[TaskCounter], cpu: int, target: int
 ) -> Iterator[TaskSampling]:
-    """Sets for the counters that found no room in the first one."""
+    """Further sets for the counters that did not fit into the first one."""
     anchors = tuple(one for one in first.counters if one.free or one.name in (REFERENCE, "cycles"))
     left = [one for one in wanted if one.name not in first.names]
     while left and REFERENCE in first.names:
@@ -155,7 +155,7 @@ def _further(
 
 
 def _asked(host: Host, application: Application) -> tuple[tuple[TaskCounter, ...], str]:
-    """Events that were asked for, and which of the definition's words is among them."""
+    """The events asked for by name, and the definition's counters among them."""
     if not application.events:
         return (), ""
     words = [word.strip() for word in application.events.split(",")]

@@ -1,4 +1,4 @@
-"""The columns of tables of tasks: one row each; text, JSON and the screen walk this table."""
+"""The columns of task tables, one table row each; text, JSON and the screen are generated from them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STANDARD: Final = TIMES | {SWITCHES, "instructions", "cycles", "cache-misses", "
 
 @dataclass(frozen=True, slots=True)
 class TaskInputs:
-    """A row of tasks with what its columns compute from.
+    """A task row and everything that its columns are computed from.
 
     Attributes:
         row: of the interval.
@@ -45,7 +45,7 @@ class TaskInputs:
 
     @property
     def facts(self) -> TaskFacts | Unavailable:
-        """Facts of /proc on the row's task, read on first use."""
+        """Facts about the row's task from /proc, read on first use."""
         return SEVERAL if self.row.pid is None else self.looks.at(self.row.pid, self.row.tid)
 
     def rate(self, name: str) -> float | None:
@@ -97,7 +97,7 @@ def _watts(inputs: TaskInputs) -> Value:
 
 
 def _fact_column(fact: TaskFact) -> TaskColumn:
-    """The column of something that /proc says."""
+    """Make the column of a fact from /proc."""
     def compute(inputs: TaskInputs) -> Value:
         facts = inputs.facts
         return None if isinstance(facts, Unavailable) else fact.of(facts)
@@ -107,13 +107,13 @@ def _fact_column(fact: TaskFact) -> TaskColumn:
 
 
 def _load_column(fact: LoadFact) -> TaskColumn:
-    """The column of sampled loads."""
+    """Make a column of sampled loads."""
     return TaskColumn(fact.id, fact.unit, fact.decimals, (LOADS,), lambda i: load_cell(fact.id, i).value,
                       width=fact.width, priority=2, default=False, help=fact.help, document=fact.document)
 
 
 def _wait_column(fact: WaitFact) -> TaskColumn:
-    """The column of something that a task waits for."""
+    """Make a column of a task's waits."""
     return TaskColumn(fact.id, fact.unit, fact.decimals, (WAIT,), lambda i: fact.cell(i.row.waits, i.seconds).value,
                       width=fact.width, priority=2, default=False, help=fact.help, document=fact.document)
 
@@ -130,7 +130,7 @@ def _cpus(inputs: TaskInputs) -> Value:
 
 
 def cpu_ranges(cpus: tuple[int, ...]) -> str:
-    """Numbers of CPUs as ranges: 1,2,3,7 as 1-3,7."""
+    """Write CPU numbers as ranges: 1,2,3,7 as 1-3,7."""
     parts: list[list[int]] = []
     for cpu in cpus:
         if parts and cpu == parts[-1][1] + 1:
@@ -214,7 +214,7 @@ TASK_COLUMNS: Final[tuple[TaskColumn, ...]] = (
 
 
 def is_estimate(column: TaskColumn, inputs: TaskInputs) -> bool:
-    """Whether the cell is made of counts that were not counted all the time, or of a clock that is too low."""
+    """Whether a cell is an estimate: its counts were multiplexed, or its clock reads too low."""
     if CPU_TIME in column.needs:
         return inputs.row.guessed
     if WAIT in column.needs:
@@ -228,12 +228,12 @@ def is_estimate(column: TaskColumn, inputs: TaskInputs) -> bool:
 
 
 def wait_cell(column: TaskColumn, inputs: TaskInputs) -> WaitCell:
-    """The value of a column of waits, and why it has none."""
+    """The value of a wait column, or the reason why it is unknown."""
     return WAIT_BY_ID[column.id].cell(inputs.row.waits, inputs.seconds)
 
 
 def load_cell(column: str, inputs: TaskInputs) -> LoadCell:
-    """The value of a column of sampled loads, and why it has none."""
+    """The value of a sampled-load column, or the reason why it is unknown."""
     ghz = _gigahertz(inputs)
     return LOAD_BY_ID[column].cell(inputs.row.sampled, ghz if isinstance(ghz, float) else None)
 
@@ -243,7 +243,7 @@ NOT_SCHEDULED: Final = "did not run while the set that counts it was on"
 
 
 def was_not_scheduled(column: TaskColumn, inputs: TaskInputs) -> bool:
-    """Whether a cell is unknown because the row did not run while what it is made of was counted."""
+    """Whether a cell is unknown because the row did not run while its event set was active."""
     unseen = inputs.row.unseen
     if not unseen or column.compute(inputs) is not None:
         return False
@@ -252,7 +252,7 @@ def was_not_scheduled(column: TaskColumn, inputs: TaskInputs) -> bool:
 
 
 def extra_columns(names: tuple[str, ...], definition: frozenset[str] = frozenset()) -> tuple[TaskColumn, ...]:
-    """A column for every counter that was asked for by name."""
+    """Columns for the counters asked for by name."""
     return tuple(
         TaskColumn(f"{name}/s", "/s", 0, (name,), _scaled(name, 1.0), width=max(9, len(name) + 2), priority=2,
                help=f"{name}, as asked for")
@@ -261,7 +261,7 @@ def extra_columns(names: tuple[str, ...], definition: frozenset[str] = frozenset
 
 
 def count_columns(names: tuple[str, ...]) -> tuple[TaskColumn, ...]:
-    """A column for every counter of a set: what it counted in the interval."""
+    """Columns of raw counts, one for every counter of a set."""
     def count(name: str) -> TaskColumn:
         return TaskColumn(name, "", 0, (name,), lambda i: i.row.counts.get(name), width=12, default=False,
                           help=f"{name} in the interval")
@@ -271,7 +271,7 @@ def count_columns(names: tuple[str, ...]) -> tuple[TaskColumn, ...]:
 
 def why_missing(column: TaskColumn, names: tuple[str, ...], numerics: Numerics,
                 energy: Unavailable | None) -> Unavailable | None:
-    """Why a column is empty for an application; None when it is not."""
+    """The reason why a column is empty for an application; None if it is not."""
     for need in column.needs:
         if need in (CPU_TIME, PROC):
             return None  # perf's task clock at least; of each row /proc says something, or why not

@@ -29,7 +29,7 @@ _CLAIMED_LATER: Final = 4_096  # threads whose time comes before their first sam
 
 
 class CpuTime:
-    """Adds CPU time to entries that follow threads.
+    """Accumulates the CPU time of each thread's entry.
 
     Args:
         place: of CPU time among the totals of an entry.
@@ -46,24 +46,24 @@ class CpuTime:
 
     @property
     def until(self) -> int | None:
-        """The time up to which switches are booked; None where no times of switches are taken."""
+        """The time up to which context switches are accounted; None if switch times are not recorded."""
         return None if self._ran is None else self._ran.until
 
     def base(self, tid: int, spent: int) -> None:
-        """Note the CPU time that a thread had used when its counters were opened; 0 for a thread made since."""
+        """Record the CPU time that a thread had used when its counters were opened; 0 for a newer thread."""
         self._bases[tid] = spent
 
     def open(self, entry: ThreadTotals) -> None:
-        """Note that a thread has an entry from now on."""
+        """Start accounting for a thread, which has an entry from now on."""
         entry.base = self._bases.pop(entry.tid, None)
         entry.totals[self.place] += self._unclaimed.pop(entry.tid, 0)
 
     def cover(self, ran: Ran | None) -> None:
-        """Take the times of switches of a span, before the samples of the same span."""
+        """Account for the context switches of a time span; call it before the samples of that span."""
         self._ran = ran
 
     def book(self, entry: ThreadTotals, cpu: int, ran: int, time: int) -> None:
-        """Book run time up to a time by perf's task clock, where nothing better is known."""
+        """Add run time by perf's task clock, for threads whose run time is not known more precisely."""
         begin = max(time - ran, min(entry.read_ns, time))
         spent = time - begin if self._ran is None else self._ran.uncovered(cpu, begin, time)
         if spent > 0:
@@ -71,18 +71,18 @@ class CpuTime:
             entry.guessed = True
 
     def claim_later(self, tid: int, spent: int) -> None:
-        """Keep the run time of a thread whose first sample is still to come."""
+        """Keep the run time of a thread until its first sample arrives."""
         self._unclaimed[tid] = self._unclaimed.get(tid, 0) + spent
         if len(self._unclaimed) > _CLAIMED_LATER:
             del self._unclaimed[next(iter(self._unclaimed))]
 
     def forget(self, tid: int) -> None:
-        """Forget a thread that has ended, or whose number is used again."""
+        """Forget a thread that has ended or whose id is reused."""
         self._bases.pop(tid, None)
         self._unclaimed.pop(tid, None)
 
     def read(self, entry: ThreadTotals, spent: int, now: int) -> None:
-        """Correct a thread's CPU time by its schedstat, but not below what a table has shown."""
+        """Correct a thread's CPU time by its schedstat, never below a value already shown."""
         if entry.base is not None:
             entry.totals[self.place] = max(entry.told(self.place), spent - entry.base)
             entry.read_ns = now
@@ -91,7 +91,7 @@ class CpuTime:
 
 @dataclass(slots=True)
 class SchedStats:
-    """Reads the CPU time of threads that live.
+    """Reads the CPU time of live threads from schedstat.
 
     Args:
         host: this machine.
@@ -107,7 +107,7 @@ class SchedStats:
         return now - self.looked_ns >= LOOK_NS
 
     def look(self, entries: Iterable[ThreadTotals], time: CpuTime, children: Sequence[int], *, whole: bool) -> None:
-        """Read schedstat of threads that ran since it was read last, the latest first.
+        """Read schedstat of the threads that ran since the last read, the most recent first.
 
         Args:
             entries: of threads.

@@ -21,7 +21,7 @@ METHOD: Final = "estimate: the package's energy, by the task's share of its {uni
 
 
 def why_not(energy: Energy, *, by_cycles: bool, everything: bool) -> Unavailable | None:
-    """Why `share_out` has nothing to say; None when it has."""
+    """The reason why `share_out` gives no result; None if it gives one."""
     if energy.why is not None:
         return energy.why
     if everything or (energy.cycles if by_cycles else energy.busy_ns):
@@ -33,7 +33,7 @@ def why_not(energy: Energy, *, by_cycles: bool, everything: bool) -> Unavailable
 
 def share_out(rows: Iterable[TaskRow], energy: Energy, topology: Topology, *, by_cycles: bool,
               everything: bool) -> dict[str, float]:
-    """Joules of each row by its key; empty where nothing can be said.
+    """Divide the package's joules among rows, by their keys; empty if the shares are unknown.
 
     Args:
         rows: of one interval, of one application.

@@ -1,4 +1,4 @@
-"""Columns of /proc's facts on a task: text, JSON, picker and explanation follow `FACTS`."""
+"""Columns of facts from /proc about a task; every output is generated from `FACTS`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ARGUMENTS: Final = "Args"
 
 @dataclass(frozen=True, slots=True)
 class TaskFact:
-    """One thing that /proc says of a task.
+    """A fact from /proc about a task.
 
     Attributes:
         id: of its column.

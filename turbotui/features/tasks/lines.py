@@ -1,4 +1,4 @@
-"""Lines of the timelines of tasks, as segments. Nothing here knows Textual."""
+"""Renders task timelines as Rich segments, independent of Textual."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ LANE_LEFT: Final = 8 + 1 + _NAME + 1 + 6
 
 
 def lane_cell(cpus: Iterable[int]) -> int:
-    """Characters of one place: as wide as the largest CPU's number, so that no two CPUs look alike."""
+    """Width of a timeline cell: that of the largest CPU number, so that no two CPUs look alike."""
     return place_width(max(cpus, default=0))
 
 
 def lane_segments(lane: Lane, cell: int) -> tuple[TextSegment, ...]:
-    """A thread's line: a CPU's number where it ran there, filled where it ran at least half of the time.
+    """A thread's timeline: the number of the CPU it ran on, filled if it ran at least half of the time.
 
     A point where it did not run, blank where nobody watched yet.
     """

@@ -25,7 +25,7 @@ from turbotui.machine.tasks.proc_facts import READS, TaskFacts, TaskKey
 
 def ancestry_of(watching: Watching, reports: Iterable[Report],
                 facts: Mapping[TaskKey, TaskFacts] | None = None) -> Ancestry:
-    """The parents of the processes in some reports, of each up to pid 1.
+    """The ancestors up to pid 1 of the processes in some reports.
 
     Args:
         watching: watches them.
@@ -50,7 +50,7 @@ def ancestry_of(watching: Watching, reports: Iterable[Report],
 
 def facts_of(watching: Watching, processes: Sequence[Report], threads: Sequence[Report],
              most: int = READS) -> dict[TaskKey, TaskFacts]:
-    """Facts of /proc on the processes and threads of an interval.
+    """Facts from /proc about the processes and threads of an interval.
 
     Args:
         watching: watches them.
@@ -85,7 +85,7 @@ _MOST_LINES: Final = 400  # of a timeline
 
 @dataclass(frozen=True, slots=True)
 class SnapshotRequest:
-    """Request for a table: what rows stand for, and the window of the timeline.
+    """A request for a table: the kind of its rows and the timeline's window.
 
     Attributes:
         by: what a row stands for.
@@ -127,7 +127,7 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class TaskSnapshot:
-    """Rows of every watched application since the snapshot before.
+    """The rows of every watched application since the previous snapshot.
 
     Attributes:
         request: what was asked for.
@@ -178,19 +178,19 @@ class TaskWatcher:
         self._thread = threading.Thread(target=self._run, name="tasks", daemon=True)
 
     def start(self, request: SnapshotRequest) -> None:
-        """Open everything and go on until `stop`; the first table comes by itself."""
+        """Open the counters and sample until `stop`; the first table is delivered unasked."""
         self._state.request = request
         self._thread.start()
 
     def snapshot(self, request: SnapshotRequest) -> None:
-        """Ask for a table of what happened since the last one. Never waits; two requests give one table."""
+        """Request a table of the time since the last one, without waiting; pending requests are merged."""
         with self._lock:
             self._state.request, self._state.due = request, True
             if self._watching is not None:
                 self._watching.waiting.wake()
 
     def stop(self, wait_seconds: float = 5.0) -> None:
-        """Close every descriptor; waits for the thread."""
+        """Close every descriptor and wait for the thread."""
         with self._lock:
             self._state.over = True
             if self._watching is not None:
@@ -210,7 +210,7 @@ class TaskWatcher:
 
     @property
     def running(self) -> bool:
-        """Whether the watcher's thread lives, and its counters are open."""
+        """Whether the watcher's thread is alive with its counters open."""
         return self._thread.is_alive()
 
     def _run(self) -> None:
@@ -279,7 +279,7 @@ class TaskWatcher:
 
 
 def _record(watching: Watching, request: SnapshotRequest, reports: Sequence[Report]) -> TaskRecord | None:
-    """The interval that has just ended in every light; applications that are not watched have no part in it."""
+    """The record of the interval that has just ended, with all watched applications."""
     wall_ns, started_ns = request.clocks or (0, 0)
     watched = tuple(reports[: len(watching.watched)])
     found = {by: watched if by is request.by else

@@ -1,4 +1,4 @@
-"""Samples loads beside the counters of tasks, and gives them to rows.
+"""Samples memory loads beside the task counters and attributes them to rows.
 
 AMD: the PMU ibs_op (kernel arch/x86/events/amd/ibs.c; AMD64 APM vol. 2, 13.3) samples every so many instructions of any
 kind; those that are loads say which level served them, and how long a miss of L1 took. Its filter `ldlat` of Zen 5 is
@@ -45,7 +45,7 @@ _ROUND: Final = 16  # the hardware's counter has no lower bits
 
 @dataclass(frozen=True, slots=True)
 class LoadEvent:
-    """An event that samples loads.
+    """A perf event that samples memory loads.
 
     Attributes:
         name: as perf writes it.
@@ -63,12 +63,12 @@ class LoadEvent:
 
 
 def period_of(few: int, cpus: int) -> int:
-    """Events between two samples of one CPU: as many times more as there are more CPUs than a few."""
+    """The sampling period of one CPU, which grows with the number of CPUs."""
     return max(few, few * cpus // _FEW)
 
 
 def load_events(host: Host, cpus: int) -> tuple[LoadEvent, ...] | Unavailable:
-    """The events of a machine with so many CPUs; or why there are none."""
+    """The load-sampling events for a number of CPUs, or the reason why there are none."""
     names = list_pmus(host)
     if _IBS in names:
         found = _of_ibs(host, cpus)
@@ -161,11 +161,11 @@ class LoadWatch:
 
     @property
     def lost(self) -> int:
-        """Records that found no room, or could not be understood."""
+        """Records that were lost or could not be parsed."""
         return 0 if self._sampler is None else self._sampler.records.lost + self._sampler.records.damaged
 
     def sentence(self) -> str:
-        """What is sampled, how often, and what that costs; or why nothing is."""
+        """A sentence on what is sampled, how often and at what cost, or why nothing is."""
         if self._sampler is None:
             return "" if self.why is None else f"loads are not sampled: {self.why.sentence()}"
         records = self._sampler.records
@@ -176,17 +176,17 @@ class LoadWatch:
                 "LoadSmp says how many a row's numbers are made of")
 
     def drain(self) -> None:
-        """Add up what the kernel has written; often enough that no ring overflows."""
+        """Process the records written so far; call it often enough that no ring overflows."""
         if self._sampler is not None:
             self._sampler.drain()
 
     def close(self) -> None:
-        """Give every descriptor back."""
+        """Close every descriptor."""
         if self._sampler is not None:
             self._sampler.close()
 
     def end_interval(self, who: Hashable) -> None:
-        """End the interval of one application; of several ones each ends the same interval once."""
+        """End the interval for one application; each application ends the same interval once."""
         if self._intervals.end(who):
             self._cut()
 
@@ -226,5 +226,5 @@ def _of(threads: Collection[Thread], counted: Mapping[int, LoadCounts]) -> Sampl
 
 
 def _by_cpu(events: Sequence[LoadEvent], cpus: Sequence[int]) -> list[tuple[int, tuple[PerfAttr, ...]]]:
-    """The group of each CPU; those of a kind that measures no loads have none."""
+    """The event group of each CPU; CPUs whose core type cannot sample loads have none."""
     return [(cpu, one.attrs) for cpu in cpus for one in events if not one.cpus or cpu in one.cpus]

@@ -1,4 +1,4 @@
-"""The columns of sampled loads: how long they took and what served them; sampled only while one of them is shown.
+"""Columns of sampled loads: latency and data source; sampled only while one of them is shown.
 
 What each is: docs/specs/loads.md 3.
 """
@@ -27,7 +27,7 @@ _UNSURE: Final = 0.05  # standard error from which a number is marked: of the me
 
 @dataclass(frozen=True, slots=True)
 class SampledLoads:
-    """Sampled loads of a row's threads in an interval.
+    """The sampled loads of a row's threads in an interval.
 
     Attributes:
         counts: of them; None where nothing is sampled.
@@ -39,7 +39,7 @@ class SampledLoads:
 
 
 def sampled_together(parts: Sequence[SampledLoads | None]) -> SampledLoads | None:
-    """The loads of several rows together; None where those of one are not known."""
+    """The combined loads of several rows; None if one row's loads are unknown."""
     known = [part for part in parts if part is not None]
     if not known or len(known) < len(parts):
         return None
@@ -48,7 +48,7 @@ def sampled_together(parts: Sequence[SampledLoads | None]) -> SampledLoads | Non
 
 
 class LoadCell(NamedTuple):
-    """A value of a row, and why it has none.
+    """A row's value, or the reason why it is unknown.
 
     Attributes:
         unsure: its standard error is above 5 %, or 5 points of a share, or not known.
@@ -110,7 +110,7 @@ class LoadFact:
     document: str = field(default="uapi linux/perf_event.h, union perf_mem_data_src")
 
     def cell(self, loads: SampledLoads | None, ghz: float | None) -> LoadCell:
-        """The value of a row whose clock ran so fast."""
+        """The column's value for a row, given its clock."""
         if loads is None:
             return LoadCell(None, NOT_YET)
         return LoadCell(None, loads.why) if loads.counts is None else self.of(loads.counts, ghz)

@@ -1,4 +1,4 @@
-"""Counters of processes that run already and mark regions in a FIFO which a person named.
+"""Counters of running processes that mark regions in a FIFO named by the user.
 
 Nobody held them before their first instruction, so every thread that is there gets counters when the first mark of its
 process comes; threads that it starts later have them by themselves (perf_event_open(2), inherit_thread: Linux 5.13).
@@ -15,7 +15,7 @@ from turbotui.machine.tasks.counting import CommandCount, CommandCounters
 
 
 class MarkingProcesses:
-    """Counters of several processes, the same sets of events for each, added up; its interface is `CommandCounters`'.
+    """The summed counters of several processes with the same event sets, with the interface of `CommandCounters`.
 
     Args:
         host: this machine.
@@ -33,7 +33,7 @@ class MarkingProcesses:
         self.user_only = False
 
     def add(self, tids: Iterable[int]) -> None:
-        """Count threads as well, from now on.
+        """Count these threads too from now on.
 
         Raises:
             HostError: a counter cannot be opened; no thread of these is counted.

@@ -1,4 +1,4 @@
-"""Rows of processes put together: of a control group, or of a process and all that it made."""
+"""Merges process rows: those of a control group, or a process and all its descendants."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NO_GROUP: Final = "(ended, its group was not seen)"
 
 
 def merged(rows: Sequence[TaskRow], first: TaskRow | None = None) -> TaskRow:
-    """The sum of rows. A count that one of them cannot know is unknown in the sum, too.
+    """The sum of rows; a count that is unknown in one row is unknown in the sum.
 
     Args:
         rows: at least one.
@@ -53,7 +53,7 @@ def merged(rows: Sequence[TaskRow], first: TaskRow | None = None) -> TaskRow:
 
 def by_group(rows: Iterable[TaskRow], group_of: Callable[[int], GroupName | None],
              unknown: str = NO_GROUP) -> list[TaskRow]:
-    """A row for each container, pod, job or unit out of rows of processes; by falling run time.
+    """Merge process rows into one row per container, pod, job or unit, by decreasing run time.
 
     Args:
         rows: of processes.
@@ -69,7 +69,7 @@ def by_group(rows: Iterable[TaskRow], group_of: Callable[[int], GroupName | None
 
 
 class Lineage:
-    """Who made whom: by /proc of those that live, and by records of births of those that do not any more.
+    """Parents of processes: from /proc while they live, from fork records after they ended.
 
     Args:
         facts: reads /proc.
@@ -83,19 +83,19 @@ class Lineage:
         self._stats: dict[int, Stat | None] = dict(known or {})
 
     def stat(self, pid: int) -> Stat | None:
-        """The state of a process, read once; None where it has ended."""
+        """The parsed stat file of a process, read once; None if the process has ended."""
         if pid not in self._stats:
             self._stats[pid] = self._facts.stat(pid)
         return self._stats[pid]
 
     def parent(self, pid: int) -> int | None:
-        """The process that made one, or took it over; None at the root, and where nobody knows."""
+        """The parent of a process, original or adoptive; None at the root or if unknown."""
         stat = self.stat(pid)
         parent = self._births.get(pid) if stat is None else stat.parent
         return parent or None
 
     def ancestors(self, pid: int) -> list[int]:
-        """Parent, parent's parent and so on."""
+        """The ancestors of a process, its parent first."""
         found: list[int] = []
         above = self.parent(pid)
         while above is not None and above not in found and above != pid and len(found) < _DEEPEST:
@@ -104,7 +104,7 @@ class Lineage:
         return found
 
     def group(self, pid: int) -> GroupName | None:
-        """The control group of a process; of one that has ended unseen that of who made it."""
+        """The control group of a process, or its parent's if the process ended before it was read."""
         for one in (pid, *self.ancestors(pid)):
             facts = self._facts.facts(one)
             if facts is not None:

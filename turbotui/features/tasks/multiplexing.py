@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class MultiplexedSets:
-    """Numbers of entries and places of threads, for all aggregators of one application.
+    """Entry numbers and last CPUs of threads, shared by all aggregators of one application.
 
     Attributes:
         aggregators: these.
@@ -28,7 +28,7 @@ class MultiplexedSets:
     places: dict[int, int] = field(default_factory=dict)
 
     def moved(self, tid: int, cpu: int) -> bool:
-        """Take note of a sample; says whether the thread has come from another CPU."""
+        """Record a sample's CPU; return whether the thread has migrated since its last sample."""
         last = self.places.get(tid, cpu)
         self.places[tid] = cpu
         return last != cpu

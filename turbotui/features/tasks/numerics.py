@@ -1,4 +1,4 @@
-"""FLOPs and bytes of tasks: the cores' metric definition, as far as its events found room in a task's set."""
+"""FLOPs and bytes of tasks, by the part of the core's metric definition whose events fit into the task's set."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ class Numerics:
 
     @property
     def counters(self) -> frozenset[str]:
-        """The counters that FLOPs and bytes are made of."""
+        """The counters from which FLOPs and bytes are computed."""
         definition = self.definition
         return frozenset() if definition is None else frozenset(event.key for event in definition.events)
 
     def flops(self, counts: Mapping[str, float]) -> float | None:
-        """Floating-point operations in these counts; see `double_only`. None where one of them lacks."""
+        """Floating-point operations in these counts (see `double_only`); None if a count is missing."""
         if (
             self.definition is None
             or not self.has_flops
@@ -71,7 +71,7 @@ class Numerics:
 
 
 def definition_counters(machine: Machine) -> tuple[TaskCounter, ...] | Unavailable:
-    """The counters of the machine's definition, or why there are none."""
+    """The counters of the machine's metric definition, or the reason why there are none."""
     definition = task_metric_definition_of(machine.model)
     if definition is None:
         return Unavailable(
@@ -110,7 +110,7 @@ def _vectors_unknown(machine: Machine) -> bool:
 
 def numerics_of(machine: Machine, has: tuple[TaskCounter, ...] | Unavailable, names: frozenset[str], *,
                 asked_double: bool = False) -> Numerics:
-    """Find which of FLOPs and bytes the counters of the sets give.
+    """Determine which of FLOPs and bytes the counters of the sets allow.
 
     A mean width is that of all instructions or of none: without one of their events every access would be taken for
     one of the others' width.
@@ -176,7 +176,7 @@ def in_order(definition: MetricDefinition, counters: Sequence[TaskCounter], *, d
 
 
 def needed(definition: MetricDefinition, available: frozenset[str]) -> frozenset[str]:
-    """The counters without which FLOPs of all precisions, or bytes, cannot be told.
+    """The counters required for FLOPs of all precisions, or for bytes.
 
     Args:
         definition: of the cores.

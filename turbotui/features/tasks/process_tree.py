@@ -1,4 +1,4 @@
-"""Processes as a tree: who made whom, with the sum of what is folded. Nothing here knows Textual."""
+"""The process tree, with sums for folded processes; independent of Textual."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SUM: Final = "Σ"
 
 @dataclass(frozen=True)
 class ProcessTree:
-    """Who made whom, by the keys of rows.
+    """Parent and child rows by their keys.
 
     Attributes:
         roots: processes whose parent is in no row.
@@ -35,7 +35,7 @@ class ProcessTree:
     parents: Mapping[str, str] = field(default_factory=dict)
 
     def below(self, key: str) -> list[str]:
-        """A process and all that it made, and what that made."""
+        """A process and all its descendants."""
         found = [key]
         for one in found:
             found += self.parts.get(one, ())
@@ -43,17 +43,17 @@ class ProcessTree:
 
 
 def sum_key(key: str) -> str:
-    """The key of the row that stands for a process and all that it made."""
+    """The key of the row that sums a process and all its descendants."""
     return f"{_SUM}{key}"
 
 
 def own_key(key: Hashable) -> str:
-    """The key of the process that a row, or its sum, stands for."""
+    """The key of the process behind a row or behind a summed row."""
     return str(key).removeprefix(_SUM)
 
 
 def still_rows(rows: Sequence[TaskRow], ancestry: Ancestry) -> list[TaskRow]:
-    """Rows of processes that made others and did not run in the interval themselves."""
+    """Rows of parent processes that did not run in the interval themselves."""
     if not rows:
         return []
     there = {row.pid for row in rows}
@@ -64,7 +64,7 @@ def still_rows(rows: Sequence[TaskRow], ancestry: Ancestry) -> list[TaskRow]:
 
 
 def tree_of(rows: Iterable[TaskRow], ancestry: Ancestry) -> ProcessTree:
-    """The tree of processes that have rows."""
+    """Build the tree of the processes that have rows."""
     rows = list(rows)
     keys: dict[tuple[str, int | None], str] = {
         (row.application, row.pid): row.key for row in rows if row.pid is not None}
@@ -90,7 +90,7 @@ def _leads_to(parents: Mapping[str, str], key: str, goal: str) -> bool:
 
 def folded_sums(by_key: Mapping[Hashable, TaskInputs], tree: ProcessTree,
                 folded: Iterable[Hashable]) -> dict[Hashable, TaskInputs]:
-    """Rows that stand for a folded process and all that it made, by their keys."""
+    """Summed rows of folded processes and their descendants, by key."""
     found: dict[Hashable, TaskInputs] = {}
     for key in map(str, folded):
         members = [by_key[one] for one in tree.below(key) if one in by_key]
@@ -105,7 +105,7 @@ def folded_sums(by_key: Mapping[Hashable, TaskInputs], tree: ProcessTree,
 
 
 def tree_lines(content: RowContent[TaskInputs], tree: ProcessTree, view: RowView[TaskInputs]) -> list[Line[Hashable]]:
-    """The tree for a view: siblings by the greatest value below each, what passes the filter with all above it."""
+    """The tree lines of a view: siblings sorted by their subtree's maximum, filtered rows with their ancestors."""
     shown = set(tree.roots) | set(tree.parents)
     if view.filter.text:
         shown = set()
@@ -132,7 +132,7 @@ def tree_lines(content: RowContent[TaskInputs], tree: ProcessTree, view: RowView
 
 
 def _ranks(content: RowContent[TaskInputs], tree: ProcessTree, view: RowView[TaskInputs]) -> dict[str, Value]:
-    """The value by which siblings are sorted: of numbers the greatest below each, else the process's own."""
+    """The sort value of siblings: the maximum of a numeric column below each, otherwise the process's own value."""
     column: TaskColumn | None = view.sort
     keys = [str(key) for key in content.rows]
     if column is None:
@@ -150,7 +150,7 @@ def _ranks(content: RowContent[TaskInputs], tree: ProcessTree, view: RowView[Tas
 
 
 def _in_order(keys: Sequence[str], ranks: Mapping[str, Value], view: RowView[TaskInputs]) -> list[str]:
-    """Siblings by their rank, unknown last; in the table's order without a column to sort by."""
+    """Siblings by sort value, unknown last; in table order if no column is sorted by."""
     if not ranks:
         return list(reversed(keys)) if view.reverse else list(keys)
     numbers = [key for key in keys if isinstance(ranks.get(key), int | float)]

@@ -1,4 +1,4 @@
-"""Recorded facts of /proc on tasks, and who made whom (docs/specs/journal.md 9)."""
+"""Recorded facts from /proc about tasks and their parents (docs/specs/journal.md 9)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _GROUP: Final = ("kind", "name", "container", "pod", "path")
 
 
 def facts_facts(facts: Mapping[TaskKey, TaskFacts]) -> dict[str, object]:
-    """Facts of /proc as JSON: processes, their threads, and each control group once."""
+    """Facts from /proc as JSON: processes, their threads, and each control group once."""
     processes = {pid: one for (pid, tid), one in facts.items() if tid is None}
     threads = {key: one.stat for key, one in facts.items() if key[1] is not None and key[1] != key[0]}
     groups = list(dict.fromkeys(one.group for one in processes.values() if one.group is not None))
@@ -37,7 +37,7 @@ def facts_facts(facts: Mapping[TaskKey, TaskFacts]) -> dict[str, object]:
 
 
 def facts_from(said: Said) -> dict[TaskKey, TaskFacts]:
-    """Facts of /proc, read from `facts_facts`.
+    """Read facts from /proc back from the JSON of `facts_facts`.
 
     Raises:
         DamagedError: it is none.
@@ -66,13 +66,13 @@ def facts_from(said: Said) -> dict[TaskKey, TaskFacts]:
 
 
 def ancestry_facts(ancestry: Ancestry) -> dict[str, object]:
-    """The parents of processes as JSON has them."""
+    """The parents of processes as JSON."""
     return {"parents": {str(pid): parent for pid, parent in ancestry.parents.items()},
             "names": {str(pid): name for pid, name in ancestry.names.items()}}
 
 
 def ancestry_from(said: Said) -> Ancestry:
-    """Who made whom, of `ancestry_facts`.
+    """Read the parents back from the JSON of `ancestry_facts`.
 
     Raises:
         DamagedError: it is none.

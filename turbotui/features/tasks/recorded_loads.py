@@ -15,7 +15,7 @@ _SUMS: Final = ("timed", "cycles", "squares")
 
 
 def loads_facts(rows: Sequence[TaskRow]) -> dict[str, object] | None:
-    """The sampled loads of rows as JSON has them; None where nobody asked for them, or not yet."""
+    """The sampled loads of rows as JSON; None if they were not requested or not sampled yet."""
     known = next((row.sampled for row in rows if row.sampled is not None), None)
     if known is None:
         return None
@@ -28,7 +28,7 @@ def loads_facts(rows: Sequence[TaskRow]) -> dict[str, object] | None:
 
 
 def loads_from(said: Said, count: int) -> list[SampledLoads | None]:
-    """The sampled loads of so many rows, of `loads_facts`.
+    """Read the loads of that many rows back from the JSON of `loads_facts`.
 
     Raises:
         DamagedError: they are none.

@@ -1,4 +1,4 @@
-"""Rows of tasks as a recording has them: by column (docs/specs/journal.md 9)."""
+"""Task rows in the recording's layout, by column (docs/specs/journal.md 9)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WHYS: Final = ("why_no_records", "why_no_wakeups", "why_no_delay")
 
 
 def waits_facts(rows: Sequence[TaskRow]) -> dict[str, object] | None:
-    """The waits of rows as JSON has them; None where nobody asked for them, or not yet."""
+    """The waits of rows as JSON; None if they were not requested or not measured yet."""
     waits = [row.waits for row in rows]
     known = next((one for one in waits if one is not None), None)
     if known is None:
@@ -37,7 +37,7 @@ def waits_facts(rows: Sequence[TaskRow]) -> dict[str, object] | None:
 
 
 def waits_from(said: Said, count: int) -> list[Waits | None]:
-    """The waits of so many rows, of `waits_facts`.
+    """Read the waits of that many rows back from the JSON of `waits_facts`.
 
     Raises:
         DamagedError: they are none.
@@ -70,7 +70,7 @@ _LISTS: Final = 4096  # of CPUs that are remembered: most rows are seen on the s
 
 
 def rows_facts(rows: Sequence[TaskRow], names: Sequence[str]) -> dict[str, object]:
-    """Rows by column; a count that a row lacks is null."""
+    """Task rows as JSON by column; a count that a row does not have is null."""
     found: dict[str, object] = {
         "pid": [row.pid for row in rows], "tid": [row.tid for row in rows], "name": [row.name for row in rows],
         "threads": [row.threads for row in rows], "cpus": [format_cpulist(row.cpus) for row in rows],
@@ -87,7 +87,7 @@ def rows_facts(rows: Sequence[TaskRow], names: Sequence[str]) -> dict[str, objec
 
 
 def rows_from(said: Said, names: Sequence[str], application: str) -> tuple[TaskRow, ...]:
-    """The rows of `rows_facts`.
+    """Read task rows back from the JSON of `rows_facts`.
 
     Args:
         said: that of it.
@@ -121,7 +121,7 @@ def rows_from(said: Said, names: Sequence[str], application: str) -> tuple[TaskR
 
 
 def _texts(said: Said) -> list[frozenset[str]]:
-    """Lists of names, most of which are the same."""
+    """Lists of names as JSON, equal lists stored once."""
     known: dict[str, frozenset[str]] = {}
     found = []
     for one in said.values(list):

@@ -1,4 +1,4 @@
-"""The tasks of an interval as a recording has them: rows of threads, of processes and of commands, raw counts."""
+"""The recorded tasks of an interval: rows of threads, processes and commands with raw counts."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class TaskRecord:
 
     @property
     def looks(self) -> TaskLooks:
-        """Facts on the tasks beside their counts."""
+        """Facts about the tasks beside their counts."""
         return TaskLooks(None, seen=self.facts_seen or {}, unseen=NOT_RECORDED)
 
     @property
@@ -100,7 +100,7 @@ class TaskRecord:
 
 def task_record(said: Said, wall_ns: int, model: CpuModel,
                 wanted: Iterable[Grouping] = RECORDED_BY) -> TaskRecord:
-    """The tasks of a JSON document.
+    """Read the tasks of an interval from a JSON document.
 
     Args:
         said: that of `TaskRecord.facts`.
@@ -124,7 +124,7 @@ def task_record(said: Said, wall_ns: int, model: CpuModel,
 
 def tasks_of(rows: FindRows, frame: Frame, model: CpuModel,
              by: Grouping) -> TaskRecord | None:
-    """The tasks of a frame's interval; None where none were recorded. Several intervals are added up.
+    """The tasks recorded for a frame, summed over its intervals; None if none were recorded.
 
     Args:
         rows: `Journal.rows`, or what stands for it.
@@ -145,7 +145,7 @@ def tasks_of(rows: FindRows, frame: Frame, model: CpuModel,
 
 
 def _by_unit(record: TaskRecord) -> TaskRecord:
-    """Reports with rows of containers, pods, jobs and units too, as far as it is known which process was in which."""
+    """Add rows of containers, pods, jobs and units to reports, as far as each process's group is known."""
     seen = record.facts_seen or {}
     unknown = _NO_GROUPS if record.facts_seen is None else NO_GROUP
 
@@ -211,7 +211,7 @@ def _member(kind: type[E], said: Said) -> E:
 
 
 def _numerics_from(said: Said, model: CpuModel) -> Numerics:
-    """The machine's metric definition as this version knows it, cut down to what was counted."""
+    """This version's metric definition of the machine, limited to the counted events."""
     counted, why = frozenset(said["counted"].texts()), said.get("why")
     double = said["double"].flag()
     reason = None if why is None else reason_from(why)
@@ -228,7 +228,7 @@ def _numerics_from(said: Said, model: CpuModel) -> Numerics:
 
 
 def _joined(later: Iterable[Report], earlier: Iterable[Report]) -> Iterable[Report]:
-    """Reports of two intervals behind one another as one; what counts since the beginning is that of the later one."""
+    """Join the reports of two consecutive intervals; totals since the start are those of the later one."""
     before = {one.application.name: one for one in earlier}
     for one in later:
         first = before.get(one.application.name)

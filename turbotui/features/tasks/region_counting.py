@@ -1,4 +1,4 @@
-"""Counts what a program does in its regions while it runs: counters are read at its marks, on a thread of its own.
+"""Counts events in the marked regions of a running program: a thread reads the counters at each mark.
 
 Those of a command are opened before its first instruction, for threads and children have the counters of who made them
 only where these are there by then (perf_event_open(2), inherit), and begin to count with the first mark: a command that
@@ -37,7 +37,7 @@ _SLICE: Final = 0.05  # seconds in which a set counts before the next one does
 
 @dataclass(slots=True)
 class _Sums:
-    """What a region has so far; by kind of core, and there by set."""
+    """The counts of a region so far, by core type and event set."""
 
     run_ns: float = 0.0
     estimated: bool = False
@@ -45,7 +45,7 @@ class _Sums:
     sets: list[dict[int, SetInterval]] = field(default_factory=list)
 
     def plus(self, other: _Sums) -> _Sums:
-        """What two regions have together."""
+        """The sum of the counts of two regions."""
         more, less = (self, other) if len(self.base) >= len(other.base) else (other, self)
         found = _Sums(self.run_ns + other.run_ns, self.estimated or other.estimated, [[*one] for one in more.base],
                       [{**one} for one in more.sets])
@@ -57,7 +57,7 @@ class _Sums:
 
 
 class RegionCounting:
-    """The regions of a program, from its first mark to its end.
+    """Counts the regions of a program from its first mark to its end.
 
     Args:
         machine: real.
@@ -85,11 +85,11 @@ class RegionCounting:
         self._thread = threading.Thread(target=self._run, name="regions", daemon=True)
 
     def open(self, pid: int) -> None:
-        """Open the counters of a process that waits before its exec; what cannot be had is told with the totals."""
+        """Open the counters of a process that waits before exec; refused counters are reported with the totals."""
         self._open_first(lambda sets: CommandCounters(self._machine.host, sets, pid, waits=True))
 
     def _open_first(self, opened: Callable[[Sequence[Sequence[PerfAttr]]], Counters]) -> None:
-        """Open the first choice that can be had."""
+        """Open the first choice of counters that the kernel accepts."""
         for kinds in self._choices():
             groups = [[_TASK_CLOCK], *(group for kind in kinds for group in kind.attrs())]
             try:
@@ -120,7 +120,7 @@ class RegionCounting:
                 self._why = self._refused(error, _TASK_CLOCK.type)
 
     def _choices(self) -> Iterator[list[KindCounters]]:
-        """What is tried: operations, then instructions and cycles, then CPU time alone."""
+        """The choices in order: operations, then instructions and cycles, then CPU time alone."""
         several = len(self._types) > 1
         for cycles in (True, False) if self._types else ():
             found: list[KindCounters] = []
@@ -151,7 +151,7 @@ class RegionCounting:
         os.close(self._wake)
 
     def totals(self) -> RegionTotals:
-        """What was counted until now."""
+        """The totals counted so far."""
         with self._lock:
             if not self._over:
                 self._hear(rotate=False)
@@ -159,7 +159,7 @@ class RegionCounting:
 
     @property
     def seconds(self) -> float:
-        """Since the first mark."""
+        """Seconds since the first mark."""
         return (self._last_ns - self._began_ns) / 1e9
 
     @property
@@ -183,7 +183,7 @@ class RegionCounting:
             rest.poll(1e3 * pause)
 
     def _wait_ms(self) -> float | None:
-        """Milliseconds until the next set is counted; None where there is one set, or no region is open."""
+        """Milliseconds until the next event set is scheduled; None with one set or without an open region."""
         multiplexed = any(len(kind.sets) > 1 for kind in self._kinds)
         return 1e3 * _SLICE if multiplexed and self._times is not None and self._times.still_open else None
 
@@ -258,7 +258,7 @@ class RegionCounting:
 
 
 def _joined(old: SetInterval | None, new: SetInterval, share: float) -> SetInterval:
-    """What a set counted so far, and a share of what it counted just now."""
+    """The counts of a set so far plus a share of its latest counts."""
     before: Mapping[str, float] = {} if old is None else old.counts
     counts = {key: before.get(key, 0.0) + count * share for key, count in new.counts.items()}
     return SetInterval((0.0 if old is None else old.seconds) + new.seconds * share,
@@ -274,15 +274,15 @@ def _region(extent: RegionExtent, sums: _Sums, slugs: Sequence[str]) -> CountedR
 
 @runtime_checkable
 class MarkedCommand(Protocol):
-    """A command beside the dashboard, or programs that a person named, whose regions are counted."""
+    """A command beside the dashboard, or programs named by the user, whose regions are counted."""
 
     @property
     def regions(self) -> RegionCounting | None:
-        """What counts them; None before counters are open."""
+        """The counting of the regions; None before the counters are open."""
 
 
 @dataclass(frozen=True, slots=True)
 class MarkedPrograms:
-    """Programs that mark regions in a FIFO which a person named; see `MarkedCommand`."""
+    """Programs that mark regions in a FIFO named by the user; see `MarkedCommand`."""
 
     regions: RegionCounting

@@ -1,4 +1,4 @@
-"""Counters of the regions of a program on one kind of core, whose sets of events take turns."""
+"""Counters of a program's regions on one core type, with multiplexed event sets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HYBRID_SHIFT: Final = 32  # PERF_PMU_TYPE_SHIFT
 
 @dataclass(frozen=True, slots=True)
 class KindChange:
-    """What a kind of core counted between two readings: instructions, maybe cycles, and the set that was on."""
+    """Counts of one core type between two readings: instructions, possibly cycles, and the active set's events."""
 
     base: Sequence[float]
     at: int
@@ -52,7 +52,7 @@ class KindCounters:
         self._seen: dict[int, list[CommandCount]] = {}
 
     def attrs(self) -> list[list[PerfAttr]]:
-        """Groups to open; each set has instructions in front, by which sets are joined."""
+        """The event groups to open; each begins with instructions, by which the sets are joined."""
         shift, core_type = self._pmu << _HYBRID_SHIFT, self.core_type
         cycles = [PerfAttr(0, _CYCLES | shift)] if self._cycles else []
         if core_type is None:
@@ -62,14 +62,14 @@ class KindCounters:
         return [[reference, *cycles], *([*several, *map(core_type.attr, events)] for events in self.sets)]
 
     def begin(self, counters: Counters) -> None:
-        """Let the base and the first set count."""
+        """Enable the base events and the first set."""
         positions = range(self.first, self.first + 1 + len(self.sets))
         for position in positions[:2]:
             counters.enable(position)
         self._seen = {position: counters.read_set(position) for position in positions}
 
     def read(self, counters: Counters, seconds: float, *, rotate: bool) -> KindChange:
-        """What was counted since the last time; with `rotate` the next set counts from now on."""
+        """Read the counts since the last call; with `rotate`, enable the next set."""
         base, estimated = self._changes(counters, self.first)
         if not self.sets:
             return KindChange(base, 0, None, estimated)

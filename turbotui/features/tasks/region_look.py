@@ -1,4 +1,4 @@
-"""The regions of a command for screens: those of now, of a moment that was kept, or of a recording."""
+"""A command's regions for screens: current, of a past moment, or from a recording."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class PastRegions:
 
 
 class RegionLook:
-    """Regions of the moment that is shown.
+    """The regions at the moment that the screen shows.
 
     Args:
         watch: what is watched; without a program that marks them, or a recording of one, there are none.
@@ -45,7 +45,7 @@ class RegionLook:
         self._kept: KeptIntervals[PastRegions] = KeptIntervals()
 
     def take(self, frame: Frame) -> None:
-        """Keep the regions at the end of a new frame, and have them recorded where a recording is made."""
+        """Keep the regions at the end of a new frame, and record them while a recording runs."""
         counting = None if self._command is None else self._command.regions
         if counting is None:
             return
@@ -55,7 +55,7 @@ class RegionLook:
             self._watch.recorder.rows(RegionRecord(newer.wall_ns, newer.started_ns, totals))
 
     def of(self, frame: Frame | None) -> RegionTotals | None:
-        """The regions at the end of a frame; None where none are known.
+        """The regions at the end of a frame; None if unknown.
 
         Raises:
             DamagedError: what was recorded are none.

@@ -1,4 +1,4 @@
-"""What a command did in each of its regions since its first mark; as a recording has it, too (journal.md 9)."""
+"""Totals of a command's regions since its first mark, live and recorded (docs/specs/journal.md 9)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class KindCounts:
 
 @dataclass(frozen=True, slots=True)
 class CountedRegion:
-    """A region, of all threads of the command while it was open in at least one of them.
+    """A region's counts over all threads of the command, while it was open in at least one.
 
     Attributes:
         name: as marked, made visible.
@@ -156,7 +156,7 @@ def _kind_facts(kind: KindCounts) -> dict[str, object]:
 
 
 def region_totals(said: Said) -> RegionTotals:
-    """The regions of a JSON document, of `RegionRecord.facts`.
+    """Read the regions back from the JSON of `RegionRecord.facts`.
 
     Raises:
         DamagedError: it is none.
@@ -192,7 +192,7 @@ def _whole(said: Said) -> int:
 
 
 def regions_of(rows: FindRows, frame: Frame) -> RegionTotals | None:
-    """The regions at the end of a frame's interval; None where none were recorded.
+    """The regions recorded at the end of a frame's interval; None if none were recorded.
 
     Args:
         rows: `Journal.rows`, or what stands for it.

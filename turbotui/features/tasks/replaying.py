@@ -62,7 +62,7 @@ class ReplayedTasks:
 
     @property
     def no_energy(self) -> Unavailable | None:
-        """Why there is no share of the energy; None where there is."""
+        """The reason why energy is not shared out; None if it is."""
         return why_not(self.energy, by_cycles="cycles" in self.report.names,
                        everything=self.report.application.everything)
 
@@ -77,7 +77,7 @@ class ReplayedTasks:
 
     @property
     def envelope(self) -> Envelope:
-        """The envelope, with facts on how was sampled and what was lost."""
+        """The envelope, with facts on the sampling and on lost samples."""
         report, host = self.report, self.journal.machine.host
         facts: dict[str, Value] = {"application": report.application.name, "sets": report.set_count}
         if report.choice is not None:
@@ -173,7 +173,7 @@ def replay(arguments: argparse.Namespace) -> int:
 
 def _intervals(arguments: argparse.Namespace, journal: Journal,
                by: Grouping) -> Iterator[tuple[list[ReplayedTasks], ReplayedRegions | None]]:
-    """Of each interval that has tasks or regions, the tasks of every application, and the regions of the command."""
+    """The recorded tasks of every application and the command's regions, interval by interval."""
     for frame in replayed_frames(arguments, journal):
         record, totals = tasks_of(journal.rows, frame, journal.machine.model, by), regions_of(journal.rows, frame)
         tasks: list[ReplayedTasks] = []

@@ -16,7 +16,7 @@ from turbotui.machine.tasks.sets import TaskSampling
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """An application's rows over one interval, and what has to be said of them.
+    """An application's rows over one interval, with the notes that belong to them.
 
     Attributes:
         application: which one.
@@ -79,5 +79,5 @@ class Report:
 
 
 def cpu_seconds(counts: Mapping[str, int]) -> float:
-    """CPU time among counts: perf's task clock where there is nothing better."""
+    """CPU seconds among counts; perf's task clock if no better clock is there."""
     return counts.get(CPU_TIME, counts.get(RUN, 0)) / 1e9

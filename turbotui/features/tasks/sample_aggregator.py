@@ -1,4 +1,4 @@
-"""Totals of sampled threads: every difference of two samples is added once, and the final read completes them.
+"""Totals of sampled threads: each difference of two samples is added once; the final read completes the totals.
 
 Counters are cumulative, so a lost record loses time resolution and nothing else where counters belong to a thread. On
 whole CPUs (mode C) a lost switch would book two threads' counts on one: what was counted across a loss has a row of its
@@ -45,7 +45,7 @@ _CARRIED_NS: Final = 2 * LONGEST_NS
 
 
 class SampleAggregator(TotalsTable):
-    """Adds the samples of one event set up to totals of threads.
+    """Adds up the samples of one event set into totals per thread.
 
     Args:
         choice: how the threads are sampled.
@@ -100,7 +100,7 @@ class SampleAggregator(TotalsTable):
         self._slices = Slices() if choice.switch_records and multiplexed is None else None
 
     def feed(self, taken: Iterable[Taken]) -> None:
-        """Book a batch of records, in the order of time across rings."""
+        """Add a batch of records, in time order across rings."""
         rows: list[tuple[int, int, Record]] = [
             (record.time, ring.cpu, record) for ring in taken for record in ring.records
         ]
@@ -124,7 +124,7 @@ class SampleAggregator(TotalsTable):
             self.newest = max(self.newest, rows[-1][0])
 
     def close(self, closings: Sequence[Closing]) -> None:
-        """Book the final readings: counts after the last samples.
+        """Add the final readings: the counts after the last samples.
 
         A thread's own counters go to the thread. Where the kernel only gives the sum over all threads that inherited a
         set, what these have not counted is the first thread's, if all of them are known to the end; else, and over a
@@ -161,7 +161,7 @@ class SampleAggregator(TotalsTable):
             self.tail, self.read = tuple(tail), tuple(total)
 
     def _knows_heirs(self, root: int) -> bool:
-        """Whether the last counts of all threads that inherited a thread's set are booked.
+        """Whether the last counts of all threads that inherited this thread's events have been added.
 
         Without such counts a lost FORK record, or one between two time slices, would have hidden an heir.
         """
@@ -173,7 +173,7 @@ class SampleAggregator(TotalsTable):
                 and all(one.closed for one in self._entries.values() if one.root == root and one.tid != root))
 
     def book(self, cpu: int, record: Record) -> None:
-        """Book a record without counts, from the ring of a CPU."""
+        """Process a record without counts from a CPU's ring."""
         match record:
             case Lost():
                 self.lost += record.count
@@ -207,7 +207,7 @@ class SampleAggregator(TotalsTable):
                 return  # records that say nothing about tasks
 
     def _forked(self, record: Forked) -> None:
-        """Begin a new entry for a thread number that is used again.
+        """Start a new entry for a reused thread id.
 
         Rings are taken one after the other, so that its first samples, and its end, may have come before.
         """
@@ -243,7 +243,7 @@ class SampleAggregator(TotalsTable):
             self.time.base(tid, 0)
 
     def _off(self, cpu: int, record: Switched | Exited) -> None:
-        """Book the run time of a thread that left its CPU, since it went onto it."""
+        """Add the run time of a thread that was switched out, since it was switched in."""
         if self._slices is None:
             return
         root = self._roots.get(record.event, record.tid)
@@ -290,7 +290,7 @@ class SampleAggregator(TotalsTable):
             self.timeline.add(entry.serial, cpu, sample.time - ran, sample.time)
 
     def _last_counts(self, ring_cpu: int, record: LastCounts) -> None:
-        """Book the counts that an ending thread had on one CPU."""
+        """Add the counts that an exiting thread had on one CPU."""
         reading = record.reading
         if len(reading.values) != self._width:
             return
@@ -317,14 +317,14 @@ class SampleAggregator(TotalsTable):
             entry.places |= 1 << cpu
 
     def _who_died(self, ring_cpu: int, pid: int) -> tuple[int, int]:
-        """The process and thread that left this CPU for good: the latest that ended there, of this process if known."""
+        """The process and thread that last exited on this CPU, restricted to this process if it is known."""
         for owner, tid in reversed(self._dying.get(ring_cpu, ())):
             if pid in (owner, NOBODY):
                 return owner, tid
         return (-1 if pid == NOBODY else pid), -1
 
     def _values(self, reading: GroupReading) -> tuple[int, ...]:
-        """Counts by `names`; run time is what the set was on its CPU for: its clock may rest (`clock_throttle`)."""
+        """Counts by `names`; run time is the time the set was scheduled, for its clock may pause (`clock_throttle`)."""
         values, run = reading.values, self._run
         found = (*values[:run], reading.running, *values[run + 1 : self._named])
         return found if self.time is None else (*found, 0)
@@ -341,7 +341,7 @@ class SampleAggregator(TotalsTable):
         return ran
 
     def _note_window(self, entry: ThreadTotals, cpu: int, reading: GroupReading) -> None:
-        """Keep how long a thread's counters were enabled, beside how long they counted.
+        """Record how long a thread's counters were enabled beside how long they ran.
 
         A CPU's counters are everybody's: what was added to their time is the thread's. A thread's own set of one CPU
         is enabled wherever the thread runs, so that the longest time is that of the thread.
@@ -355,7 +355,7 @@ class SampleAggregator(TotalsTable):
             self._enabled[key] = reading.enabled
 
     def _book(self, entry: ThreadTotals, key: tuple[int, int, int], new: tuple[int, ...], cpu: int, time: int) -> int:
-        """Book counts up to a time that have grown since the ones before; returns the run time in them.
+        """Add the increase of counts since the previous ones, up to a time; return the run time in it.
 
         Counts do not fall, nor does anything that is told of them: rings may be taken a little out of order, and an
         older reading has nothing to add. What is a thread's own after its heirs' is taken away begins at zero too.

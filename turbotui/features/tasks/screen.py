@@ -68,7 +68,7 @@ class TasksScreen(WatchingScreen):
     """
 
     def body(self) -> Iterable[Widget]:
-        """Lay out the line about what is watched, the table, and the notes below it."""
+        """Compose the head line, the table and the notes below it."""
         yield SegmentLines(id="heads")
         yield from super().body()
         yield SegmentLines(id="notes")
@@ -95,7 +95,7 @@ class TasksScreen(WatchingScreen):
         return LanePainter(view, *row_slots(view, width), width, window=self.view.window, places=places, cell=cell)
 
     def show_columns(self) -> None:
-        """Lay the table out for the width."""
+        """Fit the columns to the width."""
         self.watch_state.want(self.wanted)
         self.draw()
 
@@ -123,7 +123,7 @@ class TasksScreen(WatchingScreen):
         return [] if totals is None or not totals.regions else [(region_line(totals, width - 2), StyleRole.SUMMARY)]
 
     def readout(self) -> str:
-        """The row under the cursor in words."""
+        """Describe the row under the cursor in words."""
         if self._snapshot is None and (self.watch_state.in_past or self.played is not None):
             return self._said_of_past()
         if self._snapshot is None:
@@ -141,7 +141,7 @@ class TasksScreen(WatchingScreen):
                 f"{row.whole_run / 1e9:.3f} s in all, {where}")
 
     def _said_of_past(self) -> str:
-        """Why no tasks are known of a moment."""
+        """The reason why no tasks are known for a moment of the past."""
         if self.played is not None:
             return "No tasks of this moment were recorded: turbotui record --tables tasks, or Ctrl+R on this screen"
         first = self._past.first_ns
@@ -161,7 +161,7 @@ class TasksScreen(WatchingScreen):
         return None if content is None else content.get(key)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Lay out anew, and ask for lines of the new length."""
+        """Lay out the table again, and request timelines of the new length."""
         super().on_resize(event)
         if self._lanes_shown:
             self.show_view(self._table.view)
@@ -201,7 +201,7 @@ class TasksScreen(WatchingScreen):
         self.app.push_screen(Prompt("watch", before, typed), done)
 
     def action_start_stop(self) -> None:
-        """Close every counter and keep the last table, or start anew."""
+        """Close every counter and keep the last table, or start watching again."""
         if self._is_recorded():
             return
         if self.watcher is None:
@@ -212,13 +212,13 @@ class TasksScreen(WatchingScreen):
             self.notice("Stopped: every counter is closed; s starts anew")
 
     def _is_recorded(self) -> bool:
-        """Whether a recording is shown; then say that nothing can be watched any more."""
+        """Whether a recording is shown; if so, say that nothing else can be watched in it."""
         if self.played is not None:
             self.notice("A recording has the tasks that were watched when it was made")
         return self.played is not None
 
     def _is_kept_as_it_is(self) -> bool:
-        """Whether a moment of the past is shown, whose rows are what they were then; says so."""
+        """Whether a moment of the past is shown; if so, say that its rows cannot be changed."""
         if self._is_recorded():
             return True
         if self.watch_state.in_past:
@@ -226,7 +226,7 @@ class TasksScreen(WatchingScreen):
         return self.watch_state.in_past
 
     def action_rows(self) -> None:
-        """Change what rows stand for: threads, processes, also as a tree, commands, or containers and units."""
+        """Change the kind of rows: threads, processes, a process tree, commands, or containers and units."""
         if self.played is None and self._is_kept_as_it_is():
             return
         by, tree = _KINDS[(_KINDS.index((self.view.by, self.view.tree)) + 1) % len(_KINDS)]
@@ -252,7 +252,7 @@ class TasksScreen(WatchingScreen):
         return why[0] if why and all(why) else None
 
     def action_explain(self) -> None:
-        """Explain the cell under the cursor; where there is none, the row and how it was sampled."""
+        """Explain the cell under the cursor, or without a cell the row and its sampling."""
         if self._table.selected is not None:
             super().action_explain()
             return
@@ -262,7 +262,7 @@ class TasksScreen(WatchingScreen):
             task_evidence(self._snapshot, self.energy, self._inputs(row)), width)[1:])))
 
     def action_timeline(self) -> None:
-        """Swap the table of numbers for the timeline, or back."""
+        """Switch between the table of numbers and the timeline."""
         if self._is_kept_as_it_is():
             return
         self.view = replace(self.view, timeline=not self.view.timeline)
@@ -282,7 +282,7 @@ class TasksScreen(WatchingScreen):
     # The tree
 
     def _fold(self, row: Hashable, *, fold: bool) -> None:
-        """Fold a process, and have its row stand for all that it made; or unfold it."""
+        """Fold a process into one row with all its descendants, or unfold it."""
         key = own_key(row)
         folded = self._table.view.folded
         self._change(folded=folded | {key} if fold else folded - {key})
@@ -348,12 +348,12 @@ class TasksScreen(WatchingScreen):
             self.show_again()
 
     def flags(self) -> list[str]:
-        """Which CPU's tasks are shown."""
+        """The CPU whose tasks are shown, as words for the status line."""
         cpu = self.watch_state.pointing.cpu
         return [*super().flags(), *([] if cpu is None else [f"only what ran on CPU {cpu}: Esc returns"])]
 
 
 def _said(inputs: TaskInputs) -> str:
-    """The task in words."""
+    """Describe a task in words."""
     row = inputs.row
     return f"{row.name or '(no name)'}{'' if row.pid is None else f' ({row.pid})'}"

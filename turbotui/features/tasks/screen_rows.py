@@ -1,4 +1,4 @@
-"""Contents of the tasks screen, made of snapshots of the watcher."""
+"""Contents of the tasks screen, made from the watcher's snapshots."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ NAMING: Final = Naming[TaskInputs](lambda inputs: inputs.row.key, lambda inputs:
 
 
 class TaskContent(RowContent[TaskInputs]):
-    """The tasks of an interval, and the threads of its timeline, not all of which need have run in the interval.
+    """The tasks of an interval and the threads of its timeline, some of which did not run in the interval.
 
     Args:
         table: of the tasks.
@@ -88,7 +88,7 @@ class TaskContent(RowContent[TaskInputs]):
 
 
 def known_columns(snapshot: TaskSnapshot) -> tuple[TaskColumn, ...]:
-    """Every column, and one for each counter that was asked for by name."""
+    """Every column, including one for each counter asked for by name."""
     live = [report for report in snapshot.reports if report.names]
     names = tuple(dict.fromkeys(name for report in live for name in report.names))
     definition = frozenset[str]().union(*(report.numerics.counters for report in live))
@@ -98,7 +98,7 @@ def known_columns(snapshot: TaskSnapshot) -> tuple[TaskColumn, ...]:
 
 def content_of(kept: PastTasks, topology: Topology, folded: Iterable[Hashable] = (),
                cpu: int | None = None) -> TaskContent:
-    """Rows and columns of an interval.
+    """The content of the table for an interval.
 
     Args:
         kept: the interval.
@@ -134,7 +134,7 @@ def content_of(kept: PastTasks, topology: Topology, folded: Iterable[Hashable] =
 
 
 class TaskRows(RowList[RowContent[TaskInputs], TaskColumn, Hashable]):
-    """Sorted tasks; lanes of a timeline in their own order, without those that surely fail the filter."""
+    """Sorted task rows; timelines keep their own order, without those certain to fail the filter."""
 
     def arranged(self, content: RowContent[TaskInputs], view: RowView[TaskInputs]) -> Sequence[Line[Hashable]]:
         """See `RowList.arranged`."""
@@ -146,7 +146,7 @@ class TaskRows(RowList[RowContent[TaskInputs], TaskColumn, Hashable]):
 
 
 class TreePainter(RowPainter[TaskInputs]):
-    """Paints names as far to the right as they are deep in the tree."""
+    """Paints names indented by their depth in the tree."""
 
     def ids(self, content: RowContent[TaskInputs], line: Line[Hashable]) -> list[TextSegment]:
         """See `Painter.ids`."""
@@ -167,7 +167,7 @@ class TreePainter(RowPainter[TaskInputs]):
 
 
 def tree_slots(view: RowView[TaskInputs], width: int) -> tuple[tuple[Slot, ...], tuple[Slot, ...]]:
-    """Slots with room for names that stand to the right."""
+    """Column slots with room for indented names."""
     fixed, moving = row_slots(view, width)
     wide = max(_NAMES[0], min(_NAMES[1], width // 4))
     own = NAME in view.arrangement.widths
@@ -177,7 +177,7 @@ def tree_slots(view: RowView[TaskInputs], width: int) -> tuple[tuple[Slot, ...],
 
 @dataclass(kw_only=True)
 class LanePainter(RowPainter[TaskInputs]):
-    """Paints where threads ran instead of numbers.
+    """Paints timelines of where threads ran, in place of numbers.
 
     Attributes:
         window: seconds of the timeline.
@@ -213,7 +213,7 @@ class LanePainter(RowPainter[TaskInputs]):
 
 def with_room(fixed: Sequence[Slot], moving: Sequence[Slot], width: int,
               own: Mapping[ColumnId, int]) -> tuple[Slot, ...]:
-    """Slots of which the last one, if it is that of the arguments, takes the room that the drawn ones leave.
+    """Widen the last slot to the remaining room, if it is the slot of the arguments.
 
     Args:
         fixed: slots of columns that say which row it is.

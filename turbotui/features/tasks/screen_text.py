@@ -1,4 +1,4 @@
-"""Texts around the table of the tasks screen: what is watched, how, and what cannot be had."""
+"""Texts around the table of the tasks screen: what is watched, how, and what is unavailable."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _SHOWN: Final = tuple(column for column in TASK_COLUMNS if column.default)
 
 @dataclass(frozen=True, slots=True)
 class TasksView:
-    """Settings of the screen: what rows stand for, and the timeline.
+    """Settings of the screen: the kind of rows, and the timeline.
 
     Attributes:
         by: what a row stands for.
@@ -57,7 +57,7 @@ class TasksView:
 
 def head_line(applications: Sequence[Application], snapshot: TaskSnapshot | None, view: TasksView, *,
               watching: bool) -> list[TextSegment]:
-    """The line on top: what is watched, how many rows, the mode, and what was lost."""
+    """The head line: what is watched, the number of rows, the mode, and lost samples."""
     names = ", ".join(_short(one) for one in applications)
     refused = snapshot is not None and all(report.error for report in snapshot.reports)
     word = "cannot watch " if refused else "stopped; was watching "
@@ -82,7 +82,7 @@ def head_line(applications: Sequence[Application], snapshot: TaskSnapshot | None
 
 
 def region_line(totals: RegionTotals, width: int) -> str:
-    """The marked regions, those that ran most first: share of its CPU time, or seconds."""
+    """The line of marked regions, sorted by run time: share of the CPU time, or seconds."""
     said = "regions:"
     for row in totals.rows():
         value = f"{row.seconds:.1f} s open" if row.of_run is None else f"{100 * row.of_run:.0f} % of CPU time"
@@ -96,7 +96,7 @@ def region_line(totals: RegionTotals, width: int) -> str:
 def note_lines(
     snapshot: TaskSnapshot, energy: Unavailable | None, width: int, height: int
 ) -> list[tuple[str, StyleRole]]:
-    """Notes below the table: refusals, how is sampled, which columns are missing; as many as the screen can spare."""
+    """Notes below the table that fit the screen: refusals, sampling, missing columns."""
     room = max(20, width - 2)
     warnings: list[tuple[str, StyleRole]] = []
     for report in snapshot.reports:
@@ -137,7 +137,7 @@ def _facts(snapshot: TaskSnapshot, energy: Unavailable | None) -> list[str]:
 
 
 def _in_short(snapshot: TaskSnapshot, energy: Unavailable | None, *, mode: bool) -> list[str]:
-    """Short facts for a low screen: missing columns without the reasons, and how is sampled."""
+    """Short notes for a low screen: missing columns without reasons, and how tasks are sampled."""
     live = [report for report in snapshot.reports if report.choice is not None]
     if not live or live[0].choice is None:
         return []
@@ -151,7 +151,7 @@ def _in_short(snapshot: TaskSnapshot, energy: Unavailable | None, *, mode: bool)
 
 
 def _missing(live: Sequence[Report], energy: Unavailable | None) -> dict[str, list[str]]:
-    """Columns that no application has, by the sentence that says why."""
+    """Columns that no application has, grouped by the sentence that explains why."""
     missing: dict[str, list[str]] = {}
     for column in _SHOWN:
         why = [why_missing(column, one.names, one.numerics, energy) for one in live]
@@ -162,7 +162,7 @@ def _missing(live: Sequence[Report], energy: Unavailable | None) -> dict[str, li
 
 def task_evidence(snapshot: TaskSnapshot | None, energy: Unavailable | None, inputs: TaskInputs | None,
                   said: str = "") -> CellEvidence:
-    """Every number of a row with what it is, then how it was sampled, then what is not there and why.
+    """Explain a row: its numbers, then its sampling, then missing numbers with their reasons.
 
     Args:
         snapshot: of the interval; None before the first.
@@ -195,7 +195,7 @@ def task_evidence(snapshot: TaskSnapshot | None, energy: Unavailable | None, inp
 
 
 def _how_counted(report: Report, estimated: frozenset[str]) -> str:
-    """Which events a row's numbers are made of, and for how long each was counted."""
+    """The events behind a row's numbers, and for how long each was counted."""
     always, multiplexed = (", ".join(_SOURCES.get(name, name) for name in report.names if (name in estimated) is is_so)
                            for is_so in (False, True))
     if report.set_count == 1:
@@ -227,7 +227,7 @@ COMMAND: Final = "command"
 
 
 def word_of(one: Application) -> str:
-    """An application as a person types it into the prompt."""
+    """An application in the words of the prompt."""
     if one.command and not one.name:
         return COMMAND
     if one.container == one.name and not one.events:

@@ -1,4 +1,4 @@
-"""Watching of the tasks screen: counters are open while it is shown; snapshots become rows and a past."""
+"""Watches tasks while the tasks screen is shown, and turns snapshots into rows and a past."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ NOTHING = TaskContent(RowTable(TASKS, Grouping.THREAD.value, TASK_COLUMNS, ()))
 
 @dataclass()
 class SnapshotReady(Message, bubble=False):
-    """A snapshot from the watcher's thread; a newer one replaces one that was not handled yet."""
+    """A message with a snapshot of the watcher; a newer snapshot replaces one not yet handled."""
 
     snapshot: TaskSnapshot
     watcher: TaskWatcher
 
     def can_replace(self, message: Message) -> bool:
-        """Whether a later snapshot replaces this one: any does."""
+        """Whether a later message replaces this one: every later snapshot does."""
         return isinstance(message, SnapshotReady)
 
 
 @runtime_checkable
 class WatchedCommand(Protocol):
-    """A command beside the dashboard whose threads are counted from its first instruction on, screen or no screen."""
+    """A command beside the dashboard, counted from its first instruction whether or not the screen is shown."""
 
     applications: tuple[Application, ...]
     watcher: TaskWatcher | None
@@ -85,14 +85,14 @@ class WatchingScreen(TreeScreen[TaskInputs]):
 
     @abstractmethod
     def draw(self) -> None:
-        """Draw what stands around the table."""
+        """Draw the lines around the table."""
 
     def read_beside(self) -> None:
-        """Read the packages' energy, which is shared out over tasks."""
+        """Also read the packages' energy, which is divided among tasks."""
         self.watch_state.read_also(self, (), energy_signals(self.watch_state.session.capabilities))
 
     def on_screen_resume(self) -> None:
-        """Open the counters once the screen is there."""
+        """Open the counters when the screen becomes visible."""
         super().on_screen_resume()
         if self.composed:
             self.show_again()
@@ -131,7 +131,7 @@ class WatchingScreen(TreeScreen[TaskInputs]):
         self.watcher = None
 
     def restart(self, applications: tuple[Application, ...]) -> None:
-        """Watch something else, or the same anew."""
+        """Start watching: another application, or the same one again."""
         self.close()
         self.applications = applications
         self._snapshot, self._newest, self._stopped, self._past = None, None, False, TaskPast()
@@ -147,7 +147,7 @@ class WatchingScreen(TreeScreen[TaskInputs]):
         self.draw()
 
     def ask(self, *, again: bool = True) -> None:
-        """Ask for a table: of a new interval, or of the last one as it is to be shown now."""
+        """Request a table of a new interval, or of the last interval with the current settings."""
         if self.watcher is not None:
             clocks = None
             if self.watch_state.recorder is not None and self._frame is not None and not again:
@@ -161,12 +161,12 @@ class WatchingScreen(TreeScreen[TaskInputs]):
                                waits=not shown.isdisjoint(WAIT_BY_ID), loads=not shown.isdisjoint(LOAD_BY_ID))
 
     def lane_places(self) -> tuple[int, int]:
-        """Places of a lane of the timeline, and characters of one."""
+        """The number of cells in a timeline, and the width of a cell in characters."""
         cell = lane_cell(self.watch_state.session.machine.topology.cpus)
         return max(1, (self.size.width - LANE_LEFT - 1) // cell), cell
 
     def take(self, frame: Frame) -> None:
-        """A new frame ends the interval of the tasks too."""
+        """End the interval of the tasks with a new frame."""
         super().take(frame)
         if frame is not self._frame:
             self._frame = frame
@@ -175,7 +175,7 @@ class WatchingScreen(TreeScreen[TaskInputs]):
             self.ask(again=False)
 
     def show_frame(self) -> None:
-        """Show the tasks of the moment that the watch holds, if it is one of the past."""
+        """Show the tasks of a moment of the past, if the watch shows one."""
         frame = self.watch_state.frame
         if self.watch_state.in_past and frame is not None and frame.older is not None:
             self._show_kept(self._of_moment(frame, frame.older))
@@ -184,7 +184,7 @@ class WatchingScreen(TreeScreen[TaskInputs]):
         super().show_frame()
 
     def show_again(self) -> None:
-        """Show the interval that is shown with what changed in the view."""
+        """Redraw the shown interval after a change of the view."""
         frame = self.watch_state.frame
         if self.watch_state.in_past and frame is not None and frame.older is not None:
             self._show_kept(self._of_moment(frame, frame.older))
@@ -192,7 +192,7 @@ class WatchingScreen(TreeScreen[TaskInputs]):
             self._show_kept(self._newest)
 
     def _of_moment(self, frame: Frame, older: Snapshot) -> PastTasks | None:
-        """The tasks of an interval of the past: those that were kept, or recorded; None where none are."""
+        """The tasks of a past interval, kept or recorded; None if there are none."""
         if self.played is None:
             return self._past.at(older.wall_ns, frame.newer.wall_ns)
         key = wall, by, tree = frame.newer.wall_ns, self.view.by, self.view.tree
@@ -210,13 +210,13 @@ class WatchingScreen(TreeScreen[TaskInputs]):
         return self._recorded[1]
 
     def _show_kept(self, kept: PastTasks | None) -> None:
-        """Show the tasks of an interval that was kept, or that there is none."""
+        """Show the kept tasks of an interval, or that none were kept."""
         self._snapshot = None if kept is None else kept.snapshot
         self._show(NOTHING if kept is None else self._content(kept))
         self.draw()
 
     def on_snapshot_ready(self, message: SnapshotReady) -> None:
-        """Take a snapshot, unless it is of a watch that has ended."""
+        """Show a snapshot, unless its watch has ended."""
         if message.watcher is not self.watcher:
             return
         if all(report.error for report in message.snapshot.reports):
@@ -249,6 +249,6 @@ class WatchingScreen(TreeScreen[TaskInputs]):
 
     @property
     def energy(self) -> Unavailable | None:
-        """Why there is no share of the energy; None where there is."""
+        """The reason why energy is not shared out; None if it is."""
         content = self._table.content
         return content.energy if isinstance(content, TaskContent) else None

@@ -1,4 +1,4 @@
-"""Intervals of something that is watched once and shown for several applications."""
+"""Intervals of a measurement that is taken once and shown for several applications."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Hashable
 
 
 class SharedIntervals:
-    """Intervals that several applications end, each of them once.
+    """Shared intervals, each of which several applications end once.
 
     Args:
         beginning: whether what is watched begins now: then the first interval is whole.
@@ -21,7 +21,7 @@ class SharedIntervals:
         self._served: set[Hashable] = set()
 
     def end(self, who: Hashable) -> bool:
-        """End the interval of one application; true for the first one that does, false for those that follow."""
+        """End the interval for one application; return True for the first application to end it."""
         first = who in self._served or not self._served
         if first:
             self.known = self._beginning or bool(self._served)

@@ -1,4 +1,4 @@
-"""Slices of run time by records of switches: a thread ran from its way onto a CPU to its way off, or to its end."""
+"""Slices of run time from context-switch records: from a thread's switch-in to its switch-out or exit."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ Thread = tuple[int, int]
 
 
 class Slices:
-    """The times since which threads are on their CPUs, in ns of the perf clock."""
+    """The switch-in times of running threads, in ns of the perf clock."""
 
     __slots__ = ("_since",)
 
@@ -15,20 +15,20 @@ class Slices:
         self._since: dict[Thread, int] = {}
 
     def on(self, thread: Thread, time: int) -> None:
-        """Note that a thread goes onto a CPU."""
+        """Record that a thread is switched in."""
         self._since[thread] = time
 
     def booked(self, thread: Thread, time: int) -> None:
-        """Note that the run time of a thread up to now is known from elsewhere."""
+        """Restart a thread's slice: its run time up to now is accounted for elsewhere."""
         if thread in self._since:
             self._since[thread] = time
 
     def off(self, thread: Thread, time: int) -> int:
-        """End the slice of a thread, and return its beginning; `time` where the beginning is not known."""
+        """End a thread's slice and return its start; `time` if the start is unknown."""
         return min(time, self._since.pop(thread, time))
 
     def knows(self, thread: Thread) -> bool:
-        """Whether the thread is on a CPU."""
+        """Whether the thread is known to be running."""
         return thread in self._since
 
     def forget(self) -> None:

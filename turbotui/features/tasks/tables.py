@@ -18,7 +18,7 @@ from turbotui.machine.tasks.group_names import GroupName
 
 
 class Grouping(Enum):
-    """Kinds of rows; a unit is a container, a pod, a job or a unit of systemd."""
+    """The kind of the rows; a unit is a container, pod, job or systemd unit."""
 
     THREAD = "thread"
     PROCESS = "process"
@@ -75,12 +75,12 @@ class TaskRow:
 
     @property
     def unseen(self) -> frozenset[str]:
-        """Names of counts that cannot be known: the row did not run while the set that counts them was on."""
+        """Names of unknown counts: the row did not run while their event set was active."""
         return self.estimated - self.counts.keys()
 
     @property
     def cpu_ns(self) -> int:
-        """CPU time: perf's task clock where there is nothing better."""
+        """CPU time in ns; perf's task clock if no better clock is there."""
         return self.counts[CPU_TIME] if CPU_TIME in self.counts else self.counts[RUN]
 
     @property
@@ -90,13 +90,13 @@ class TaskRow:
 
     @property
     def ipc(self) -> float | None:
-        """Instructions per cycle, None where they are not counted."""
+        """Instructions per cycle; None if they are not counted."""
         instructions, cycles = self.counts.get("instructions"), self.counts.get("cycles")
         return None if instructions is None or not cycles else instructions / cycles
 
     @property
     def key(self) -> str:
-        """Key by which the row is found again in another interval."""
+        """The key that identifies the row across intervals."""
         return f"{self.application}/{self.pid}/{self.tid}/{self.name if self.tid is None else ''}"
 
 
@@ -111,7 +111,7 @@ _NOTHING: Final = Mark((), 0)
 
 def task_rows(aggregator: SampleAggregator, by: Grouping, since: Mapping[int, Mark] | None = None,
               application: str = "", *, idle: bool = False) -> list[TaskRow]:
-    """Rows by falling run time; of whole CPUs without the idle task, and without others than a watched command's.
+    """Rows by decreasing run time; on whole CPUs without the idle task and threads outside the watched command.
 
     Args:
         aggregator: of the samples.

@@ -1,4 +1,4 @@
-"""The past of watched tasks: coarser the longer ago, and bounded."""
+"""The past of watched tasks, bounded in size: the older, the coarser."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from turbotui.sampling.kept_intervals import KeptIntervals
 
 @dataclass(frozen=True, slots=True)
 class PastTasks:
-    """The snapshot of one interval, with its time and energy.
+    """A snapshot of one interval, with its time and energy.
 
     Attributes:
         time_ns: when it ended, in ns since 1970.

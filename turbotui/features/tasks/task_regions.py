@@ -1,4 +1,4 @@
-"""Regions that a watched command marks: what its threads are sampled to do, a slice of time after the other.
+"""Regions marked by a watched command: the samples of its threads, divided by the time each region was open.
 
 A region has what all threads of the command did while it was open in at least one of them, as on the roofline and in
 top-down analyses. No counter is read for it: samples come at each switch and at least every 50 ms of run time, and a
@@ -54,13 +54,13 @@ class TaskRegion:
 
     @property
     def ipc(self) -> float | None:
-        """Instructions of a cycle."""
+        """Instructions per cycle."""
         instructions, cycles = self.counts.get("instructions"), self.counts.get("cycles")
         return None if instructions is None or not cycles else instructions / cycles
 
 
 class _Stretches:
-    """When a region was open in at least one thread.
+    """The stretches of time in which a region was open in at least one thread.
 
     Attributes:
         entries: how often a thread entered it.
@@ -91,13 +91,13 @@ class _Stretches:
             self.done_ns += ns - self.since
 
     def plus(self, other: _Stretches) -> _Stretches:
-        """Both together, as far as they have ended: slices of before are shared out by then."""
+        """The sums of the entries and of the finished time of both, without the single stretches."""
         found = _Stretches()
         found.entries, found.done_ns = self.entries + other.entries, self.done_ns + other.done_ns
         return found
 
     def overlap(self, start: int, end: int) -> int:
-        """How much of a stretch of time lies in it; of an instant 1 if it does."""
+        """The share of a time span that lies in the stretches; 1 for an instant inside one."""
         found, whole = 0, max(1, end - start)
         stop = max(end, start + 1)
         if self.threads and stop > self.since:
@@ -136,11 +136,11 @@ class TaskRegions:
         self._lost = self._unmatched = self._left_open = 0
 
     def add(self, start: int, end: int, counts: tuple[int, ...]) -> None:
-        """Note what a thread did in a slice of time, by CLOCK_MONOTONIC_RAW; marks of that time may still come."""
+        """Record a thread's counts in a slice of time (CLOCK_MONOTONIC_RAW); its marks may still arrive."""
         self._slices.append((start, end, counts))
 
     def settle(self) -> None:
-        """Take the marks that have come, and share out the slices: all marks of their time have been written."""
+        """Read the new marks and divide the slices among regions: every mark of their time has been written."""
         offset = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW) - time.monotonic_ns()
         for mark in sorted(self._pipe.take(), key=lambda mark: mark.ns):
             self._mark(mark, mark.ns + offset)
@@ -156,7 +156,7 @@ class TaskRegions:
         self._fold()
 
     def _fold(self) -> None:
-        """Put regions to the others where there are very many."""
+        """Merge regions into one named "others" when there are too many."""
         seconds = {name: float(one.done_ns) for name, one in self._stretches.items()}
         folded = self._kept.fold(seconds, seconds, {name for name, one in self._stretches.items() if one.threads})
         if folded:
@@ -198,7 +198,7 @@ class TaskRegions:
             self._mark(RegionMark(False, ns, thread, 0, name), ns + offset)
 
     def found(self) -> tuple[TaskRegion, ...]:
-        """All regions until now, those that ran most first."""
+        """All regions so far, by decreasing run time."""
         now = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
         open_ns = {name: one.done_ns + (now - one.since if one.threads else 0)
                    for name, one in self._stretches.items()}
@@ -218,7 +218,7 @@ class TaskRegions:
         return tuple(sorted(found, key=lambda row: (-row.counts.get(RUN, 0.0), -row.seconds, row.name)))
 
     def _rows(self) -> Mapping[str, str]:
-        """The row of each region: those that ran most have rows of their own."""
+        """The row of each region; only those with the longest run time have rows of their own."""
         ran = {name: counts[self._run] for name, counts in self._counts.items()}
         return self._kept.rows(self._stretches, ran)
 

@@ -1,4 +1,4 @@
-"""Tables of an application's tasks over one interval: its rows, and what they add up to."""
+"""Tables of an application's tasks over one interval: its rows and their totals."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ USED: Final = "wait4 of the command"
 
 def says_something(column: TaskColumn, by: Grouping, reports: Sequence[Report], energy: Unavailable | None,
                    *, several: bool) -> bool:
-    """Whether a column belongs in a table: ids that all rows of a grouping lack do not, nor what cannot be counted.
+    """Whether a table has a column: its ids exist for this grouping, and its counts can be counted.
 
     Args:
         column: of `TASK_COLUMNS`, or one of a counter.
@@ -100,7 +100,7 @@ def task_table(report: Report, by: Grouping, joules: Mapping[str, float],
 
 
 def judge_task(energy: Unavailable | None) -> Callable[[TaskColumn, TaskInputs, Value], Cell]:
-    """Adds marks and reasons to values; `energy` is why there is no share of the energy."""
+    """Return what adds marks and reasons to values; `energy` is the reason for missing energy shares."""
     return lambda column, row, value: _judged(column, row, value, energy)
 
 
@@ -149,7 +149,7 @@ class Total:
 
 
 def total_table(report: Report, aggregate: ApplicationTotals) -> RowTable[Total]:
-    """Sums of the rows, and counts that are in no row.
+    """The table of sums over the rows, and of counts in no row.
 
     The sum of the rows, what is in no row and what came after the last samples are the final read together. What
     multiplexed sets counted is brought to all instructions once for the sum and once for each row, so that these add up

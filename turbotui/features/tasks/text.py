@@ -52,7 +52,7 @@ _FULL: Final = 0.5  # share of a place from which it is drawn filled
 
 @dataclass(frozen=True, slots=True)
 class SoFar:
-    """Totals of an application when an interval began.
+    """Totals of an application at the start of an interval.
 
     Attributes:
         seconds: since watching began.
@@ -113,7 +113,7 @@ class TaskInterval:
 
     @property
     def envelope(self) -> Envelope:
-        """The envelope, with facts on how was sampled and what was lost."""
+        """The envelope, with facts on the sampling and on lost samples."""
         report, aggregate, now = self.report, self.aggregate, self.so_far()
         whole, earlier = aggregate.totals(), self.earlier.totals or Totals(())
         name = report.application.name
@@ -134,7 +134,7 @@ class TaskInterval:
 
 
 def as_text(table: TaskInterval, said: Collection[str] = (), room: int | None = None) -> list[str]:
-    """Head, table with the columns that there is room for, and the notes that were not said before."""
+    """The head line, the columns that fit the width, and the notes not printed before."""
     report, aggregate = table.report, table.aggregate
     title = f"{'whole run' if table.number is None else f'interval {table.number}'} of {report.seconds:.3f} s"
     name = f"{report.application.name}: " if report.application.name else ""
@@ -151,13 +151,13 @@ def as_text(table: TaskInterval, said: Collection[str] = (), room: int | None = 
 
 
 def notes(table: TaskInterval) -> list[str]:
-    """Sentences on what the numbers leave out, and how they were made."""
+    """Notes on what the numbers leave out and how they were obtained."""
     return [*_what_lacks(table), *_what_adds_up(table), *_what_is_not_counted(table), *_what_is_estimated(table),
             *(() if table.regions is None else table.regions.notes)]
 
 
 def _what_lacks(table: TaskInterval) -> Iterator[str]:
-    """Notes on what was lost, held back, left out or put together."""
+    """Notes on lost samples, throttling, omitted counters and merged threads."""
     report, aggregate = table.report, table.aggregate
     so_far = "" if table.number is None else " so far"
     if report.lost:
@@ -183,7 +183,7 @@ def _what_lacks(table: TaskInterval) -> Iterator[str]:
 
 
 def _what_adds_up(table: TaskInterval) -> Iterator[str]:
-    """Differences of the rows' sums from what was counted in all."""
+    """Notes on differences between the sum of the rows and the total count."""
     aggregate = table.aggregate
     tail = of_all_sets(aggregate, aggregate.tail)
     if any(value < 0 for value in tail.values()):
@@ -196,7 +196,7 @@ def _what_adds_up(table: TaskInterval) -> Iterator[str]:
 
 
 def _what_time_lacks(table: TaskInterval) -> Iterator[str]:
-    """How far CPU time is an estimate, or another one than the kernel's."""
+    """Notes on how far CPU time is an estimate or differs from the kernel's."""
     report = table.report
     guessed = sum(row.guessed for row in report.rows)
     used = report.used_ns if table.number is None else None
@@ -213,7 +213,7 @@ def _what_time_lacks(table: TaskInterval) -> Iterator[str]:
 
 
 def _what_is_not_counted(table: TaskInterval) -> Iterator[str]:
-    """Which columns cannot be had, and why."""
+    """Notes on unavailable columns and their reasons."""
     report, aggregate = table.report, table.aggregate
     if not {"instructions", "cycles"} & set(aggregate.names):
         yield "instructions, cycles and misses are not counted: no core PMU answers here, or others were chosen"
@@ -225,7 +225,7 @@ def _what_is_not_counted(table: TaskInterval) -> Iterator[str]:
 
 
 def _what_is_estimated(table: TaskInterval) -> Iterator[str]:
-    """How numbers were made that were not simply counted."""
+    """Notes on numbers that are estimates."""
     report, aggregate = table.report, table.aggregate
     if report.set_count > 1:
         yield multiplexing_sentence(report.set_count)
@@ -246,14 +246,14 @@ def _plain(name: str, value: int) -> str:
 
 
 def in_text(whole: RowTable[TaskInputs]) -> RowTable[TaskInputs]:
-    """The screen's columns, with the time and the energy of the interval; arguments, which may be long, stand last."""
+    """The screen's columns with the time and energy of the interval; arguments, which may be long, come last."""
     columns = [column for column in whole.columns
                if column.default or column.id in _IN_TEXT_TOO or not {WAIT, LOADS}.isdisjoint(column.needs)]
     return replace(whole, columns=tuple(sorted(columns, key=lambda column: column.id == ARGUMENTS)))
 
 
 def timeline_lines(table: TaskInterval, width: int, *, colour: bool) -> list[str]:
-    """Where each thread ran over the whole time that was watched.
+    """Timelines of where each thread ran over the whole watch.
 
     A place shows the CPU where the thread ran longest: on a terminal filled with the CPU's colour where it ran at least
     half of the time, written in it where less; a point where it did not run, and a line while it stays where numbers

@@ -1,4 +1,4 @@
-"""Totals of one thread so far, by the events of its set."""
+"""The totals of one thread so far, by the events of its set."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SHORT_NS: Final = 1_000_000  # nothing is said of less than a millisecond
 
 
 class Thread(NamedTuple):
-    """Numbers of a thread."""
+    """The ids of a thread."""
 
     pid: int
     tid: int
@@ -38,7 +38,7 @@ class Thread(NamedTuple):
 
 @dataclass(slots=True)
 class Loads:
-    """Loads of a thread by CPU, by which the CPU's energy is shared; a thread on one CPU needs no table.
+    """A thread's load by CPU, by which energy is divided; a thread on one CPU needs no table.
 
     Attributes:
         cpu: the first one.
@@ -79,7 +79,7 @@ class Loads:
 
 @dataclass(slots=True)
 class ThreadTotals:
-    """One thread's totals, in the order of the names of the set; run time in ns.
+    """One thread's totals in the order of the set's names; run time in ns.
 
     Attributes:
         serial: its own for good; numbers of threads are used again.
@@ -129,7 +129,7 @@ class ThreadTotals:
         return self.ended_ns > 0
 
     def is_incomplete(self, run: int) -> bool:
-        """Whether the set was multiplexed with somebody else's counters, so that counts are too low.
+        """Whether the set was multiplexed with another user's counters, so that counts are too low.
 
         Args:
             run: place of the run time among the totals.
@@ -137,19 +137,19 @@ class ThreadTotals:
         return self.cut or self.totals[run] < _WHOLE * self.enabled - _SHORT_NS
 
     def shrink(self, name: str) -> None:
-        """Become the entry that ended threads of one name are put together in."""
+        """Turn this entry into the one that ended threads of the same name are merged into."""
         self.pid = self.tid = self.root = -1
         self.name = name
 
     def mark(self) -> Mark:
-        """The totals so far, to be subtracted later; the same object while nothing is added."""
+        """The totals so far, to be subtracted later; the same object until something is added."""
         totals = tuple(self.totals)
         if self._marked is None or self._marked.totals != totals or self._marked.migrations != self.migrations:
             self._marked = Mark(totals, self.migrations, None if self.loads is None else self.loads.copy())
         return self._marked
 
     def told(self, place: int) -> int:
-        """The value of one of the totals at the end of the last interval."""
+        """One of the totals as of the end of the last interval."""
         return self._marked.totals[place] if self._marked is not None else 0
 
     def add_load(self, cpu: int, more: int) -> None:
@@ -179,7 +179,7 @@ class ThreadTotals:
 
 
 def places_of(mask: int) -> Iterator[int]:
-    """The CPUs of a mask."""
+    """The CPU numbers of a bit mask."""
     return (cpu for cpu in range(mask.bit_length()) if mask >> cpu & 1)
 
 
