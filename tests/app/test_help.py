@@ -44,6 +44,19 @@ def test_words_at_the_edges_of_the_screen_are_explained(word: str) -> None:
     assert any(word in name and text.endswith(".") for name, text in STATES)
 
 
+async def test_lines_are_as_wide_as_the_window_whenever_it_is_laid_out() -> None:
+    """A window that was filled before its first layout would break every line at the narrowest width."""
+    async with dashboard(FakeSession(), size=(80, 24)) as (app, pilot):
+        await pilot.press("question_mark")
+        await pilot.pause()
+        listing = app.screen.query_one(Listing)
+        narrow = max(map(len, listing.text.splitlines()))
+        listing.styles.width = 90
+        await pilot.resize_terminal(120, 24)
+        await pilot.pause()
+        assert narrow < max(map(len, listing.text.splitlines())) <= 90
+
+
 async def test_slash_searches_and_escape_shows_everything_before_it_closes() -> None:
     async with dashboard(FakeSession(), size=(80, 24)) as (app, pilot):
         await pilot.press("question_mark")

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turbotui.widgets.cells import cut_words
+from turbotui.widgets.cells import StyleRole, cut_words
+from turbotui.widgets.painter import shortened
 
 READ_OUT = "cpu 0 · core 0 · Load% 100.0 % · TSC_MHz 2,601 MHz"
 
@@ -48,3 +49,15 @@ def test_a_number_is_never_cut(words: list[str], width: int) -> None:
 @given(st.text(" ·1a", max_size=40), st.integers(1, 30))
 def test_never_wider_than_the_room(text: str, width: int) -> None:
     assert len(cut_words(text, width)) <= width
+
+
+@pytest.mark.parametrize(("width", "said"), [
+    (40, " -  CoreTmp no driver: this kernel"),
+    (34, " -  CoreTmp no driver: this kernel"),
+    (30, " -  CoreTmp no driver: this …"),
+    (12, " -  CoreTmp…"),
+    (0, ""),
+])
+def test_a_line_of_a_list_ends_behind_a_word(width: int, said: str) -> None:
+    line = shortened([(" -  CoreTmp ", StyleRole.PLAIN), ("no driver: this kernel", StyleRole.DIM)], width)
+    assert "".join(text for text, _ in line) == said

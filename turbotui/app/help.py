@@ -6,7 +6,6 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-from textual import events
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 from textual.widgets import Input
@@ -174,10 +173,9 @@ class Help(MenuWindow[None]):
         self.query_one(Input).cursor_blink = False
         self._fill()
 
-    def on_resize(self, event: events.Resize) -> None:
+    def on_listing_resized(self) -> None:
         """Lay the lines out for the width, which is known after the first layout."""
-        del event
-        self.call_after_refresh(self._fill)
+        self._fill()
 
     def _fill(self) -> None:
         listing = self.query_one(Listing)

@@ -21,6 +21,9 @@ ARRANGING: Final = ("less_than_sign", "greater_than_sign", "left_square_bracket"
                     "equals_sign")
 """Keys of a list of columns that move them and change their widths: no name of a column has these characters."""
 
+NAME_ROOM: Final = 14
+"""Characters for names of columns; a few names are longer, and what stands beside those begins further right."""
+
 
 class ListingWindow(Window[Result]):
     """Window with a list in which one moves.

@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
 from turbotui.app.arranging import Arranges
-from turbotui.app.list_window import PickWindow, pick_line
+from turbotui.app.list_window import NAME_ROOM, PickWindow, pick_line
 from turbotui.app.watch import Watch
 from turbotui.errors import UsageError
 from turbotui.events.set_files import EventSet
@@ -27,7 +27,7 @@ class Picker(PickWindow):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "show_or_hide", "show or hide", priority=True)]
 
     DEFAULT_CSS = """
-    Picker > .window { width: 64; }
+    Picker > .window { width: 50%; min-width: 64; }
     Picker #about { height: 9; }
     """
 
@@ -37,7 +37,7 @@ class Picker(PickWindow):
         self._changed = changed
         self.first = current
         self._said = ""
-        self._wide = max(len(column.id) for column in watch.session.catalog.columns)
+        self._wide = min(NAME_ROOM, max(len(column.id) for column in watch.session.catalog.columns))
 
     def fill(self) -> None:
         """The columns that match, by category, and the event sets."""

@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
 from turbotui.app.arranging import Arranges
-from turbotui.app.list_window import PickWindow, pick_line
+from turbotui.app.list_window import NAME_ROOM, PickWindow, pick_line
 from turbotui.quantities.columns import Column
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.widgets.cells import StyleRole
@@ -42,7 +42,7 @@ class RowPicker(PickWindow):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "show_or_hide", "show or hide", priority=True)]
 
     DEFAULT_CSS = """
-    RowPicker > .window { width: 64; }
+    RowPicker > .window { width: 50%; min-width: 64; }
     RowPicker #about { height: 6; }
     """
 
@@ -55,7 +55,7 @@ class RowPicker(PickWindow):
         """The columns that match."""
         wanted = self.query_one(Input).value.lower()
         columns = self._choosing.known_columns
-        wide = max((len(column.id) for column in columns), default=0)
+        wide = min(NAME_ROOM, max((len(column.id) for column in columns), default=0))
         items: list[Item] = []
         section = ""
         for column in columns:

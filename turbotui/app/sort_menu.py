@@ -29,7 +29,7 @@ class SortMenu(MenuWindow[str]):
     ]
 
     DEFAULT_CSS = """
-    SortMenu > .window { width: 60; height: 80%; }
+    SortMenu > .window { width: 50%; min-width: 60; height: 80%; }
     """
 
     hint = "Enter choose · Esc close"

@@ -142,8 +142,8 @@ class WhyWindow(MenuWindow[str]):
             self._look()
         self._show()
 
-    def on_resize(self) -> None:
-        """Lay the sentences out anew."""
+    def on_listing_resized(self) -> None:
+        """Lay the sentences out for the width, which is known after the first layout."""
         self._show()
 
     def _show(self) -> None:

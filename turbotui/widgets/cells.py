@@ -46,6 +46,15 @@ class StyleRole(Enum):
     LEVEL_6 = "level-6"
     LEVEL_7 = "level-7"
     LEVEL_8 = "level-8"
+    LEVEL_0_FULL = "level-0-full"
+    LEVEL_1_FULL = "level-1-full"
+    LEVEL_2_FULL = "level-2-full"
+    LEVEL_3_FULL = "level-3-full"
+    LEVEL_4_FULL = "level-4-full"
+    LEVEL_5_FULL = "level-5-full"
+    LEVEL_6_FULL = "level-6-full"
+    LEVEL_7_FULL = "level-7-full"
+    LEVEL_8_FULL = "level-8-full"
     LANE_0 = "lane-0"
     LANE_1 = "lane-1"
     LANE_2 = "lane-2"
@@ -177,7 +186,7 @@ def cell_text(column: Column[Any], value: Value, width: int) -> str:
     if value is None:
         return UNKNOWN.rjust(width) if column.decimals >= 0 else UNKNOWN.ljust(width)
     if isinstance(value, str):
-        return cut(value, width).ljust(width)
+        return cut_words(value, width).ljust(width)
     if column.shown is not None:
         value = column.shown.of(value)
     text = f"{int(value):x}" if column.hexadecimal else number(value, max(0, column.decimals), width)

@@ -5,13 +5,16 @@ The same steps stand for the same share everywhere: in cells of tables, sparks, 
 
 from __future__ import annotations
 
-from typing import Final
+from functools import lru_cache
+from typing import Final, TypeAlias
 
 from turbotui.widgets.cells import StyleRole
 
 STEPS: Final = 9
 LEVELS: Final = tuple(StyleRole[f"LEVEL_{step}"] for step in range(STEPS))
 """Roles from little to much: cool and dim to warm and bright."""
+FULL_LEVELS: Final = tuple(StyleRole[f"LEVEL_{step}_FULL"] for step in range(STEPS))
+"""Roles of text that lies on an area of a level."""
 CALM: Final = 5
 """Steps of cells that are written as any other text, so that the eye goes to those that are not."""
 HIGH: Final = 7
@@ -40,6 +43,41 @@ def share_of(value: float | None, limit: float | None) -> float | None:
 def role_of(share: float) -> StyleRole:
     """How a mark, bar or curve of this share is coloured."""
     return LEVELS[step_of(share)]
+
+
+LevelSegment: TypeAlias = tuple[str, StyleRole]
+
+_FILLED: Final = "■"
+_TRACK: Final = "·"
+_BARS: Final = 1024
+
+
+def level_bar(share: float | None, width: int) -> tuple[LevelSegment, ...]:
+    """A horizontal bar of so many marks, each in the colour of the level that it stands at, and dots up to its end.
+
+    Rows of marks stay apart, where blocks would grow together to a wall. What is not 0 has at least one mark.
+
+    Args:
+        share: 0 to 1; None for what is not known.
+        width: characters.
+    """
+    if width < 1:
+        return ()
+    return _level_bar(0 if share is None or not share > 0 else max(1, min(width, round(share * width))), width)
+
+
+@lru_cache(_BARS)
+def _level_bar(filled: int, width: int) -> tuple[LevelSegment, ...]:
+    roles = [role_of((at + 0.5) / width) for at in range(filled)]
+    counts = [(role, roles.count(role)) for role in LEVELS]
+    rest = ((_TRACK * (width - filled), StyleRole.RULE),) if width > filled else ()
+    return (*((_FILLED * count, role) for role, count in counts if count), *rest)
+
+
+def flat_bar(share: float, width: int, role: StyleRole) -> tuple[LevelSegment, ...]:
+    """A bar as `level_bar`, in one colour: of what is a share of the greatest one, not of what is possible."""
+    filled = sum(len(text) for text, _ in level_bar(share, width) if text[0] == _FILLED)
+    return (_FILLED * filled, role), (_TRACK * (width - filled), StyleRole.RULE)
 
 
 def cell_role_of(share: float) -> StyleRole:

@@ -12,7 +12,7 @@ from textual.strip import Strip
 
 from turbotui.dataclass import dataclass
 from turbotui.widgets.cells import StyleRole
-from turbotui.widgets.painter import TextSegment
+from turbotui.widgets.painter import TextSegment, shortened
 from turbotui.widgets.styled_scroll import StyledScroll
 
 
@@ -42,6 +42,12 @@ class Listing(StyledScroll):
     @dataclass()
     class Moved(Message):
         """The cursor is on another item."""
+
+        listing: Listing
+
+    @dataclass()
+    class Resized(Message):
+        """The list has another width: lines that were wrapped are wrapped anew."""
 
         listing: Listing
 
@@ -112,13 +118,15 @@ class Listing(StyledScroll):
         if at >= len(self.items):
             return self._palette.strip((), width)
         return self._palette.strip(
-            self.items[at].segments, width, StyleRole.CURSOR if at == self.at else StyleRole.PLAIN
+            shortened(self.items[at].segments, width), width,
+            StyleRole.CURSOR if at == self.at else StyleRole.PLAIN
         )
 
     def on_resize(self) -> None:
         """Keep the cursor in sight."""
         self.virtual_size = Size(self.size.width, len(self.items))
         self._reveal()
+        self.post_message(self.Resized(self))
 
     def on_click(self, event: events.Click) -> None:
         """Move the cursor to the clicked line, and post `Chosen`."""

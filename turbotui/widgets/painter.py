@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeAlias
 from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import Column, Value
 from turbotui.quantities.tables import C, K
-from turbotui.widgets.cells import ALARM_MARKS, Slot, StyleRole, cut
+from turbotui.widgets.cells import ALARM_MARKS, Slot, StyleRole, cut, cut_words
 from turbotui.widgets.content import F, Line
 from turbotui.widgets.geometry import MORE_LEFT, MORE_RIGHT, RULE, Geometry, arrange
 from turbotui.widgets.headings import Heading
@@ -185,6 +185,19 @@ def marked(mark: str, text: str) -> str:
     """A cell's text with its mark directly before the number."""
     blank = len(text) - len(text.lstrip()) if mark != " " else 0
     return f" {text[: blank - 1]}{mark}{text[blank:]}" if blank else mark + text
+
+
+def shortened(segments: Sequence[TextSegment], width: int) -> Sequence[TextSegment]:
+    """A line at most this wide: the segment that does not fit ends behind a word, and those behind it go."""
+    found: list[TextSegment] = []
+    left = width
+    for at, (text, role) in enumerate(segments):
+        if len(text) > left or (len(text) == left and any(more.strip() for more, _ in segments[at + 1:])):
+            found.append((cut_words(text, left) if len(text) > left else cut(f"{text} ", left), role))
+            return found
+        found.append((text, role))
+        left -= len(text)
+    return found
 
 
 def merged(segments: Sequence[TextSegment]) -> list[TextSegment]:

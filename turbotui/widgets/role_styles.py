@@ -14,7 +14,7 @@ from textual.widget import Widget
 
 from turbotui.untrusted import in_cell
 from turbotui.widgets.cells import StyleRole
-from turbotui.widgets.levels import HIGH, LEVELS
+from turbotui.widgets.levels import FULL_LEVELS, HIGH, LEVELS
 from turbotui.widgets.painter import TextSegment
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ _INKS: Final[dict[StyleRole, tuple[str, str, Style]]] = {
     StyleRole.BANNER: ("tui-on-banner", "tui-banner", _BOLD),
     StyleRole.KEY: ("tui-accent", "", _PLAIN),
     **{role: (f"tui-level-{step}", "", _BOLD if step >= HIGH else _PLAIN) for step, role in enumerate(LEVELS)},
+    **{role: ("tui-on-lane", f"tui-level-{step}", _PLAIN) for step, role in enumerate(FULL_LEVELS)},
     **{StyleRole[f"LANE_{lane}"]: (f"tui-lane-{lane}", "", _PLAIN) for lane in range(8)},
     **{StyleRole[f"LANE_{lane}_FULL"]: ("tui-on-lane", f"tui-lane-{lane}", _PLAIN) for lane in range(8)},
 }
@@ -49,6 +50,7 @@ Not component classes: Textual works out each of the 30 for each widget whenever
 _WEIGHTS: Final[dict[StyleRole, Style]] = {
     **dict.fromkeys((StyleRole.DIM, StyleRole.RULE), Style(dim=True)),
     **dict.fromkeys((StyleRole.CELL, StyleRole.BANNER), Style(reverse=True)),
+    **dict.fromkeys(FULL_LEVELS, Style(reverse=True)),
     **{StyleRole[f"LANE_{lane}_FULL"]: Style(reverse=True) for lane in range(8)},
     StyleRole.CURSOR: Style(underline=True),
     StyleRole.SORTED: Style(bold=True, underline=True),
