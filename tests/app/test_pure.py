@@ -21,7 +21,7 @@ from turbotui.widgets.frame_rows import FrameContent
 from turbotui.widgets.geometry import arrange, offset_showing
 from turbotui.widgets.painter import nice_top
 from turbotui.widgets.rows import levels_of, tree_lines
-from turbotui.widgets.spark import meter, spark
+from turbotui.widgets.spark import spark
 from turbotui.widgets.summary import short_model
 
 finite = st.floats(min_value=-1e12, max_value=1e12, allow_nan=False)
@@ -72,11 +72,6 @@ def test_complete_bars_of_a_spark_do_not_change() -> None:
     past = [float(at % 50) for at in range(100)]
     pictures = [spark(past[: seq + 1][-60:], 50, 10, seq) for seq in range(60, 66)]
     assert len({picture[1:9] for picture in pictures[:5]}) == 1
-
-
-def test_a_meter_fills_in_eighths() -> None:
-    assert meter(50, 100, 4) == "██  "
-    assert meter(None, 100, 4) == "    "
 
 
 @given(st.lists(st.one_of(st.none(), st.floats(0, 1e6, width=32)), min_size=1, max_size=50), st.integers(1, 20))

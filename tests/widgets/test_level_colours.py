@@ -166,6 +166,7 @@ def test_every_text_can_be_read_on_every_ground(theme: Theme) -> None:
     pairs += [("tui-on-accent", "tui-accent"), ("tui-on-banner", "tui-banner")]
     for lane in range(8):
         pairs += [("tui-on-lane", f"tui-lane-{lane}"), (f"tui-lane-{lane}", "background")]
+    pairs += [("tui-on-lane", f"tui-level-{step}") for step in range(STEPS)]
     for text, ground in pairs:
         colours = known.get(text, CALM.variables.get(text)), known.get(ground, CALM.variables.get(ground))
         assert colours[0] is not None
@@ -210,6 +211,7 @@ def test_every_text_can_be_read_in_sixteen_colours(palette: str) -> None:
     pairs += [("tui-on-accent", "tui-accent"), ("tui-on-banner", "tui-banner")]
     for lane in range(8):
         pairs += [("tui-on-lane", f"tui-lane-{lane}"), (f"tui-lane-{lane}", "ground")]
+    pairs += [("tui-on-lane", f"tui-level-{step}") for step in range(STEPS)]
     for text, ground in pairs:
         assert contrast(colours[known[text]], colours[known[ground]]) >= READABLE, (text, ground)
     assert len({known[f"tui-lane-{lane}"] for lane in range(8)}) == 8

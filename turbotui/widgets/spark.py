@@ -53,12 +53,3 @@ def spark(values: Sequence[float], top: float, width: int, seq: int = 0) -> str:
         end -= size
         size = per
     return "".join(reversed(bars)).rjust(width, GAP)
-
-
-def meter(value: float | None, top: float, width: int) -> str:
-    """A horizontal bar with eighth-character steps; empty for None."""
-    if value is None or top <= 0:
-        return GAP * width
-    eighths = max(0, min(width * 8, round(value / top * width * 8)))
-    full, rest = divmod(eighths, 8)
-    return ("█" * full + (" ▏▎▍▌▋▊▉"[rest] if rest else "")).ljust(width, GAP)

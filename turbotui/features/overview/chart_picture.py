@@ -9,7 +9,7 @@ from typing import Final
 
 from turbotui.features.overview.charts import Chart
 from turbotui.widgets.cells import MARK_AMBER, StyleRole
-from turbotui.widgets.levels import role_of
+from turbotui.widgets.levels import FULL_LEVELS, LEVELS, role_of
 from turbotui.widgets.painter import TextSegment, merged
 from turbotui.widgets.panel import Line, Span, Target
 
@@ -75,10 +75,10 @@ def picture(chart: Chart, width: int, height: int) -> list[list[TextSegment]]:
 
 def _limited(text: str, role: StyleRole, label: str) -> list[TextSegment]:
     """A line of an area with the line of a limit through it, and its words at the left."""
-    cells = [(_DOTTED, StyleRole.RULE) if char == " " else (_CUT if char == "█" else char, role) for char in text]
-    if len(label) + 2 <= len(cells):
-        cells[1:1 + len(label)] = [(char, StyleRole.DIM) for char in label]
-    return merged(cells)
+    full = FULL_LEVELS[LEVELS.index(role)]
+    words = dict(enumerate(label, 1)) if len(label) + 2 <= len(text) else {}
+    return merged([(words.get(at, _CUT), full) if char == "█" else (words[at], StyleRole.DIM) if at in words
+                   else (_DOTTED, StyleRole.RULE) if char == " " else (char, role) for at, char in enumerate(text)])
 
 
 def framed(chart: Chart, width: int, height: int, seconds: float, cursor: Target | None) -> list[Line]:

@@ -12,9 +12,8 @@ from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
 from turbotui.widgets.cells import ALARM_MARKS, UNKNOWN, StyleRole, alarm
 from turbotui.widgets.frame_levels import FrameLevels
-from turbotui.widgets.levels import role_of
+from turbotui.widgets.levels import level_bar, role_of
 from turbotui.widgets.panel import Span, Target
-from turbotui.widgets.spark import meter
 
 _HARDWARE_IDLE: Final[tuple[ColumnId, ...]] = ("CPU%c1e", "CPU%c1", "CPU%c3", "CPU%c6", "CPU%c7")
 """States as the hardware counted them; where there are none, those that the kernel asked for."""
@@ -113,12 +112,13 @@ def kind_of(frame: Frame, cpu: int) -> str:
 
 
 def bar_spans(column: CounterColumn, row: RowId, value: Value, width: int, cursor: Target | None) -> list[Span]:
-    """A bar and the number beside it."""
+    """A bar, and the number beside it."""
     share = value / 100 if isinstance(value, int | float) else None
     role = StyleRole.DIM if share is None else role_of(share)
     text = UNKNOWN.rjust(NUMBER) if share is None else f"{100 * share:{NUMBER}.1f}"
     target = column, row
-    return [Span(meter(share, 1.0, width), role, target),
+    bar = [Span(text, role, target) for text, role in level_bar(share, width - 1)]
+    return [*bar, Span(" " * min(1, width), role, target),
             Span(text, StyleRole.CELL if cursor == target else role, target)]
 
 

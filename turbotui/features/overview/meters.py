@@ -32,7 +32,7 @@ _GOOD: Final = 64
 """Characters from which a meter has everything."""
 _BOX: Final = 5
 """Lines from which a CPU has a chart of its own."""
-_MHZ, _HEAT = 7, 4
+_MHZ, _HEAT = 7, 5
 """Characters of a clock and a temperature with the blank before."""
 _SPARK: Final = 30
 

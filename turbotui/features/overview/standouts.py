@@ -30,6 +30,7 @@ _SHARES: Final = (("busiest", 0.5), ("hottest", 0.25), ("slowest", 0.25))
 _WORD: Final = 9
 _BAR: Final = 40
 _MHZ: Final = 7
+_HEAT: Final = 5
 _IDLE: Final = IDLE + 2
 
 
@@ -135,7 +136,7 @@ def standout_lines(source: CpuSource, rows: Sequence[Standout], width: int) -> l
     if numbers.clock is not None:
         after.append(("MHz", _MHZ))
     if numbers.heat is not None:
-        after.append((numbers.heat.shown_unit, 4))
+        after.append((numbers.heat.shown_unit, _HEAT))
     if numbers.idle and width - used - sum(size for _, size in after) >= _IDLE + 14:
         after.append(("  idle in", _IDLE))
     if runs and width - used - sum(size for _, size in after) >= 16 + 20:
@@ -160,7 +161,7 @@ def standout_lines(source: CpuSource, rows: Sequence[Standout], width: int) -> l
         if numbers.clock is not None:
             spans.append(number_span(source, numbers.clock, row, _MHZ, clock[at]))
         if numbers.heat is not None:
-            spans.append(number_span(source, numbers.heat, row, 4, heat[at]))
+            spans.append(number_span(source, numbers.heat, row, _HEAT, heat[at]))
         if "  idle in" in names:
             spans += [Span("  "), *idle_spans(idle[at], row, cursor)]
         if " runs" in names:

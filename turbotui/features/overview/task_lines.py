@@ -7,9 +7,8 @@ from typing import Final
 
 from turbotui.features.overview.top_tasks import TopTask
 from turbotui.widgets.cells import StyleRole, number
-from turbotui.widgets.levels import role_of
+from turbotui.widgets.levels import flat_bar, role_of
 from turbotui.widgets.panel import Line, Span
-from turbotui.widgets.spark import meter
 
 _NAME: Final = 16
 _FEW: Final = ("process", "memory")
@@ -61,7 +60,8 @@ def task_lines(tasks: Sequence[TopTask], width: int, count: int, before: str = "
         rest = "".join(by_title[title].rjust(size) for title, size in fixed)
         if words:
             rest += f"  {_cut(task.arguments, words - 3)}"
-        spans = (Span(f" {task.name:<{_NAME - 1}.14}"), Span(meter(task.percent, max(100.0, top), bar), role),
+        drawn = flat_bar(task.percent / max(100.0, top), bar, role)
+        spans = (Span(f" {task.name:<{_NAME - 1}.14}"), *(Span(*part) for part in drawn),
                  Span(number(task.percent, 1, _CPU_PERCENT).rjust(_CPU_PERCENT) + " ", role),
                  Span(rest, StyleRole.DIM))
         left = inner - sum(len(span.text) for span in spans)
