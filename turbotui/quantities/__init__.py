@@ -1,1 +1,1 @@
-"""The vocabulary: scopes, units, raw signals, derived columns. Imports nothing of the machine."""
+"""Scopes, units, raw signals and derived columns: definitions that do not depend on a machine."""

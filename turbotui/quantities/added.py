@@ -1,7 +1,7 @@
-"""Counters that a person adds by hand: the grammar of --add (docs/specs/turbostat.md 1.6 and 9.2).
+"""Counters that a user adds with --add, in turbostat's grammar (docs/specs/turbostat.md 1.6 and 9.2).
 
-An `AddedCounter` says where the counter is, at which scope it is read, and how it is shown. Where the machine comes in,
-`turbotui.sources.added` reads it; `turbotui.quantities.catalog.added` makes its column.
+An `AddedCounter` says where the counter is, at which scope it is read, and how it is shown. `turbotui.sources.added`
+reads the counter on a machine, and `turbotui.quantities.catalog.added` makes its column.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _TELEMETRY_NAME_LENGTH = 15  # docs/specs/turbostat.md 9.2
 
 
 class Shape(Enum):
-    """How the value is shown. The value is the word of the grammar."""
+    """How the value is shown, by the word of the grammar."""
 
     RAW = "raw"
     DELTA = "delta"
@@ -31,7 +31,7 @@ class Shape(Enum):
 
 
 class Ticks(Enum):
-    """Kinds of added counters, where the kind decides a percentage. The value is the word of the grammar."""
+    """Kinds of added counters whose kind decides how a percentage is computed, by the word of the grammar."""
 
     CYCLES = "cycles"
     SECONDS = "seconds"
@@ -104,8 +104,8 @@ class AddedCounter:
         name: its title, which is also its id.
         scope: CPU, CORE or PACKAGE: one value for each.
         width: 32 or 64 bits.
-        by_instance: for a place that belongs to one CPU, core or package only: the place of each by its id. Empty:
-            `place` holds for all of them.
+        by_instance: the place of each CPU, core or package by its id, for a counter that belongs to one of them only;
+            empty if `place` holds for all.
     """
 
     name: str
@@ -127,13 +127,13 @@ class AddedCounter:
 
     @property
     def key(self) -> str:
-        """A key that only counters read and shown in the very same way share."""
+        """A key that two counters share only if they are read and shown in exactly the same way."""
         by_instance = "" if self.by_instance is None else f" {sorted(self.by_instance.items())}"
         return f"{self.signal} {self.place} u{self.width} {self.ticks.value} {self.shape.value}{by_instance}"
 
 
 class AddError(UsageError):
-    """A counter that cannot be added as written. turbostat ends with 1 then (docs/specs/turbostat.md 1.12)."""
+    """A counter that cannot be added as written; turbostat exits with 1 in that case (docs/specs/turbostat.md 1.12)."""
 
     exit_status = 1
 
@@ -146,17 +146,17 @@ _TERM = re.compile(r"\w+=(?:0[xX][0-9a-fA-F]+|\d+)\Z", re.ASCII)
 
 
 def is_turbostats(text: str) -> bool:
-    """Whether an --add argument is in turbostat's grammar: some token of it names a place as turbostat does."""
+    """Whether an --add argument is in turbostat's grammar, that is, whether a token names a place as turbostat does."""
     if text == "pmt" or text.startswith("pmt,"):
         return True
     return any(_MSR.match(token) or token.startswith(("perf/", "/")) for token in text.split(","))
 
 
 def parse_added(text: str) -> AddedCounter:
-    """One --add argument.
+    """Parse one --add argument.
 
     Raises:
-        AddError: no place is named, or one that cannot be.
+        AddError: no place is named, or the place cannot exist.
     """
     if text == "pmt" or text.startswith("pmt,"):
         return _telemetry(text)
@@ -185,7 +185,7 @@ def parse_added(text: str) -> AddedCounter:
 
 
 def _location(token: str, text: str) -> Place | None:
-    """The place that a token names, None if it names none."""
+    """The place that a token names; None if the token names none."""
     register = _MSR.match(token)
     if register is not None:
         address = int(register[1], 16) if register[1] else int(register[2])
@@ -201,7 +201,7 @@ def _location(token: str, text: str) -> Place | None:
 
 
 def _default_name(counter: AddedCounter) -> str:
-    """Names that turbostat gives counters without one (docs/specs/turbostat.md 1.6)."""
+    """The name that turbostat gives a counter that has none (docs/specs/turbostat.md 1.6)."""
     if isinstance(counter.place, EventAt):
         return f"perf/{counter.place.event}"
     address = counter.place.address if isinstance(counter.place, RegisterAt) else 0
@@ -270,10 +270,10 @@ def _number(text: str, given: Mapping[str, str], key: str, base: int) -> int:
 
 
 def join_instances(first: AddedCounter, second: AddedCounter) -> AddedCounter:
-    """Two PMT counters of one name as one column: each gives the value of its own CPUs, cores or packages.
+    """Merge two PMT counters of one name into one column; each gives the value of its own CPUs, cores or packages.
 
     Raises:
-        AddError: they differ in more than the place and the instance it belongs to.
+        AddError: the counters differ in more than the place and the instance it belongs to.
     """
     alike = replace(second, place=first.place, by_instance=first.by_instance) == first
     if not alike or first.by_instance is None or second.by_instance is None:

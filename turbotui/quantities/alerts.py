@@ -1,8 +1,8 @@
-"""Alerts as people write them: a condition on columns, and for how long it has to hold.
+"""Alerts as users write them: a condition on columns and the time for which the condition has to hold.
 
     PkgTmp>95 for 10s    Busy%>99 and Bzy_MHz<2000 for 1m    Load1>64
 
-The condition is a filter of rows (`quantities.filters`); the rows are those of the finest column that it names.
+The condition is a filter (`quantities.filters`). It is checked in the rows of the finest column that it names.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ LEVELS: Final = ("high", "critical")
 
 @dataclass(frozen=True, slots=True)
 class AlertRequest:
-    """An alert of a person's settings.
+    """An alert as the settings file has it.
 
     Attributes:
         when: condition and duration.
         level: how it is coloured: one of `LEVELS`.
         bell: whether the terminal's bell rings when it begins.
         log: whether its beginning and end are written to the log.
-        rows: word of the level whose rows are looked at; "" for that of the finest column.
-        table: whose columns and rows it is about, "tasks" or "groups"; "" for CPUs.
+        rows: the level whose rows are checked; "" for the level of the finest column.
+        table: the table that the condition is about, "tasks" or "groups"; "" for CPUs.
     """
 
     when: str
@@ -48,15 +48,15 @@ class AlertRequest:
 
 @dataclass(frozen=True, slots=True)
 class AlertRule:
-    """An alert that can be watched for.
+    """An alert that is ready to be checked.
 
     Attributes:
         request: as it was written.
         filter: the condition.
-        seconds: for how long it has to hold.
-        scope: whose rows are looked at; None for every row of another table than that of CPUs.
-        column: whose greatest value is kept, or the least one where the condition is that it is small.
-        least: whether it is the least.
+        seconds: how long the condition has to hold.
+        scope: the level whose rows are checked; None for the rows of a table other than that of CPUs.
+        column: the column whose greatest value is kept, or the least value if the condition asks for small values.
+        least: whether the least value is kept.
     """
 
     request: AlertRequest
@@ -68,7 +68,7 @@ class AlertRule:
 
 
 def read_request(values: Mapping[str, object]) -> AlertRequest:
-    """An alert from its table in a file.
+    """Read an alert from its table in a settings file.
 
     Raises:
         RowError: a key is unknown, missing or of the wrong kind.
@@ -86,14 +86,14 @@ def _one_of(*words: str) -> Callable[[object], str]:
 
 
 def parse_alert(request: AlertRequest, find: Callable[[str], Column[Any] | None]) -> AlertRule:
-    """The condition of a request, resolved.
+    """Resolve the condition of a request to columns.
 
     Args:
         request: as it was written.
         find: a column by its name in any case.
 
     Raises:
-        UsageError: it cannot be understood, or compares nothing.
+        UsageError: the condition cannot be parsed, or contains no comparison.
     """
     timed = _FOR.match(request.when)
     condition, seconds = request.when, 0.0
@@ -114,7 +114,7 @@ def parse_alert(request: AlertRequest, find: Callable[[str], Column[Any] | None]
 
 
 def _first(condition: Condition[Column[Any]]) -> Comparison[Column[Any]] | None:
-    """The first comparison with a column."""
+    """The first comparison in a condition that has a column."""
     match condition:
         case JoinedConditions(parts):
             return next((found for part in parts if (found := _first(part)) is not None), None)

@@ -1,9 +1,9 @@
-"""Numbers of many rows as one: a column's own arithmetic, run on them once, computes it for every row.
+"""A number for each of many rows, on which a column's formula runs once to compute all rows.
 
-A formula decides by what it reads: nothing if a counter stood still, no share above 110 %. On numbers of many rows a
-decision stands as long as it is the same for all of them, which on a machine that is whole it nearly always is;
-where it is not, the formula is left, and run on one row after the other. So both ways give the same numbers, bit for
-bit.
+A formula branches on what it reads: it gives nothing if a counter stood still, and no share above 110 %. A branch on
+    bulk numbers is valid as long as every row takes the same way, which is nearly always so on a healthy machine. If
+    rows differ, the bulk run is abandoned and the formula runs row by row. Both ways give the same numbers, bit for
+    bit.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ _Binary: TypeAlias = Callable[[float, float], float]
 
 
 class RowsDifferError(Exception):
-    """A formula cannot be run on all rows at once: they take different ways in it, or it asks for what is of one."""
+    """A formula cannot run on all rows at once: rows take different branches, or the formula asks for a single row."""
 
 
 class BulkNumbers:
-    """A number of each of many rows. Its operators work row by row; its comparisons and its truth are of all rows.
+    """One number for each of many rows; operators work row by row, comparisons and truth must agree for all rows.
 
-    Nothing else can be done with it: what would need one number raises, and the formula is run row by row.
+    Any other operation raises, and the formula then runs row by row.
 
     Args:
         items: one for each row; all are known.
@@ -68,7 +68,7 @@ class BulkNumbers:
 
     def __radd__(self, other: object) -> BulkNumbers:
         if not isinstance(other, int | float) or other == 0:
-            raise RowsDifferError  # sum(), which from Python 3.12 on rounds otherwise than adding one by one
+            raise RowsDifferError  # from Python 3.12 on, sum() rounds differently from adding one by one
         return BulkNumbers([other + item for item in self.items])
 
     def __rsub__(self, other: object) -> BulkNumbers:
@@ -92,7 +92,7 @@ class BulkNumbers:
         return BulkNumbers(list(map(round, self.items)))
 
     def at_least(self, least: float) -> BulkNumbers:
-        """The greater of a bound and each number."""
+        """The larger of a bound and each row's number."""
         return BulkNumbers([max(least, item) for item in self.items])
 
     def __bool__(self) -> bool:
@@ -127,7 +127,7 @@ class BulkNumbers:
 
 
 def _one(answers: Sequence[bool]) -> bool:
-    """The answer that all rows share."""
+    """The answer that all rows share; raises `RowsDifferError` if they differ."""
     if all(answers):
         return True
     if any(answers):

@@ -1,4 +1,4 @@
-"""Columns: what people read. A column names the signals it needs and computes one cell from their reduced deltas."""
+"""Columns: what people read. A column names the signals it needs and computes a cell from their increases."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Value: TypeAlias = float | int | str | None
 """A computed value in the column's display unit; None is unknown, and `Frame.why` says why."""
 
 R = TypeVar("R")
-"""What the formulas of a table are given: one row of it."""
+"""The input that a table gives its columns' formulas: one row."""
 
 
 class Category(Enum):
-    """Groups of columns in the picker, with turbostat's category names (man page; docs/specs/turbostat.md 1.4)."""
+    """Groups of columns in the picker, by turbostat's category names (man page; docs/specs/turbostat.md 1.4)."""
 
     TOPOLOGY = "topology"
     FREQUENCY = "frequency"
@@ -39,13 +39,13 @@ class Category(Enum):
 
 
 INTERVAL: Final = ""
-"""In place of a signal's id: the interval from tick to tick, for what is made of no signal."""
+"""Stands for a signal's id in formulas without signals: the interval from tick to tick."""
 
 
 class Inputs(Protocol):
-    """Inputs of a column's formula, reduced to the row it is computed for.
+    """Inputs of a column's formula, reduced to one row.
 
-    Every method gives None for what is unknown. Values are SI (Hz, s, J, °C).
+    Every method returns None for an unknown value. Values are in SI units (Hz, s, J, °C).
     """
 
     def delta(self, signal: SignalId) -> float | None:
@@ -61,18 +61,18 @@ class Inputs(Protocol):
         """Like `total`, but divides each instance's increase by its own elapsed time before adding."""
 
     def together(self, *signals: SignalId) -> bool:
-        """Whether the increases of these counters are of one window of time, as far as they are known at all.
+        """Whether the increases of these counters, as far as they are known, cover one window of time.
 
-        They are if every instance in the row has the same elapsed time: read by one system call, or by a clock that
-        stands still meanwhile. Else a quotient of increases is off by the quotient of the windows, and rates are to be
-        divided instead: see `catalog.formulas.comparable`.
+        The increases cover one window if every instance in the row has the same elapsed time, because one system call
+        read them or because the clock stood still meanwhile. Otherwise a quotient of increases is wrong by the quotient
+        of the windows, and rates have to be divided instead: see `catalog.formulas.comparable`.
         """
 
     def value(self, signal: SignalId) -> float | None:
         """A gauge at the end of the interval, or a constant."""
 
     def text(self, signal: SignalId) -> str | None:
-        """A text gauge (governor, driver); None when instances differ."""
+        """A text gauge (governor, driver); None if instances differ."""
 
     def elapsed(self, signal: SignalId) -> float | None:
         """Seconds between the two readings of this signal (mean over the instances of the row), or of `INTERVAL`."""
@@ -81,10 +81,10 @@ class Inputs(Protocol):
         """The id that sysfs gives the enclosing instance (core_id, physical_package_id ...); None above its scope."""
 
     def each(self, scope: Scope) -> Iterable[Inputs]:
-        """Inputs of every instance of a finer level inside the row; of the row itself where it is not coarser.
+        """Inputs of every instance of a finer level inside the row, or of the row itself if the level is not finer.
 
-        For what cannot be made of reduced signals: a product of two of them is not the sum of the products. Ask each
-        before the next is taken.
+        Use it for values that reduced signals cannot give: a product of two sums is not the sum of the products. Ask
+            each instance for its values before taking the next.
         """
 
     def core_type(self) -> str | None:
@@ -93,7 +93,7 @@ class Inputs(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """Values from which a cell is marked; `low` true means marked at or below them instead."""
+    """Values from which a cell is marked; with `low`, values at or below them."""
 
     amber: float
     red: float
@@ -101,17 +101,17 @@ class Thresholds:
 
 
 End: TypeAlias = float | ColumnId
-"""An end of a scale: a number in the display unit, or the column of the same table that has it in the same row."""
+"""An end of a scale: a number in the display unit, or a column of the same table whose value is the end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Between which ends a value lies: how much it is of what is possible.
+    """The range in which a column's values lie; it gives the level of a value.
 
     Attributes:
-        high: the upper end, best first: the first that is known is taken.
-        low: the lower end, likewise.
-        most: numbers beyond this are no end: registers say "no limit" so.
+        high: candidates for the upper end, best first; the first that is known counts.
+        low: candidates for the lower end, likewise.
+        most: larger numbers are no end, because registers use them for "no limit".
     """
 
     high: tuple[End, ...]
@@ -119,7 +119,7 @@ class Scale:
     most: float = math.inf
 
     def ends(self, find: Callable[[ColumnId], Value]) -> tuple[float, float] | None:
-        """Both ends by the columns of a row, the lower one first; None where the upper one is not known."""
+        """Both ends, the lower one first, from the columns of a row; None if the upper end is unknown."""
         low, high = (self._first(ends, find) for ends in (self.low, self.high))
         return None if low is None or high is None or high <= low else (low, high)
 
@@ -132,16 +132,16 @@ class Scale:
 
 
 PERCENT = Scale((100.0,))
-"""The scale of shares of a hundred of which much is worth a look."""
+"""The scale of a percentage whose high values deserve attention."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownAs:
-    """Another unit in which people want to read a value; nothing is computed in it.
+    """Another unit in which a user wants to read a value; nothing is computed in this unit.
 
     Attributes:
         unit: its symbol.
-        factor, offset: the shown number is the value times the factor, and the offset.
+        factor, offset: the shown number is value * factor + offset.
     """
 
     unit: str
@@ -149,44 +149,44 @@ class ShownAs:
     offset: float = 0.0
 
     def of(self, value: float) -> float:
-        """The number that is shown for a value."""
+        """The number shown for a value."""
         return value * self.factor + self.offset
 
     def back(self, shown: float) -> float:
-        """The value that is shown as this number."""
+        """The value that a shown number stands for."""
         return (shown - self.offset) / self.factor
 
     def worked(self, value: str) -> str:
-        """The arithmetic that leads from a value to what is shown: "47 x 1.8 + 32"."""
+        """The arithmetic from a value to the shown number: "47 x 1.8 + 32"."""
         times = "" if self.factor == 1.0 else f" x {self.factor:g}"
         return f"{value}{times}" + (f" + {self.offset:g}" if self.offset else "")
 
 
-@dataclass(frozen=True)  # with slots, Column[R](...) fails: typing sets __orig_class__ (CPython issue 90562)
+@dataclass(frozen=True)  # with slots, Column[R](...) fails because typing sets __orig_class__ (CPython issue 90562)
 class Column(Generic[R]):
-    """One column of a table whose formulas are given an R: what screens, formats, explanations and help all walk.
+    """One column of a table whose formulas take an R; screens, formats, explanations and help all use it.
 
     Attributes:
         id: its name, unique in its table; also the title.
         unit: what the number is in: "MHz", "%", "W", "°C", "/s", "".
         decimals: fixed number of decimals; -1 for texts, and for numbers that are written in full.
-        needs: what it is made of, by the names that its table knows: all of these must be had.
-        compute: the formula; returns the display unit, None for unknown. Must not raise on zero deltas. Run on
-            `traced.Traced` numbers it tells its arithmetic, so it is plain arithmetic on what it asks for: no float(),
-            int() or max() of it.
-        formula: in words, where the arithmetic of `compute` does not say what is done.
+        needs: names of the inputs, all of which must be available.
+        compute: the formula; returns the display unit, None for unknown. It must not raise on zero deltas. Run on
+            `traced.Traced` numbers it reports its arithmetic, so it must be plain arithmetic on its inputs, without
+            float(), int() or max().
+        formula: words, if the arithmetic of `compute` does not show what is done.
         help: one or more sentences.
-        document: what it follows.
+        document: the document that defines it.
         width: of the value at its widest, without separators; the title may be wider.
         priority: 0 stays longest when the terminal is narrow.
         default: shown from the start.
         thresholds: from which values a cell is marked.
-        scale: what its values are a share of, for their level; None where much is no more than little.
-        scale_max: fixed top of the sparkline in display units; None where the machine's limits or the peak decide.
-        doubt: what keeps `compute` from a value although every need is known: "cycles is 0"; "" for nothing special.
-        identity: says which row it is rather than what it measures: machine formats have it as a key of the row.
+        scale: the range of its values, for their colour level; None if a high value is no worse than a low one.
+        scale_max: fixed top of the sparkline in display units; None if the machine's limits or the peak decide.
+        doubt: why `compute` may have no value although every need is known: "cycles is 0"; "" for no special reason.
+        identity: whether it names the row instead of measuring; machine formats have it as a key of the row.
         hexadecimal: written in hexadecimal in text.
-        shown: the unit in which a person wants to read it on screen; None for its own.
+        shown: the unit in which a user wants to read it on screen; None for its own.
     """
 
     id: ColumnId
@@ -209,7 +209,7 @@ class Column(Generic[R]):
     shown: ShownAs | None = None
 
     def __post_init__(self) -> None:
-        """Names and units that a person, a file or a device gave stay in their cell: no TAB, no line break."""
+        """Make names and units from users, files and devices one line without TABs, which stays in its cell."""
         for name in ("id", "unit"):
             object.__setattr__(self, name, one_line(getattr(self, name)))
 
@@ -220,11 +220,11 @@ class Column(Generic[R]):
 
     @property
     def shown_unit(self) -> str:
-        """The unit in which its values are read on screen."""
+        """The unit in which the screen shows the column's values."""
         return self.unit if self.shown is None else self.shown.unit
 
     def as_shown(self, value: Value) -> Value:
-        """A value in the unit in which it is read on screen."""
+        """A value in the unit in which the screen shows it."""
         if self.shown is None or not isinstance(value, int | float):
             return value
         return self.shown.of(value)
@@ -233,8 +233,8 @@ class Column(Generic[R]):
         """A value of the column for a sentence, in the unit of the screen: "3,498 MHz".
 
         Args:
-            value: in the unit in which it is computed.
-            unit: whether the unit stands behind it.
+            value: in the unit in which the column is computed.
+            unit: whether to append the unit.
         """
         shown = value if self.shown is None else self.shown.of(value)
         text = f"{shown:,.{max(0, self.decimals)}f}"
@@ -242,7 +242,7 @@ class Column(Generic[R]):
 
     @property
     def hint(self) -> str:
-        """The help beyond the title, or the formula where the title says all."""
+        """The help text after the title, or the formula if the title says everything."""
         return self.formula if self.help in self.title else self.help
 
     @property
@@ -253,7 +253,7 @@ class Column(Generic[R]):
 
 @dataclass(frozen=True, kw_only=True)
 class CounterColumn(Column[Inputs]):
-    """One column of the catalog: of CPUs and of every level of the topology.
+    """A column of the catalog, for CPUs and every other level of the topology.
 
     Attributes:
         id: turbostat's name where it has one.
@@ -263,11 +263,12 @@ class CounterColumn(Column[Inputs]):
             the value of the instance it belongs to.
         needs: signals. A column whose need is missing is listed greyed with that signal's reason.
         wants: signals used when they can be had.
-        extra: beyond turbostat: not among the default columns of `turbotui stat`, so that scripts see what they know.
+        extra: beyond turbostat: not among the default columns of `turbotui stat`, so that scripts see the columns they
+            know.
         whole_only: has a value on the summary row only.
-        rule: is 1 where a value stands out by a rule that its vendor wrote, beside `thresholds`.
-        refusal: why a need is not read although it is there, "" where it is: its device sleeps.
-        bits: for a register that is told in words: what each bit of each signal means.
+        rule: is 1 where a value stands out by its vendor's rule, beside `thresholds`.
+        refusal: why an available need is not read (its device sleeps); "" if it is read.
+        bits: for a register shown in words, the meaning of each bit of each signal.
     """
 
     category: Category
@@ -282,5 +283,5 @@ class CounterColumn(Column[Inputs]):
 
     @property
     def heading(self) -> tuple[str, ...]:
-        """The title alone: turbostat's, whose units people know."""
+        """The title alone: it is turbostat's, and its users know the unit."""
         return (self.title,)

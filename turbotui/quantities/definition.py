@@ -1,4 +1,4 @@
-"""Definitions of what was counted beside the catalog: a recording keeps them and makes the same columns."""
+"""Definitions of what was counted on request; a recording keeps them and rebuilds the same columns."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from turbotui.quantities.spies import SpyPlan
 
 @dataclass(frozen=True, slots=True)
 class CountedEvents:
-    """Events and formulas of one request, as they were found on a machine.
+    """Events and formulas of one request, as resolved on a machine.
 
     Attributes:
-        request: with the titles that its columns have.
+        request: with the titles of its columns.
         traits: of the events that are there.
     """
 
@@ -45,4 +45,4 @@ class CountedUnits:
 
 
 Definition: TypeAlias = AddedCounter | CountedEvents | CountedUnits | SpyPlan
-"""What a source counts that was made for somebody's request."""
+"""What a source counts for a user's request."""

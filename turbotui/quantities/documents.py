@@ -1,9 +1,9 @@
-"""TOML and JSON that a person may have written: numbers that can be computed with, bounded nesting, one error.
+"""Parse TOML and JSON written by people: usable numbers, bounded nesting, and one kind of error.
 
-Python's parsers take what no reader of a value expects: 1e999 is infinity to both (RFC 8259 section 6 leaves the range
-to the parser, TOML 1.0 even has words for infinity and "not a number"), integers have any length, and nesting ends in a
-RecursionError. Here each of these is a `DocumentError`, so that readers of values have only their kind to look at.
-Texts are made visible.
+Python's parsers accept values that readers do not expect: both turn 1e999 into infinity (RFC 8259 section 6 leaves the
+range to the parser, and TOML 1.0 has words for infinity and "not a number"), integers have any length, and deep nesting
+raises RecursionError. Here each of these raises a `DocumentError`, so that readers have to check only the kind of a
+value. Texts are escaped for terminals.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _TOO_DEEP = "it is nested too deeply"
 
 
 class DocumentError(ValueError):
-    """Why a text is not a document that can be used: "it is not TOML: ...", without the name of its file."""
+    """Why a text is not a usable document: "it is not TOML: ...", without the name of its file."""
 
 
 @functools.cache
@@ -31,7 +31,7 @@ def _long_key() -> re.Pattern[str]:
 
 
 def parse_toml(text: str) -> dict[str, object]:
-    """The tables of a TOML document.
+    """Parse a TOML document.
 
     Raises:
         DocumentError: it is not TOML (with the line), a number is not finite or too large, or it is nested too deeply.
@@ -53,7 +53,7 @@ def parse_toml(text: str) -> dict[str, object]:
 
 
 def parse_json(text: str | bytes) -> object:
-    """The value of a JSON document.
+    """Parse a JSON document.
 
     Raises:
         DocumentError: it is not JSON (with the line), a number is not finite or too large, or it is nested too deeply.
@@ -61,7 +61,7 @@ def parse_json(text: str | bytes) -> object:
     import json  # noqa: PLC0415 - most runs read no document
 
     try:
-        plain = is_plain_json(text)  # most are, and long
+        plain = is_plain_json(text)  # most strings contain neither, and are long
         if plain and not _has_extremes(text):
             found: object = json.loads(text, parse_constant=_finite)
         else:
@@ -80,7 +80,7 @@ def parse_json(text: str | bytes) -> object:
 
 
 def _has_extremes(text: str | bytes) -> bool:
-    """Whether a text may hold numbers that are refused: 19 digits, or an exponent of three."""
+    """Whether a text may contain numbers that are refused: 19 digits, or an exponent of three."""
     if isinstance(text, str):
         return re.search(r"[0-9]{19}|[eE][+-]?[0-9]{3}", text) is not None
     return re.search(rb"[0-9]{19}|[eE][+-]?[0-9]{3}", text) is not None
@@ -101,7 +101,7 @@ def _bounded(text: str) -> int:
 
 
 def _check(value: object) -> None:
-    """Refuse what the parsers let through: tomllib integers of any length, json escaped halves of a surrogate pair."""
+    """Refuse what the parsers let through: integers of any length (tomllib) and escaped half surrogates (json)."""
     if isinstance(value, dict):
         for key, inner in value.items():
             _check(key)
@@ -113,7 +113,7 @@ def _check(value: object) -> None:
         raise DocumentError(f"it holds an integer of {value.bit_length()} bits, which is more than {_BITS}")
     elif isinstance(value, str) and not value.isascii():
         try:
-            value.encode("utf-8", "surrogateescape")  # a byte that was no UTF-8, as `json_text` writes it
+            value.encode("utf-8", "surrogateescape")  # a byte that was not valid UTF-8, as `json_text` writes it
         except UnicodeEncodeError as error:
             raise DocumentError(f"it holds half of a surrogate pair, {value[error.start]!a}") from error
 

@@ -1,4 +1,4 @@
-"""Columns of events that a person asks for: what --add takes beside turbostat's grammar.
+"""Columns of events that a user asks for: what --add accepts beside turbostat's grammar.
 
     EVENT[,name=TITLE][,rate][,EVENT ...]       perf's event strings and groups {A,B}; one column for each event,
                                                 and for each that a pattern stands for (sched:sched_wak*)
@@ -7,7 +7,7 @@
     set:NAME                                    a set of such columns by name
     metric:NAME[,NAME ...]                      metrics, or groups of them, of the vendor's tables (`events.metrics`)
 
-Here is only the text; what an event is on a machine is `turbotui.sources.event_source`'s to find.
+This module handles only the text; `turbotui.sources.event_source` finds what an event is on a machine.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from turbotui.untrusted import one_line
 SET = "set:"
 METRIC = "metric:"
 ELAPSED = "dt"
-"""Name of the interval's seconds in a formula."""
+"""Name of the interval's length in seconds in a formula."""
 _PERFS_OWN: Mapping[str, str] = {"duration_time": ELAPSED, "user_time": "stat.user", "system_time": "stat.system"}
-"""What perf measures itself (perf-stat(1)) by what a formula calls it; in s, where perf tells ns."""
+"""What perf measures itself (perf-stat(1)), by its name in a formula: in s, where perf reports ns."""
 _OWN = "|".join(_PERFS_OWN)
 _NAMED = re.compile(rf"'(?:tool/)?(\w+)/?'|'[^']*'|(?<![\w.])({_OWN})(?![\w.])", re.ASCII | re.IGNORECASE)
 _TOOL = re.compile(rf"(?:tool/)?({_OWN})/?", re.ASCII | re.IGNORECASE)
@@ -37,10 +37,10 @@ _PMU = r"[^/\s'()+*,]+"
 _EVENT = re.compile(
     rf"\s*(?:[^/\s'()+,]+/[^/'+()]*/|{_PMU}/\w+=[^/'+*()]*/[A-Za-z]*|[\w*?-]+:[\w:.*?\[\]-]+)\s*", re.ASCII
 )
-"""An event that no formula could be: TITLE=EVENT names its column."""
+"""Matches an event that cannot be a formula: TITLE=EVENT names its column."""
 _SIGNAL = re.compile(r"[a-z_]\w*(?:\.\w+)+\Z", re.ASCII)
-_TITLE_LENGTH = 18  # longer events are called by their names alone
-_LONGEST_TITLE = 40  # vendors' names differ at their ends: mem_inst_retired.all_loads and .all_stores
+_TITLE_LENGTH = 18  # longer events are titled by their name alone
+_LONGEST_TITLE = 40  # vendors' names differ at the end: mem_inst_retired.all_loads and .all_stores
 _OPTIONS = ("name", "rate", "delta")
 _FORMULA_OPTIONS = ("unit", "decimals")
 _MOST_DECIMALS = 9
@@ -59,14 +59,14 @@ class EventColumn:
         formula: over event strings, ids of catalog signals and `dt`; None where the column is an event's count.
         event: the event string where there is no formula.
         rate: per second instead of per interval.
-        unit: what a person calls the unit of a formula; "" for what its dimension says.
-        decimals: None for what suits the unit.
-        help: what it means, "" where nobody said.
-        document: where that is written down.
+        unit: the unit of a formula as the user names it; "" for the unit that its dimension gives.
+        decimals: None for the number that suits the unit.
+        help: the meaning, "" if nobody gave one.
+        document: where the meaning is written down.
         parts: expressions that the formula names, each after those that it names itself.
-        rule: is not 0 where the value stands out; None where nobody said when.
+        rule: is not 0 where the value stands out; None without a rule.
         rule_parts: expressions that the rule names beside `parts`.
-        whole: whether the value means something for the whole machine only.
+        whole: whether the value makes sense for the whole machine only.
     """
 
     name: str
@@ -96,14 +96,14 @@ class EventColumn:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The events, signals and `dt` that the formula is made of."""
+        """The events, signals and `dt` that the formula uses."""
         if self.formula is None:
             return (self.event,)
         return _leaves((*(part for _name, part in self.parts), self.formula), {name for name, _part in self.parts})
 
     @property
     def rule_names(self) -> tuple[str, ...]:
-        """The events, signals and `dt` that the rule is made of."""
+        """The events, signals and `dt` that the rule uses."""
         if self.rule is None:
             return ()
         parts = (*self.parts, *self.rule_parts)
@@ -151,8 +151,8 @@ class EventRequest:
         items: event strings and groups in braces, each for the encoder.
         events: the single event strings in them, which are signals.
         others: ids of catalog signals that a formula uses.
-        together: whether the items shall be one group as far as they fit.
-        raw: whether formulas mean plain counts, whatever unit and scale a PMU gives them: metrics of vendors do.
+        together: whether the items are to form one group, as far as they fit.
+        raw: whether formulas use plain counts, ignoring a PMU's unit and scale, as vendors' metrics do.
     """
 
     text: str
@@ -169,10 +169,10 @@ class EventRequest:
         return tuple(tuple(_members(item)) for item in self.items)
 
     def with_events(self, events: Sequence[str], items: tuple[str, ...]) -> EventRequest:
-        """The request with a column for each event that a pattern stands for.
+        """The request with one column for each event that a pattern matches.
 
         Raises:
-            AddError: one name was given for several columns.
+            AddError: several columns have the same name.
         """
         pattern = self.columns[0]
         if len(events) > 1 and pattern.name != short_title(pattern.event):
@@ -182,7 +182,7 @@ class EventRequest:
         return replace(self, items=items, events=tuple(events), columns=columns)
 
     def signal(self, event: str) -> SignalId:
-        """Id of the signal that carries an event of this request: no two columns have the same name."""
+        """Id of the signal that carries an event of this request; column names are unique, so ids are too."""
         name = next((column.name for column in self.columns if column.event == event), self.columns[0].name)
         return f"added.{event}" if name == event else f"added.{event} ({name})"
 
@@ -196,10 +196,10 @@ class _Item:
 
 
 def parse_requests(text: str) -> tuple[EventRequest, ...]:
-    """The columns that one --add argument asks for, in order.
+    """Parse the columns that one --add argument asks for, in order.
 
     Raises:
-        AddError: it names no event, or an option does not fit.
+        AddError: the argument names no event, or an option does not fit.
         ExpressionError: a formula cannot be read.
     """
     title = _TITLE.match(text)
@@ -231,7 +231,7 @@ def parse_requests(text: str) -> tuple[EventRequest, ...]:
 
 
 def joined_metrics(texts: Iterable[str]) -> tuple[str, ...]:
-    """The texts of several --add, with all metrics in the first one of them: what several need is then counted once."""
+    """The texts of several --add with all metrics in the first text, so that shared counters are opened once."""
     every = tuple(texts)
     metrics = [text for text in every if text.startswith(METRIC)]
     if not metrics:
@@ -242,7 +242,7 @@ def joined_metrics(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def formula_request(text: str, name: str, formula: str, options: Mapping[str, str]) -> EventRequest:
-    """A derived column.
+    """Make the request for a derived column.
 
     Args:
         text: as written, which names the request.
@@ -251,8 +251,8 @@ def formula_request(text: str, name: str, formula: str, options: Mapping[str, st
         options: "unit", "decimals", "help", "document".
 
     Raises:
-        AddError: no event in it, or decimals that are no number.
-        ExpressionError: it cannot be read.
+        AddError: the formula contains no event, or the decimals are not a number.
+        ExpressionError: the formula cannot be parsed.
     """
     expression = parse_expression(_NAMED.sub(_in_seconds, formula))
     decimals = options.get("decimals")
@@ -272,12 +272,12 @@ def formula_request(text: str, name: str, formula: str, options: Mapping[str, st
 
 
 def _in_seconds(match: re.Match[str]) -> str:
-    """The word of a formula for what perf measures itself; any other name as it is."""
+    """The formula's word for what perf measures itself; any other name unchanged."""
     return _PERFS_OWN.get((match[1] or match[2] or "").lower(), match[0])
 
 
 def is_signal(name: str) -> bool:
-    """Whether a name in a formula is one of the catalog's signals ("energy.pkg"), which have dots, or the TSC."""
+    """Whether a name in a formula is a signal of the catalog (these contain dots: "energy.pkg") or the TSC."""
     return name == "tsc" or _SIGNAL.match(name) is not None
 
 
@@ -298,7 +298,7 @@ def _event_request(text: str, item: _Item) -> EventRequest:
 
 
 def short_title(event: str) -> str:
-    """A title for an event without one: the event itself if it is short, else the name of the event in its PMU."""
+    """A title for an event without one: the event itself if short, otherwise its name in its PMU."""
     if len(event) <= _TITLE_LENGTH:
         return event
     pmu, slash, rest = event.partition("/")
@@ -311,7 +311,7 @@ def short_title(event: str) -> str:
 
 
 def renamed(request: EventRequest, taken: frozenset[str]) -> EventRequest:
-    """The request with unique titles, where shortening gave two events the same one."""
+    """The request with unique titles, if shortening gave two events the same title."""
     seen = set(taken)
     columns = []
     for column in request.columns:
@@ -325,11 +325,11 @@ def renamed(request: EventRequest, taken: frozenset[str]) -> EventRequest:
 
 
 def _members(item: str) -> Iterator[str]:
-    """The events of an item: those inside the braces of a group, else itself."""
+    """The events of an item: the members of a group in braces, or the item itself."""
     opening, closing = item.find("{"), item.rfind("}")
     inside = list(_pieces(item[opening + 1 : closing])) if 0 <= opening < closing else []
     if not inside or "/" in item[:opening]:
-        yield item  # no group, or one that the encoder will find fault with
+        yield item  # not a group, or a malformed one that the encoder will report
     else:
         yield from inside
 
@@ -357,6 +357,6 @@ def _pieces(text: str, *, formula: bool = False) -> Iterator[str]:
 
 
 def _opens_terms(text: str, start: int, at: int) -> bool:
-    """Whether a slash belongs to a PMU's terms: that of mem:ADDRESS/LENGTH stands alone."""
+    """Whether a slash opens a PMU's terms; the slash of mem:ADDRESS/LENGTH does not."""
     begin = max(text.rfind(",", start, at), text.rfind("{", start, at)) + 1
     return not text[max(begin, start) : at].strip().startswith("mem:")

@@ -1,4 +1,4 @@
-"""What an event's values are on a machine: their scope and unit, and what a PMU's .unit file means in SI."""
+"""The scope and unit of an event's values on a machine, and the SI meaning of a PMU's .unit file."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from turbotui.quantities.units import Unit
 
 @dataclass(frozen=True, slots=True)
 class EventTraits:
-    """Facts on an event, found when it was encoded for a machine.
+    """Facts about an event, found when it was encoded for a machine.
 
     Attributes:
         scope: of its values.
         unit: as its PMU says, "MiB"; "" for a plain count.
-        level: whether the value is a level instead of a count.
-        scaled: whether its PMU gives a scale, so that its values are no whole numbers.
+        level: whether the value is a level and not a count.
+        scaled: whether its PMU gives a scale, so that its values are not whole numbers.
     """
 
     scope: Scope = Scope.CPU
@@ -32,9 +32,9 @@ class KnownUnit:
     """A unit in a PMU's .unit file.
 
     Attributes:
-        si: the unit of a signal at rest.
-        symbol: in a dimension.
-        factor: SI units in one of these.
+        si: the SI unit of the signal.
+        symbol: the unit's symbol in a dimension.
+        factor: SI units in one of this unit.
     """
 
     si: Unit = Unit.COUNT
@@ -61,7 +61,7 @@ _UNITS: Mapping[str, KnownUnit] = {
 
 
 def known_unit(text: str) -> KnownUnit:
-    """Translate a PMU's unit to SI; an unknown unit stands for itself."""
+    """Translate a PMU's unit to SI; an unknown unit is kept."""
     return _UNITS.get(text) or KnownUnit(symbol=text)
 
 

@@ -1,4 +1,4 @@
-"""The steps of an expression as text again, in the grammar of `quantities.expressions`, with few parentheses."""
+"""Write the steps of an expression as text in the grammar of `quantities.expressions`, with few parentheses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PLAIN: Final = re.compile(r"[A-Za-z_][\w.]*\Z", re.ASCII)
 
 
 def text_of(steps: Sequence[Step]) -> str:
-    """The text of steps; `parse_expression` makes the same steps of it."""
+    """The text of steps; `parse_expression` turns the text into the same steps."""
     stack: list[tuple[str, int]] = []
     for step in steps:
         if step.kind == "number":
@@ -56,7 +56,7 @@ def _joined(kind: str, operands: Sequence[tuple[str, int]]) -> tuple[str, int]:
     mine = _STRENGTH.get(kind)
     if mine is None:
         return f"{kind}({', '.join(text for text, _strength in operands)})", _ATOM
-    if kind in {"and", "or"}:  # several are one step, and one in another keeps its parentheses
+    if kind in {"and", "or"}:  # several operands form one step; a step inside another keeps its parentheses
         return f" {kind} ".join(_within(one, mine + 1) for one in operands), mine
     left = _within(operands[0], mine + 1 if mine == _COMPARISON else mine)
     return f"{left} {kind} {_within(operands[1], mine + 1)}", mine

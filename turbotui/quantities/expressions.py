@@ -1,12 +1,12 @@
-"""Arithmetic over signals and events, as people write derived columns: "instructions / cycles".
+"""Arithmetic over signals and events, as users write derived columns: "instructions / cycles".
 
-The grammar is Python's, as far as `quantities.grammar` lets it in: + - * / %, signs, parentheses, min() and max(),
-d_ratio(A, B) which is 0 where B is, comparisons (1 where they hold, else 0) with `and`, `or` and `not`, and
-`A if B else C`. A name is a word with dots, or anything between single quotes, which is how names that hold '/' or '-'
-are written: 'cpu/event=0x3c/', 'cache-misses'. Conditions over such expressions are in `quantities.filters`.
+The grammar is the part of Python's that `quantities.grammar` accepts: + - * / %, signs, parentheses, min() and max(),
+d_ratio(A, B) which is 0 where B is, comparisons (1 if true, otherwise 0) with `and`, `or` and `not`, and `A if B else
+C`. A name is a word with dots, or any text in single quotes, which names with '/' or '-' need: 'cpu/event=0x3c/',
+'cache-misses'. Conditions over such expressions are in `quantities.filters`.
 
-What is made of an unknown value is unknown, but for what the known ones decide alone: 0 and anything, 1 or anything,
-the branch of a choice that is not taken, and what d_ratio() divides by 0.
+The result of an unknown value is unknown, unless the known values decide alone: 0 and anything, 1 or anything, the
+    branch of a choice that is not taken, and the dividend of d_ratio() with divisor 0.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _TOKEN = re.compile(
     re.ASCII,
 )
 WORDS: Final = frozenset({"if", "else", "and", "or", "not"})
-"""What is no name unless it stands in quotes."""
+"""A text that is a name only in quotes."""
 _DIVIDE: Final = ("/", RATIO)
 
 Dimension: TypeAlias = Mapping[str, int]
@@ -68,7 +68,7 @@ class Expression:
             if step.kind == "number":
                 stack.append(step.number)
             elif step.kind == "name":
-                stack.append(values.get(step.name))  # as it is: a number may remember where it came from
+                stack.append(values.get(step.name))  # unchanged: a traced number remembers its origin
             else:
                 operands = stack[-step.count :]
                 del stack[-step.count :]
@@ -81,7 +81,7 @@ class Expression:
 
         Args:
             values: of each name.
-            title: what the expression is called in the clause; "" for its text.
+            title: what the clause calls the expression; "" for its text.
         """
         stack: list[tuple[float | None, str, str]] = []  # value, what it is called, why it is unknown
         for step in self.steps:
@@ -100,7 +100,7 @@ class Expression:
         return f"{title or self.text}: {why}" if why else ""
 
     def divides_by(self, names: Collection[str]) -> bool:
-        """Whether one of these names has a part in a divisor."""
+        """Whether one of these names occurs in a divisor."""
         stack: list[bool] = []
         for step in self.steps:
             if step.kind in {"number", "name"}:
@@ -117,7 +117,7 @@ class Expression:
         """The unit of the value.
 
         Args:
-            units: of each name; a name that is not there is a plain number.
+            units: of each name; a missing name is a plain number.
 
         Raises:
             UnitError: it adds, subtracts or compares different units.
@@ -139,7 +139,7 @@ class Expression:
             return {}
         if kind == "if":
             del operands[1]
-            operands = [one for one in operands if one] or operands[:1]  # a plain number may stand for any unit
+            operands = [one for one in operands if one] or operands[:1]  # a plain number is compatible with any unit
         first = operands[0]
         if kind in {"*", *_DIVIDE}:
             sign = 1 if kind == "*" else -1
@@ -192,14 +192,14 @@ def _result(kind: str, operands: Sequence[float]) -> float | None:
 
 
 def _remainder(first: float, second: float) -> float | None:
-    """What is left of a whole number over another one, with the sign of the first, as in C."""
+    """The remainder of a division of whole numbers, with the sign of the dividend, as in C."""
     if not (math.isfinite(first) and math.isfinite(second)) or not int(second):
         return None
     return math.fmod(int(first), int(second))
 
 
 def _why_unknown(kind: str, operands: Sequence[tuple[float | None, str, str]]) -> str:
-    """What made the value of a step unknown; "" where it is a name that is."""
+    """Why the value of a step is unknown; "" if the reason is an unknown name."""
     if kind == "if":
         value, condition, otherwise = operands
         chosen = condition if condition[0] is None else otherwise if condition[0] == 0.0 else value
@@ -211,7 +211,7 @@ def _why_unknown(kind: str, operands: Sequence[tuple[float | None, str, str]]) -
 
 
 def unit_text(dimension: Dimension) -> str:
-    """A unit as people write it: "B/s", "1/s", "1" for a plain number."""
+    """A unit as people write it: "B/s", "1/s"; "1" for a plain number."""
     above = [unit if power == 1 else f"{unit}^{power}" for unit, power in sorted(dimension.items()) if power > 0]
     below = [unit if power == -1 else f"{unit}^{-power}" for unit, power in sorted(dimension.items()) if power < 0]
     return "·".join(above or ["1"]) + "".join(f"/{unit}" for unit in below)
@@ -221,7 +221,7 @@ def parse_expression(text: str) -> Expression:
     """Parse an expression.
 
     Raises:
-        ExpressionError: it does not follow the grammar; the message names the position.
+        ExpressionError: the text does not follow the grammar; the message names the position.
     """
     tokens = _tokens(text)
     steps = arithmetic_steps(text, tokens, syntax_of(text, tokens), choices=True)

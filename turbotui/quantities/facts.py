@@ -1,8 +1,8 @@
-"""Tables of facts that come with the program: TOML files beside the code, read a table at a time.
+"""Read the tables of facts that ship with the program, TOML files beside the code, one table at a time.
 
-tomllib takes 4 ms to import and 5 us a key, which every start would pay. These files keep to what is read a line at a
-time: `key = value` with values that end on their line, strings without escapes, and lists over several lines of which
-each line is one item. A test reads every file with tomllib too and compares.
+Importing tomllib takes 4 ms and every key 5 us, which each start would pay. These files keep to a subset that is read
+line by line: `key = value` with values that end on their line, strings without escapes, and lists over several lines
+with one item a line. A test compares every file with tomllib's reading.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _WORDS: Final = {"true": True, "false": False}
 
 
 class FactFile:
-    """One file of tables: `[NAME]` for what is looked up by name, `[[NAME]]` for what is walked in order.
+    """A file of tables: `[NAME]` for tables found by name, `[[NAME]]` for tables walked in order.
 
     Args:
         path: below the package, with slashes.
@@ -39,11 +39,11 @@ class FactFile:
         return f"FactFile({self.path!r})"
 
     def names(self) -> tuple[str, ...]:
-        """The headers in the order of the file; that of `[[NAME]]` once for each of its tables."""
+        """The headers in the order of the file; the header of `[[NAME]]` once for each of its tables."""
         return tuple(name for name, _ in self._sections())
 
     def find(self, name: str) -> dict[str, object] | None:
-        """The table `[NAME]`, the only one that is parsed; None where there is none."""
+        """The table `[NAME]`, parsing no other table; None if there is none."""
         header = name if name.replace("-", "").replace("_", "").isalnum() and name.isascii() else f'"{name}"'
         _, found, rest = f"\n{self._text()}".partition(f"\n[{header}]\n")
         return self._parsed(name, rest.partition("\n[")[0].splitlines()) if found else None
@@ -54,10 +54,10 @@ class FactFile:
             yield name, self._parsed(name, lines)
 
     def row(self, kind: type[_RowT], name: str, values: dict[str, object], /, **readers: Reader) -> _RowT:
-        """A table as a dataclass (`make_row`).
+        """Convert a table to a dataclass (`make_row`).
 
         Raises:
-            InternalError: it does not fit, with file, table and key.
+            InternalError: the table does not fit; the message names file, table and key.
         """
         try:
             return make_row(kind, values, **readers)
@@ -106,7 +106,7 @@ class FactFile:
         return table
 
     def _value(self, name: str, written: str) -> object:
-        """A value: most are one word or one string, which need no tokens."""
+        """Parse a value; most are one word or one string and need no tokens."""
         first = written[:1]
         if first == '"' and written.find('"', 1) == len(written) - 1 and "\\" not in written:
             return written[1:-1]
@@ -124,7 +124,7 @@ class FactFile:
             raise self.wrong(name, f"{written!r} is no value") from None
 
     def _collected(self, name: str, written: str) -> object:
-        """A list or an inline table, of any depth."""
+        """Parse a list or an inline table of any depth."""
         stack: list[list[object]] = [[]]
         for word in re.findall(_TOKENS, written):
             if word in ("[", "{"):

@@ -1,10 +1,10 @@
-"""Filters of rows: words, and comparisons of columns, joined by and, or, not and parentheses.
+"""Filters of rows: words and comparisons of columns, joined by and, or, not and parentheses.
 
     Busy%>50 Type=E    Package=1 or cpu17    PkgWatt-CorWatt > 20    not Governor=performance    50<Busy%<90
 
-Terms beside each other must all hold. A word without a comparison is looked for in the ids and the names of a row, and
-so is anything between single quotes. What stands after = or != is a number or a text, never a column. An unknown value
-passes no comparison. The arithmetic is that of `quantities.expressions`.
+Adjacent terms must all hold. A word without a comparison, or any text in single quotes, is looked for in the ids and
+names of a row. The right side of = or != is a number or a text, never a column. An unknown value passes no comparison.
+The arithmetic is that of `quantities.expressions`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _ARITHMETIC: Final = re.compile(r"[-+*/]")
 
 
 class Rounded(Protocol):
-    """A column, as far as comparing goes."""
+    """A column as far as comparisons are concerned."""
 
     @property
     def decimals(self) -> int:
@@ -56,16 +56,16 @@ C = TypeVar("C", bound=Rounded)
 
 
 class FilterError(ValueError):
-    """One sentence about a filter that cannot be understood."""
+    """Why a filter cannot be understood, in one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class FilterRow(Generic[C]):
-    """The values of a row that filters compare.
+    """The values of a row for a filter.
 
     Attributes:
         words: its ids and names in lower case.
-        cell: the value of a column in it; None where only the words are at hand, and no comparison can be told.
+        cell: the value of a column in the row; None if only the words are available and comparisons have no result.
     """
 
     words: str
@@ -74,7 +74,7 @@ class FilterRow(Generic[C]):
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """Holds where a row has this in its words."""
+    """A condition that a row's words contain this word."""
 
     word: str
 
@@ -85,7 +85,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Comparison(Generic[C]):
-    """`left sign right`, each a column, or arithmetic over columns and numbers; the right one may be a text.
+    """A comparison `left sign right` of columns or arithmetic over columns and numbers; the right side may be a text.
 
     Attributes:
         left, right: what is compared.
@@ -99,7 +99,7 @@ class Comparison(Generic[C]):
     columns: Mapping[str, C]
 
     def holds(self, row: FilterRow[C]) -> bool | None:
-        """Whether the row passes; None where that cannot be told."""
+        """Whether the row passes; None if that is unknown."""
         if row.cell is None:
             return None
         values = {name: row.cell(column) for name, column in self.columns.items()}
@@ -113,12 +113,12 @@ class Comparison(Generic[C]):
         if left is None or right is None:
             return False
         if self.sign in _EQUAL and self.left.text in self.columns:
-            # What a person reads is rounded to the column's decimals, and so is what they compare with.
+            # people read values rounded to the column's decimals, so rounded values are compared
             left = round(left, max(0, self.columns[self.left.text].decimals))
         return _SIGNS[self.sign](left, right)
 
     def _same_text(self, values: Mapping[str, Value]) -> bool:
-        """Texts are the same or not, whatever their case; nothing else is true of them."""
+        """Compare texts for equality, ignoring case; no other comparison of texts is true."""
         left = values.get(self.left.text)
         right = self.right if isinstance(self.right, str) else values.get(self.right.text, self.right.text)
         if left is None or self.sign not in _EQUAL:
@@ -128,16 +128,16 @@ class Comparison(Generic[C]):
 
 @dataclass(frozen=True, slots=True)
 class JoinedConditions(Generic[C]):
-    """Conditions of which all (`every`) or one must hold; with `turned`, the opposite."""
+    """Conditions of which all (`every`) or one must hold; with `turned`, the negation."""
 
     parts: tuple[Condition[C], ...]
     every: bool = True
     turned: bool = False
 
     def holds(self, row: FilterRow[C]) -> bool | None:
-        """Whether the row passes; None where that cannot be told."""
+        """Whether the row passes; None if that is unknown."""
         found = [part.holds(row) for part in self.parts]
-        decided = not self.every  # one part that is so decides
+        decided = not self.every  # one part can decide the result
         answer = decided if decided in found else None if None in found else self.every
         return None if answer is None else answer is not self.turned
 
@@ -147,11 +147,11 @@ Condition: TypeAlias = "Word | Comparison[C] | JoinedConditions[C]"
 
 @dataclass(frozen=True, slots=True)
 class Filter(Generic[C]):
-    """A parsed filter; empty: everything passes.
+    """A parsed filter; an empty filter passes every row.
 
     Attributes:
         text: as written.
-        columns: that have to be read for it.
+        columns: the columns that have to be read.
         condition: what must hold.
     """
 
@@ -164,7 +164,7 @@ class Filter(Generic[C]):
         return self.condition.holds(FilterRow(words, cell)) is True
 
     def may_pass(self, words: str) -> bool:
-        """Whether nothing in a row's words keeps it from passing, whatever its cells are."""
+        """Whether the words of a row alone leave it possible that the row passes."""
         return self.condition.holds(FilterRow(words, None)) is not False
 
 
@@ -173,10 +173,10 @@ def parse_filter(text: str, find: Callable[[str], C | None]) -> Filter[C]:
 
     Args:
         text: as a person types it.
-        find: the column of a name as a person types it, None if there is none.
+        find: the column of a name as a user types it; None if there is none.
 
     Raises:
-        FilterError: an unknown column, or a comparison without a value.
+        FilterError: a column is unknown, or a comparison has no value.
     """
     tokens = _joined(function_or_name(_Tokens(text, find).found))
     if not tokens:
@@ -192,13 +192,13 @@ def parse_filter(text: str, find: Callable[[str], C | None]) -> Filter[C]:
 
 
 class _Tokens(Generic[C]):
-    """Cuts a filter into tokens: a name is what `find` knows, the longest first."""
+    """Splits a filter into tokens; a name is the longest text that `find` knows."""
 
     def __init__(self, text: str, find: Callable[[str], C | None]) -> None:
         self._text = text
         self._find = find
         self._at = 0
-        self._end = -1  # of the last token
+        self._end = -1  # the end of the last token
         self.found: list[Token] = []
         while match := _PIECE.search(text, self._at):
             if match["sign"]:
@@ -218,7 +218,7 @@ class _Tokens(Generic[C]):
         return bool(self.found) and self.found[-1].kind == "sign" and self.found[-1].word in _EQUAL
 
     def _run(self, run: str) -> None:
-        """A piece without blanks: one token of it."""
+        """A piece without blanks, as one token."""
         end = self._at + len(run)
         operand = self._at == self._end and ends_operand(self.found[-1])
         if self._after_equal():
@@ -235,7 +235,7 @@ class _Tokens(Generic[C]):
             self._part(run, end)
 
     def _part(self, run: str, end: int) -> None:
-        """The longest known name, or a number, before a sign of arithmetic; else all of it is a word."""
+        """The longest known name or number before an arithmetic sign; otherwise the whole piece is a word."""
         for match in reversed(list(_ARITHMETIC.finditer(run))):
             part = run[: match.start()]
             if part and (_is_number(part) or self._find(part) is not None):
@@ -249,11 +249,11 @@ def _is_number(text: str) -> bool:
         float(text)
     except ValueError:
         return False
-    return text[-1] in "0123456789."  # no inf, no nan
+    return text[-1] in "0123456789."  # neither inf nor nan
 
 
 def _joined(tokens: Sequence[Token]) -> list[Token]:
-    """The tokens with `and` between terms that stand beside each other."""
+    """The tokens with `and` inserted between adjacent terms."""
     found: list[Token] = []
     for token in tokens:
         begins = token.kind in OPERANDS or token.kind == "function" or token.word in ("(", "not")
@@ -264,7 +264,7 @@ def _joined(tokens: Sequence[Token]) -> list[Token]:
 
 
 class _Reader(Generic[C]):
-    """Makes conditions of a syntax tree."""
+    """Builds conditions from a syntax tree."""
 
     def __init__(self, text: str, tokens: Sequence[Token], find: Callable[[str], C | None]) -> None:
         self._text = text
@@ -285,7 +285,7 @@ class _Reader(Generic[C]):
         token = token_of(self._tokens, node)
         if token is None:
             raise FilterError("a comparison is missing, such as > 0")
-        return Word(token.word.lower())  # a word of a row may be the name of a column, too
+        return Word(token.word.lower())  # a word of a row may also be the name of a column
 
     def _comparison(self, left: ast.expr, right: ast.expr, sign: str) -> Comparison[C]:
         if not sign:

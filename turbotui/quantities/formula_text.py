@@ -1,4 +1,4 @@
-"""The formula of a column in writing: its own arithmetic, or its words where nothing is computed."""
+"""The formula of a column as text: its own arithmetic, or its words if nothing is computed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from turbotui.quantities.traced import ReadingKind, Term, Traced, TracedOperatio
 
 
 class _Anything:
-    """`columns.Inputs` of a machine that has everything: every number is one and known by its name."""
+    """`columns.Inputs` of a machine that has every signal: each number is known and carries its name."""
 
     def delta(self, signal: SignalId) -> float:
         """See `columns.Inputs.delta`."""
@@ -31,7 +31,7 @@ class _Anything:
         return self.total(signal) / self.elapsed(signal)
 
     def together(self, *signals: SignalId) -> bool:
-        """See `columns.Inputs.together`: the formula is that of counters that are."""
+        """See `columns.Inputs.together`; the formula is written for counters that are."""
         return bool(signals)
 
     def value(self, signal: SignalId) -> float:
@@ -65,15 +65,15 @@ def _named(signal: SignalId, kind: ReadingKind, label: str) -> Traced:
 
 
 def unrounded(term: Term) -> Term:
-    """A term without the rounding around it, which the column's decimals say already."""
+    """A term without an outer rounding, which the column's decimals already express."""
     return term.parts[0] if isinstance(term, TracedOperation) and term.sign == "round" else term
 
 
 def formula_of(column: Column[Any]) -> str:
-    """How a column is computed: the words it was given, or else its arithmetic over the names of signals.
+    """How a column is computed: its words, or else its arithmetic over the names of signals.
 
-    The arithmetic is that of a machine that offers every signal that the column wants; other columns than those of
-    counters have words only.
+    The arithmetic is that of a machine that offers every signal that the column wants. Only columns of counters have
+    arithmetic; others have words.
     """
     if column.formula or not isinstance(column, CounterColumn):
         return column.formula

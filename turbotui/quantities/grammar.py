@@ -1,8 +1,8 @@
-"""The one grammar of what people write, formulas and conditions, read by Python's own parser through a whitelist.
+"""The grammar of formulas and conditions, parsed by Python's own parser and restricted by a whitelist.
 
-A text is cut into tokens by whoever knows what a name is there. Every operand is put before `ast.parse` as a
-placeholder, so that no name, number or text of a person is ever Python; what comes back may hold only the kinds of
-nodes that are asked for here, and nothing is ever evaluated but by steps.
+The caller, who knows which texts are names, splits the text into tokens. Every operand becomes a placeholder before
+`ast.parse`, so that no name, number or text of a user is ever Python code. The resulting tree may contain only the node
+types listed here, and only steps are ever evaluated.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from turbotui.errors import UsageError
 
 FUNCTIONS: Final = ("min", "max")
 RATIO: Final = "d_ratio"
-"""The quotient of two values, 0 where the divisor is 0: a function of formulas, after perf's of that name."""
+"""The function of formulas that divides two values and is 0 where the divisor is 0, named after perf's."""
 OPERANDS: Final = frozenset({"number", "name", "word", "text"})
-"""Kinds of tokens that are values: a number, a name that is known, and words and texts of conditions."""
+"""Kinds of tokens that are values: a number, a known name, and the words and texts of conditions."""
 _BINARY: Mapping[type[ast.operator], str] = MappingProxyType(
     {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"})
 _PYTHON: Mapping[str, str] = MappingProxyType({"=": "=="})
@@ -31,11 +31,11 @@ _RATIO_PARTS: Final = 2
 
 
 class ExpressionError(UsageError):
-    """An expression that cannot be read.
+    """An expression that cannot be parsed.
 
     Attributes:
-        position: index of the first character that does not fit.
-        what: is wrong there.
+        position: index of the first wrong character.
+        what: the mistake.
     """
 
     def __init__(self, text: str, position: int, what: str) -> None:
@@ -46,7 +46,7 @@ class ExpressionError(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A piece of an expression.
+    """A token of an expression.
 
     Attributes:
         kind: "number", "name", "word", "text", "function" or "sign"; `and`, `or` and `not` are signs.
@@ -61,7 +61,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of a stack machine: push a number or a name, or replace the last `count` values by a result."""
+    """A step of a stack machine: push a number or a name, or replace the last `count` values by a result."""
 
     kind: str
     number: float = 0.0
@@ -70,12 +70,12 @@ class Step:
 
 
 def ends_operand(token: Token) -> bool:
-    """Whether a value ends with a token: what comes next is an operator, or another term."""
+    """Whether a token ends a value, so that an operator or another term follows."""
     return token.kind in OPERANDS or (token.kind, token.word) == ("sign", ")")
 
 
 def function_or_name(tokens: Sequence[Token], functions: Sequence[str] = FUNCTIONS) -> list[Token]:
-    """The tokens, with a name before a parenthesis as the function that it is: elsewhere `min` is a name."""
+    """The tokens with every name before a parenthesis marked as a function; elsewhere `min` is a name."""
     found = list(tokens)
     for at, (token, after) in enumerate(pairwise(tokens)):
         if token.kind in {"name", "word"} and token.word in functions and (after.kind, after.word) == ("sign", "("):
@@ -84,10 +84,10 @@ def function_or_name(tokens: Sequence[Token], functions: Sequence[str] = FUNCTIO
 
 
 def syntax_of(text: str, tokens: Sequence[Token]) -> ast.expr:
-    """The syntax tree over placeholders; `token_of` finds the token of one.
+    """Parse tokens to a syntax tree over placeholders; `token_of` finds the token of a placeholder.
 
     Raises:
-        ExpressionError: it follows no grammar.
+        ExpressionError: the tokens follow no grammar.
     """
     words = [f"_{at}" if token.kind in OPERANDS else _PYTHON.get(token.word, token.word)
              for at, token in enumerate(tokens)]
@@ -118,29 +118,29 @@ def _wrong(text: str, tokens: Sequence[Token], at: int, said: str) -> Expression
 
 
 def token_of(tokens: Sequence[Token], node: ast.expr) -> Token | None:
-    """The token that a placeholder stands for; None where the node is none."""
+    """The token that a placeholder stands for; None if the node is not a placeholder."""
     known = isinstance(node, ast.Name) and node.id not in FUNCTIONS and node.id != RATIO
     return tokens[int(node.id[1:])] if known and isinstance(node, ast.Name) else None
 
 
 def first_token(tokens: Sequence[Token], node: ast.AST) -> int:
-    """Position in the text of the first operand below a node; 0 where there is none."""
+    """Position in the text of the first operand below a node; 0 without one."""
     places = [token.position for one in ast.walk(node)
               if isinstance(one, ast.expr) and (token := token_of(tokens, one)) is not None]
     return min(places, default=0)
 
 
 def arithmetic_steps(text: str, tokens: Sequence[Token], tree: ast.expr, *, choices: bool = False) -> tuple[Step, ...]:
-    """The steps of a tree that holds nothing but arithmetic over numbers and names.
+    """Compile a tree that contains only arithmetic over numbers and names.
 
     Args:
-        text: that was parsed.
-        tokens: of the text.
-        tree: of the tokens.
-        choices: whether comparisons, `and`, `or`, `not`, `if` with `else`, `%` and d_ratio() may be used, too.
+        text: the parsed text.
+        tokens: the tokens of the text.
+        tree: the tree of the tokens.
+        choices: whether comparisons, `and`, `or`, `not`, `if` with `else`, `%` and d_ratio() are allowed.
 
     Raises:
-        ExpressionError: it holds something else.
+        ExpressionError: the tree contains something else.
     """
     steps: list[Step] = []
     todo: list[ast.expr | Step] = [tree]
@@ -167,7 +167,7 @@ def arithmetic_steps(text: str, tokens: Sequence[Token], tree: ast.expr, *, choi
 
 
 def _choice(node: ast.expr) -> tuple[Step, Sequence[ast.expr]] | None:
-    """A step that decides something, with its operands; None for any other node."""
+    """A deciding step with its operands; None for any other node."""
     match node:
         case ast.BinOp(left, ast.Mod(), right):
             return Step("%"), (left, right)

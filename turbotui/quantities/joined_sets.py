@@ -1,7 +1,7 @@
-"""Event sets counted at different times: how they become one record.
+"""Combine event sets that were counted at different times into one record.
 
-Sets are joined by instructions, which every set counts: an event's rate per instruction is known while its set was on,
-and is taken from the neighbours while it was not.
+Every set counts instructions, which join the sets: an event's rate per instruction is known while its set was counted,
+    and is taken from neighbouring intervals while it was not.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from turbotui.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SetInterval:
-    """Differences of one interval in which one set was on.
+    """Increases of one interval in which one set was counted.
 
     Attributes:
         seconds: measured length.
         instructions: retired; of every set.
-        counts: of the events of the set that was on.
+        counts: increases of the events of that set.
     """
 
     seconds: float
@@ -34,8 +34,8 @@ class Joined:
     Attributes:
         seconds: measured length.
         instructions: retired.
-        counts: of every event that was on at least once.
-        estimated: keys of those that were not on in this interval.
+        counts: increases of every event that was counted at least once.
+        estimated: keys of the events that were not counted in this interval.
     """
 
     seconds: float
@@ -45,11 +45,11 @@ class Joined:
 
 
 def join_rotation(intervals: Sequence[SetInterval]) -> tuple[Joined, ...]:
-    """Fill in what each interval did not count.
+    """Estimate what each interval did not count.
 
-    Between two intervals that counted an event, its rate per instruction is drawn as a line over the instructions
-    executed, from middle to middle; before the first and after the last it is held. An interval without instructions
-    has no rate and no events.
+    Between two intervals that counted an event, its rate per instruction is interpolated linearly over the executed
+    instructions, from middle to middle; before the first and after the last such interval the rate is constant. An
+    interval without instructions has no rate and no events.
     """
     middles: list[float] = []
     executed = 0.0
@@ -76,10 +76,10 @@ def join_rotation(intervals: Sequence[SetInterval]) -> tuple[Joined, ...]:
 
 
 def line(places: Sequence[float], values: Sequence[float], place: float) -> float:
-    """A piecewise linear curve through points in ascending order, held at both ends.
+    """A piecewise linear curve through points in ascending order, constant beyond both ends.
 
     Raises:
-        ValueError: there is no point.
+        ValueError: there are no points.
     """
     if not places:
         raise ValueError("a curve needs a point")

@@ -1,7 +1,7 @@
-"""Meters of power outside the processor: kinds of device, what each gives, and which of them lies inside which.
+"""Power meters outside the processor: kinds of device, what each measures, and which contains which.
 
-A signal of one is named `meter.KIND.NUMBER.QUANTITY`: `meter.gpu.0.energy`. Its constants `label` and, where the device
-averages, `interval` are known when it was found, so that a recording has them.
+A meter's signal is named `meter.KIND.NUMBER.QUANTITY`: `meter.gpu.0.energy`. Its constants `label` and, if the device
+averages, `interval` are known from the probe, so a recording has them.
 """
 
 from __future__ import annotations
@@ -14,30 +14,30 @@ from turbotui.dataclass import dataclass
 from turbotui.quantities.signals import Signal, SignalId
 
 PREFIX: Final = "meter."
-"""Begins the ids of their signals."""
+"""Prefix of the ids of meters' signals."""
 _HWMON: Final = "kernel Documentation/hwmon/sysfs-interface.rst"
 _GRACE: Final = (
     "NVIDIA Grace Performance Tuning Guide, Power and Thermals; kernel Documentation/hwmon/acpi_power_meter.rst")
 
 
 class WattPlace(Enum):
-    """Where the watts of a meter belong in the sum of a machine."""
+    """The role of a meter's watts in the sum of a machine."""
 
-    PART = "part"  # added up with others
-    PLATFORM = "platform"  # all that the machine takes: what the parts are held against
+    PART = "part"  # added to the others
+    PLATFORM = "platform"  # the whole machine, with which the sum of the parts is compared
     NOTHING = "nothing"  # no watts: fans, NPUs
 
 
 @dataclass(frozen=True, slots=True)
 class MeterKind:
-    """A kind of device that tells of power.
+    """A kind of device that reports power.
 
     Attributes:
         id: the word in the ids of its signals.
-        column: begins the ids of its columns; the number of the device follows.
+        column: prefix of the ids of its columns; the device's number follows.
         words: what it is.
         place: where its watts belong.
-        inside: kinds, best first, whose watts contain those of this one, on a machine that has them.
+        inside: kinds, best first, whose watts contain this kind's, if the machine has them.
         document: where its figure is described.
         note: what the figure covers, one sentence.
     """
@@ -52,7 +52,7 @@ class MeterKind:
 
 
 PACKAGE: Final = "package"
-"""Stands in `MeterKind.inside` for the packages' energy, which has columns of its own."""
+"""The word in `MeterKind.inside` for the packages' energy, which has columns of its own."""
 
 KINDS: Final[Mapping[str, MeterKind]] = {kind.id: kind for kind in (
     MeterKind("gpu", "GPU", "graphics card", WattPlace.PART,
@@ -88,22 +88,22 @@ KINDS: Final[Mapping[str, MeterKind]] = {kind.id: kind for kind in (
 """Every kind, by its id, in the order of their columns."""
 
 PLATFORM_RANK: Final = ("psu", "meter", "bmc", "psys", "battery", "module")
-"""What a machine is held against, the best first: nearest to the plug, and fresh. `psys` is RAPL's own domain."""
+"""What a machine's sum is compared with, best first: closest to the plug, and fresh. `psys` is RAPL's own domain."""
 
 SUSPENDED: Final = frozenset({"suspended", "suspending"})
-"""Words of power/runtime_status for a device that a reading would wake (kernel Documentation/power/runtime_pm.rst)."""
+"""Values of power/runtime_status of a device that a reading would wake (kernel Documentation/power/runtime_pm.rst)."""
 
 
 @dataclass(frozen=True, slots=True)
 class PowerMeter:
-    """One device, by what it is called.
+    """One metering device.
 
     Attributes:
-        kind: of what sort.
+        kind: its kind.
         number: among those of its kind.
         label: its name, made visible.
-        interval: seconds over which it averages, None where it does not or does not say.
-        quantities: what it gives, by the last word of the signal.
+        interval: seconds over which it averages; None if it does not, or does not say.
+        quantities: what it measures, by the last word of the signal.
     """
 
     kind: MeterKind
@@ -128,7 +128,7 @@ def meter_signal(kind: str, number: int, quantity: str) -> SignalId:
 
 
 def meters_of(signals: Mapping[SignalId, Signal]) -> tuple[PowerMeter, ...]:
-    """The meters that a machine's signals are of, kind by kind."""
+    """The meters to which a machine's signals belong, kind by kind."""
     found: dict[tuple[str, int], dict[str, Signal]] = {}
     for name, signal in signals.items():
         parts = name.split(".")

@@ -1,4 +1,4 @@
-"""Metric definitions: how one family of cores counts floating-point operations and memory accesses.
+"""Metric definitions: how a family of cores counts floating-point operations and memory accesses.
 
 The definitions themselves are in `metric_definitions.toml`, which `metric_table` reads.
 """
@@ -21,10 +21,10 @@ class MetricEvent:
     Attributes:
         key: the word that terms and deltas use.
         config: raw code.
-        name: the maker's name.
+        name: the vendor's name.
         counters: general counters it takes: two where the kernel pairs them (AMD's wide increments).
         config1: second word (Intel OFFCORE_RESPONSE).
-        optional: whether a machine of this definition may lack it (ENOENT, or 0 for ever).
+        optional: whether a machine of this definition may lack it (ENOENT, or a count of 0 forever).
     """
 
     key: str
@@ -36,19 +36,19 @@ class MetricEvent:
 
     @property
     def perf(self) -> str:
-        """The event as `perf stat -e` takes it, without the PMU: "config=0x1c7"."""
+        """The event in the syntax of `perf stat -e`, without the PMU: "config=0x1c7"."""
         return f"config={self.config:#x}" + (f",config1={self.config1:#x}" if self.config1 else "")
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A share of a sum: weight times the event's count.
+    """A summand: weight times the event's count.
 
     Attributes:
         event: key of a `MetricEvent`.
         weight: flops, accesses or bytes of one count.
-        precision: of the flops, None where the event does not tell.
-        per_vector: whether the weight is for 128 bits of vector length and grows with it (Arm SCALE events).
+        precision: of the flops; None if the event does not distinguish.
+        per_vector: whether the weight is for 128 bits of vector length and scales with it (Arm SCALE events).
     """
 
     event: str
@@ -59,7 +59,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Width:
-    """Instructions of one width, for the mean width of an access.
+    """Instructions of one vector width, for the mean width of an access.
 
     Attributes:
         event: key of a `MetricEvent`.
@@ -75,16 +75,16 @@ class Width:
 
 
 LINE: Final = 64
-"""Bytes of a cache line, of all cores with level events (Intel SDM vol. 3, 13.1; AMD PPR; Arm reference manuals)."""
+"""Bytes of a cache line on every core with level events (Intel SDM vol. 3, 13.1; AMD PPR; Arm reference manuals)."""
 
 
 @dataclass(frozen=True, slots=True)
 class LevelEvent:
-    """An event that counts cache lines between two levels of the memory.
+    """An event that counts cache lines moved between two levels of the memory.
 
     Attributes:
         event: optional; its key is that of a signal.
-        level: whose bandwidth moves the lines: "L2" between L1 and L2, "L3" between L2 and what is beyond.
+        level: the level whose bandwidth the lines use: "L2" between L1 and L2, "L3" between L2 and what is beyond.
     """
 
     event: MetricEvent
@@ -93,28 +93,28 @@ class LevelEvent:
 
 @dataclass(frozen=True, slots=True)
 class MetricDefinition:
-    """The events of one family of cores, and how FLOPs and bytes are made of their counts.
+    """The events of a family of cores, and how their counts make FLOPs and bytes.
 
     Attributes:
-        slug: the word of its signals: "roofline.SLUG.EVENT".
+        slug: the word in the ids of its signals: "roofline.SLUG.EVENT".
         name: microarchitectures.
-        pmu: sysfs names of the core PMU, the first that exists.
+        pmu: sysfs names of the core PMU; the first that exists is used.
         events: in the order in which they are put into sets.
         flops: terms of the floating-point operations; empty where the core has no such event.
         accesses: terms of loads and stores.
         widths: instructions by width.
-        exact_bytes: terms of bytes, where the core counts them (optional events first to be tried).
+        exact_bytes: terms of bytes, if the core counts bytes (optional events are tried first).
         counters: general counters that all machines of the definition have with SMT on.
         overlap: whether instructions and cycles need a general counter each.
-        note: what the numbers are not.
+        note: what the numbers do not include.
         source: the document.
-        instructions: raw code of the retired instructions, by which multiplexed sets are joined.
-        unverified: what of it no document here confirms; "" where all of it is confirmed. No definition was run on its
+        instructions: raw code of the retired instructions, which join multiplexed sets.
+        unverified: the part that no document here confirms; "" if all of it is confirmed. No definition was run on its
             hardware yet.
-        shares: instructions by precision, where the events of the operations do not tell it.
+        shares: instructions by precision, if the events of the operations do not distinguish precisions.
         reduced_note: the note of `without_half`.
-        levels: events of bytes by memory level, which are counted where somebody wants these.
-        levels_note: what those bytes are not.
+        levels: events of bytes by memory level, counted on request.
+        levels_note: what those bytes do not include.
         level_terms: of `with_levels`.
         signals: key and signal of each event.
         optional: keys of the events that a machine of this definition may lack.
@@ -143,7 +143,7 @@ class MetricDefinition:
     optional: frozenset[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        # asked for every CPU in every interval
+        # every CPU asks in every interval
         names = tuple((event.key, f"roofline.{self.slug}.{event.key.replace(' ', '_')}")
                       for event in self.every_event)
         object.__setattr__(self, "signals", names)
@@ -151,7 +151,7 @@ class MetricDefinition:
 
     @property
     def every_event(self) -> tuple[MetricEvent, ...]:
-        """Events of operations and accesses, then events of memory levels."""
+        """Events of operations and accesses, followed by events of memory levels."""
         return (*self.events, *(one.event for one in self.levels))
 
     @property
@@ -161,7 +161,7 @@ class MetricDefinition:
 
     @property
     def terms_of_levels(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Memory levels, each with the keys of its events."""
+        """Memory levels with the keys of their events."""
         if self.level_terms:
             return self.level_terms
         names = dict.fromkeys(one.level for one in self.levels)
@@ -169,14 +169,14 @@ class MetricDefinition:
 
     @property
     def separates_precision(self) -> bool:
-        """Whether flops can be told apart by precision."""
+        """Whether the definition distinguishes flops by precision."""
         return bool(self.flops) and all(term.precision is not None for term in self.flops)
 
 
 def without_half(definition: MetricDefinition) -> MetricDefinition:
     """The definition without the events that only half precision, matrices and shares of precisions need.
 
-    Where sets of events are multiplexed over every thread, more threads are too short-lived to be known with each set.
+    If event sets are multiplexed over every thread, more threads are too short-lived to run with each set.
     """
     half = {term.event for term in definition.flops if term.precision is Precision.HALF}
     dropped = half | {term.event for term in definition.shares}
@@ -195,12 +195,12 @@ def without_half(definition: MetricDefinition) -> MetricDefinition:
 
 def plan_sets(definition: MetricDefinition, counters: int | None = None,
               absent: frozenset[str] = frozenset()) -> tuple[tuple[MetricEvent, ...], ...]:
-    """The definition's events in as few sets as fit when filled in order.
+    """Pack the definition's events in order into as few sets as possible.
 
     Args:
         definition: what to count.
-        counters: general counters of this machine; None: those of the definition.
-        absent: keys of events that this machine does not have.
+        counters: general counters of this machine; None for those of the definition.
+        absent: keys of events that this machine lacks.
 
     Raises:
         UsageError: an event does not fit alone, or one that is not optional is absent.
@@ -228,6 +228,6 @@ def plan_sets(definition: MetricDefinition, counters: int | None = None,
 
 
 def plan_level_sets(definition: MetricDefinition) -> tuple[tuple[MetricEvent, ...], ...]:
-    """The events of memory levels in sets of their own, which stand where nobody wants them."""
+    """Sets of the memory levels' events alone, which are idle unless a user asks for them."""
     levels = replace(definition, events=tuple(one.event for one in definition.levels), levels=())
     return plan_sets(levels) if levels.events else ()

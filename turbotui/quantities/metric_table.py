@@ -1,4 +1,4 @@
-"""The metric definitions by microarchitecture, as `metric_definitions.toml` has them."""
+"""Read the metric definitions by microarchitecture from `metric_definitions.toml`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SIGNALS: Final = "roofline."
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """One line of `events`: the event, and what its count contributes to."""
+    """A line of `events`: the event and what its count contributes to."""
 
     key: str
     config: int
@@ -52,7 +52,7 @@ class _Level:
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """One metric definition as its file has it."""
+    """A metric definition as the file has it."""
 
     name: str
     pmu: tuple[str, ...]
@@ -74,7 +74,7 @@ def definition(slug: str) -> MetricDefinition:
     """The definition of that name.
 
     Raises:
-        InternalError: there is none.
+        InternalError: there is no such definition.
     """
     values = METRIC_DEFINITIONS.find(slug)
     if values is None:
@@ -109,12 +109,12 @@ def definition(slug: str) -> MetricDefinition:
 
 
 def known_definition(slug: str) -> MetricDefinition | None:
-    """The definition of that name; None where a later version, or a damaged recording, names one."""
+    """The definition of that name; None if a later version or a damaged recording names an unknown one."""
     return definition(slug) if METRIC_DEFINITIONS.find(slug) is not None else None
 
 
 def definitions_of(signals: Iterable[SignalId]) -> tuple[MetricDefinition, ...]:
-    """The definitions that have signals among these, in the order of the file."""
+    """The definitions with signals among these, in the order of the file."""
     slugs = {signal.split(".")[1] for signal in signals if signal.startswith(_SIGNALS)}
     return tuple(definition(slug) for slug in METRIC_DEFINITIONS.names() if slug in slugs) if slugs else ()
 

@@ -1,4 +1,4 @@
-"""Moments as people write them: a time of day, a date with a time, or so long before or after another moment."""
+"""Parse moments as people write them: a time of day, a date with a time, or an offset from another moment."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from turbotui.errors import UsageError
 
 NS: Final = 1_000_000_000
 _NUMBER: Final = r"\d{1,15}(?:\.\d{1,15})?"
-# Only the last part may lack its unit: were all of them to, digits could be cut into parts in 2^n ways.
+# Only the last part may lack its unit: otherwise digits could be split into parts in 2^n ways.
 _STEP: Final = re.compile(rf"([+-])((?:{_NUMBER}[dhms]\s*)*(?:{_NUMBER}\s*)?)(?<![+-])", re.IGNORECASE | re.ASCII)
 _PART: Final = re.compile(rf"({_NUMBER})([dhms]?)", re.IGNORECASE | re.ASCII)
 _SECONDS: Final = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "": 1.0}
@@ -20,20 +20,20 @@ _HELP: Final = "write a time (14:03:20), a date with a time (2026-11-22 14:03), 
 
 
 def is_moment(text: str) -> bool:
-    """Whether a text has the form of a moment."""
+    """Whether a text looks like a moment."""
     found = text.strip()
     return found.lower() in {"first", "last"} or any(form.fullmatch(found) for form in (_STEP, _TIME, _DATE))
 
 
 def parse_moment(text: str, here_ns: int, first_ns: int, last_ns: int) -> int:
-    """The moment that a text names.
+    """Parse a moment.
 
-    A time without a date is the latest such time that is not after `last_ns`. Times are of this machine's time zone
+    A time without a date is the latest such time that is not after `last_ns`. Times are in this machine's time zone
     unless the text ends with another (Z, +02:00).
 
     Args:
-        text: as a person writes it.
-        here_ns: what steps count from, in ns since 1970.
+        text: as the user writes it.
+        here_ns: the moment from which offsets count, in ns since 1970.
         first_ns: what "first" means.
         last_ns: what "last" means.
 
@@ -41,7 +41,7 @@ def parse_moment(text: str, here_ns: int, first_ns: int, last_ns: int) -> int:
         Nanoseconds since 1970; it may lie before `first_ns` or after `last_ns`.
 
     Raises:
-        UsageError: it is none of the forms.
+        UsageError: the text has none of these forms.
     """
     found = text.strip()
     if found.lower() in {"first", "last"}:
@@ -61,14 +61,14 @@ def parse_moment(text: str, here_ns: int, first_ns: int, last_ns: int) -> int:
 
 
 def parse_duration(text: str, option: str = "") -> float:
-    """Seconds of a length of time as people write it: "10s", "1m30s", "2h"; a number alone is seconds.
+    """Parse a length of time in seconds: "10s", "1m30s", "2h"; a number alone is in seconds.
 
     Args:
         text: as it was written.
-        option: whose value it is, as "--keep", for the message.
+        option: the option that has the value, such as "--keep", for the message.
 
     Raises:
-        UsageError: it is none, or 0.
+        UsageError: the text is no length of time, or is 0.
     """
     step = _STEP.fullmatch(f"+{text.strip()}")
     parts = [] if step is None else _PART.findall(step[2])
@@ -80,22 +80,22 @@ def parse_duration(text: str, option: str = "") -> float:
 
 
 def parse_span(begin: str, end: str, first_ns: int, last_ns: int) -> tuple[int, int]:
-    """The span of time between two moments as a person writes them.
+    """Parse the span between two moments.
 
-    A step forward counts from the first moment there is for the beginning, and from the beginning for the end; a step
-    back counts from the last one.
+    A forward offset counts from the first available moment for the beginning, and from the beginning for the end; a
+    backward offset counts from the last available moment.
 
     Args:
-        begin: "" for the first moment there is.
-        end: "" for the last one.
-        first_ns: the first moment there is, in ns since 1970.
-        last_ns: the last one.
+        begin: "" for the first available moment.
+        end: "" for the last available moment.
+        first_ns: the first available moment, in ns since 1970.
+        last_ns: the last available moment.
 
     Returns:
-        Beginning and end in ns since 1970; they may lie outside what there is.
+        Beginning and end in ns since 1970; they may lie outside the available span.
 
     Raises:
-        UsageError: one of them is no moment, or the span ends before it begins.
+        UsageError: a text is no moment, or the span ends before it begins.
     """
     start = _boundary(begin or "first", first_ns, first_ns, last_ns)
     stop = _boundary(end or "last", start, first_ns, last_ns)
@@ -130,7 +130,7 @@ def time_of_day(moment_ns: int) -> str:
 
 
 def age(seconds: float) -> str:
-    """How long ago, with two units at most: "3 min 20 s", "2 h 5 min"."""
+    """A length of time in at most two units: "3 min 20 s", "2 h 5 min"."""
     whole = max(0, round(seconds))
     for unit, size, lesser, part in (("d", 86_400, "h", 3_600), ("h", 3_600, "min", 60), ("min", 60, "s", 1)):
         if whole >= size:

@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Precision(Enum):
-    """A floating-point format; the value is its bytes. Half is binary16, and bfloat16 where a matrix unit has that."""
+    """A floating-point format; the value is its bytes. Half is binary16, or bfloat16 in matrix units that use it."""
 
     HALF = 2
     SINGLE = 4

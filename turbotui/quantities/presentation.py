@@ -1,4 +1,4 @@
-"""How a person wants to read columns: in which unit, and from which values on they are marked and coloured."""
+"""How a user wants to read columns: in which unit, and from which values they are marked and coloured."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from turbotui.quantities.rows import WrongKindError, make_row
 TEMPERATURES: Final[Mapping[str, ShownAs | None]] = MappingProxyType({
     "C": None, "F": ShownAs("°F", 1.8, 32.0),
 })
-"""Units of temperature, by the letter in a person's settings."""
+"""Units of temperature by their letter in the settings."""
 
 
 K = TypeVar("K", bound=Column[Any])
@@ -23,7 +23,7 @@ K = TypeVar("K", bound=Column[Any])
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """From which values on a column is marked, in the unit in which it is shown.
+    """Values from which a column is marked, in the unit in which it is shown.
 
     Attributes:
         high: amber from here on.
@@ -40,7 +40,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Presentation:
-    """A person's units and marks for columns of the catalog.
+    """A user's units and marks for columns of the catalog.
 
     Attributes:
         temperature: a letter of `TEMPERATURES`.
@@ -52,11 +52,11 @@ class Presentation:
 
     @property
     def is_usual(self) -> bool:
-        """Whether no column is other than it is anyway."""
+        """Whether no column differs from its default."""
         return self.temperature == "C" and not self.limits
 
     def of(self, column: CounterColumn) -> CounterColumn:
-        """A column with a person's units and marks; what the column computes stays."""
+        """Apply a user's units and marks to a column; the computation does not change."""
         shown = TEMPERATURES[self.temperature] if column.unit == "°C" else None
         limits = self.limits.get(column.id)
         if shown is None and limits is None:
@@ -67,7 +67,7 @@ class Presentation:
 
 
 def limited(column: K, limits: Limits) -> K:
-    """A column of any table that is marked and coloured from a person's values on; what it computes stays."""
+    """Apply a user's limits to a column of any table; the computation does not change."""
 
     def back(value: float) -> float:
         return value if column.shown is None else column.shown.back(value)
@@ -87,11 +87,11 @@ def limited(column: K, limits: Limits) -> K:
 
 
 def read_limits(values: object) -> Limits:
-    """Limits of one column from a file.
+    """Read the limits of one column from a file.
 
     Raises:
-        WrongKindError: they are no table.
-        RowError: a key of it is unknown, or its value no number.
+        WrongKindError: the limits are not a table.
+        RowError: a key is unknown, or its value is not a number.
     """
     if not isinstance(values, Mapping):
         raise WrongKindError("a table, as {high = 85, critical = 95}")

@@ -1,6 +1,6 @@
-"""The arithmetic of the cache-aware roofline: counts of a definition's events to floating-point operations and bytes.
+"""The arithmetic of the cache-aware roofline: from counts of a definition's events to operations and bytes.
 
-Bytes are those that the core loads and stores, whichever cache answers (Antao et al., cache-aware roofline model).
+Bytes are those that the core loads and stores, whichever cache serves them (Antao et al., cache-aware roofline model).
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from turbotui.quantities.precision import Precision
 from turbotui.quantities.signals import SignalId
 
 VECTOR_UNIT: Final = 128
-"""Bits that Arm's SCALE events count by (DDI 0487, D14)."""
+"""The number of bits to which Arm's SCALE events refer (DDI 0487, D14)."""
 VECTOR_BITS: Final[SignalId] = "roofline.vector_bits"
-"""Signal of the machine's vector length where a definition needs it."""
+"""Signal of the machine's vector length, which some definitions need."""
 NO_FLOPS: Final[SignalId] = "roofline.flops"
 NO_BYTES: Final[SignalId] = "roofline.bytes"
-"""Signals that nobody ever has: they carry the reason why operations or bytes cannot be counted on a machine."""
+"""Signals that no machine has: they carry the reason why operations or bytes cannot be counted."""
 
-_SCALAR_BYTES: Final = Precision.DOUBLE.value  # a scalar whose precision no event tells is taken for a double
+_SCALAR_BYTES: Final = Precision.DOUBLE.value  # a scalar whose precision no event gives counts as a double
 
 
 class WidthModel(Enum):
-    """How many bytes an access has, which no x86 counter says; the value is said to people.
+    """How the bytes of an access are determined, because no x86 counter gives them; the value is shown to people.
 
     MIX: the mean width of the floating-point instructions, each width weighted by its count.
     PRECISION: 2, 4 or 8 bytes by the share of flops in half, single and double precision (CARM Tool).
-    GIVEN: a number of bytes that a person states.
+    GIVEN: a number of bytes that the user gives.
     EXACT: bytes counted by the core (Arm).
     """
 
@@ -43,7 +43,7 @@ class WidthModel(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Sizing:
-    """How accesses become bytes.
+    """How bytes follow from accesses.
 
     Attributes:
         model: see `WidthModel`; EXACT falls back to MIX where the core does not count bytes.
@@ -58,18 +58,18 @@ class Sizing:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """FLOPs and bytes of one core's counts; per second where the counts are.
+    """FLOPs and bytes from one core's counts; per second if the counts are.
 
     Attributes:
         flops: floating-point operations.
-        bytes: loaded and stored by the core; None where the width of an access is not known.
-        access_bytes: mean bytes of an access; None where bytes are counted, or unknown.
-        width: the model that made `bytes`.
-        dominant: the width of most floating-point instructions, "AVX"; "" where it is not counted.
-        used: keys of the events behind it.
-        single: share of the operations that are in single precision; None where no event tells.
-        half: share of those in half precision, with a matrix unit's.
-        levels: bytes between two levels of the memory, by the outer one's name; of those whose events were all counted.
+        bytes: loaded and stored by the core; None if the width of an access is unknown.
+        access_bytes: mean bytes of an access; None if bytes are counted, or unknown.
+        width: the model behind `bytes`.
+        dominant: the width of most floating-point instructions, "AVX"; "" if it is not counted.
+        used: keys of the events that were used.
+        single: share of the operations in single precision; None if no event gives it.
+        half: share in half precision, operations of a matrix unit included.
+        levels: bytes between two memory levels, by the outer level's name, if all events of the level were counted.
     """
 
     flops: float
@@ -89,7 +89,7 @@ def signal_of(definition: MetricDefinition, key: str) -> SignalId:
 
 
 def counted(definition: MetricDefinition, counts: Mapping[str, float], sizing: Sizing) -> Counted | None:
-    """Operations and bytes of counts by event key; None where a count that the operations need is missing."""
+    """Compute operations and bytes from counts by event key; None if a count that the operations need is missing."""
     optional = definition.optional
     flops = _sum(definition.flops, counts, optional, sizing.vector_bits)
     if flops is None:
@@ -99,7 +99,7 @@ def counted(definition: MetricDefinition, counts: Mapping[str, float], sizing: S
     size: float | None = None
     total: float | None
     model = sizing.model
-    if exact and model in (WidthModel.EXACT, WidthModel.MIX):  # 0 bytes: the core has the event's number, not the event
+    if exact and model in (WidthModel.EXACT, WidthModel.MIX):  # 0 bytes: the core lacks the event behind the number
         total, model = exact, WidthModel.EXACT
         used |= {term.event for term in definition.exact_bytes}
     else:
@@ -122,7 +122,7 @@ def _by_level(definition: MetricDefinition, counts: Mapping[str, float]) -> tupl
 
 
 def levels_together(parts: Iterable[tuple[tuple[str, float], ...]]) -> tuple[tuple[str, float], ...]:
-    """Bytes by level of several amounts of work; of the levels that all of them know.
+    """Bytes by level of several amounts of work, for the levels that all of them know.
 
     Args:
         parts: bytes by level of each.
@@ -133,7 +133,7 @@ def levels_together(parts: Iterable[tuple[tuple[str, float], ...]]) -> tuple[tup
 
 
 def _sum(terms: Iterable[Term], counts: Mapping[str, float], optional: frozenset[str], bits: int) -> float | None:
-    """The weighted sum; None if a count that is not optional is missing, or there are no terms."""
+    """The weighted sum; None if a required count is missing, or if there are no terms."""
     total: float | None = None
     for term in terms:
         if term.event not in counts:
@@ -146,7 +146,7 @@ def _sum(terms: Iterable[Term], counts: Mapping[str, float], optional: frozenset
 
 
 def single_together(parts: Iterable[tuple[float | None, float]]) -> float | None:
-    """The share in single precision of several amounts of work; None where one of them does not tell.
+    """The share in single precision of several amounts of work; None if one share is unknown.
 
     Args:
         parts: share in single precision, and operations.
@@ -175,7 +175,7 @@ def half_together(parts: Iterable[tuple[float, float]]) -> float:
 def _by_precision(
     definition: MetricDefinition, counts: Mapping[str, float], bits: int
 ) -> dict[Precision, float] | None:
-    """Operations in each precision, as far as they are comparable with each other; None where no event tells them."""
+    """Operations in each precision, as comparable quantities; None if no event gives them."""
     if definition.shares:
         return _by_instructions(definition, counts)
     if not definition.separates_precision:
@@ -186,7 +186,7 @@ def _by_precision(
 
 
 def _by_instructions(definition: MetricDefinition, counts: Mapping[str, float]) -> dict[Precision, float] | None:
-    """Operations by precision, from counts of instructions: a vector of narrower numbers has more of them."""
+    """Operations by precision from counts of instructions; a vector of narrower numbers has more of them."""
     if any(term.event not in counts for term in definition.shares):
         return None
     number = {width.event: counts.get(width.event, 0.0) for width in definition.widths}
@@ -198,7 +198,7 @@ def _by_instructions(definition: MetricDefinition, counts: Mapping[str, float]) 
     for term in definition.shares:
         if term.precision is not None:
             found[term.precision] += counts[term.event] * term.weight * lanes[term.precision]
-    # no instruction of any precision beside operations: the core has the events' numbers, not the events
+    # operations but no instruction of any precision: the core knows the events' numbers but not the events
     return (
         found if any(found.values()) or not _sum(definition.flops, counts, definition.optional, VECTOR_UNIT) else None
     )
@@ -214,7 +214,7 @@ def _share(split: Mapping[Precision, float] | None, precision: Precision) -> flo
 def _access_bytes(
     definition: MetricDefinition, counts: Mapping[str, float], sizing: Sizing, model: WidthModel
 ) -> float | None:
-    """Mean bytes of an access; None where the model needs what was not counted."""
+    """Mean bytes of an access; None if the model needs a count that is missing."""
     scale = sizing.vector_bits / VECTOR_UNIT
     if model is WidthModel.GIVEN:
         return sizing.given
@@ -232,7 +232,7 @@ def _access_bytes(
     seen = [(counts[width.event], width) for width in definition.widths if width.event in counts]
     number = sum(count for count, _ in seen)
     if number <= 0:
-        return float(_SCALAR_BYTES)  # no floating point at all: words of the machine
+        return float(_SCALAR_BYTES)  # no floating point at all: accesses are machine words
     return sum(
         count * (width.bytes or _SCALAR_BYTES) * (scale if width.per_vector else 1.0) for count, width in seen
     ) / number
@@ -249,16 +249,16 @@ def _dominant(definition: MetricDefinition, counts: Mapping[str, float]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """An application's place during one interval.
+    """The place of an application in the roofline during one interval.
 
     Attributes:
         seconds: length of the interval.
         instructions: retired.
         flops: floating-point operations.
         bytes: loaded and stored by the core.
-        access_bytes: mean bytes of an access; None where bytes are counted.
-        width: the model that made `bytes`.
-        dominant: the width of most floating-point instructions, "AVX"; "" where it is not counted.
+        access_bytes: mean bytes of an access; None if bytes are counted.
+        width: the model behind `bytes`.
+        dominant: the width of most floating-point instructions, "AVX"; "" if it is not counted.
         estimated: whether part of it was counted at another time.
     """
 
@@ -273,12 +273,12 @@ class Point:
 
     @property
     def intensity(self) -> float | None:
-        """Flop/byte; None without bytes."""
+        """FLOP per byte; None without bytes."""
         return self.flops / self.bytes if self.bytes > 0 else None
 
 
 def point_from(definition: MetricDefinition, interval: Joined, sizing: Sizing) -> Point | None:
-    """The point of one interval; None where it cannot be made of what was counted."""
+    """The point of one interval; None if the counts do not suffice."""
     found = counted(definition, interval.counts, sizing)
     if found is None or found.bytes is None:
         return None

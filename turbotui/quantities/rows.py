@@ -1,7 +1,7 @@
-"""Tables of TOML as frozen dataclasses: a key that is unknown, missing or of the wrong kind is refused in one sentence.
+"""Convert TOML tables to frozen dataclasses, refusing unknown, missing and ill-typed keys in one sentence.
 
-The dataclass is the schema: names and defaults are its own, and kinds follow from its annotations. Used for the tables
-that come with the program and for files that people write.
+The dataclass is the schema: names, defaults and, by its annotations, kinds of values. Used for the tables that ship
+    with the program and for users' files.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _EnumT = TypeVar("_EnumT", bound=Enum)
 
 Reader: TypeAlias = Callable[[object], object]
-"""Turns a value of TOML into a field's. Raises `WrongKindError` with what it has to be: "a text"."""
+"""Converts a TOML value to a field's value, or raises `WrongKindError` with the expected kind: "a text"."""
 
 
 class WrongKindError(ValueError):
@@ -30,10 +30,10 @@ class WrongKindError(ValueError):
 
 
 class RowError(ValueError):
-    """Why a table is not the row that it should be.
+    """Why a table does not fit its dataclass.
 
     Attributes:
-        key: that is wrong.
+        key: the wrong key.
     """
 
     def __init__(self, key: str, why: str) -> None:
@@ -49,7 +49,7 @@ def text(value: object) -> str:
 
 
 def whole(value: object) -> int:
-    """An integer. True and false are none."""
+    """An integer; booleans are refused."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise WrongKindError("a whole number")
     return value
@@ -84,7 +84,7 @@ def wholes(value: object) -> tuple[int, ...]:
 
 
 def named(kind: type[_EnumT]) -> Callable[[object], _EnumT]:
-    """Reads a member of an enumeration by its name."""
+    """Make a reader of an enumeration's members by name."""
 
     def read(value: object) -> _EnumT:
         if not isinstance(value, str) or value not in kind.__members__:
@@ -96,7 +96,7 @@ def named(kind: type[_EnumT]) -> Callable[[object], _EnumT]:
 
 @functools.cache
 def valued(kind: type[_EnumT]) -> Callable[[object], _EnumT]:
-    """Reads a member of an enumeration by its value."""
+    """Make a reader of an enumeration's members by value."""
     members = {member.value: member for member in kind}
 
     def read(value: object) -> _EnumT:
@@ -111,7 +111,7 @@ _RowItemT = TypeVar("_RowItemT")
 
 
 def each(reader: Callable[[object], _RowItemT]) -> Callable[[object], tuple[_RowItemT, ...]]:
-    """Reads a list whose items one reader takes."""
+    """Make a reader of lists whose items all have one reader."""
 
     def read(value: object) -> tuple[_RowItemT, ...]:
         if not isinstance(value, list):
@@ -125,7 +125,7 @@ def each(reader: Callable[[object], _RowItemT]) -> Callable[[object], tuple[_Row
 
 
 def tables(form: str, read: Callable[[Mapping[str, object]], _RowItemT]) -> Callable[[object], tuple[_RowItemT, ...]]:
-    """Reads a list of tables, which people write in this form."""
+    """Read a list of tables."""
 
     def reader(value: object) -> tuple[_RowItemT, ...]:
         if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
@@ -138,19 +138,19 @@ def tables(form: str, read: Callable[[Mapping[str, object]], _RowItemT]) -> Call
 _KINDS: Final[Mapping[str, Reader]] = {
     "str": text, "int": whole, "float": number, "bool": switch, "tuple[str, ...]": texts, "tuple[int, ...]": wholes,
 }  # fmt: skip
-"""Readers by annotation; a field of any other kind needs one of its own."""
+"""Readers by annotation; a field of any other kind needs its own reader."""
 
 
 def make_row(kind: type[_RowT], values: Mapping[str, object], /, **readers: Reader) -> _RowT:
-    """A dataclass from a table of TOML.
+    """Make a dataclass from a TOML table.
 
     Args:
         kind: the dataclass, of a module with `from __future__ import annotations`.
-        values: by key; a field that is not there takes its default.
-        readers: of fields that are no plain value, by name.
+        values: by key; a missing key takes the field's default.
+        readers: by name, for fields that are not plain values.
 
     Raises:
-        RowError: a key is unknown, missing, or its value is of the wrong kind.
+        RowError: a key is unknown or missing, or its value is of the wrong kind.
     """
     known, needed = _schema(kind)
     made = {}
@@ -177,7 +177,7 @@ def _schema(kind: type[DataclassInstance]) -> tuple[Mapping[str, str], tuple[str
 
 
 def unknown_key(key: str, known: Mapping[str, object]) -> RowError:
-    """The error for a key that means nothing, with the one that was probably meant."""
+    """The error for an unknown key, with the key that was probably meant."""
     import difflib  # noqa: PLC0415 - only where a person's file is wrong
 
     close = difflib.get_close_matches(key, known, 1)

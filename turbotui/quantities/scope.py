@@ -1,4 +1,4 @@
-"""Scopes: where in the machine a number belongs. Also the kind of a row."""
+"""Scopes: the level of the machine to which a number belongs, and the kind of a row."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Scope(Enum):
-    """Topology levels, finest first. The value is the word shown to people."""
+    """Topology levels, finest first, by the word shown to people."""
 
     CPU = "cpu"
     CORE = "core"
@@ -19,18 +19,18 @@ class Scope(Enum):
     SYSTEM = "system"
 
     rank: int
-    """0 for the finest (CPU), growing with coarseness. NODE and PACKAGE nest either way, machine by machine."""
+    """The rank of a level, from 0 (CPU, the finest) up; NODE and PACKAGE nest either way, depending on the machine."""
 
     def __init__(self, _word: str) -> None:
         self.rank = len(type(self).__members__)
 
-    # Members are singletons compared by identity. Enum has a hash written in Python, which every look-up of a row
-    # would call.
+    # Members are singletons compared by identity. Enum's own hash is written in Python, and every look-up of a row
+    # would call it.
     __hash__ = object.__hash__
 
 
 class RowId(NamedTuple):
-    """Names one row for as long as the program runs, whatever hot-plug does to positions.
+    """Names one row for the whole run of the program, whatever hot-plug does to positions.
 
     `key` is unique within its scope on the machine: `(cpu,)` for a CPU; `(package, die, core_id)` for a core, because
     sysfs repeats core ids in every package; `()` for the whole system. See `machine.topology` for every scope.

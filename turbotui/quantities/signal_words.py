@@ -1,4 +1,4 @@
-"""Plain words for signals, for formulas that name them."""
+"""Explanations of the signals that formulas name."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ SIGNAL_WORDS: Final[Mapping[str, str]] = {
     "tsc_tweak": "base clock / clock of the time stamp counter: brings its ticks to those at base clock",
     "tj_max": "temperature at which the processor slows itself down",
 }
-"""By the signal's id. Intel SDM vol. 3, Hardware Feedback and Time-Stamp Counter; turbostat(8) for tsc_tweak."""
+"""Explanation by signal id. Intel SDM vol. 3, Hardware Feedback and Time-Stamp Counter; turbostat(8) for tsc_tweak."""
 
 
 def legend(formulas: str) -> Iterator[str]:
-    """A line for each signal with words that is named in formulas, and one for their signs."""
+    """A line for each explained signal in some formulas, and one for the formulas' signs."""
     if "Δ" in formulas:
         yield "Δ: how much a counter grew over the interval"
     for signal, words in SIGNAL_WORDS.items():

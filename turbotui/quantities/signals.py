@@ -1,6 +1,6 @@
-"""Signals: what hardware and kernel give, as raw integers plus the facts needed to subtract, scale and sum them.
+"""Signals: raw integers from hardware and kernel, with the facts needed to subtract, scale and sum them.
 
-A recording keeps the raw values; everything else here is recomputed, so a corrected scale corrects old recordings.
+A recording keeps the raw values and recomputes everything else, so a corrected scale also corrects old recordings.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ SignalId: TypeAlias = str
 """Dotted lower-case name: `aperf`, `energy.pkg`, `cpuidle.state1.time`, `stat.user`."""
 
 STEP_BACK = 1 << 63
-"""An increase of a 64-bit counter from which on it is a step back: no counter gets there in an interval, but one that
-went below the value that it is counted from does (perf's count of MPERF after a reset of the register)."""
+"""The increase of a 64-bit counter from which it counts as a step back: no counter advances so far in an interval, but
+one that falls below its reference value does (perf's count of MPERF after a reset of the register)."""
 
 Raw: TypeAlias = int | str | None
-"""A raw reading: an integer as read, a text (governor, driver), or None where this instance could not be read."""
+"""A raw reading: an integer, a text (governor, driver), or None if this instance could not be read."""
 
 
 class Behavior(Enum):
     """How a signal moves.
 
-    A COUNTER is subtracted, a GAUGE is taken at the end of the interval, a CONSTANT is known at probe time and never
-    read again.
+    A COUNTER is subtracted, a GAUGE is taken at the end of the interval, and a CONSTANT is known from the probe and
+    never read again.
     """
 
     COUNTER = "counter"
@@ -39,45 +39,45 @@ class Behavior(Enum):
 
 
 class Reduce(Enum):
-    """How the values of several instances make one for the row above them.
+    """How the values of several instances combine to the value of a coarser row.
 
-    Belongs to the signal: a ratio is never averaged, it is recomputed from reduced signals.
+    The rule belongs to the signal: ratios are never averaged, they are recomputed from reduced signals.
     """
 
     SUM = "sum"
     MEAN = "mean"
     MAX = "max"
     MIN = "min"
-    UNION = "union"  # of bits: set where any instance has it set
-    SAME = "same"  # equal everywhere, else unknown
-    NONE = "none"  # has no meaning above its own scope
+    UNION = "union"  # bits: set if any instance has the bit set
+    SAME = "same"  # the common value, or unknown if instances differ
+    NONE = "none"  # no meaning above its own scope
 
-    __hash__ = object.__hash__  # as of `Scope`: looked up for each number of a row
+    __hash__ = object.__hash__  # see `Scope`: the hash is needed for every number of a row
 
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """One raw quantity that one source provides on this machine.
+    """A raw quantity that one source provides on this machine.
 
     Value = `offset + scale * bits(raw)`, where bits() takes `width_bits` bits from `low_bit` up. A COUNTER narrower
-    than 64 bits has wrapped where it goes down by more than half of its range; where by less it was reset and has no
-    delta, as a 64-bit one has none that goes down at all.
+    than 64 bits has wrapped if it goes down by more than half of its range. If it goes down by less, it was reset and
+    has no delta; a 64-bit counter that goes down at all was reset.
 
     Attributes:
-        id: the same id may be provided by several sources; the first usable one in source order is read.
+        id: several sources may provide the same id; the first usable source in source order is read.
         scope: one value for each instance of this topology level.
         unit: SI unit of the value.
-        origin: what is read, in the words an operator could type or open: "perf msr/aperf/", "MSR 0xE8",
+        origin: what is read, in words that an operator can type or open: "perf msr/aperf/", "MSR 0xE8",
             "/sys/devices/system/cpu/cpu{cpu}/cpuidle/state1/time". `{cpu}` stands for the reading CPU.
         document: where the meaning is written down: "Intel SDM vol. 4", "kernel Documentation/...".
         readers: CPUs that must do the reading (a PMU's cpumask); empty: the first CPU of each instance.
         constant: the raw value of a CONSTANT.
-        enabled, running: ids of the signals that carry perf's time_enabled and time_running of this counter's group,
-            in ns; empty where multiplexing cannot happen.
-        wrap_seconds: the shortest time in which this counter can wrap at full rate, 0 where it does not matter. While
-            it is read at all, it is read more often than that, however long the interval.
-        absent: reading CPUs whose instance has no such counter, and why: the other socket of a PMU that is there once,
-            the other kind of core. They are not read, and are no gap in a sum.
+        enabled, running: ids of the signals with perf's time_enabled and time_running of this counter's group, in ns;
+            empty if multiplexing cannot happen.
+        wrap_seconds: the shortest time in which this counter can wrap at full rate; 0 if that does not matter. A
+            counter that is read is read more often than that, however long the interval.
+        absent: reading CPUs whose instance has no such counter, with the reason: another socket than that of the only
+            PMU, or another kind of core. They are not read, and a sum is complete without them.
     """
 
     id: SignalId
@@ -111,13 +111,13 @@ class Signal:
         return self.offset + self.scale * self.bits(raw)
 
     def delta(self, older: Raw, newer: Raw, wraps: int | None = None) -> float | None:
-        """The increase from one raw reading to the next in SI units; None if unknown or if the counter was reset.
+        """The increase between two raw readings in SI units; None if unknown or if the counter was reset.
 
         Args:
             older: the reading at the start of the interval.
             newer: the reading at its end.
-            wraps: how often a counter narrower than 64 bits passed zero between the two; None: at most once,
-                and not at all where it went down by half of its range or less.
+            wraps: how often a counter narrower than 64 bits passed zero between the two; None: at most once, and not at
+                all if it went down by half of its range or less.
         """
         if older is None or newer is None or isinstance(older, str) or isinstance(newer, str):
             return None

@@ -1,4 +1,4 @@
-"""FLOPs, loads and stores a second by the definitions of cores: the roofline's view of a row."""
+"""FLOPs, loads and stores per second by the cores' definitions, for one row of the roofline."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from turbotui.quantities.scope import Scope
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """FLOPs and bytes a second of the CPUs of a row.
+    """FLOPs and bytes per second of the CPUs of a row.
 
     Attributes:
         flops: floating-point operations per second.
-        bytes: per second, of the CPUs whose bytes are known; None if there are none.
-        sized_flops: operations per second of those same CPUs: an intensity divides like by like.
+        bytes: per second, of the CPUs whose bytes are known; None without any.
+        sized_flops: operations per second of those same CPUs, so that an intensity divides like by like.
         dominant: the width of the CPU with the most operations.
-        width: the model behind `bytes`; None if there are none, or several.
-        single: share of the operations that are in single precision; None where not all CPUs tell.
-        half: share of those in half precision, with a matrix unit's.
-        levels: bytes per second between two levels of the memory, by the outer one's name; of those that are known.
+        width: the model behind `bytes`; None without bytes, or with several models.
+        single: share of the operations in single precision; None if a CPU's share is unknown.
+        half: share in half precision, operations of a matrix unit included.
+        levels: bytes per second between two memory levels, by the outer level's name, of the known levels.
     """
 
     flops: float
@@ -45,12 +45,12 @@ class Speed:
 
     @property
     def intensity(self) -> float | None:
-        """Flop/byte; None without bytes."""
+        """FLOP per byte; None without bytes."""
         return self.sized_flops / self.bytes if self.bytes else None
 
 
 def cpu_speed(row: Inputs, definitions: Sequence[MetricDefinition], sizing: Sizing) -> Speed | None:
-    """FLOPs and bytes a second of one CPU; None where its operations are not counted."""
+    """FLOPs and bytes per second of one CPU; None if its operations are not counted."""
     bits = row.value(VECTOR_BITS)
     how = sizing if not bits else Sizing(sizing.model, sizing.given, round(float(bits)))
     for definition in definitions:
@@ -64,9 +64,10 @@ def cpu_speed(row: Inputs, definitions: Sequence[MetricDefinition], sizing: Sizi
 
 
 def sum_speeds(speeds: Iterable[Speed | None]) -> Speed | None:
-    """CPUs together; None if none of them is known.
+    """The speed of CPUs together; None if none is known.
 
-    Bytes are summed, not made anew of summed counts: the mean width of an access belongs to a CPU's own instructions.
+    Bytes are summed and not recomputed from summed counts, because the mean width of an access belongs to a CPU's own
+    instructions.
     """
     known = [speed for speed in speeds if speed is not None]
     if not known:
@@ -87,5 +88,5 @@ def sum_speeds(speeds: Iterable[Speed | None]) -> Speed | None:
 
 
 def row_speed(row: Inputs, definitions: Sequence[MetricDefinition], sizing: Sizing) -> Speed | None:
-    """Sum of FLOPs and bytes a second over a row's CPUs; None where none of them is counted."""
+    """FLOPs and bytes per second of a row's CPUs; None if none is counted."""
     return sum_speeds(cpu_speed(one, definitions, sizing) for one in row.each(Scope.CPU))

@@ -1,4 +1,4 @@
-"""Spies: which events are counted on which CPUs, as people write it down (SpyMon: carm, section "SpyMon").
+"""Spies: which events are counted on which CPUs, as users write it (SpyMon: carm, section "SpyMon").
 
 A file in TOML:
 
@@ -26,14 +26,14 @@ from turbotui.quantities.documents import DocumentError, parse_toml
 from turbotui.quantities.rows import RowError, WrongKindError, each, make_row, tables, texts
 
 REFERENCE = "instructions"
-"""What sets are joined by unless the file says otherwise."""
+"""The event that joins the sets unless the file names another."""
 
-_MOST_SETS = 64  # a rotation of more intervals than this shows nothing that is still true
+_MOST_SETS = 64  # a rotation over more intervals than this shows outdated values only
 _WORDS = re.compile(r"(package|core)\s+(\d+)", re.ASCII)
 
 
 class SpyError(UsageError):
-    """A configuration of spies that cannot be followed; one sentence."""
+    """A configuration of spies that cannot be used, in one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +42,9 @@ class Target:
 
     Attributes:
         text: as written.
-        cpus: named one by one; None: by package and core.
-        package: sysfs id, None for every one.
-        core: sysfs id, None for every one.
+        cpus: explicit numbers; None if given by package and core.
+        package: sysfs id; None for every package.
+        core: sysfs id; None for every core.
     """
 
     text: str
@@ -59,7 +59,7 @@ class Spy:
 
     Attributes:
         sets: event strings in perf's grammar, each set to be counted together, without the reference.
-        split: the one set was given as `events`, and may be split until each part fits.
+        split: whether the one set was given as `events` and may be split into parts that fit.
     """
 
     on: Target
@@ -72,7 +72,7 @@ class SpyPlan:
     """Which event sets spies count, and where.
 
     Attributes:
-        spies: in the order of the file; of two that name a CPU the later one holds.
+        spies: in the order of the file; the later of two entries for a CPU is used.
         reference: event counted in every set.
     """
 
@@ -81,13 +81,13 @@ class SpyPlan:
 
     @property
     def events(self) -> tuple[str, ...]:
-        """Every event once, the reference first, in the order of the file."""
+        """Every event once, the reference first, then in the order of the file."""
         named = (name for spy in self.spies for events in spy.sets for name in events)
         return tuple(dict.fromkeys((self.reference, *named))) if self.spies else ()
 
     @property
     def rotating(self) -> frozenset[str]:
-        """Events that may be counted in part of the intervals only."""
+        """Events that may be counted in some of the intervals only."""
         return frozenset(
             name
             for spy in self.spies
@@ -97,7 +97,7 @@ class SpyPlan:
         ) - {self.reference}
 
     def with_spy(self, spy: Spy) -> SpyPlan:
-        """The plan with one more entry, which replaces an earlier one for exactly these CPUs."""
+        """The plan with one more entry, which replaces an earlier entry for exactly these CPUs."""
         kept = tuple(one for one in self.spies if one.on.text != spy.on.text)
         return SpyPlan((*kept, spy), self.reference)
 
@@ -107,10 +107,10 @@ class SpyPlan:
 
 
 def parse_target(text: str) -> Target:
-    """Which CPUs "all", "0-3,8", "package 1", "core 3" or "package 1 core 3" are.
+    """Parse which CPUs "all", "0-3,8", "package 1", "core 3" or "package 1 core 3" means.
 
     Raises:
-        SpyError: it is none of these.
+        SpyError: the text has none of these forms.
     """
     words = " ".join(text.split())
     if words == "all":
@@ -129,7 +129,7 @@ def parse_target(text: str) -> Target:
 
 
 def _cpu_list(text: str) -> frozenset[int] | None:
-    """CPUs of "0-3,8"; None if it is not one."""
+    """CPUs of "0-3,8"; None if the text is not such a list."""
     cpus: set[int] = set()
     for part in text.split(","):
         match = re.fullmatch(r"\s*(\d{1,6})(?:\s*-\s*(\d{1,6}))?\s*", part, re.ASCII)
@@ -144,7 +144,7 @@ def _cpu_list(text: str) -> frozenset[int] | None:
 
 
 def parse_events(text: str) -> tuple[tuple[str, ...], ...]:
-    """Sets as a person types them: events by commas, sets by semicolons; commas between slashes stay.
+    """Parse sets as typed: commas separate events, semicolons sets; commas between slashes do not separate.
 
     Raises:
         SpyError: there is no event.
@@ -169,20 +169,20 @@ def _split(text: str) -> list[str]:
 
 
 def typed_spy(on: str, events: str) -> Spy:
-    """An entry as typed into a form or after --events; one set may be split, several are taken as they are.
+    """Parse an entry typed into a form or after --events; a single set may be split, several are used as given.
 
     Raises:
-        SpyError: no CPUs, or no event.
+        SpyError: there are no CPUs, or no event.
     """
     sets = parse_events(events)
     return Spy(parse_target(on), sets, split=len(sets) == 1)
 
 
 def parse_plan(text: str) -> SpyPlan:
-    """A configuration file.
+    """Parse a configuration file.
 
     Raises:
-        SpyError: it is not TOML (with the line), or an entry is not as it has to be (with its number).
+        SpyError: the file is not TOML (with the line), or an entry is wrong (with its number).
     """
     try:
         document = parse_toml(text)
@@ -198,7 +198,7 @@ def parse_plan(text: str) -> SpyPlan:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """A file as written."""
+    """A configuration file as written."""
 
     reference: str = REFERENCE
     spy: tuple[Mapping[str, object], ...] = ()

@@ -1,4 +1,4 @@
-"""The signals of one event that spies count."""
+"""Ids of the signals of an event that spies count."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from turbotui.quantities.signals import SignalId
 
 @dataclass(frozen=True, slots=True)
 class SpySignals:
-    """Ids of the signals of one event of one configuration of spies.
+    """Ids of the signals of one event in one configuration of spies.
 
-    All are per CPU. Counts go on over changes of set: what was counted before is never lost from them.
+    All signals are per CPU. Counts continue across changes of set; no earlier count is lost.
     """
 
     event: str
@@ -22,17 +22,17 @@ class SpySignals:
 
     @property
     def enabled(self) -> SignalId:
-        """Id of the signal with the nanoseconds in which an event ought to have been counted."""
+        """Nanoseconds in which the event should have been counted."""
         return f"spy.{self.event}:enabled"
 
     @property
     def running(self) -> SignalId:
-        """Id of the signal with the nanoseconds in which an event was counted."""
+        """Nanoseconds in which the event was counted."""
         return f"spy.{self.event}:running"
 
     @property
     def beside(self) -> SignalId:
-        """The reference event on the CPUs that count this one, whether its set was on or not."""
+        """The reference event on the CPUs that count this event, whether its set was scheduled or not."""
         return f"spy.{self.event}:beside"
 
     @property
@@ -42,7 +42,7 @@ class SpySignals:
 
     @property
     def along(self) -> SignalId:
-        """Count of the reference event in that interval."""
+        """Count of the reference event in the interval of `last`."""
         return f"spy.{self.event}:along"
 
     @property
@@ -57,6 +57,6 @@ class SpySignals:
 
 
 SAMPLES = "spy.samples"
-"""How often a CPU's spy has been read since it began."""
+"""How often a CPU's spy has been read since it started."""
 SETS = "spy.sets"
 """How many sets are multiplexed on a CPU."""

@@ -1,6 +1,6 @@
-"""Tables: rows of one kind, columns that say what they are, cells that are a value, an estimate, or a reason.
+"""Tables: rows of one kind, columns that describe them, and cells that hold a value, an estimate or a reason.
 
-Whatever the program tells is a table. What shows, writes or explains one takes a `Table` and knows nothing of its rows.
+Everything that the program reports is a table. Code that shows, writes or explains a `Table` knows nothing of its rows.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 
 
 def arithmetic_lines(column: Column[R], row: R) -> tuple[str, ...]:
-    """The formula of a column over the names of fields and counts, and the same with the numbers of a row in it.
+    """The formula of a column with the names of fields and counts, and the same with the numbers of a row.
 
     Args:
         column: whose `compute` is run.
         row: a dataclass; its numbers, and those of dataclasses and mappings in its fields, are named.
 
     Returns:
-        The words of `Column.formula` where nothing is computed with; nothing where there are none.
+        The words of `Column.formula` if nothing is computed; an empty result if there are no words.
     """
     if column.decimals >= 0 and not column.identity:
         numbers: dict[TracedReading, float] = {}
@@ -62,7 +62,7 @@ def _traced_fields(row: Any, numbers: dict[TracedReading, float], *, inner: bool
 
 
 def _traced(value: object, label: str, numbers: dict[TracedReading, float]) -> object:
-    if type(value) not in {int, float}:  # a bool, or a text, stays what it is
+    if type(value) not in {int, float}:  # booleans and texts stay as they are
         return value
     reading = TracedReading(label, ReadingKind.VALUE, label)
     numbers[reading] = value  # type: ignore[assignment]  # a number, as above
@@ -70,9 +70,9 @@ def _traced(value: object, label: str, numbers: dict[TracedReading, float]) -> o
 
 
 C = TypeVar("C", bound=Column[Any])
-"""The sort of a table's columns."""
+"""The type of a table's columns."""
 K = TypeVar("K")
-"""Names a row of a table: opaque to all but the table."""
+"""Names a row; only the table knows what it means."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Identity:
 
     Attributes:
         kind: "cpu", "package", "thread", "machine".
-        names: which one it is, by the words of the table's `identity`, as far as they are known: {"cpu": 3}.
+        names: values of the table's `identity` words, as far as they are known: {"cpu": 3}.
     """
 
     kind: str
@@ -90,16 +90,16 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One value with all that is to be said of it.
+    """A value with everything that is known about it.
 
     Attributes:
         value: in the column's display unit; None is unknown.
         why: the reason where the value is unknown.
-        estimated: the counters behind the value ran only a part of the interval and were scaled.
-        partial: a sum or mean that lacks some of its parts.
-        disputed: what contradicts the value, a sentence each.
-        old: a CPU behind the value did not answer in time, and the value is from its answer before.
-        outstanding: the value is past the threshold that the vendor of its metric wrote.
+        estimated: the counters behind the value ran for only a part of the interval and were scaled.
+        partial: a sum or mean some of whose parts are missing.
+        disputed: what contradicts the value, one sentence each.
+        old: a CPU behind the value did not answer in time; the value is from its previous answer.
+        outstanding: the value is past the threshold set by its metric's vendor.
     """
 
     value: Value
@@ -113,12 +113,12 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class CellEvidence:
-    """The evidence of a cell, as lines of any length for the caller to wrap.
+    """What a cell rests on, as lines of any length that the caller wraps.
 
     Attributes:
         arithmetic: the formula, "= Δinstructions / Δcycles", and the same with the numbers of the interval in it.
-        readings: what was read or counted: a line each, with the lines that belong to it.
-        remarks: how it was measured, and for what it holds.
+        readings: what was read or counted: one line each, followed by the lines that belong to it.
+        remarks: how the value was measured, and what it covers.
     """
 
     arithmetic: tuple[str, ...] = ()
@@ -131,11 +131,11 @@ class Table(Protocol[C, K]):
 
     @property
     def name(self) -> str:
-        """One word, as machine formats say it: "cpus", "tasks"."""
+        """One word, as machine formats have it: "cpus", "tasks"."""
 
     @property
     def identity(self) -> Sequence[str]:
-        """The words that name a row, coarse to fine; machine formats have them before the measured columns."""
+        """The words that identify a row, coarse to fine; machine formats have them before the measured columns."""
 
     @property
     def columns(self) -> Sequence[C]:
@@ -158,18 +158,18 @@ class Table(Protocol[C, K]):
         """The evidence of a cell."""
 
     def own_rows(self, column: C) -> Sequence[K]:
-        """Rows that hold each value of a column once: those of a package's column are the packages."""
+        """Rows that hold each value of a column once: for a package's column, the packages."""
 
     def formula(self, column: C) -> str:
         """The formula of a column, in words or arithmetic."""
 
 
 AnyTable: TypeAlias = Table[Any, Any]
-"""A table as whoever shows or writes it sees it: neither its rows nor what its columns compute from are known."""
+"""A table as seen by code that shows or writes it, whatever its rows are and its columns compute from."""
 
 
 def measures(table: AnyTable) -> tuple[Column[Any], ...]:
-    """The columns that measure something, without those that say which row it is."""
+    """The columns that measure, without those that identify a row."""
     return tuple(column for column in table.columns if not column.identity)
 
 
@@ -188,15 +188,15 @@ def _nothing_beside(column: Column[Any], row: Any) -> CellEvidence:
 
 @dataclass(frozen=True)  # no slots: see Column
 class RowTable(Generic[R]):
-    """A table whose rows are the very things that its columns compute from.
+    """A table whose columns compute directly from its rows.
 
     Attributes:
         name: see `Table.name`.
         kind: of every row, see `Identity.kind`.
         columns: identity columns name the row in machine formats by their id in lower case.
         rows: in print order.
-        judge: adds marks and the reason to a value: given the column, the row and what `compute` gave.
-        basis: the readings and remarks behind a cell; its arithmetic is written down from `compute` unless given here.
+        judge: adds marks and the reason to a value; takes the column, the row and the result of `compute`.
+        basis: the readings and remarks behind a cell; without arithmetic of its own, `compute` gives the arithmetic.
     """
 
     name: str

@@ -1,6 +1,6 @@
-"""Numbers that remember how they came about: a column's own arithmetic, run on them, writes its formula down.
+"""Numbers that remember their arithmetic: a column's formula, run on them, yields its own text.
 
-So the formula that people read, the same with the numbers of an interval in it, and what is computed are one thing.
+The formula that people read, the formula with an interval's numbers and the computation are therefore the same code.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from turbotui.quantities.signals import SignalId
 
 
 class ReadingKind(Enum):
-    """One question of a column to a signal (`columns.Inputs`)."""
+    """A question that a column can ask of a signal (`columns.Inputs`)."""
 
     DELTA = "increase"
     TOTAL = "increase over all instances"
@@ -31,7 +31,7 @@ class TracedReading:
     """A number that was read.
 
     Attributes:
-        label: as it stands in a formula: "Δaperf", "mean Δaperf", "interval".
+        label: its text in a formula: "Δaperf", "mean Δaperf", "interval".
     """
 
     signal: SignalId
@@ -41,7 +41,7 @@ class TracedReading:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number of the formula itself, or a raw word: integers stay integers, however long."""
+    """A number in the formula itself, or a raw word; integers stay integers at any length."""
 
     value: float
 
@@ -61,11 +61,11 @@ _ATOM = 3
 
 
 def written(term: Term, reading: Callable[[TracedReading], str]) -> str:
-    """A term as people write it, with as few parentheses as it needs.
+    """A term as text, with as few parentheses as possible.
 
     Args:
-        term: what to write.
-        reading: the text of a reading: its label, or its number.
+        term: the term.
+        reading: gives the text of a reading: its label, or its number.
     """
     if isinstance(term, TracedReading):
         return reading(term)
@@ -78,7 +78,7 @@ def written(term: Term, reading: Callable[[TracedReading], str]) -> str:
     before, after = written(left, reading), written(right, reading)
     if _strength(left) < mine:
         before = f"({before})"
-    # a - (b - c) and a / (b x c): what stands on the right of - and / keeps its own
+    # a - (b - c) and a / (b x c): the right operand of - and / keeps its parentheses
     if _strength(right) < mine or (_strength(right) == mine and term.sign in "-/"):
         after = f"({after})"
     return f"{before} {'x' if term.sign == '*' else term.sign} {after}"
@@ -93,14 +93,14 @@ def _strength(term: Term) -> int:
 def number_text(value: float) -> str:
     """A number with the digits that a calculation needs: 3,497,120,004; 1.00021345612; 1e6.
 
-    Powers of ten from a thousand on are written as such: they are units, not readings.
+    Powers of ten from a thousand on are written as powers, because they are units and not readings.
     """
     if isinstance(value, int) or (value == int(value) and abs(value) < 1e18):
         whole = int(value)
         power = len(str(abs(whole))) - 1
         return f"1e{power}" if power >= 3 and whole == 10**power else f"{whole:,}"
     if abs(value) >= 1e6:
-        return f"{value:,}"  # clocks: differences of two of them need every digit
+        return f"{value:,}"  # clocks: the difference of two clocks needs every digit
     if abs(value) >= 1e-4:
         return f"{value:,.{11 - math.floor(math.log10(abs(value)))}f}".rstrip("0").rstrip(".")
     return f"{value:.12g}".replace("e-0", "e-")
@@ -144,13 +144,13 @@ def readings_of(term: Term) -> tuple[TracedReading, ...]:
 
 
 class Traced(float):
-    """A float that knows the term it is the value of. Everything made from it by arithmetic knows its own."""
+    """A float that knows its term; arithmetic on such floats gives floats that know theirs."""
 
     __slots__ = ("term",)
     term: Term
 
     def __new__(cls, value: float, term: Term) -> Self:
-        """A value with its term."""
+        """Make a value with its term."""
         made = super().__new__(cls, value)
         made.term = term
         return made
@@ -159,7 +159,7 @@ class Traced(float):
         return _joined("+", self, other, float(self) + float(other))
 
     def __radd__(self, other: float) -> Traced:
-        # sum() begins with a zero that nobody wrote
+        # sum() starts with a zero that is not part of the formula
         return self if other == 0 and not isinstance(other, Traced) else _joined("+", other, self, other + float(self))
 
     def __sub__(self, other: float) -> Traced:
@@ -194,17 +194,17 @@ class Traced(float):
 
 def _joined(sign: str, left: float, right: float, value: float) -> Traced:
     if sign in "*/" and not isinstance(right, Traced) and right == 1.0 and isinstance(left, Traced):
-        return left  # a share of one second, a unit that is one already
+        return left  # a share of one second already has its unit
     return Traced(value, TracedOperation(sign, (term_of(left), term_of(right))))
 
 
 def term_of(value: float) -> Term:
-    """The term that a traced number was computed from; a plain number stands for itself."""
+    """The term from which a traced number was computed; a plain number is its own term."""
     return value.term if isinstance(value, Traced) else Number(float(value))
 
 
 def at_least(least: float, value: float) -> float:
-    """The greater of a bound and a value: `max`, which remembers both where the value does."""
+    """`max` of a bound and a value that, unlike Python's, keeps the arithmetic of a traced value."""
     if isinstance(value, Traced):
         return Traced(max(least, float(value)), TracedOperation("max", (Number(least), value.term)))
     many: object = value

@@ -1,4 +1,4 @@
-"""Why a number cannot be had. `None` in the data always has one of these beside it; zero means zero."""
+"""Why a number is not available. Every `None` in the data comes with one of these; zero means zero."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from turbotui.dataclass import dataclass
 
 
 class Reason(Enum):
-    """Kinds of absence. The value is the word shown to people."""
+    """Kinds of absence, by the word shown to people."""
 
     NO_HARDWARE = "no hardware"
     UNKNOWN_MODEL = "unknown model"
@@ -35,12 +35,12 @@ class Reason(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Unavailable:
-    """Why there is no value, for people, and what would change that.
+    """Why there is no value, in words for people, and what would change that.
 
     Attributes:
         reason: the kind, for grouping and for tests.
-        detail: what was tried, on what, and what came back ("perf msr/aperf/: the kernel does not offer it here").
-        remedy: the exact command or setting that would change it, or "" where nothing can.
+        detail: what was tried, on what, and the result ("perf msr/aperf/: the kernel does not offer it here").
+        remedy: the exact command or setting that would change it; "" if nothing can.
     """
 
     reason: Reason

@@ -1,4 +1,4 @@
-"""Units of raw signals, SI at rest; columns choose what people read."""
+"""SI units of raw signals; columns convert to what people read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from turbotui.errors import UsageError
 
 
 class Unit(Enum):
-    """The SI unit of a signal after `Signal.scale` has been applied. The value is the symbol."""
+    """The SI unit of a signal after `Signal.scale`, by its symbol."""
 
     COUNT = "count"
     CYCLE = "cycle"
@@ -28,10 +28,10 @@ class Unit(Enum):
 
 
 def parse_celsius(text: str) -> int:
-    """A temperature as people type it.
+    """Parse a temperature as a user types it.
 
     Raises:
-        UsageError: it is none in whole °C.
+        UsageError: the text is not a whole number of °C.
     """
     try:
         degrees = int(text)

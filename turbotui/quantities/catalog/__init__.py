@@ -1,4 +1,4 @@
-"""The catalog: every column turbotui knows, in print order (turbostat's, with turbotui's own beside related ones).
+"""The catalog: every column of the CPU table in print order, turbostat's columns with turbotui's beside related ones.
 
 To add a column, add one `Column(...)` to the module of its category. Two entries may share an id: the first whose
 needs this machine can meet is used (package or core energy; a C1 register or the derivation).
@@ -67,12 +67,12 @@ class Catalog:
     by_id: Mapping[ColumnId, CounterColumn]
 
     def mapped(self, present: Callable[[CounterColumn], CounterColumn]) -> Catalog:
-        """This catalog with every column changed by a function that gives it other units or marks."""
+        """This catalog with a function applied to every column, to change units or marks."""
         columns = tuple(map(present, self.columns))
         return Catalog(columns, {column.id: column for column in columns})
 
     def get(self, name: ColumnId) -> CounterColumn | None:
-        """The column of that exact name, or None."""
+        """The column of exactly that name, or None."""
         return self.by_id.get(name)
 
     def words(self) -> tuple[str, ...]:
@@ -82,10 +82,10 @@ class Catalog:
         return (*self.by_id, "all", *sorted(groups - set(self.by_id)))
 
     def select(self, words: Iterable[str]) -> tuple[CounterColumn, ...]:
-        """The columns that names and category words mean, in print order.
+        """The columns that names and category words select, in print order.
 
         Raises:
-            UsageError: a word that is neither, with the nearest ones.
+            UsageError: a word is neither a column nor a category; the message names the closest ones.
         """
         wanted: set[ColumnId] = set()
         for word in words:
@@ -108,7 +108,7 @@ class Catalog:
 
 
 def catalog_for(signals: Mapping[SignalId, Signal]) -> Catalog:
-    """The catalog of a machine that offers these signals: static ones, and those of what it has alone."""
+    """The catalog of a machine that offers these signals: the static columns and those that only this machine has."""
     chosen: dict[ColumnId, CounterColumn] = {}
     order = (
         *_BEFORE_CPUIDLE,

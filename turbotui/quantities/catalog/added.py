@@ -1,4 +1,4 @@
-"""Columns of counters that were added by hand (docs/specs/turbostat.md 1.6, 8.4, 9.2)."""
+"""Columns of counters that a user adds in turbostat's grammar (docs/specs/turbostat.md 1.6, 8.4, 9.2)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from turbotui.quantities.scope import Scope
 
 _WORD = "the word at the end of the interval, hexadecimal"
 _DIFFERENCE = "the difference of the words at both ends of the interval, hexadecimal"
-# Before which column added ones stand: the end of their block in turbostat's order (docs/specs/turbostat.md 1.6, 2.3).
+# The column before which added ones stand: the end of their block in turbostat's order (docs/specs/turbostat.md 1.6,
+# 2.3)
 _ANCHORS: dict[Scope, tuple[ColumnId, ...]] = {
     Scope.CPU: ("CPU%c1e", "CPU%c1"),
     Scope.CORE: ("PkgTmp",),
@@ -62,7 +63,7 @@ def _formula(counter: AddedCounter) -> Callable[[Inputs], Value]:
         case Shape.DELTA:
             return lambda row: _whole(row.delta(signal))
         case Shape.AVERAGE if isinstance(counter.place, EventAt | TelemetryAt):
-            return lambda row: _whole(row.delta(signal))  # a count from the moment of opening says nothing by itself
+            return lambda row: _whole(row.delta(signal))  # a count since the counter was opened means nothing by itself
         case Shape.AVERAGE:
             return lambda row: _whole(row.value(signal))
         case Shape.PERCENT if counter.ticks is Ticks.CYCLES:
@@ -77,15 +78,15 @@ def _share(rate: float | None, seconds: float) -> float | None:
 
 
 def _whole(value: float | None) -> int | None:
-    """A mean without its fraction, as turbostat's division of integers gives it (docs/specs/turbostat.md 1.6)."""
+    """A mean without its fraction, as turbostat's integer division gives it (docs/specs/turbostat.md 1.6)."""
     return None if value is None else math.trunc(value)
 
 
 def with_events(columns: Sequence[CounterColumn], events: Sequence[CounterColumn]) -> tuple[CounterColumn, ...]:
-    """Columns of a machine with those of added events in place: at the end of the block of their level, in order.
+    """Insert the columns of added events at the end of the block of their level, in the order given.
 
     Raises:
-        UsageError: a name that another column has.
+        UsageError: a name already belongs to another column.
     """
     _refuse_taken(columns, [column.id for column in events], "added one")
     return _placed(columns, [(column.scope if column.scope in _ANCHORS else Scope.PACKAGE, column)
@@ -93,10 +94,10 @@ def with_events(columns: Sequence[CounterColumn], events: Sequence[CounterColumn
 
 
 def with_added(columns: Sequence[CounterColumn], counters: Sequence[AddedCounter]) -> tuple[CounterColumn, ...]:
-    """Columns of a machine with those of added counters in place: in a block the last one added comes first.
+    """Insert the columns of added counters into a machine's columns; within a block the last one added comes first.
 
     Raises:
-        UsageError: a name that another column has.
+        UsageError: a name already belongs to another column.
     """
     _refuse_taken(columns, [counter.name for counter in counters], "added counter")
     latest_first = list(counters[::-1])
@@ -114,7 +115,7 @@ def _refuse_taken(columns: Sequence[CounterColumn], names: Sequence[ColumnId], w
 
 def _placed(columns: Sequence[CounterColumn],
             added: Sequence[tuple[Scope, CounterColumn]]) -> tuple[CounterColumn, ...]:
-    """Columns with others at the ends of the blocks of their levels."""
+    """Columns with others inserted at the ends of the blocks of their levels."""
     result = list(columns)
     for scope, anchors in _ANCHORS.items():
         place = next((index for index, column in enumerate(result) if column.id in anchors), len(result))

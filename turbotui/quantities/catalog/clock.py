@@ -1,4 +1,4 @@
-"""When the numbers of a row were read. Off unless asked for, as in turbostat."""
+"""The time at which the numbers of a row were read; off by default, as in turbostat."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The catalog of a machine with the columns of what somebody had counted beside it, made of their definitions."""
+"""The catalog of a machine, extended by columns that are rebuilt from the definitions of earlier requests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from turbotui.quantities.spies import SpyPlan
 
 
 def defined_catalog(signals: Mapping[SignalId, Signal], definitions: Iterable[Definition]) -> Catalog:
-    """The columns of signals and definitions; of a definition whose name a catalog's column has by now, none.
+    """Build the catalog of signals and definitions, leaving out definitions whose name a catalog column has by now.
 
     Args:
         signals: that a machine offers, or that were recorded.
@@ -47,7 +47,7 @@ def _columns_of(one: Definition, signals: Mapping[SignalId, Signal]) -> tuple[Co
     others = {name: signals[name] for name in one.request.others if name in signals}
     try:
         return tuple(event_column(column, one.request, one.traits, others) for column in one.request.columns)
-    except UsageError:  # units of another version's signals: the counts are there, and this formula of them is none
+    except UsageError:  # another version's signals had other units: this formula does not fit them
         return ()
 
 
@@ -55,5 +55,5 @@ def _spied(columns: tuple[CounterColumn, ...], plan: SpyPlan,
            signals: Mapping[SignalId, Signal]) -> tuple[CounterColumn, ...]:
     try:
         return with_spies(columns, plan, frozenset(signals))
-    except UsageError:  # an event has the name of a column that came with a later version
+    except UsageError:  # a later version has a column with the event's name
         return columns

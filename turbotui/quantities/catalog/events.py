@@ -1,4 +1,4 @@
-"""Columns of events and formulas that were added by hand."""
+"""Columns of events and formulas that a user adds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SYMBOLS: Mapping[Unit, str] = {
     Unit.SECOND: "s", Unit.HERTZ: "Hz", Unit.JOULE: "J", Unit.WATT: "W", Unit.CELSIUS: "°C", Unit.BYTE: "B",
 }  # fmt: skip
 _ACCURATE = 3
-"""Decimals of a quotient where nobody asked for another number."""
+"""Decimals of a quotient unless the user asks for another number."""
 _SECONDS: Dimension = {"s": 1}
 
 
@@ -27,8 +27,8 @@ def event_column(
 
     Args:
         column: which one of the request's.
-        request: what it was asked for with.
-        traits: what the events are on this machine; an event that is not there is taken for a plain count.
+        request: the request that the column belongs to.
+        traits: what the events are on this machine; an event without traits is treated as a plain count.
         others: the catalog signals that the formula uses, as far as the machine has them.
 
     Raises:
@@ -115,7 +115,7 @@ def _unit(formula: Expression, known: Mapping[str, EventTraits], others: Mapping
 
 def _rule(column: EventColumn, request: EventRequest, traits: Mapping[str, EventTraits],
           scopes: Sequence[Scope]) -> CounterColumn:
-    """A column that is 1 where the value of another one stands out, and 0 where it does not."""
+    """Build a column that is 1 where the value of another column stands out, and 0 where it does not."""
     used = column.rule_names
     known = {name: traits.get(name, EventTraits()) for name in request.events if name in used}
     values = _Values(request, known, {}, column)
@@ -128,10 +128,10 @@ def _rule(column: EventColumn, request: EventRequest, traits: Mapping[str, Event
 
 
 class _Values:
-    """Values of a formula's names in a row: increases of the interval, levels at its end, and its seconds.
+    """Values of the names in a formula for one row: increases of the interval, levels at its end, and its seconds.
 
-    A formula that divides by counters or seconds which are not of one window has them all of that of the first: rates
-    times its seconds. Sums of counts stay counts.
+    If the formula divides by counters or seconds of another window, all values refer to the window of the first
+        counter: rates times that counter's seconds. Sums of counts remain counts.
     """
 
     def __init__(
@@ -155,7 +155,8 @@ class _Values:
         if self._divides and not row.together(*self._timed):
             delta, total = self._in_one_window(row, row.rate), self._in_one_window(row, row.total_rate)
         found = {name: row.value(signal) if level else delta(signal) for name, signal, level in self._events}
-        # a clock or an energy is summed over its instances, whatever its own rule: it stands beside sums of counts
+        # a clock or an energy is summed over its instances whatever its own rule, because it stands beside sums of
+        # counts
         found |= {name: total(name) if counter else row.value(name) for name, counter in self._others}
         if self._needs_time:
             found[ELAPSED] = row.elapsed(self._timed[0] if self._timed else INTERVAL)

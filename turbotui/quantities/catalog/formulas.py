@@ -1,4 +1,4 @@
-"""Arithmetic that several columns share, and the formulas of columns of one signal."""
+"""Arithmetic shared by several columns, and the formulas of columns that show a single signal."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from turbotui.quantities.columns import Inputs, Value
 from turbotui.quantities.signals import SignalId
 
 Formula: TypeAlias = Callable[[Inputs], Value]
-"""What computes a column."""
+"""The function that computes a column."""
 
 
 def percent(part: float | None, whole: float | None) -> float | None:
-    """100 * part / whole; unknown where turbostat prints `nan`: negative, no denominator, or above 110 %.
+    """100 * part / whole; unknown where turbostat prints `nan`: if negative, without denominator, or above 110 %.
 
     Counters of one row are read some microseconds apart, so values slightly above 100 are real readings
     (docs/specs/turbostat.md 0).
@@ -23,15 +23,16 @@ def percent(part: float | None, whole: float | None) -> float | None:
 
 
 def share(part: float | None, whole: float | None) -> float | None:
-    """100 * part / whole of what may well be more than its whole, as watts are than a sustained limit."""
+    """100 * part / whole for a part that may exceed its whole, such as watts above a sustained limit."""
     return None if part is None or whole is None or whole <= 0 or part < 0 else 100.0 * part / whole
 
 
 def comparable(row: Inputs, *signals: SignalId) -> tuple[float | None, ...]:
-    """Increases of counters over one window of time, to be divided or subtracted.
+    """Increases of counters over one window of time, so that they can be divided or subtracted.
 
-    Their increases where they were read together; else their increases per second, each by its own time. Between two
-    readers of a CPU a loaded machine may put a tenth of the interval, and the next time less.
+    These are the increases if the counters were read together, and otherwise the increases per second, each by its own
+    time. On a loaded machine a tenth of the interval can pass between two readers of a CPU in one interval, and less in
+    the next.
     """
     read = row.delta if row.together(*signals) else row.rate
     return tuple([read(signal) for signal in signals])
@@ -40,12 +41,12 @@ def comparable(row: Inputs, *signals: SignalId) -> tuple[float | None, ...]:
 def reference_ticks(row: Inputs, ticks: float | None) -> float | None:
     """TSC ticks in the unit that residency counters and MPERF tick in.
 
-    Client parts since Skylake count them at base frequency and the TSC a little beside it: `tsc_tweak` is that ratio
-    (docs/specs/turbostat.md 2.1).
+    Client processors since Skylake count residencies and MPERF at base frequency, and the TSC at a slightly different
+    one; `tsc_tweak` is the ratio (docs/specs/turbostat.md 2.1).
 
     Args:
-        row: of which machine.
-        ticks: of the TSC, in the interval or per second.
+        row: the row of the machine.
+        ticks: TSC ticks, in the interval or per second.
     """
     if ticks is None:
         return None
@@ -124,12 +125,12 @@ def count_of(signal: SignalId) -> Formula:
 
 
 def percent_of_time(signal: SignalId) -> Formula:
-    """Share of the interval in which a counter of seconds advanced, held to 110 % as `percent` does."""
+    """Share of the interval in which a counter of seconds advanced, limited to 110 % as in `percent`."""
     return lambda row: percent(row.rate(signal), 1.0)
 
 
 def hundredfold_of(signal: SignalId) -> Formula:
-    """Seconds per second of a counter in percent, also above 100: it is added up over CPUs, cores or packages."""
+    """Seconds per second of a counter in percent; exceeds 100 because it is summed over CPUs, cores or packages."""
 
     def compute(row: Inputs) -> Value:
         spent = row.rate(signal)

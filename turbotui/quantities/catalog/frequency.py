@@ -1,4 +1,4 @@
-"""Frequency columns: what the cores really ran at, from APERF and MPERF, and what the kernel asks for."""
+"""Frequency columns: the clock at which the cores ran, from APERF and MPERF, and the clock that the kernel requests."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
 
 BUSY: Final = 0.5
-"""Share of the interval in C0 from which a CPU counts as busy: the clock of one that hardly works says nothing."""
+"""Share of the interval in C0 from which a CPU counts as busy; the clock of a nearly idle CPU means nothing."""
 
 _APERF_DOCUMENT = "Intel SDM vol. 3 section 16.2 (IA32_MPERF, IA32_APERF); AMD APM vol. 2 section 17.3"
 _L2_DOCUMENT = "Intel perfmon event files, L2_RQSTS (raw event 0x24)"
 _CPUFREQ_DOCUMENT = "kernel Documentation/admin-guide/pm/cpufreq.rst"
 _TOP = ("TopMHz", "Turbo1")
 _TURBO = Scale(high=_TOP, low=("BaseMHz", 0.0))
-"""From the base clock, which is promised, to the highest of turbo, which is not."""
+"""The scale from the base clock, which is guaranteed, to the highest turbo clock, which is not."""
 
 
 def _busy_mhz(row: Inputs) -> Value:
@@ -38,7 +38,7 @@ def _busy_mhz(row: Inputs) -> Value:
     if active is None or not reference:
         return None
     base = row.value("base_hz")
-    if not base:  # CPUID.16H may exist and be zero in guests: the TSC rate then stands for the base clock
+    if not base:  # in guests CPUID.16H may exist and be zero: the TSC rate then replaces the base clock
         ticks = row.rate("tsc")
         if ticks is None:
             return None
@@ -74,7 +74,7 @@ def _nobody_busy(_row: Inputs) -> str:
 
 
 def _hits(references: SignalId, misses: SignalId) -> Formula:
-    """Share of the references to a cache that are no misses."""
+    """Share of the references to a cache that hit."""
 
     def compute(row: Inputs) -> Value:
         all_of_them, missed = comparable(row, references, misses)

@@ -1,4 +1,4 @@
-"""Integrated graphics and media engine: sleep and clocks. They exist once, so every package shows the same."""
+"""Integrated graphics and media engine: sleep and clocks. Each exists once; all packages show it."""
 
 from __future__ import annotations
 

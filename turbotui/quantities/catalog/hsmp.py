@@ -1,4 +1,4 @@
-"""Columns of what the firmware of AMD MI300A measures by itself, beside the counters of every other processor."""
+"""Columns of what the firmware of AMD MI300A measures; other processors do not have them."""
 
 from __future__ import annotations
 

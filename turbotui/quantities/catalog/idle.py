@@ -1,4 +1,4 @@
-"""Idle columns: C-states as the hardware counted them (achieved) and as the kernel asked for them (requested)."""
+"""Idle columns: C-states as counted by the hardware (achieved) and as requested by the kernel."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _PACKAGE_STATES = (2, 3, 6, 7, 8, 9, 10)
 _STATES_BESIDE_C1 = ("mperf", "cstate.core.c6", "cstate.core.c3", "cstate.core.c7")
 
 
-_SAME = 1e-9  # of the ticks: rounding, not another number of CPUs
+_SAME = 1e-9  # share of the ticks that is rounding and not a different number of CPUs
 
 
 def _derived_c1(row: Inputs) -> Value:
-    """The interval's rest after C0 and the deeper states (docs/specs/turbostat.md 2.6), over the row's CPUs.
+    """The rest of the interval after C0 and the deeper states (docs/specs/turbostat.md 2.6), over the row's CPUs.
 
-    The deeper states are a core's and C0 is a CPU's: where cores have unequal numbers of measured CPUs, the mean over
-    cores of the one and the mean over CPUs of the other do not belong together, and it is worked out CPU by CPU.
+    The deeper states belong to a core and C0 to a CPU. Where cores have unequal numbers of measured CPUs, a mean over
+    cores and a mean over CPUs must not be subtracted, so the rest is computed for each CPU.
     """
     together = row.together("tsc", *_STATES_BESIDE_C1)  # one window for all CPUs, or one unit: see `comparable`
     whole = _left(row, together=together)
@@ -49,7 +49,7 @@ def _derived_c1(row: Inputs) -> Value:
 
 
 def _left(row: Inputs, *, together: bool) -> tuple[float, float] | None:
-    """The ticks in none of the other states, and all of them."""
+    """The ticks in none of the other states, and all ticks."""
     read = row.delta if together else row.rate
     ticks = reference_ticks(row, read("tsc"))
     active, c6, *others = [read(state) for state in _STATES_BESIDE_C1]
@@ -92,7 +92,7 @@ def _package_c0(title: str, signal: SignalId, compute: Formula, help_text: str) 
 
 
 def _total_c0(row: Inputs) -> Value:
-    """Not held to 110 %: it grows with the number of cores."""
+    """Not limited to 110 %, because the value grows with the number of cores."""
     active, clock = comparable(row, "c0.pkg.total", "tsc")
     ticks = reference_ticks(row, clock)
     return None if active is None or not ticks else 100.0 * active / ticks
@@ -157,10 +157,11 @@ DIE_COLUMNS = (
 
 
 def cpuidle_columns(signals: Mapping[SignalId, Signal]) -> tuple[CounterColumn, ...]:
-    """Columns of the idle states that this machine's cpuidle driver has, shallow to deep.
+    """Columns of the idle states of this machine's cpuidle driver, from shallow to deep.
 
-    turbostat's naming: `C6%` share of time requested, `C6` times entered, `C6+` should have been deeper, `C6-` should
-    have been shallower. The deepest state has no `+` and the shallowest no `-`.
+    The names are turbostat's: `C6%` is the share of time for which C6 was requested, `C6` how often it was entered,
+    `C6+` and `C6-` how often a deeper or a shallower state would have been right. The deepest state has no `+`, the
+    shallowest no `-`.
     """
     names: dict[int, str] = {}
     for signal in signals.values():
@@ -188,7 +189,7 @@ def cpuidle_columns(signals: Mapping[SignalId, Signal]) -> tuple[CounterColumn, 
 
 
 def _leaving(states: Sequence[int]) -> CounterColumn:
-    """The column of the time that CPUs take to leave idle states."""
+    """The column of the time that CPUs spend leaving idle states."""
     pairs = tuple((f"cpuidle.{state}.usage", f"cpuidle.{state}.latency") for state in states)
 
     def share(row: Inputs) -> Value:

@@ -1,4 +1,4 @@
-"""Interrupt columns: counts of the interval as turbostat prints them, and rates."""
+"""Interrupt columns: counts of the interval, as turbostat prints them, and rates."""
 
 from __future__ import annotations
 

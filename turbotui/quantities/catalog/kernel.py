@@ -1,4 +1,4 @@
-"""Columns of the kernel's accounting: CPU time, switches, migrations, faults. Beyond turbostat."""
+"""Columns of the kernel's accounting, which turbostat does not have: CPU time, switches, migrations, faults."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from turbotui.quantities.traced import at_least
 _DOCUMENT = "proc_stat(5)"
 _PERF_DOCUMENT = "perf_event_open(2), software events"
 
-# guest time is counted in user, guest_nice in nice (proc_stat(5)): not added again
+# user already contains guest time, and nice contains guest_nice (proc_stat(5)): do not add them again
 _ALL = tuple(f"stat.{name}" for name in ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"))
 _OPTIONAL = ("stat.irq", "stat.softirq", "stat.steal", "stat.guest", "stat.guest_nice")
 _NEEDS = ("stat.user", "stat.nice", "stat.system", "stat.idle", "stat.iowait")
@@ -43,7 +43,7 @@ def _share(*names: str, less: tuple[str, ...] = ()) -> Formula:
 
 
 def _no_ticks(row: Inputs) -> str:
-    """A share of no time: nothing was booked on the CPU between the two readings."""
+    """The reason for a share of no time: the kernel booked no ticks on the CPU between the two readings."""
     if _sum(row, _ALL) == 0.0:
         return (
             "the kernel booked no time in this interval: it does so in ticks of 10 ms, with nohz_full each second, "

@@ -1,6 +1,6 @@
-"""Why a package or core runs slower than it could: the limit-reason and thermal-status registers in words.
+"""The limit-reason and thermal-status registers in words: why a package or core runs slower than it could.
 
-A bit is the state at the instant of reading; its log bit stays set from the first event until somebody clears it.
+A state bit holds at the instant of reading; its log bit stays set from the first event until something clears it.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class _Layout:
     Attributes:
         signal: the register's signal.
         words: by bit number of the state.
-        log: how many bits above its state a log bit is.
-        prefix: before each word, where it is not the cores' limit.
+        log: distance in bits from a state bit up to its log bit.
+        prefix: word before each reason if the register does not describe the cores' limit.
     """
 
     signal: SignalId

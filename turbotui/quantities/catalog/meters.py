@@ -1,4 +1,4 @@
-"""Columns of meters outside the processor: each device of this machine has its own, and its number in their ids."""
+"""Columns of power meters outside the processor; every device has its own columns, with its number in the ids."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HOUR = 3600.0
 
 
 def power_columns(columns: Iterable[CounterColumn]) -> tuple[CounterColumn, ...]:
-    """Columns of a machine that tell where its power goes: RAPL's domains, and meters."""
+    """Columns that show where a machine's power goes: RAPL's domains and meters."""
     return tuple(column for column in columns
                  if column.id in _RAPL or any(need.startswith(PREFIX) for need in column.needs))
 
@@ -55,7 +55,7 @@ def _column(meter: PowerMeter, suffix: str, unit: str, needs: tuple[str, ...], c
 
 
 def _asleep(meter: PowerMeter) -> Callable[[Inputs], str]:
-    """Why a device that sleeps is not read."""
+    """The reason why a sleeping device is not read."""
     state = meter.signal("state")
 
     def refusal(row: Inputs) -> str:
@@ -139,7 +139,7 @@ def _battery(meter: PowerMeter) -> tuple[CounterColumn, ...]:
 
 
 def _flow(meter: PowerMeter, row: Inputs) -> float | None:
-    """Watts, whichever way."""
+    """Watts regardless of their direction."""
     if "power" in meter.quantities:
         return row.value(meter.signal("power"))
     volts, amperes = row.value(meter.signal("volts")), row.value(meter.signal("amperes"))

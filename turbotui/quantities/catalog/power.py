@@ -1,4 +1,4 @@
-"""Power and energy columns: RAPL domains, whichever of perf, MSR and powercap gives them."""
+"""Power and energy columns of RAPL domains, read through perf, MSRs or powercap."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _DOCUMENT = "Intel SDM vol. 3 section 16.10 (RAPL); AMD PPR, Core::X86::Msr::PKG
 _POWERCAP = "kernel Documentation/power/powercap/powercap.rst"
 
 NO_LIMIT_WATTS = 4000.0
-"""Firmware writes the greatest number that fits (4,095 W) where there is to be no limit."""
+"""The greatest number that fits (4,095 W), which firmware writes if there is no limit."""
 _LIMIT = Scale(high=("PL1", "TDP"), most=NO_LIMIT_WATTS)
 
 

@@ -1,4 +1,4 @@
-"""Columns of waiting: for a CPU, memory, storage, a quota. Beyond turbostat, and shown on request."""
+"""Columns of waiting for a CPU, memory, storage or a quota; beyond turbostat, and off by default."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _share(title: str, signal: str, help_text: str, thresholds: Thresholds | Non
     spent = percent_of_time(signal)
 
     def compute(row: Inputs) -> Value:
-        """No more than all of the time: a reader that loses its CPU between clock and file reads a little more."""
+        """Limited to the whole interval: a reader that loses its CPU between clock and file reads slightly more."""
         found = spent(row)
         return min(100.0, found) if isinstance(found, float) else found
 
@@ -69,7 +69,7 @@ def _no_swap(row: Inputs) -> str:
 
 
 def _wanting(row: Inputs) -> Value:
-    """Without the reader, which runs while the kernel counts."""
+    """The run queue without the reader, which itself runs while the kernel counts."""
     found = row.value("stat.running")
     return None if found is None else max(0.0, found - 1.0)
 

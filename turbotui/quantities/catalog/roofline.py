@@ -1,4 +1,4 @@
-"""Columns of the cache-aware roofline: what the cores compute, what they load and store, and the ratio of the two."""
+"""Columns of the cache-aware roofline: operations, bytes loaded and stored, and their ratio."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DOCUMENT = "Antao et al., cache-aware roofline model; events by microarchitectu
 _SIZING = Sizing()
 _ENERGY = "energy.pkg"
 _WIDE = ("avx512", "amx")
-"""How keys of events of 512-bit vectors and of matrix tiles begin."""
+"""Prefixes of the events of 512-bit vectors and matrix tiles."""
 
 
 def _column(title: str, unit: str, decimals: int, needs: tuple[SignalId, ...], *, formula: str, says: str,
@@ -30,7 +30,7 @@ def _column(title: str, unit: str, decimals: int, needs: tuple[SignalId, ...], *
 
 
 def _unknown(_row: Inputs) -> Value:
-    """Formula of a column whose events this machine cannot count: always unknown."""
+    """Formula of a column whose events this machine cannot count; the value is always unknown."""
     return None
 
 
@@ -60,11 +60,11 @@ LEVEL_COLUMNS = tuple(
     for level, inner in (("L2", "L1 and L2"), ("L3", "L2 and what lies beyond it"))
 )
 """The columns of memory levels on a machine that cannot count them."""
-"""The columns of a machine that cannot count; `roofline_columns` gives those of one that can."""
+"""The columns of a machine that cannot count operations; see `roofline_columns` for one that can."""
 
 
 def roofline_columns(signals: Mapping[SignalId, Signal]) -> tuple[CounterColumn, ...]:
-    """The columns by the definitions whose events this machine counts; as in `COLUMNS` where it counts none."""
+    """The columns for the definitions whose events this machine counts; `COLUMNS` if it counts none."""
     definitions = measured_definitions(signals)
     if not definitions:
         return (*COLUMNS, *LEVEL_COLUMNS)
@@ -81,7 +81,7 @@ def roofline_columns(signals: Mapping[SignalId, Signal]) -> tuple[CounterColumn,
 
 def _level(column: CounterColumn, definitions: Sequence[MetricDefinition],
            signals: Mapping[SignalId, Signal]) -> CounterColumn:
-    """Bytes of a level, by the definitions that count all of its lines here."""
+    """Bytes of a memory level, from the definitions that count all lines of the level here."""
     level = column.id.removesuffix("GB/s")
     names = tuple(signal_of(definition, key) for definition in definitions
                   for name, keys in definition.terms_of_levels if name == level for key in keys)
@@ -104,7 +104,7 @@ def _level(column: CounterColumn, definitions: Sequence[MetricDefinition],
 
 def _wide(column: CounterColumn, definitions: Sequence[MetricDefinition],
           signals: Mapping[SignalId, Signal]) -> CounterColumn:
-    """Instructions of 512 bits, by the events of those definitions that have some."""
+    """Instructions of 512 bits, from the definitions that have events for them."""
     names = tuple(name for definition in definitions for key, name in definition.signals
                   if key.startswith(_WIDE) and name in signals)
     if not names:
@@ -128,14 +128,14 @@ def measured_definitions(signals: Mapping[SignalId, Signal]) -> tuple[MetricDefi
 
 def _counted(column: CounterColumn, definitions: Sequence[MetricDefinition], compute: Callable[[Speed, Inputs], Value],
              signals: Mapping[SignalId, Signal], *, with_bytes: bool) -> CounterColumn:
-    """A column that is computed from the definitions' events: the first definition's are needed, others wanted."""
+    """A column computed from the definitions' events; the first definition's events are needed, the others wanted."""
     needs: dict[SignalId, None] = {}
     wants: dict[SignalId, None] = {}
     for number, definition in enumerate(definitions):
         required = (*_flop_signals(definition), *(_byte_signals(definition, signals) if with_bytes else ()))
         used = dict.fromkeys((*required, *(_all_signals(definition) if with_bytes else _all_flop_signals(definition))))
         (needs if not number else wants).update(dict.fromkeys(required))
-        # Where a person has to give the width of an access, accesses are counted beside the operations.
+        # if the user has to give the width of an access, accesses are counted beside the operations
         given = () if with_bytes or definition.widths else tuple(
             signal_of(definition, term.event) for term in definition.accesses)
         wants.update((name, None) for name in (*used, *given, VECTOR_BITS) if name not in needs and name in signals)
@@ -175,7 +175,7 @@ def _all_flop_signals(definition: MetricDefinition) -> tuple[SignalId, ...]:
 
 
 def _byte_signals(definition: MetricDefinition, signals: Mapping[SignalId, Signal]) -> tuple[SignalId, ...]:
-    """The signals without which bytes cannot be counted: the core's own byte counters, else accesses and widths."""
+    """The signals without which bytes cannot be counted: the core's own byte counters, or else accesses and widths."""
     exact = tuple(signal_of(definition, term.event) for term in definition.exact_bytes)
     if exact and _all(exact, signals):
         return exact

@@ -1,4 +1,4 @@
-"""Columns of the events that spies count. Multiplexed sets are joined by the reference event."""
+"""Columns of the events that spies count; multiplexed sets are joined by the reference event."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _MULTIPLEXED = (
 
 
 def spy_columns(plan: SpyPlan, known: frozenset[str]) -> tuple[CounterColumn, ...]:
-    """One column for each event, per second, then the spy's own.
+    """Build a column for each event, per second, followed by the spy's own columns.
 
     Args:
-        plan: what is counted.
-        known: signals that can be had: an event that is never multiplexed lacks some.
+        plan: which events are counted where.
+        known: the signals of this machine; an event that is never multiplexed lacks some.
     """
     if not plan.spies:
         return ()
@@ -71,7 +71,7 @@ def _joined(ids: SpySignals) -> Formula:
             return row.rate(ids.count)
         if row.total(ids.beside) is None:
             return None
-        # The CPUs differ in what they execute, and each has a rate of its own: a quotient of sums is no sum of them.
+        # CPUs execute different code, each at its own rate: a quotient of sums is not the sum of the quotients
         found = [_of_cpu(one, ids) for one in row.each(Scope.CPU) if one.delta(ids.beside) is not None]
         known = [one for one in found if one is not None]
         return sum(known) if known and len(known) == len(found) else None
@@ -80,7 +80,7 @@ def _joined(ids: SpySignals) -> Formula:
 
 
 def _of_cpu(cpu: Inputs, ids: SpySignals) -> float | None:
-    """Counts a second of one CPU, by its newest rate; None before it has one."""
+    """Counts per second of one CPU, by its newest rate; None before the CPU has one."""
     counted = cpu.rate(ids.count)
     if counted is not None:
         return counted
@@ -89,12 +89,12 @@ def _of_cpu(cpu: Inputs, ids: SpySignals) -> float | None:
     if last is None or along is None or beside is None or not seconds:
         return None
     if not beside:
-        return beside  # nothing was executed, whatever the rate
+        return beside  # no instruction was executed, so the count is 0 whatever the rate
     return beside * last / along / seconds if along else None
 
 
 def with_spies(columns: Sequence[CounterColumn], plan: SpyPlan, known: frozenset[str]) -> tuple[CounterColumn, ...]:
-    """Columns of a machine with those of its spies behind them.
+    """A machine's columns followed by those of its spies.
 
     Raises:
         UsageError: an event has the name of another column.

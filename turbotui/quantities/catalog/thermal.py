@@ -9,7 +9,7 @@ from turbotui.quantities.signals import SignalId
 
 _DOCUMENT = "Intel SDM vol. 4, IA32_THERM_STATUS (0x19C), IA32_PACKAGE_THERM_STATUS (0x1B1); kernel hwmon drivers"
 _HEAT = Scale(high=("TjMax", 100.0), low=(30.0,))
-"""From a cool machine to where the processor slows itself down, or 100 °C where it does not tell."""
+"""The scale from a cool machine to the temperature at which the processor slows down, or 100 °C if that is unknown."""
 _THROTTLE = "kernel Documentation/ABI/testing/sysfs-devices-system-cpu, thermal_throttle"
 
 

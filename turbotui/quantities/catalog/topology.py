@@ -1,4 +1,4 @@
-"""Identity columns: where a row is in the machine. Ids are those of sysfs."""
+"""Identity columns: where a row is in the machine, by the ids of sysfs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Uncore clocks: one a package or die on older parts, one for each fabric cluster where the uncore has several."""
+"""Uncore clocks: one for each package or die on older processors, one for each fabric cluster on newer ones."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ COLUMNS = (
 def uncore_columns(signals: Mapping[SignalId, Signal]) -> tuple[CounterColumn, ...]:
     """The columns of this machine's uncore: `UncMHz`, or `UMHz<domain>.<cluster>` for each fabric cluster.
 
-    The word UncMHz selects all of the latter, as in turbostat.
+    The word UncMHz selects all cluster columns, as in turbostat.
     """
     ids = []
     for name in signals:

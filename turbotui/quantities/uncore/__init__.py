@@ -1,4 +1,4 @@
-"""Uncore PMUs as people read them: kinds, and what is derived from their events."""
+"""Kinds of uncore PMU and the values derived from their events."""
 
 from __future__ import annotations
 

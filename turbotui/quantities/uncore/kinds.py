@@ -1,4 +1,4 @@
-"""Kinds of uncore PMU as people know them, and what is derived from their events: tables of `pmus.toml`."""
+"""Kinds of uncore PMU and the values derived from their events, read from `pmus.toml`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from turbotui.quantities.uncore.metric import Metric, metric_of
 
 
 class EdgeKind(Enum):
-    """What an edge joins to a package. The value is the word of `pmus.toml`."""
+    """What an edge connects to a package, by the word of `pmus.toml`."""
 
     MEMORY = "package-memory"
     PACKAGE = "package-package"
@@ -26,20 +26,20 @@ class EdgeKind(Enum):
 
     @property
     def shared(self) -> bool:
-        """Whether both directions share one peak, as on a memory bus; links have one for each direction."""
+        """Whether both directions share one peak, as on a memory bus; links have a peak for each direction."""
         return self is EdgeKind.MEMORY
 
 
 @dataclass(frozen=True, slots=True)
 class EdgeRow:
-    """One edge of a kind of PMU. Values are named by what they measure; all are GB/s.
+    """One edge of the traffic map; values are named by what they measure, and all are in GB/s.
 
     Attributes:
-        kind: what it joins.
-        label: names it among several of one PMU; "" where a PMU has one.
-        inward: what goes into the package; "" where nothing counts it.
-        outward: what goes out of it.
-        peak: the most that it can take; "" where no counter and no document says it.
+        kind: what it connects.
+        label: distinguishes several edges of one PMU; "" for a single one.
+        inward: the value of traffic into the package; "" if nothing counts it.
+        outward: the value of traffic out of the package.
+        peak: the value of the maximum; "" if neither a counter nor a document gives it.
     """
 
     kind: EdgeKind
@@ -50,7 +50,7 @@ class EdgeRow:
 
 
 def edge_row(value: object) -> EdgeRow:
-    """Reads an edge of `pmus.toml`: kind, label, inward, outward, peak."""
+    """Read an edge of `pmus.toml`: kind, label, inward, outward, peak."""
     found = texts(value)
     if len(found) != 5:
         raise WrongKindError("kind, label, inward, outward and peak")
@@ -59,9 +59,9 @@ def edge_row(value: object) -> EdgeRow:
 
 PMUS: Final = FactFile("quantities/uncore/pmus.toml")
 INTEL: Final = FactFile("quantities/uncore/intel.toml")
-"""Tables that `processors` of `PMUS` names, of Intel's."""
+"""Names of the tables of `INTEL` that `processors` of `PMUS` refers to."""
 TIERS: Final = frozenset({"pmem", "side-cache"})
-"""Memory that few machines have: modules of persistent memory, and memory that is a cache of other memory."""
+"""Memory that few machines have: persistent memory modules, and memory that caches other memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class UncoreKind:
         id: name of its PMUs without instance numbers.
         title: its short name.
         what: what it watches, in a few words.
-        no_peak: why its values are held against no peak, where none of them is.
+        no_peak: why its values are compared with no peak, if none is.
     """
 
     id: str
@@ -104,7 +104,7 @@ class _Table:
 
 
 def kind_of(pmu: str) -> UncoreKind:
-    """The kind of that name; one that is not known is its own title."""
+    """The kind of that name; an unknown kind has its name as title."""
     table = _table(pmu)
     known = UncoreKind(pmu, table.title or pmu, table.what)
     return replace(known, no_peak=table.no_peak) if table.no_peak else known
@@ -112,7 +112,7 @@ def kind_of(pmu: str) -> UncoreKind:
 
 @functools.cache
 def kind_order() -> Mapping[str, int]:
-    """The place of each kind that has a title, in the order they are shown. The others follow by their names."""
+    """The rank of a kind: kinds with a title in display order, the others after them by name."""
     titled = (name for name, values in PMUS.tables() if "title" in values)
     return {name: place for place, name in enumerate(titled)}
 
@@ -123,8 +123,8 @@ def metrics_of(pmu: str, processor: str = "") -> tuple[Metric, ...]:
 
     Args:
         pmu: the kind.
-        processor: vendor, family and model of the machine's processor, such as AuthenticAMD-26-2 (the model in
-            hexadecimal digits), where PMUs of one name count other events on other processors.
+        processor: vendor, family and model of the processor, such as AuthenticAMD-26-2 (the model in hexadecimal
+            digits); PMUs of one name count other events on other processors.
     """
     tables = tuple(_tables(pmu, processor))
     clocks = frozenset(dict(table.events).get(table.clock, table.clock) for table in tables if table.clock)
@@ -132,7 +132,7 @@ def metrics_of(pmu: str, processor: str = "") -> tuple[Metric, ...]:
     timed = [table for table in tables if table.clock]
     for table in timed:
         event = table.clock if table.clock.replace(".", "").isidentifier() else f"'{table.clock}'"
-        told = table is timed[-1]  # the kernel's clock of Intel's memory controllers is not what the others go by
+        told = table is timed[-1]  # the kernel's clock of Intel's memory controllers is not their other events' clock
         found.append(metric_of(pmu, "frequency" if told else table.clock, "GHz", f"{event} / dt", chosen=not told,
                                document=table.document, clocks=clocks, events=dict(table.events)))
     for table in tables:
@@ -149,12 +149,12 @@ def metrics_of(pmu: str, processor: str = "") -> tuple[Metric, ...]:
 
 @functools.cache
 def edges_of(pmu: str, processor: str = "") -> tuple[EdgeRow, ...]:
-    """Which derived values of a kind are edges of the map of traffic; the arguments are those of `metrics_of`."""
+    """The derived values of a kind that are edges of the traffic map; arguments as for `metrics_of`."""
     return tuple(edge for table in _tables(pmu, processor) for edge in table.edges)
 
 
 def _tables(pmu: str, processor: str) -> Iterator[_Table]:
-    """The table of a kind, and the one of the first pattern that the processor is of."""
+    """The table of a kind, and the table of the first pattern that matches the processor."""
     table = _table(pmu)
     yield table
     for name, pattern in table.processors:

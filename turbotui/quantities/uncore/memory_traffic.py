@@ -1,6 +1,6 @@
-"""How each kind of memory controller counts all bytes that it reads and writes; the first that a machine has is taken.
+"""How each kind of memory controller counts all bytes read and written; the first kind that a machine has is used.
 
-Those that count whoever asks go first: they take no counter from anybody.
+Free-running counters come first, because reading them takes no counter away from other users.
 """
 
 from __future__ import annotations
