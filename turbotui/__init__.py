@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> object:
-    """`turbotui.region`, imported by the program that marks its regions, not by every start of turbotui."""
+    """Import `turbotui.region` only in programs that mark their regions, not at every start of turbotui."""
     if name != "region":
         raise AttributeError(f"module 'turbotui' has no attribute '{name}'")
     from turbotui.region_marks import region as found  # noqa: PLC0415 - where it is used

@@ -1,4 +1,4 @@
-"""Runs the command line as `python -m turbotui`."""
+"""Run the command line as `python -m turbotui`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The command line: finds the verb, imports only its module, turns errors into one sentence and an exit status."""
+"""The command line: find the verb, import only its module, turn errors into one sentence and an exit status."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FULL: Final = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, er
 
 
 _COLLECT_AFTER: Final = 50_000
-"""Objects that may be made, beyond those that were freed, before the youngest are looked through for cycles."""
+"""Number of net allocations before the youngest generation is searched for cycles."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -29,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit status (README, "Exit status").
     """
-    # what is imported stays: looking through it again and again takes a start 7 ms
+    # imported objects stay: searching them again and again costs a start 7 ms
     gc.set_threshold(_COLLECT_AFTER, *gc.get_threshold()[1:])
     words = [visible(word) for word in (sys.argv[1:] if argv is None else argv)]
     with terminal_texts():
@@ -46,17 +46,17 @@ def _status(words: list[str]) -> int:
         if isinstance(error, InternalError) and os.environ.get("TURBOTUI_TRACEBACK"):
             import traceback  # noqa: PLC0415 - 2 ms that a start need not take
 
-            traceback.print_exception(error)  # here it is the exception behind it that is wanted
+            traceback.print_exception(error)  # the exception behind this one is wanted
         print(f"turbotui: {one_line(str(error))}", file=sys.stderr)
         return error.exit_status
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still buffered has no reader
-        return 128 + 13  # as if SIGPIPE had ended it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads what is still buffered
+        return 128 + 13  # exit as if SIGPIPE had ended the program
     except KeyboardInterrupt:
         return 128 + 2
     except Exception as error:
         if isinstance(error, OSError) and _is_full(error):
-            # what is still buffered would fail again when the interpreter ends
+            # the interpreter's exit would fail again on what is still buffered
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             print(f"turbotui: cannot write to stdout: {error.strerror}", file=sys.stderr)
             return TurbotuiError.exit_status
@@ -78,7 +78,7 @@ def _written(status: int) -> int:
 
 
 def _is_full(error: Exception) -> bool:
-    """Whether stdout is what failed: a write names no file, and other files have their own errors."""
+    """Whether stdout failed: an error of a write names no file, and other files have errors of their own."""
     return type(error) is OSError and error.filename is None and error.errno in _FULL
 
 

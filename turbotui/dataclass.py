@@ -1,9 +1,10 @@
-"""`@dataclass` as in the standard library, made in a tenth of the time, for a start that makes some two hundred.
+"""The standard library's `@dataclass` in a tenth of the time, for the two hundred classes of a start.
 
-The standard library writes, compiles and runs the text of six methods when a class is made: 0.5 ms a class, and most of
-them are never called. Here a method is compiled when it is first called, and those that need not be are shared by all
-classes. `dataclasses.fields`, `replace`, `asdict` and `is_dataclass` work on what is made here, and either kind may
-inherit from the other. Not done, for nothing here uses it: order, InitVar, KW_ONLY.
+When it makes a class, the standard library writes, compiles and runs the text of six methods, most of which are never
+    called: 0.5 ms a class. Here a method is compiled when it is first called, and methods that need no compilation are
+    shared by all classes. `dataclasses.fields`, `replace`, `asdict` and `is_dataclass` work on the classes made here,
+    and either kind may inherit from the other. Order, InitVar and KW_ONLY are not supported, because nothing here uses
+    them.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from typing import Any, Final, TypeVar, cast, dataclass_transform
 T = TypeVar("T")
 
 _FIELDS: Final = "__dataclass_fields__"  # where the standard library looks for the fields of a class
-_PARAMS: Final = "__dataclass_params__"  # and for what it was made with
+_PARAMS: Final = "__dataclass_params__"  # and for the parameters it was made with
 _REGULAR: Final = dataclasses._FIELD  # type: ignore[attr-defined]  # noqa: SLF001 - the kind of field `fields` gives out
 _BY_FACTORY: Final = object()
 
 
 class _Params:
-    """Parameters of a class, as the standard library asks them of a base."""
+    """Parameters of a class, which the standard library asks of a base."""
 
     __slots__ = ("eq", "frozen", "init", "match_args", "order", "repr", "unsafe_hash", "weakref_slot")
 
@@ -39,10 +40,11 @@ class _Params:
 @dataclass_transform(field_specifiers=(field,))
 def dataclass(*, frozen: bool = False, slots: bool = False, eq: bool = True,
               kw_only: bool = False) -> Callable[[type[T]], type[T]]:
-    """Make a dataclass; the words mean what they mean in the standard library.
+    """Make a dataclass; the parameters are those of the standard library.
 
     Raises:
-        TypeError, ValueError: as there, for a default that is a list, dict or set, and for a class that has slots.
+        TypeError, ValueError: as in the standard library, for a default that is a list, dict or set, and for a class
+            that already has slots.
     """
 
     def make(cls: type[T]) -> type[T]:
@@ -62,7 +64,7 @@ def dataclass(*, frozen: bool = False, slots: bool = False, eq: bool = True,
 
 
 def _field_of(cls: type, name: str, kind: Any, kw_only: bool) -> Field[Any]:
-    """The field of an annotation; its default, if it has one, stays as an attribute of the class."""
+    """The field of an annotation; a default stays as an attribute of the class."""
     default = cls.__dict__.get(name, MISSING)
     if isinstance(default, MemberDescriptorType):  # a slot of a class that was made with slots by hand
         default = MISSING
@@ -83,7 +85,7 @@ def _field_of(cls: type, name: str, kind: Any, kw_only: bool) -> Field[Any]:
 
 
 def _with_slots(cls: type[T], own: dict[str, Field[Any]], every: dict[str, Field[Any]]) -> type[T]:
-    """The class made once more, with a slot for every field that no base has one for."""
+    """Make the class again with a slot for every field that no base has a slot for."""
     if "__slots__" in cls.__dict__:
         raise TypeError(f"{cls.__name__} already specifies __slots__")
     taken: set[str] = set()
@@ -100,12 +102,12 @@ def _with_slots(cls: type[T], own: dict[str, Field[Any]], every: dict[str, Field
 
 
 def _add_methods(cls: type, *, frozen: bool, eq: bool, slots: bool) -> None:
-    """Give the class every method that it does not define itself."""
+    """Add every method that the class does not define itself."""
     own = cls.__dict__
     found: dict[str, object] = {"__repr__": _repr, "__init__": _at_first_call(cls, "__init__", _init_text)}
     if eq:
         found["__eq__"] = _at_first_call(cls, "__eq__", _eq_text)
-        if own.get("__hash__") is None:  # which Python sets beside an __eq__ of the class
+        if own.get("__hash__") is None:  # Python sets __hash__ to None beside a class's own __eq__
             hashed = _at_first_call(cls, "__hash__", _hash_text) if frozen else None
             type.__setattr__(cls, "__hash__", hashed)
     if frozen:
@@ -119,20 +121,20 @@ def _add_methods(cls: type, *, frozen: bool, eq: bool, slots: bool) -> None:
 
 
 def _fields(cls: type) -> list[Field[Any]]:
-    """The fields in order, without what a base of the standard library's kind keeps for class variables."""
+    """The fields in order, without class variables that a standard-library base lists."""
     found: dict[str, Field[Any]] = cls.__dict__[_FIELDS]
     return [one for one in found.values() if one._field_type is _REGULAR]  # type: ignore[attr-defined]  # noqa: SLF001
 
 
 @functools.cache
 def copier(cls: type[T], *names: str) -> Callable[..., T]:
-    """A function that copies an object with new values of some fields, in a tenth of the time of `replace`.
+    """Make a function that copies an object with new values of some fields in a tenth of the time of `replace`.
 
-    It is for what is copied a hundred thousand times: nothing is checked, and no `__init__` is run.
+    For objects that are copied a hundred thousand times: the function checks nothing and runs no `__init__`.
 
     Args:
-        cls: made by `dataclass`, frozen, with slots, and with no base but object.
-        names: of the fields, whose values the function takes behind the object, in this order.
+        cls: a class made by `dataclass`, frozen, with slots, and with no base but object.
+        names: the fields whose values follow the object in the function's arguments, in this order.
     """
     slots: tuple[str, ...] = cls.__dict__["__slots__"]
     made: dict[str, Any] = {"_new": type(cls.__name__, (), {"__slots__": slots}), "_frozen": cls}
@@ -154,7 +156,7 @@ def _repr(self: object) -> str:
 
 
 def _refuse_change(self: object, name: str, *value: object) -> None:
-    """`__setattr__` and `__delattr__` of what is frozen; a class below it, no dataclass, may have more attributes."""
+    """Refuse to change a frozen object's fields; a subclass that is no dataclass may add attributes."""
     cls = type(self)
     if _PARAMS in cls.__dict__ or name in getattr(cls, _FIELDS):
         raise FrozenInstanceError(f"cannot {'assign to' if value else 'delete'} field {name!r}")
@@ -173,11 +175,11 @@ def _take_state(self: object, state: list[object]) -> None:
         object.__setattr__(self, one.name, value)
 
 
-# Methods that are compiled for a class
+# Methods that are compiled for each class
 
 
 def _at_first_call(cls: type, name: str, text: Callable[[type, dict[str, object]], str]) -> Callable[..., Any]:
-    """A method that puts the compiled one in its place when it is first called."""
+    """Make a method that replaces itself by the compiled one at its first call."""
 
     def first(self: object, *given: object, **named: object) -> object:
         names: dict[str, object] = {}

@@ -1,4 +1,4 @@
-"""Errors that reach a person, with the exit status each one ends the program with.
+"""Errors that reach a user, with the exit status of the program for each.
 
 Every message is one sentence that says what failed, on what, why, and what to do. The exit statuses are part of the
 command line's contract (README, "Exit status").
@@ -8,13 +8,13 @@ from __future__ import annotations
 
 
 class TurbotuiError(Exception):
-    """Something that a person has to be told; the program ends with `exit_status`."""
+    """An error whose message the user has to see; the program ends with `exit_status`."""
 
     exit_status = 1
 
 
 class UsageError(TurbotuiError):
-    """A word on the command line that cannot be understood or does not exist here."""
+    """A word of the command line that is not understood or does not exist here."""
 
     exit_status = 2
 
@@ -35,7 +35,7 @@ class StoppedError(TurbotuiError):
     """A signal ended the work early.
 
     Args:
-        message: what that leaves behind.
+        number: the signal; the exit status is 128 plus the signal, as in shells.
         number: the signal; the exit status is 128 and this, as shells have it.
     """
 

@@ -1,4 +1,4 @@
-"""Registration of features: verbs and screens by names of modules that are imported on first use."""
+"""Registration of features: verbs and screens by the names of modules that are imported on first use."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from turbotui.dataclass import dataclass
 class Command:
     """A verb of the command line.
 
-    Its module has `add_arguments(parser)` and `run(arguments) -> exit status`; one that reads its words itself has
-    `main(words) -> exit status` instead.
+    Its module has `add_arguments(parser)` and `run(arguments) -> exit status`, or, if it parses its words itself,
+    `main(words) -> exit status`.
 
     Attributes:
-        name: the word; "" is what runs without a word.
+        name: the word; "" for the command that runs without a word.
         module: the verb's module.
         summary: the verb's line in --help.
         reads_words: whether the module has `main`.
-        behind: what the words after -- are, as "command", whose words its arguments have as `command`; "" where it
-            takes none.
+        behind: the meaning of the words after --, such as "command", under which its arguments have the words as
+            `command`; "" if it takes none.
     """
 
     name: str
@@ -37,8 +37,8 @@ class ScreenSpec:
         number: the key that shows the screen; screens are in the order of their keys.
         word: the screen's name in tabs, help and palette.
         module: the module of the screen's class.
-        name: the class, made with the `Watch` of the dashboard.
-        keys: name of the place whose keys work there, in lower case; "" where it is the id.
+        name: the class, which is created with the dashboard's `Watch`.
+        keys: name of the place whose keys work on the screen, in lower case; "" for the id.
     """
 
     id: str
@@ -57,9 +57,9 @@ class Feature:
         name: the folder's name.
         commands: the feature's verbs, in the order of --help.
         screens: the feature's screens.
-        background: tables that can be read in the background, and the module whose `make_background(machine)` gives
-            what does it.
-        memory: module of the class `MemoryWatch`, which says what memory moves of what it can; "" for none.
+        background: tables that can be read in the background, and the module whose `make_background(machine)` returns
+            the reader.
+        memory: module of the class `MemoryWatch`, which compares memory traffic with its peak; "" for none.
     """
 
     name: str

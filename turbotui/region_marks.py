@@ -1,11 +1,11 @@
-"""Marks of a program's own regions for whoever counts it: `with turbotui.region("solve"): ...`.
+"""Let a program mark its own regions for a counting tool: `with turbotui.region("solve"): ...`.
 
-The file stands alone: a program without turbotui in its environment may carry a copy of it. Whoever counts names a
-FIFO in TURBOTUI_REGIONS, or a person does, who names it to turbotui, too (--regions); without it a region is nothing,
-and costs less than a microsecond. A mark is one line of one
-write(2), shorter than PIPE_BUF, so that lines of several threads and processes do not mix (pipe(7)). The FIFO never
-blocks: what does not go in is lost, and the next mark says how many were. It is opened for reading too, so that the
-end of the reader raises no SIGPIPE (fifo(7), "opening a FIFO for read and write").
+The file stands alone: a program without turbotui in its environment may carry a copy. The counting tool, or a user with
+    --regions, names a FIFO in TURBOTUI_REGIONS; without the variable a region does nothing and costs less than a
+    microsecond. A mark is one line of one write(2), shorter than PIPE_BUF, so that lines of several threads and
+    processes do not mix (pipe(7)). The FIFO never blocks: marks that do not fit are lost, and the next mark says how
+    many. The program also opens the FIFO for reading, so that the end of the reader raises no SIGPIPE (fifo(7),
+    "opening a FIFO for read and write").
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from typing import Final
 VARIABLE: Final = "TURBOTUI_REGIONS"
 """Environment variable with the FIFO's path."""
 LONGEST_NAME: Final = 128
-"""Bytes of a name; longer ones are cut."""
+"""Bytes of a name; longer names are cut."""
 
 
 class _Writer:
-    """The FIFO of one process, as long as somebody reads it."""
+    """The FIFO of one process, open as long as somebody reads it."""
 
     def __init__(self, path: str) -> None:
         self._descriptor = -1  # nobody counts any more
         self._lost = 0
         with contextlib.suppress(OSError, ValueError):
-            if stat.S_ISFIFO(os.stat(path).st_mode):  # marks go into no file, and to no device
+            if stat.S_ISFIFO(os.stat(path).st_mode):  # marks are written neither to a file nor to a device
                 descriptor = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
                 if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
                     self._descriptor = descriptor
@@ -53,7 +53,7 @@ class _Writer:
 
 
 class _Region(AbstractContextManager[None]):
-    """A region that somebody counts; may be entered again, also by several threads at once."""
+    """A region that is counted; it may be entered again, also by several threads at once."""
 
     def __init__(self, writer: _Writer, name: str) -> None:
         self._writer = writer
@@ -69,7 +69,7 @@ class _Region(AbstractContextManager[None]):
 
 
 class _Uncounted(AbstractContextManager[None]):
-    """A region that nobody counts."""
+    """A region that is not counted."""
 
     __slots__ = ()
 
@@ -87,12 +87,12 @@ _writer: Final = _Writer(_path) if _path else None
 
 
 def region(name: str) -> AbstractContextManager[None]:
-    """A region of this program, for `turbotui roofline`, `tasks` and `topdown`, of a command or with --regions.
+    """A region of this program, for `turbotui roofline`, `tasks` and `topdown` with a command or with --regions.
 
-    Regions may lie in each other and be open in several threads at once. Nothing happens where nobody counts.
+    Regions may be nested and be open in several threads at once. Without a counting tool nothing happens.
 
     Args:
-        name: for people; at most 128 bytes.
+        name: shown to people; at most 128 bytes.
 
     Example:
         import turbotui

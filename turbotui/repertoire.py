@@ -1,7 +1,8 @@
-"""Which characters can be shown, and what stands in for the others: a stand-in takes as much room as its character.
+"""The characters that an output can show, and the replacement of each other character, which has the same width.
 
-A terminal shows what its locale and its kind allow: all of Unicode, the glyphs of the PC's code page 437 (the Linux
-console's own font), or ASCII alone. Everything that goes to a terminal passes here last, so that nobody else need know.
+A terminal shows what its locale and its type allow: all of Unicode, the glyphs of the PC's code page 437 (the Linux
+    console's own font), or ASCII alone. Everything that goes to a terminal passes here last, so no other code has to
+    know.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ ASCII: Final = "ascii"
 CONSOLE: Final = "cp437"
 
 SWITCH: Final = "TURBOTUI_ASCII"
-"""Variable of the environment: 1 for ASCII alone, 0 for all of Unicode, whatever locale and terminal say."""
+"""Environment variable: 1 for ASCII alone, 0 for all of Unicode, whatever locale and terminal say."""
 
 _LOCALES: Final = ("LC_ALL", "LC_CTYPE", "LANG")
-"""In the order in which setlocale(3) asks for them."""
+"""The variables in the order in which setlocale(3) reads them."""
 _OLD: Final = ("vt52", "vt100", "vt102", "vt125", "vt131", "vt132", "vt200", "vt220", "vt240", "vt300", "vt320",
                "vt400", "vt420", "vt510", "vt520", "ansi", "cons25", "sun", "wyse", "xterm-mono")
 _SIXTEEN: Final = ("linux", "ansi", "cons25", "xterm-16color")
@@ -39,31 +40,31 @@ _ASCII: Final = {
     "¹": "1", "²": "2", "³": "3", "®": "R", "™": "T", "©": "c", "∞": "8", "√": "v", "“": '"', "”": '"', "‘": "'",
     "’": "'", "\u00a0": " ", "«": "<", "»": ">", "δ": "d",
 }
-"""What is like a character in ASCII; a cut is no full stop, so that nobody takes a part for the whole."""
+"""Similar characters in ASCII; a cut is not a full stop, so that nobody takes a part for the whole."""
 _LEFT_OUT: Final = " …", ".."
-"""Words that are left out, and what stands for them, in the two cells that they have."""
+"""Ellipses that stand for left-out words, and their replacements, two cells wide."""
 _CONSOLE: Final = {
     "▁": "_", "▂": "_", "▃": "▄", "▅": "▄", "▆": "█", "▇": "█", "▏": " ", "▎": "▌", "▍": "▌", "▋": "▌", "▊": "█",
     "▉": "█", "┃": "║", "━": "═", "●": "■", "•": "■", "▪": "■", "□": "■", "✓": "√", "‹": "«", "›": "»", "⟪": "«",
     "⟫": "»", "Δ": "δ", "Σ": "Σ", "μ": "µ", "┈": "·", "┄": "─", "┆": "│", "╭": "┌", "╮": "┐", "╰": "└", "╯": "┘",
 }
-"""What is more like it among the glyphs of code page 437."""
+"""More similar characters among the glyphs of code page 437."""
 
-_UPPER, _LOWER = 0x1B, 0xE4  # dots of a braille pattern in its upper and lower half (The Unicode Standard, 21.1)
+_UPPER, _LOWER = 0x1B, 0xE4  # dots in the upper and the lower half of a braille pattern (The Unicode Standard, 21.1)
 _FULL: Final = 6  # dots
 _BRAILLE_ROWS: Final = {0x09: "'", 0x12: "-", 0x24: "-", 0xC0: "_"}
 
 
 _MARKS: Final = "⟪⟫"
-"""Marks of what a text from outside held (`untrusted`): in printed text nothing else may look like them."""
+"""Escapes of outside text (`untrusted`): in printed text nothing else may look like them."""
 
 
 class Repertoire(dict[int, str]):
-    """A table for `str.translate`: characters that an encoding lacks as others of the same width.
+    """A table for `str.translate` that replaces characters missing from an encoding by others of the same width.
 
     Args:
-        encoding: by Python's name: "ascii", "cp437", "iso8859-1".
-        escaping: write what is not like anything by its number, as wide as that is: for text, not for screens.
+        encoding: Python's name: "ascii", "cp437", "iso8859-1".
+        escaping: write a character without a similar one by its number, however wide: for text, not for screens.
     """
 
     def __init__(self, encoding: str, *, escaping: bool = False) -> None:
@@ -72,11 +73,11 @@ class Repertoire(dict[int, str]):
         self._escaping = escaping
 
     def shown(self, text: str) -> str:
-        """A text as it can be shown; of the same width unless `escaping`."""
+        """A text as it can be shown, of the same width unless `escaping`."""
         return (text if self[ord("…")] == "…" else text.replace(*_LEFT_OUT)).translate(self)
 
     def __missing__(self, code: int) -> str:
-        """The character itself, or what stands in for it; kept."""
+        """The character itself, or its replacement, which is remembered."""
         found = self[code] = self._shown(chr(code))
         return found
 
@@ -96,7 +97,7 @@ class Repertoire(dict[int, str]):
         return True
 
     def _like(self, char: str) -> str:
-        """A braille pattern by where its dots are, a letter without its accents, else question marks."""
+        """A braille pattern by the place of its dots, a letter without its accents, or question marks."""
         if _is_braille(char):
             return _braille(ord(char) - 0x2800)
         import unicodedata  # noqa: PLC0415 - seldom needed
@@ -113,7 +114,7 @@ def _is_braille(char: str) -> bool:
 
 
 def _braille(dots: int) -> str:
-    """Where the dots of a pattern are, in one character."""
+    """One character for the place of a pattern's dots."""
     if not dots:
         return " "
     row = next((text for row, text in _BRAILLE_ROWS.items() if not dots & ~row), None)
@@ -125,7 +126,7 @@ def _braille(dots: int) -> str:
 
 
 def initial_environment() -> Mapping[str, str]:
-    """The environment that the program was started with: Python sets LC_CTYPE where the locale is C (PEP 538)."""
+    """The environment at the program's start, before Python sets LC_CTYPE in the C locale (PEP 538)."""
     known = dict(os.environ)
     try:
         with open("/proc/self/environ", "rb") as file:
@@ -138,7 +139,7 @@ def initial_environment() -> Mapping[str, str]:
 
 
 def screen_encoding(environment: Mapping[str, str]) -> str | None:
-    """The encoding whose characters a full screen can have; None for all of Unicode.
+    """The encoding whose characters a full screen can show; None for all of Unicode.
 
     Args:
         environment: TURBOTUI_ASCII, the locale by LC_ALL, LC_CTYPE and LANG (none: UTF-8, as Python takes it), TERM.
@@ -153,12 +154,12 @@ def screen_encoding(environment: Mapping[str, str]) -> str | None:
 
 
 def text_encoding(environment: Mapping[str, str], encoding: str, *, terminal: bool) -> str | None:
-    """The encoding whose characters printed text can have; None for all of Unicode.
+    """The encoding whose characters printed text can contain; None for all of Unicode.
 
     Args:
         environment: as for `screen_encoding`.
         encoding: of the stream.
-        terminal: whether it goes to a terminal; else only the stream's own encoding counts.
+        terminal: whether the stream is a terminal; otherwise only the stream's own encoding counts.
     """
     found = screen_encoding(environment) if terminal or environment.get(SWITCH) else None
     if found is None and not encoding.lower().replace("-", "").startswith(("utf", "cp65001")):
@@ -171,9 +172,9 @@ class Abilities:
     """What a terminal can show.
 
     Attributes:
-        encoding: whose characters; None for all of Unicode.
-        colours: whether it has any, and its owner wants them (https://no-color.org).
-        sixteen: whether it has sixteen and no more.
+        encoding: the encoding of its characters; None for all of Unicode.
+        colours: whether the terminal has colours and the user wants them (https://no-color.org).
+        sixteen: whether it has exactly sixteen.
     """
 
     encoding: str | None = None
@@ -194,5 +195,5 @@ def _unicode_locale(environment: Mapping[str, str]) -> bool:
 
 
 def _is_of(term: str, names: tuple[str, ...]) -> bool:
-    """Whether a terminal is of a kind, or a variant of it: "vt100-am"."""
+    """Whether a terminal is of a type, or of a variant of the type: "vt100-am"."""
     return any(term == name or term.startswith(f"{name}-") for name in names)

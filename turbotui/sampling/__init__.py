@@ -1,1 +1,1 @@
-"""From readers to frames: capabilities, plan, workers, sampler, snapshots, frames, history, bus."""
+"""From readers to frames: capabilities, plan, workers, sampler, snapshots, frames, history and bus."""

@@ -1,4 +1,4 @@
-"""Events added by hand, one by one or as a set: from a request to its source and its columns on one machine."""
+"""Add events on request, one by one or as a set: from a request to its source and its columns on one machine."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from turbotui.sampling.capabilities import Capabilities
 from turbotui.sources.event_bundles import expanded
 from turbotui.sources.event_source import EventSource
 
-_NO_PMU = "This machine has no PMU "  # how machine.events says so
+_NO_PMU = "This machine has no PMU "  # the words of machine.events for that
 
 
 @dataclass(frozen=True, slots=True)
 class AddedEvents:
-    """Events that are watched because a person asked for them.
+    """Events that are watched because a user asked for them.
 
     Attributes:
-        columns: those that were not removed.
+        columns: the columns that were not removed.
     """
 
     request: EventRequest
@@ -40,20 +40,20 @@ class AddedEvents:
         return replace(self, columns=tuple(column for column in self.columns if column.id != name))
 
     def counts_for(self, request: EventRequest) -> bool:
-        """Whether what is counted for metrics has all that other metrics ask for, as one group or not as they want."""
+        """Whether the counters open for metrics suffice for other metrics, as one group if they need one."""
         own = self.request
         return (own.raw and request.raw and own.together == request.together
                 and self.source.traits.keys() >= {*request.events} <= {*own.events})
 
     def plus(self, columns: Sequence[EventColumn]) -> AddedEvents:
-        """The added columns with others over the same counters."""
+        """The added columns and others over the same counters."""
         request = replace(self.request, columns=(*self.request.columns, *columns))
-        self.source.request = request  # the counters and their names stay as they are
+        self.source.request = request  # the counters and their names do not change
         made = (event_column(column, request, self.source.traits, {}) for column in columns)
         return replace(self, request=request, columns=(*self.columns, *made))
 
     def shown(self) -> tuple[tuple[ColumnId, str], ...]:
-        """Each column's name with what it shows, in the words it was asked for with."""
+        """Each column's name with what it shows, in the user's words."""
         asked = {column.name: column.source_text for column in self.request.columns}
         return tuple((column.id, asked[column.id]) for column in self.columns)
 
@@ -62,18 +62,18 @@ def open_request(
     machine: Machine, capabilities: Capabilities, request: EventRequest, taken: Collection[ColumnId],
     beside: Sequence[AddedEvents] = (),
 ) -> tuple[AddedEvents, Capabilities]:
-    """Probe what a request names, and make its columns.
+    """Probe what a request names and make its columns.
 
     Args:
-        machine: where to look.
+        machine: where to probe.
         capabilities: of the catalog's signals.
         request: what is asked for.
         taken: titles that other columns have.
-        beside: what is counted already.
+        beside: events that are counted already.
 
     Raises:
-        AddError: the events are not well written, their filters exclude one of another column, or the formula names a
-            signal that does not exist.
+        AddError: the events are malformed, their filters exclude another column's, or the formula names a signal that
+            does not exist.
         UnitError: a formula adds or compares different units.
     """
     request = renamed(expanded(machine, request), frozenset(taken))
@@ -96,10 +96,10 @@ class ChosenColumn:
     """The outcome of adding one column of an event set on one machine.
 
     Attributes:
-        added: the column with its source; None where the set means a column of the catalog.
-        used: the alternative that is counted; None where none can be.
-        refused: the alternatives before it, or all of them, with why each is not counted here.
-        why: in one sentence, where none can be.
+        added: the column with its source; None if the set refers to a column of the catalog.
+        used: the alternative that is counted; None if none can be counted.
+        refused: the earlier alternatives, or all of them, with the reason why each is not counted here.
+        why: one sentence, if no alternative can be counted.
     """
 
     name: ColumnId
@@ -110,10 +110,10 @@ class ChosenColumn:
 
 
 def named_set(sets: Mapping[str, EventSet], name: str) -> EventSet:
-    """The set of a name.
+    """The event set of that name.
 
     Raises:
-        AddError: there is none.
+        AddError: there is no such set.
     """
     found = sets.get(name)
     if found is None:
@@ -129,7 +129,7 @@ def open_set(
     """Choose for each column of a set the first alternative that this machine can count.
 
     Raises:
-        UsageError: a formula is not well written, or a title is taken.
+        UsageError: a formula is malformed, or a title is taken.
     """
     found: list[ChosenColumn] = []
     for column in wanted.columns:
@@ -154,7 +154,7 @@ def _open_column(
             request = _request(wanted, column, alternative)
             try:
                 added, after = open_request(machine, capabilities, request, taken)
-            except AddError as error:  # a name that this machine's kernel does not have
+            except AddError as error:  # this machine's kernel does not have the name
                 why = Unavailable(Reason.NO_HARDWARE, str(error).rstrip("."))
             else:
                 lacking = (need for need in added.columns[0].needs if need not in after.signals)
@@ -176,7 +176,7 @@ def _open_column(
 def _closest(
     machine: Machine, refused: Sequence[tuple[Alternative, Unavailable]]
 ) -> tuple[Alternative, Unavailable]:
-    """The alternative that says most: one made for this processor, else one for any, with the reasons of all such."""
+    """The most telling refusal: of an alternative for this processor, or else for any, with the reasons of all such."""
     suited = [(one, why) for one, why in refused if one.suits(machine.model)]
     made = next(((one, why) for one, why in suited if one.models), None)
     if made is not None or not suited:

@@ -1,4 +1,4 @@
-"""Metrics of the vendor's tables added by hand: from their names to requests, sources and columns on one machine."""
+"""Add metrics of the vendors' tables on request: from their names to requests, sources and columns on one machine."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _PER_CHIP: Final = "PerChip"
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """A metric with what it was asked for by."""
+    """A metric with the word that asked for it."""
 
     metric: VendorMetric
     group: str
@@ -44,7 +44,7 @@ class _Named:
 
 @dataclass(frozen=True, slots=True)
 class MetricRequest:
-    """A request for metrics, or why a metric cannot be had at all."""
+    """A request for metrics, or the reason why a metric cannot be counted at all."""
 
     request: EventRequest
     refused: Unavailable | None = None
@@ -53,18 +53,18 @@ class MetricRequest:
 def metric_requests(machine: Machine, tables: VendorTables, text: str, *, taken: Collection[ColumnId] = (),
                     without: Collection[ColumnId] = (), constants: MachineConstants | None = None,
                     ) -> tuple[MetricRequest, ...]:
-    """What is counted for metrics of the tables.
+    """Find what has to be counted for metrics of the tables.
 
     Args:
-        machine: that counts.
-        tables: of its CPU.
-        text: "metric:NAME[,NAME ...]"; each the name of a metric or of a group, in any case.
-        taken: titles of columns that are no metrics.
+        machine: the machine that counts.
+        tables: the tables of its CPU.
+        text: "metric:NAME[,NAME ...]"; each NAME is a metric or a group, in any case.
+        taken: titles of columns that are not metrics.
         without: titles of metrics that are counted already.
-        constants: of the machine, where many texts are looked up.
+        constants: of the machine, to be shared when many texts are looked up.
 
     Raises:
-        AddError: there is no metric and no group of a name, or a single metric cannot be had.
+        AddError: a name is neither a metric nor a group, or a single metric cannot be counted.
     """
     constants = constants or constants_of(machine)
     wanted: list[TitledMetric] = []
@@ -88,7 +88,7 @@ def metric_requests(machine: Machine, tables: VendorTables, text: str, *, taken:
 
 
 def constants_of(machine: Machine) -> MachineConstants:
-    """What metric expressions may ask of a machine."""
+    """The facts of a machine that metric expressions can use."""
     return MachineConstants(machine, open_engine(machine.host))
 
 
@@ -96,17 +96,17 @@ def open_metrics(
     machine: Machine, capabilities: Capabilities, planned: Iterable[MetricRequest], taken: Collection[ColumnId],
     beside: Sequence[AddedEvents] = (),
 ) -> tuple[tuple[AddedEvents, ...], Capabilities]:
-    """Probe what metrics need, and make their columns.
+    """Probe what metrics need and make their columns.
 
     Args:
-        machine: where to look.
+        machine: where to probe.
         capabilities: of the catalog's signals.
         planned: by `metric_requests`.
         taken: titles that other columns have.
         beside: what is counted already.
 
     Raises:
-        AddError: an event is not well written, or its filters exclude one of another column.
+        AddError: an event is malformed, or its filters exclude another column's.
     """
     found: list[AddedEvents] = []
     for one in planned:
@@ -124,12 +124,12 @@ def open_metrics(
 def share_counters(
     known: Sequence[AddedEvents], planned: Sequence[MetricRequest]
 ) -> tuple[tuple[AddedEvents, ...], tuple[MetricRequest, ...]]:
-    """Give metrics to what is counted already for others, as far as that has all of their events.
+    """Attach metrics to counters that are open for others, as far as those have all of their events.
 
-    A group of counters is shared as a whole; events that are counted one by one make no group.
+    A group of counters is shared only as a whole; events that are counted one by one form no group.
 
     Returns:
-        What is counted, with the columns of these metrics, and the requests that are left.
+        The counted events with the columns of these metrics, and the remaining requests.
     """
     found = list(known)
     left: list[MetricRequest] = []
@@ -145,10 +145,10 @@ def share_counters(
 
 
 def _named(constants: MachineConstants, tables: VendorTables, text: str) -> Iterator[_Named]:
-    """The metrics that a text names, those of groups included.
+    """The metrics that a text names, including the members of groups.
 
     Raises:
-        AddError: there is none of a name.
+        AddError: a name is unknown.
     """
     try:
         names = metric_names(text)
@@ -176,7 +176,7 @@ def _unknown(name: str, tables: VendorTables) -> str:
 
 
 def _numbered(named: Iterable[_Named], constants: MachineConstants) -> Iterator[_Named]:
-    """Yield each metric, and one with a `?` as often as there are numbers for it."""
+    """Yield each metric, and a metric with a `?` once for each of its numbers."""
     for one in named:
         if "?" not in one.metric.expression:
             yield one
@@ -186,7 +186,7 @@ def _numbered(named: Iterable[_Named], constants: MachineConstants) -> Iterator[
 
 
 def _title(one: _Named, constants: MachineConstants, taken: Collection[ColumnId]) -> str:
-    """The name of a metric, with the kind of core where there are several, and with "metric:" where it is taken."""
+    """The name of a metric, with the kind of core if there are several, and with "metric:" if the name is taken."""
     title = one.metric.name
     core = core_of(one.metric)
     if core in constants.kinds:
@@ -199,10 +199,10 @@ def _title(one: _Named, constants: MachineConstants, taken: Collection[ColumnId]
 
 
 def _check(titled: TitledMetric, constants: MachineConstants) -> None:
-    """Refuse a metric of which this machine does not know an event.
+    """Refuse a metric with an event that this machine does not know.
 
     Raises:
-        MetricError: with what is wrong with the event.
+        MetricError: names the mistake in the event.
     """
     metric = titled.expanded.metric
     for needed in titled.expanded.events:
@@ -215,12 +215,12 @@ def _check(titled: TitledMetric, constants: MachineConstants) -> None:
 
 
 def _clause(error: UsageError) -> str:
-    """A sentence without its last signs: it becomes a part of another one."""
+    """A sentence without its final punctuation, for use inside another sentence."""
     return str(error).rstrip("?.")
 
 
 def _refused(metric: VendorMetric, title: str, text: str, why: str) -> MetricRequest:
-    """A metric of a group that cannot be had: its column says why."""
+    """A metric of a group that cannot be counted; its column shows the reason."""
     formula = parse_expression(name_text(metric.name))
     column = EventColumn(title, formula=formula, help=metric.brief or metric.description, document=f"{text}")
     request = EventRequest(f"{text} {title}", (metric.name,), (metric.name,), (column,), raw=True)

@@ -1,6 +1,6 @@
-"""Watches tables for what a person wants to be told of: one alert for each rule, whatever the number of rows.
+"""Check tables for alert conditions; each rule makes one alert, however many rows meet its condition.
 
-A condition is worked out a column at a time, for all rows of a level: 1,024 CPUs cost a list of 1,024 comparisons.
+A condition is evaluated one column at a time, for all rows of a level: 1,024 CPUs cost a list of 1,024 comparisons.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from turbotui.quantities.scope import RowId, Scope
 from turbotui.sampling.frame import Frame
 
 Words: TypeAlias = Callable[[Topology, RowId], str]
-"""The words of a row that conditions without a comparison look into."""
+"""The words of a row that conditions without a comparison are matched with."""
 NAMED: Final = 3
-"""Rows of an alert that are named."""
+"""Number of an alert's rows that are named."""
 
 
 class AlertMoment(Protocol):
-    """One interval of a table, as far as conditions go."""
+    """One interval of a table, as far as conditions need it."""
 
     @property
     def begin_ns(self) -> int:
@@ -36,16 +36,16 @@ class AlertMoment(Protocol):
         """When the alert ended, in ns since 1970."""
 
     def rows(self, rule: AlertRule) -> Sequence[Hashable]:
-        """The rows that a rule looks at."""
+        """The rows that a rule checks."""
 
     def cells(self, column: Column[Any], rows: Sequence[Any]) -> Sequence[Value]:
-        """A column of many rows."""
+        """The values of a column in many rows."""
 
     def words(self, row: Any) -> str:
         """Columns of conditions without a comparison."""
 
     def name(self, row: Any) -> str:
-        """A row, for people."""
+        """The name of a row, for people."""
 
 
 class FrameMoment:
@@ -82,7 +82,7 @@ class FrameMoment:
 
 
 KEPT: Final = 200
-"""Alerts that have ended and are still listed."""
+"""Number of ended alerts that are still listed."""
 _NS: Final = 1e9
 _SIGNS: Final[Mapping[str, Callable[[float, float], bool]]] = {
     ">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le,
@@ -91,18 +91,18 @@ _SIGNS: Final[Mapping[str, Callable[[float, float], bool]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """One time in which a condition held for as long as its rule says.
+    """A period in which a condition held for as long as its rule demands.
 
     Attributes:
-        rule: which one.
+        rule: the rule of the alert.
         since_ns: ns since 1970: when the condition began to hold in the first row.
         begun_ns: ns since 1970: when it had held long enough.
-        rows: in which it holds now; after the end those of the last moment.
+        rows: rows in which it holds now; after the end, the rows of the last moment.
         most: the greatest number of rows at once.
-        extreme: the greatest value of the rule's column in these rows, or the least one.
-        extreme_name: the row of that, for people.
+        extreme: the greatest value of the rule's column in these rows, or the least.
+        extreme_name: the row of the extreme value, for people.
         names: the first of the rows, for people.
-        ended_ns: ns since 1970; None while it goes on.
+        ended_ns: ns since 1970; None while the alert lasts.
     """
 
     rule: AlertRule
@@ -118,7 +118,7 @@ class Alert:
 
 @dataclass()
 class _Watched:
-    """One rule, and since when which rows pass."""
+    """A rule and the time since which each row meets its condition."""
 
     rule: AlertRule
     since: dict[Hashable, int] = field(default_factory=dict)
@@ -126,15 +126,15 @@ class _Watched:
 
 
 class AlertWatch:
-    """Takes intervals of one table, one after the other.
+    """Checks the intervals of one table in order.
 
     Args:
-        rules: what to watch for, all of them in that table.
-        words: see `Words`; of rows of CPUs, as are the names.
-        names: what people call a row; its words by default.
+        rules: the conditions, all of this table.
+        words: see `Words`; by default those of rows of CPUs, and so are the names.
+        names: the name of a row for people; by default its words.
 
     Attributes:
-        ended: alerts that are over, the last one at the end.
+        ended: alerts that are over, the latest at the end.
     """
 
     def __init__(self, rules: Sequence[AlertRule], words: Words, names: Words | None = None) -> None:
@@ -150,25 +150,25 @@ class AlertWatch:
 
     @property
     def active(self) -> Sequence[Alert]:
-        """Alerts that go on, in the order of their rules."""
+        """Alerts that last, in the order of their rules."""
         return [one.alert for one in self._watched if one.alert is not None]
 
     def take(self, frame: Frame, *, joined: bool = False) -> tuple[Sequence[Alert], Sequence[Alert]]:
-        """Look at an interval.
+        """Check an interval.
 
         Args:
-            frame: the interval; it follows the one before, or nothing is known to have held in between.
-            joined: take it as following the one before, whatever was left out.
+            frame: the interval; unless it follows the one before, nothing is known to have held in between.
+            joined: treat it as following the one before, whatever was left out.
 
         Returns:
-            The alerts that begin with it, and those that end.
+            The alerts that begin with this interval, and those that end.
         """
         if frame.older is None:
             return (), ()
         return self.take_moment(FrameMoment(frame, self._words, self._names), joined=joined)
 
     def take_moment(self, moment: AlertMoment, *, joined: bool = False) -> tuple[Sequence[Alert], Sequence[Alert]]:
-        """Look at an interval of the table; see `take`."""
+        """Check an interval of the table; see `take`."""
         begin_ns, now_ns = moment.begin_ns, moment.end_ns
         last_ns, self._last_ns = self._last_ns, now_ns
         begun: list[Alert] = []
@@ -186,7 +186,7 @@ class AlertWatch:
         return begun, ended
 
     def forget(self) -> None:
-        """Begin anew with what follows: what goes on has not ended, but nobody knows what comes between."""
+        """Start again with the next interval: current alerts have not ended, but what comes between is unknown."""
         for one in self._watched:
             one.since, one.alert = {}, None
 
@@ -196,7 +196,7 @@ class AlertWatch:
         return alert
 
     def _judge(self, one: _Watched, moment: AlertMoment) -> None:
-        """Bring since when rows pass, and the alert, up to an interval."""
+        """Update an alert, and the time since which its rows meet the condition, with an interval."""
         begin_ns, now_ns = moment.begin_ns, moment.end_ns
         rule, rows = one.rule, moment.rows(one.rule)
         passing = self._passing(rule.filter.condition, moment, rows)
@@ -223,7 +223,7 @@ class AlertWatch:
 
     def _passing(self, condition: Condition[Column[Any]], moment: AlertMoment,
                  rows: Sequence[Hashable]) -> Sequence[bool]:
-        """Which rows pass."""
+        """The rows that meet a condition."""
         if isinstance(condition, JoinedConditions):
             found = [condition.every] * len(rows)
             for part in condition.parts:
@@ -244,7 +244,7 @@ def _filter_row(moment: AlertMoment, row: Hashable) -> FilterRow[Column[Any]]:
 
 
 def _simple(one: Comparison[Column[Any]]) -> tuple[Column[Any], Callable[[float, float], bool], float] | None:
-    """A column, a sign and a number, where a comparison is no more than that."""
+    """The column, sign and number of a comparison that consists of just these."""
     if (isinstance(one.right, str) or one.right.names or not one.left.names or len(one.left.steps) != 1
             or one.sign not in _SIGNS):
         return None

@@ -1,4 +1,4 @@
-"""Requests to workers and their answers: what was read of which CPU by which source, and when."""
+"""Requests to workers and their answers: what was read on which CPU by which source, and when."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from turbotui.sampling.plan import Task
 from turbotui.sources.source import Source
 
 SHARED = -1
-"""Stands for a CPU number where a reading holds all CPUs."""
+"""Stands for a CPU number if a reading covers all CPUs."""
 
 
 def _no_words() -> array[int]:
@@ -26,7 +26,7 @@ class Answering(Protocol):
     """A worker that answers requests; compared by identity.
 
     Attributes:
-        busy: asked and not yet answered.
+        busy: whether it was asked and has not answered yet.
     """
 
     busy: bool
@@ -34,18 +34,18 @@ class Answering(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Readings:
-    """Results of reads as parallel lists, one item per reader, in the order of time.
+    """Results of reads as parallel lists, one item per reader, in order of time.
 
-    Lists side by side, because a machine of a thousand CPUs has ten thousand of them every tick, and what takes them
-    runs on another CPU: it then touches the lists and the values, and nothing else.
+    The lists are parallel because a machine with a thousand CPUs has ten thousand results every tick, and their
+    consumer runs on another CPU: it then touches the lists and the values, and nothing else.
 
     Attributes:
-        cpus: for which CPU.
+        cpus: the CPU of each reading.
         sources: id of the source.
-        signals: what it returns; the same tuple for as long as the reader returns the same.
+        signals: the signals of each reading; the same tuple object as long as a reader returns the same signals.
         started_ns, ended_ns: host monotonic time around the read.
-        middles_ns: of that time.
-        raws: one raw value per signal, side by side in an array where all are words; None where the read failed.
+        middles_ns: the middle of that time.
+        raws: one raw value per signal, in an array if all are words; None if the read failed.
     """
 
     cpus: list[int] = field(default_factory=list)
@@ -78,7 +78,7 @@ class Readings:
         self.raws.extend(other.raws)
 
     def each(self) -> Iterator[tuple[tuple[int, str], tuple[SignalId, ...], int, int, Sequence[Raw]]]:
-        """Iterate over the reads that did not fail, in the arguments of `add`."""
+        """Iterate over the successful reads, in the form of `add`'s arguments."""
         heads = zip(self.cpus, self.sources, strict=True)
         for head, names, began, ended, raw in zip(heads, self.signals, self.started_ns, self.ended_ns, self.raws,
                                                   strict=True):
@@ -86,7 +86,7 @@ class Readings:
                 yield head, names, began, ended, raw
 
     def known(self) -> Readings:
-        """A copy without the reads that failed."""
+        """A copy without failed reads."""
         found = Readings()
         for one in self.each():
             found.add(*one)
@@ -103,7 +103,7 @@ class Readings:
 
 @dataclass(frozen=True, slots=True)
 class SharedReading:
-    """The result of reading a file that holds all CPUs: for each signal a sequence over its instances."""
+    """The result of reading a file that covers all CPUs: for each signal, a sequence over its instances."""
 
     source: str
     signals: tuple[SignalId, ...]
@@ -117,13 +117,13 @@ class Answer:
     """A worker's answer to one tick.
 
     Attributes:
-        gone: CPUs found offline.
-        began: (source id, CPU or SHARED) whose counts began with this tick.
+        gone: CPUs that were found offline.
+        began: (source id, CPU or SHARED) whose counts start with this tick.
         failures: (source id, CPU or SHARED) -> why opening or reading failed.
-        crash: what a source raised although its contract does not allow it; the sampler ends with it.
-        ticks: answers to the ticks of a request that has several, by their number; the rest is empty then.
-        late: it came after its own tick, and stands in for one that has not come yet.
-        interrupted: (source id, CPU) -> ns that a read took in which the thread lost its CPU.
+        crash: an exception that the source's contract does not allow; it ends the sampler.
+        ticks: answers to the ticks of a request for several, by tick number; the other fields are empty then.
+        late: whether it came after its own tick and stands in for a later one.
+        interrupted: (source id, CPU) -> length in ns of a read in which the thread lost its CPU.
     """
 
     worker: Answering
@@ -140,12 +140,12 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One request: bring the open readers in line with these tasks, then read them all.
+    """One request: make the open readers match these tasks, then read all of them.
 
     Attributes:
-        wrap_check: only read what is open of these tasks, to see whether their counters wrapped between two ticks, and
-            open and close nothing.
-        ticks: times of the loop's clock (monotonic, in s) at which to read; none: once, at once.
+        wrap_check: only read open counters of these tasks, to see whether they wrapped between two ticks; open and
+            close nothing.
+        ticks: times on the loop's clock (monotonic, in s) at which to read; empty: once, immediately.
         after: seconds after each tick at which this worker reads.
     """
 
@@ -159,5 +159,5 @@ class Work:
 
     @property
     def cpus(self) -> set[int]:
-        """The CPUs that the tasks are about."""
+        """The CPUs of the tasks."""
         return {task.cpu for task in self.tasks}

@@ -1,7 +1,7 @@
-"""Arithmetic on columns of readings: increases, elapsed times, and how the values of several instances make one.
+"""Arithmetic on columns of readings: increases, elapsed times, and reductions over several instances.
 
-A machine of a thousand CPUs has a hundred thousand readings an interval. What can be done for a whole column by one
-call of the interpreter's own loops is done so, and item by item only where one is missing.
+A machine with a thousand CPUs has a hundred thousand readings an interval. Operations on a whole column therefore use
+one call of the interpreter's own loops where possible, and work item by item only where a reading is missing.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ Numbers: TypeAlias = Sequence[float | None]
 """One number per instance, None where unknown."""
 
 PACKED: Final = 64
-"""Readings from which on a column of words is an array: eight bytes each, side by side, in place of objects."""
+"""The number of readings from which a column of words is stored as an array of eight bytes each, not as objects."""
 
 
 def words(items: Sequence[W]) -> Sequence[W]:
-    """Words as an array; what has more in it than words as it is."""
+    """Words as an array; a column that contains anything else is unchanged."""
     try:
-        return cast("Sequence[W]", array("Q", cast("Sequence[int]", items)))  # others are refused
+        return cast("Sequence[W]", array("Q", cast("Sequence[int]", items)))  # other values are refused
     except (TypeError, OverflowError):
         return items
 
 
 def packed(column: Sequence[W]) -> Sequence[W]:
-    """A long column of words as an array; one that is short, or has more in it than words, as it is."""
+    """A long column of words as an array; a short one, or one that contains anything else, is unchanged."""
     return column if len(column) < PACKED or isinstance(column, array) else words(column)
 
 
@@ -46,10 +46,10 @@ def _top_bits(count: int) -> int:
 
 
 def grown(older: Sequence[Raw], newer: Sequence[Raw]) -> list[int] | None:
-    """The increases of packed counters, none of which went back, all subtracted as one long integer.
+    """The increases of packed counters, none of which went back, subtracted as one long integer.
 
     Returns:
-        None where one by one has to be looked at: one went back, or they are not packed.
+        None if items have to be subtracted one by one: a counter went back, or the columns are not packed.
     """
     if not (isinstance(older, array) and isinstance(newer, array)) or len(older) != len(newer):
         return None
@@ -64,12 +64,12 @@ def grown(older: Sequence[Raw], newer: Sequence[Raw]) -> list[int] | None:
 
 
 def _has_zero(items: Sequence[int | None]) -> bool:
-    """Whether one of packed words is 0: no eight bytes of 0 in a row say that none is, a thousand words at once."""
+    """Whether a packed word is 0; without eight zero bytes in a row none is, which tests a thousand words at once."""
     return (not isinstance(items, array) or _ZERO in items.tobytes()) and 0 in items
 
 
 def seconds(older: Sequence[int | None], newer: Sequence[int]) -> Numbers:
-    """Seconds from stamp to stamp; None where one is missing."""
+    """Seconds between stamps; None if one is missing."""
     spans = grown(older, newer)
     if spans is not None and 0 not in spans and not _has_zero(older):
         return [span * 1e-9 for span in spans]
@@ -77,20 +77,20 @@ def seconds(older: Sequence[int | None], newer: Sequence[int]) -> Numbers:
 
 
 def risen(older: Sequence[Raw], newer: Sequence[Raw]) -> bool:
-    """Whether every counter is known at both ends and none went back. Texts are not counters: all are integers."""
+    """Whether every counter is known at both ends and none went back; texts are no counters."""
     if len(older) != len(newer):
         return False
     before, after = cast("Sequence[int]", older), cast("Sequence[int]", newer)
     try:
         if not all(map(le, before, after)):
             return False
-    except TypeError:  # None has no order: one is missing
+    except TypeError:  # comparing None fails: a value is missing
         return False
     return max(after, default=0) < STEP_BACK or max(map(sub, after, before)) < STEP_BACK
 
 
 def increases(older: Sequence[Raw], newer: Sequence[Raw], scale: float) -> Numbers:
-    """Increase of 64-bit counters; None where one is missing or went back."""
+    """Increases of 64-bit counters; None if a value is missing or went back."""
     return [
         rise * scale if isinstance(a, int) and isinstance(b, int) and 0 <= (rise := b - a) < STEP_BACK else None
         for a, b in zip(older, newer, strict=True)
@@ -98,7 +98,7 @@ def increases(older: Sequence[Raw], newer: Sequence[Raw], scale: float) -> Numbe
 
 
 def rises(older: Sequence[Raw], newer: Sequence[Raw]) -> list[int] | None:
-    """The increases of 64-bit counters that have all `risen`, as raw counts; None if one has not, or is unknown."""
+    """The raw increases of 64-bit counters that have all `risen`; None if one has not, or is unknown."""
     plain = grown(older, newer)
     if plain is None and risen(older, newer):
         plain = list(map(sub, cast("Sequence[int]", newer), cast("Sequence[int]", older)))
@@ -106,7 +106,7 @@ def rises(older: Sequence[Raw], newer: Sequence[Raw]) -> list[int] | None:
 
 
 def risen_rate(plain: Sequence[int], spans: Numbers, factor: float | None) -> float | None:
-    """Sum of the increases per second of counters that are known to have `risen`; None if a span is unknown."""
+    """Sum of the increases per second of counters that have all `risen`; None if a span is unknown."""
     try:
         total: float = sum(map(truediv, plain, cast("Sequence[float]", spans)))
     except (TypeError, ZeroDivisionError):
@@ -115,15 +115,15 @@ def risen_rate(plain: Sequence[int], spans: Numbers, factor: float | None) -> fl
 
 
 def quotients(deltas: Numbers, spans: Numbers) -> Numbers:
-    """Increase per second; None where either is unknown or no time passed."""
+    """Increases per second; None if either is unknown or no time passed."""
     try:
         return list(map(truediv, cast("Sequence[float]", deltas), cast("Sequence[float]", spans)))
-    except (TypeError, ZeroDivisionError):  # some are None, or 0 s long
+    except (TypeError, ZeroDivisionError):  # a value is None, or a span is 0 s long
         return [None if d is None or not t else d / t for d, t in zip(deltas, spans, strict=True)]
 
 
 def common(items: Numbers) -> float | None:
-    """The number that all items are; None where they differ or one is unknown."""
+    """The number that all items share; None if they differ or one is unknown."""
     first = items[0] if items else None
     return first if first is not None and (len(items) == 1 or items.count(first) == len(items)) else None
 
@@ -151,7 +151,7 @@ REDUCERS: dict[Reduce, Callable[[Sequence[float]], float | None]] = {
 
 
 def reduced(items: Numbers, rule: Reduce) -> float | None:
-    """Reduce the numbers of several instances to one; unknown ones are left out, None if all are unknown."""
+    """Reduce the numbers of several instances to one, leaving unknown ones out; None if all are unknown."""
     have = [item for item in items if item is not None] if None in items else cast("Sequence[float]", items)
     if not have:
         return None

@@ -1,4 +1,4 @@
-"""From the answers of the workers to one snapshot, column-wise in topology order."""
+"""Assemble the answers of the workers to one snapshot, stored by column in topology order."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from turbotui.sampling.wraps import WrapCounter
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """One tick of the sampler: its number and times, and who was late; the readings are apart.
+    """A tick of the sampler: its number, its times and the late CPUs, without the readings.
 
     Attributes:
-        started_ns: with the time that the machine slept.
-        slept_ns: that time, which the readings' own stamps lack.
-        anew: signals that no difference with the tick before is taken of: another source gives them now, or the machine
+        started_ns: start of the tick, including the time that the machine slept.
+        slept_ns: the time that the machine slept, which the readings' own stamps lack.
+        anew: signals without a difference to the tick before, because another source provides them now or the machine
             slept while they were read.
     """
 
@@ -41,7 +41,7 @@ class Tick:
 
 
 class Assembler:
-    """Puts readings into place for one plan and topology."""
+    """Puts the readings of one plan and topology into place."""
 
     def __init__(
         self, topology: Topology, capabilities: Capabilities, plan: Plan, wraps: WrapCounter, liveness: Liveness
@@ -55,7 +55,7 @@ class Assembler:
         self._wrapping = tuple(name for name in self._signals if _counts_wraps(capabilities.signals[name]))
         sizes = {scope: len(topology.instances(scope)) for scope in Scope}
         self._column_sizes = {name: sizes[capabilities.signals[name].scope] for name in self._signals}
-        # what one source reads at one scope is read together and shares its time stamps: a clock, by number
+        # signals that one source reads at one scope share their time stamps, as one clock with a number
         clock_keys = {
             name: (capabilities.provider[name].id, capabilities.signals[name].scope) for name in self._signals
         }
@@ -71,7 +71,7 @@ class Assembler:
         }
 
     def assemble(self, answers: Iterable[Answer], tick: Tick) -> Snapshot:
-        """One snapshot of all answers to a tick."""
+        """Assemble the snapshot of all answers to a tick."""
         found = TickColumns(self._column_sizes, self._clock_sizes)
         fresh: dict[SignalId, set[int]] = {}
         gone: set[int] = set()
@@ -85,7 +85,7 @@ class Assembler:
             failures.update(answer.failures)
             interrupted.update(answer.interrupted)
             readings, began = answer.readings, answer.began
-            if readings.cpus and not answer.late:  # in the order of time: a worker reads one after the other
+            if readings.cpus and not answer.late:  # in order of time: a worker reads in sequence
                 spans.append((readings.started_ns[0], readings.ended_ns[-1]))
             for (cpu, source), names, _began, _ended, _raw in readings.each() if began else ():
                 if (source, cpu) in began:
@@ -132,7 +132,7 @@ class Assembler:
         return found
 
     def _put(self, answers: Sequence[Answer], columns: TickColumns) -> None:
-        """Put values and time stamps into their columns; failed readings leave nothing."""
+        """Put values and time stamps into their columns; a failed reading leaves its places empty."""
         parts = [answer.readings for answer in answers if answer.readings.cpus]
         readings = parts[0] if len(parts) == 1 else Readings()
         if len(parts) > 1:
@@ -141,10 +141,10 @@ class Assembler:
         if any(answer.failures for answer in answers):
             readings = readings.known()
         if self._layouts.put(readings, columns):
-            self._places.clear()  # they are in the layout, in a tenth of the memory
+            self._places.clear()  # the layout has them in a tenth of the memory
 
     def _put_shared(self, reading: SharedReading, columns: TickColumns) -> None:
-        """Put the rows of a file of all CPUs into their columns."""
+        """Put the rows of a file that covers all CPUs into their columns."""
         middle = (reading.started_ns + reading.ended_ns) >> 1
         clocks: set[int] = set()
         for name, row in zip(reading.signals, reading.raw or (), strict=True):
@@ -155,7 +155,7 @@ class Assembler:
             columns.stamp(clock, middle)
 
     def note(self, answers: Iterable[Answer], slept_ns: int) -> None:
-        """Take note of readings between two snapshots: only whether a counter wrapped matters of them."""
+        """Note readings between two snapshots, of which only the wraps of counters matter."""
         wrapping = frozenset(self._wrapping)
         for answer in answers:
             for (cpu, source), names, began, ended, raw in answer.readings.each():
@@ -169,7 +169,7 @@ class Assembler:
     def _wrapped(
         self, values: Mapping[SignalId, Sequence[Raw]], stamps: Mapping[SignalId, Sequence[int]], slept_ns: int
     ) -> tuple[dict[SignalId, tuple[int, ...]], dict[SignalId, frozenset[int]]]:
-        """Wraps so far of every counter that wraps, and the positions where one may have been missed."""
+        """Wraps so far of every counter that wraps, and the positions where a wrap may have been missed."""
         wraps: dict[SignalId, tuple[int, ...]] = {}
         unsure: dict[SignalId, frozenset[int]] = {}
         for name in self._wrapping:
@@ -185,9 +185,9 @@ class Assembler:
         return wraps, unsure
 
     def _place(self, source: str, cpu: int, names: tuple[SignalId, ...]) -> Places:
-        """Positions of a reading's values and time stamp in the columns; what another CPU reads is left out.
+        """Positions of a reading's values and time stamp in the columns, without instances that another CPU reads.
 
-        Readers return the same tuple of names as long as they read the same, so it is compared by identity.
+        Readers return the same tuple of names as long as they read the same, so the tuple is compared by identity.
         """
         known = self._places.get((source, cpu))
         if known is None or known[0] is not names:
@@ -201,7 +201,7 @@ class Assembler:
         return known[1]
 
     def _position(self, name: SignalId, cpu: int) -> int:
-        """Position of a CPU's reading of a signal; -1 if another CPU reads the instance, or nobody wants the signal."""
+        """Position of a CPU's reading of a signal; -1 if another CPU reads the instance or nobody wants the signal."""
         readers = self._reading_cpus.get(name)
         if readers is None or cpu not in self._topology.places:
             return -1
@@ -210,7 +210,7 @@ class Assembler:
 
 
 def _later(stamps: Sequence[int], by_ns: int) -> Sequence[int]:
-    """Stamps on a clock that is ahead; 0 stands for none."""
+    """Stamps shifted to a clock that is ahead; 0 stands for none."""
     return packed([stamp and stamp + by_ns for stamp in stamps]) if by_ns else stamps
 
 
@@ -219,5 +219,5 @@ def _first_cpu(answer: Answer) -> int:
 
 
 def _counts_wraps(signal: Signal) -> bool:
-    """Whether wraps of this signal have to be counted here; a 64-bit one with `wrap_seconds` counts its own."""
+    """Whether wraps of this signal have to be counted here; a 64-bit signal with `wrap_seconds` counts its own."""
     return signal.behavior is Behavior.COUNTER and signal.width_bits < 64 and signal.wrap_seconds > 0

@@ -1,4 +1,4 @@
-"""The bus: hands frames to whoever watches. Views may skip, recorders may not; both count what they lost."""
+"""The bus hands frames to views, which may skip frames, and to recorders, which may not; both count losses."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ C_contra = TypeVar("C_contra", contravariant=True)
 
 
 class Latest(Generic[T]):
-    """A mailbox of one: a new item replaces one that nobody took. For views.
+    """A mailbox for one item, in which a new item replaces an unread one; for views.
 
     Attributes:
-        skipped: items that were replaced before anybody took them.
+        skipped: number of replaced items.
     """
 
     def __init__(self, wake: Callable[[], object] | None = None) -> None:
@@ -25,7 +25,7 @@ class Latest(Generic[T]):
         self.skipped = 0
 
     def put(self, item: T) -> None:
-        """Leave an item and wake the reader; never blocks."""
+        """Put an item and wake the reader; never blocks."""
         with self._lock:
             if self._item is not None:
                 self.skipped += 1
@@ -34,17 +34,17 @@ class Latest(Generic[T]):
             self._wake()
 
     def take(self) -> T | None:
-        """The newest item that was not taken yet, or None."""
+        """The newest unread item, or None."""
         with self._lock:
             item, self._item = self._item, None
         return item
 
 
 class Every(Generic[T]):
-    """A queue that keeps every item, up to a bound. For recorders and text output.
+    """A queue that keeps every item up to a bound; for recorders and text output.
 
     Attributes:
-        lost: items thrown away because the reader was `bound` items behind.
+        lost: number of items that were dropped because the reader was `bound` items behind.
     """
 
     def __init__(self, bound: int = 1024) -> None:
@@ -55,7 +55,7 @@ class Every(Generic[T]):
         self.lost = 0
 
     def put(self, item: T) -> None:
-        """Append an item; never blocks: past the bound the new item is lost and counted."""
+        """Append an item; never blocks: beyond the bound the new item is dropped and counted."""
         with self._change:
             if len(self._items) >= self._bound:
                 self.lost += 1
@@ -64,13 +64,13 @@ class Every(Generic[T]):
             self._change.notify()
 
     def close(self) -> None:
-        """End the iteration after what is queued; never blocks, however full the queue is."""
+        """End the iteration after the queued items; never blocks, however full the queue is."""
         with self._change:
             self._closed = True
             self._change.notify_all()
 
     def __iter__(self) -> Iterator[T]:
-        """Items in order until `close`; waits for each."""
+        """Yield items in order until `close`, waiting for each."""
         while True:
             with self._change:
                 while not self._items and not self._closed:
@@ -96,7 +96,7 @@ class Bus(Generic[T]):
         self._boxes: tuple[Mailbox[T], ...] = ()
 
     def attach(self, box: Mailbox[T]) -> None:
-        """Give this mailbox every item from now on."""
+        """Deliver every item from now on to this mailbox."""
         self._boxes = (*self._boxes, box)
 
     def publish(self, item: T) -> None:

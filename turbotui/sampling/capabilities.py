@@ -1,7 +1,7 @@
 """Capabilities: which signals this machine offers, from which source, and why the others are missing.
 
-A source sees its own files and registers only. Here they are seen together: a table of rules takes back what one source
-offers and the others contradict, with the reason that doctor, the picker and JSON then show.
+A source sees only its own files and registers. Here all findings are seen together: a table of rules takes back signals
+that one source offers and others contradict, with the reason that doctor, the picker and JSON then show.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from turbotui.sources.source import Probe, Source
 _PSYS: SignalId = "energy.psys"
 
 COMPARED: tuple[SignalId, ...] = ("energy.pkg", "energy.cores", "energy.gpu", "energy.ram", "energy.psys")
-"""Signals that are read from every source that gives them: drivers disagree about what a domain spans, and about units.
-They are few: one of each for a package."""
+"""Signals that are read from every source that has them, because drivers disagree about the extent and unit of a
+domain. They are few: one of each for a package."""
 
 Rule: TypeAlias = Callable[[Machine, Mapping[str, Probe]], Mapping[SignalId, Unavailable]]
-"""From a machine and the findings by source to the signals that are not to be believed, and why."""
+"""Returns the signals that are not to be believed, with reasons, from a machine and the findings by source."""
 
 
 def _platform_energy_alone(machine: Machine, probes: Mapping[str, Probe]) -> Mapping[SignalId, Unavailable]:
-    """Platform energy in a guest that is offered no other: the kernel never tried it, and the hypervisor has none.
+    """Platform energy in a guest without other energy: the kernel never tried it, and the hypervisor has none.
 
-    The kernel leaves an energy event out whose register reads 0, but for psys (arch/x86/events/rapl.c, rapl_msrs and
-    the flag no_check).
+    The kernel leaves out an energy event whose register reads 0, except psys (arch/x86/events/rapl.c, rapl_msrs and the
+    flag no_check).
     """
     offered = [signal for probe in probes.values() for signal in probe.signals.values()
                if isinstance(signal, Signal) and signal.id.startswith("energy.")]
@@ -49,7 +49,7 @@ RULES: tuple[Rule, ...] = (_platform_energy_alone,)
 
 
 def disbelieved(machine: Machine, probes: Mapping[str, Probe]) -> dict[SignalId, Unavailable]:
-    """The signals that some source offers and a rule does not believe."""
+    """The signals that a source offers and a rule does not believe."""
     refused: dict[SignalId, Unavailable] = {}
     for rule in RULES:
         refused |= rule(machine, probes)
@@ -57,7 +57,7 @@ def disbelieved(machine: Machine, probes: Mapping[str, Probe]) -> dict[SignalId,
 
 
 def believed(probes: Mapping[str, Probe], refused: Mapping[SignalId, Unavailable]) -> dict[str, Probe]:
-    """The findings of all sources, with what is not believed taken back."""
+    """The findings of all sources without the signals that are not believed."""
     return {source: _without(probe, refused) for source, probe in probes.items()}
 
 
@@ -82,17 +82,17 @@ _REMARKS: Mapping[SignalId, tuple[Callable[[Machine], bool], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """Findings of every source, and the source chosen for each signal (the first usable one in source order).
+    """The findings of every source, and the source chosen for each signal (the first usable one in source order).
 
     Attributes:
         sources: in order of preference.
         probes: source id -> what it found.
         signals: usable signals, as the chosen source describes them.
         provider: signal id -> the chosen source.
-        missing: signals that no source can give -> the reason of the first source that knows them.
-        disbelieved: of the missing ones, those that a source offers and the findings of the others contradict.
-        beside: signals that are compared -> what the other sources that can give them are read for.
-        remarks: what has to be known of signals that count something else here than their name says.
+        missing: signals that no source can provide -> the reason of the first source that knows them.
+        disbelieved: the missing signals that a source offers and the findings of others contradict.
+        beside: compared signals -> what the other sources of the signal are read for.
+        remarks: remarks on signals that count something else here than their name says.
     """
 
     sources: tuple[Source, ...]
@@ -105,18 +105,18 @@ class Capabilities:
     beside: Mapping[SignalId, tuple[SignalId, ...]] = field(default_factory=dict)
 
     def why_missing(self, signal: SignalId) -> Unavailable:
-        """The reason why a signal cannot be had here."""
+        """Why a signal is not available here."""
         known = self.missing.get(signal)
         if known is not None:
             return known
         return Unavailable(Reason.NO_HARDWARE, f"no source on this machine offers {signal}")
 
     def constants(self) -> Mapping[SignalId, Signal]:
-        """Signals whose value is known already."""
+        """Signals whose value is already known."""
         return {name: signal for name, signal in self.signals.items() if signal.behavior is Behavior.CONSTANT}
 
     def counted_otherwise(self, before: Capabilities) -> frozenset[SignalId]:
-        """The signals whose raw words are of another counter than before, so that no difference reaches across."""
+        """Signals whose raw words now come from another counter, so that no difference spans the change."""
         return frozenset(
             name for name, signal in self.signals.items()
             if (old := before.signals.get(name)) is not None and (
@@ -135,15 +135,15 @@ class Capabilities:
     def plus(self, machine: Machine, source: Source) -> Capabilities:
         """A copy with one more source, probed now, whose signals replace those of the same id.
 
-        A source that is there already is probed anew: what it gave before and gives no more is forgotten.
+        A source that is already present is probed again: signals that it no longer offers are forgotten.
         """
         known = tuple(other for other in self.sources if other.id == source.id)
         return self.exchange(machine, known, (source,))
 
     def exchange(self, machine: Machine, gone: Sequence[Source], come: Sequence[Source]) -> Capabilities:
-        """A copy without some sources and their signals, and with others, probed now.
+        """A copy without some sources and their signals, and with others that are probed now.
 
-        What those others give takes the place of what was there.
+        The new sources' signals replace those of the same id.
         """
         away = {source.id for source in gone}
         signals, provider, missing = dict(self.signals), dict(self.provider), dict(self.missing)
@@ -170,12 +170,12 @@ class Capabilities:
 
 
 def _word(signal: Signal) -> tuple[object, ...]:
-    """Everything that says what a raw word of a signal means."""
+    """Everything that determines the meaning of a signal's raw word."""
     return signal.scope, signal.behavior, signal.width_bits, signal.low_bit, signal.scale
 
 
 def probe_sources(machine: Machine, sources: Sequence[Source]) -> Capabilities:
-    """Probe every source, in order of preference. Never raises for absence."""
+    """Probe every source in order of preference; absence never raises."""
     sources = [source for source in sources if not isinstance(source, Beside)]
     found_by = {source.id: source.probe(machine) for source in sources}
     refused = disbelieved(machine, found_by)
@@ -221,10 +221,10 @@ def _with_compared(machine: Machine, found: Capabilities) -> Capabilities:
 
 
 def _better(first: Unavailable | None, second: Unavailable) -> Unavailable:
-    """Of two reasons for one signal, the one a person can act on; else the first.
+    """The reason for a missing signal that a user can act on, or else the first reason.
 
-    In a guest whose hypervisor hides the hardware no remedy of a later source helps: the driver that it asks for would
-    find nothing either.
+    In a guest whose hypervisor hides the hardware, the remedy of a later source does not help: the driver that it asks
+        for would find nothing either.
     """
     if first is None:
         return second

@@ -1,6 +1,6 @@
-"""Last values of late readers: the base of the next difference, shown as old until then.
+"""Keep the last values of late readers: they start the next difference and are shown as old until then.
 
-Counters are cumulative. A CPU that did not answer in one interval has what it counted then in its next, longer one.
+Counters are cumulative: a CPU that did not answer in one interval has those counts in its next, longer interval.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ def empty_places(snapshot: Snapshot, capabilities: Capabilities) -> Mapping[Sign
 
 
 def filled(snapshot: Snapshot, before: Snapshot | None, places: Mapping[SignalId, Sequence[int]]) -> Snapshot:
-    """A snapshot with the values and stamps that an earlier one has at some places, whatever it had there itself.
+    """A snapshot with an earlier snapshot's values and stamps at some places, replacing what it had there.
 
     Args:
         snapshot: what is to be filled.
-        before: where the values come from; without one, or where CPUs came or went, they are unknown.
+        before: the earlier snapshot; without one, or where CPUs came or went, the places become unknown.
         places: positions by signal.
     """
     usable = before is not None and before.topology is snapshot.topology
@@ -59,10 +59,10 @@ def filled(snapshot: Snapshot, before: Snapshot | None, places: Mapping[SignalId
 
 
 class FrameMaker:
-    """Makes one frame of each snapshot and the one before; from where late readers were heard last the next goes on.
+    """Makes a frame of each snapshot and the one before; a late reader's next difference starts at its last answer.
 
     Attributes:
-        last: the base of the next difference, None before the first snapshot.
+        last: the start of the next difference; None before the first snapshot.
     """
 
     def __init__(self) -> None:

@@ -1,9 +1,9 @@
-"""Waiting of the sampler: until a time, until something happens, or until every worker has answered.
+"""How the sampler waits: until a time, until an event, or until every worker has answered.
 
-Under the dashboard, and in a program with a loop, the sampler rests on futures and timers of an asyncio loop. Text
-output has nothing else to put on a loop: there the sampler rests on a lock, and asyncio, whose import is a fifth of a
-start of `turbotui stat`, is not loaded. No `asyncio.timeout` stands around the futures: at twenty intervals a second a
-timeout that ends by cancelling its task is a tenth of what sampling costs.
+Under the dashboard, and in a program with an asyncio loop, the sampler waits with futures and timers of the loop. Text
+output has nothing else to run on a loop, so there the sampler waits on a lock and does not load asyncio, whose import
+is a fifth of a start of `turbotui stat`. No `asyncio.timeout` surrounds the futures: at twenty intervals a second,
+timeouts that end by cancelling a task are a tenth of the cost of sampling.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ T = TypeVar("T")
 
 
 def loop_here() -> asyncio.AbstractEventLoop | None:
-    """The asyncio loop that runs in this thread, None where none does."""
-    # another thread may be importing it at this moment: then it lacks the function, and no loop runs here
+    """The asyncio loop that runs in this thread; None if none does."""
+    # another thread may be importing asyncio right now: then it lacks the function, and no loop runs here
     running: Callable[[], asyncio.AbstractEventLoop] | None = getattr(sys.modules.get("asyncio"), "get_running_loop",
                                                                       None)
     if running is not None:
@@ -36,16 +36,16 @@ def loop_here() -> asyncio.AbstractEventLoop | None:
 
 
 def clock_here() -> Callable[[], float]:
-    """The clock that `WakeUp.sleep_until` goes by in this thread: seconds that only grow."""
+    """The clock of `WakeUp.sleep_until` in this thread, in seconds that never decrease."""
     loop = loop_here()
     return time.monotonic if loop is None else loop.time
 
 
 def run_alone(coroutine: Coroutine[object, None, T]) -> T:
-    """Run a coroutine that waits for nothing but `WakeUp`s to its end, in a thread that it has for itself.
+    """Run a coroutine that awaits nothing but `WakeUp`s to its end, in a thread of its own.
 
     Raises:
-        InternalError: it waits for something else.
+        InternalError: the coroutine awaits something else.
     """
     try:
         coroutine.send(None)
@@ -59,7 +59,7 @@ def run_alone(coroutine: Coroutine[object, None, T]) -> T:
 
 
 def run_on_loop(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end on an asyncio loop of this thread's own."""
+    """Run a coroutine to its end on an asyncio loop that belongs to this thread."""
     import asyncio  # noqa: PLC0415 - a fifth of a start of text output, which runs without it
 
     return asyncio.run(coroutine)
@@ -70,10 +70,10 @@ class _Resting(threading.local):
 
     def __init__(self) -> None:
         self.calls: list[Callable[[], object]] = []
-        self.rests = False  # it has rested in a `WakeUp`, and will again
+        self.rests = False  # this thread has rested in a `WakeUp`, and will again
 
     def rest(self) -> None:
-        """Do what was put off."""
+        """Do the deferred work."""
         calls, self.calls = self.calls, []
         for call in calls:
             call()
@@ -83,9 +83,9 @@ _here = _Resting()
 
 
 def when_resting(call: Callable[[], object]) -> None:
-    """Call this when the sampler whose thread this is rests next; at once in any other thread.
+    """Call a function when the sampler of this thread rests next; in any other thread, call it at once.
 
-    Two threads that run at once wait for the interpreter's lock.
+    Two threads that run at the same time would wait for the interpreter's lock.
     """
     loop = loop_here()
     if loop is not None:
@@ -97,18 +97,18 @@ def when_resting(call: Callable[[], object]) -> None:
 
 
 class WakeUp:
-    """A sleep of one coroutine until a time, or a request from any thread."""
+    """The sleep of a coroutine until a time, or until any thread requests its end."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._requested = False
         self._sleeping: asyncio.Future[None] | None = None
-        self._wake_up = threading.Lock()  # free once somebody wakes it
+        self._wake_up = threading.Lock()  # unlocked by a wake-up
         self._wake_up.acquire()
 
     def request(self) -> None:
-        """Wake the coroutine that sleeps here, or the next one that would. From any thread."""
-        self._requested = True  # before the look at the loop, which the sleeper sets before it looks at this
+        """Wake the coroutine that sleeps here, or the next one that will; may be called from any thread."""
+        self._requested = True  # set before reading the loop: the sleeper sets the loop before it reads this
         with contextlib.suppress(RuntimeError):  # it is free already; or the loop has closed: nobody sleeps there
             if self._loop is not None:
                 self._loop.call_soon_threadsafe(self._wake)
@@ -117,13 +117,13 @@ class WakeUp:
 
     @property
     def requested(self) -> bool:
-        """Whether a wake-up is requested and no coroutine has woken of it yet."""
+        """Whether a wake-up is requested that no coroutine has received yet."""
         return self._requested
 
     async def sleep_until(self, when: float) -> bool:
-        """Sleep until the clock says so or a wake-up is requested; True for the latter. A request wakes once.
+        """Sleep until a time or a requested wake-up; True for a wake-up, which is then used up.
 
-        By the loop's clock, or, in a thread without one, by time.monotonic().
+        The time is on the loop's clock, or on time.monotonic() in a thread without a loop.
         """
         loop = self._loop = loop_here()
         if loop is None:
@@ -140,7 +140,7 @@ class WakeUp:
         return requested
 
     def _rest(self, when: float) -> None:
-        """Rest until a time or a request; a lock that a request of before set free is not one."""
+        """Rest until a time or a request, ignoring a lock that an earlier request unlocked."""
         _here.rests = True
         _here.rest()
         while not self._requested and (left := when - time.monotonic()) > 0:
@@ -152,11 +152,11 @@ class WakeUp:
 
 
 class Collector:
-    """Gathers the answers to one tick; the last one wakes the loop once.
+    """Collects the answers to one tick; the last answer wakes the loop once.
 
     Args:
-        wake_up: requested when all that are expected have answered.
-        late: takes the answers that come after `close`, on the worker's thread.
+        wake_up: requested when all expected workers have answered.
+        late: receives, on the worker's thread, the answers that come after `close`.
     """
 
     def __init__(self, wake_up: WakeUp, late: Callable[[Answer], None] | None = None) -> None:
@@ -177,7 +177,7 @@ class Collector:
         """Take an answer, on the worker's thread."""
         with self._lock:
             if self._closed and self._late is not None:
-                self._late(answer)  # before it can be asked again
+                self._late(answer)  # before the worker can be asked again
             answer.worker.busy = False
             self._waiting.discard(answer.worker)
             if self._closed:
@@ -188,13 +188,13 @@ class Collector:
             self._wake_up.request()
 
     def complete(self) -> bool:
-        """Whether all have answered; from now on the last answer requests the wake-up. After the last `expect`."""
+        """Whether all have answered; call it after the last `expect`, and the last answer then requests the wake-up."""
         with self._lock:
             self._armed = True
             return not self._waiting
 
     def close(self) -> list[Answer]:
-        """The answers there are; later ones are no part of this tick."""
+        """The answers so far; later answers do not belong to this tick."""
         with self._lock:
             self._closed = True
             return self._answers

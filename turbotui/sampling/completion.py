@@ -1,4 +1,4 @@
-"""Completion of an --add text: PMUs, events, registers, files, the grammar's words."""
+"""Complete an --add text: PMUs, events, registers, files and the words of the grammar."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TELEMETRY = ("name=", "type=raw", "type=txtal_time", "type=tcore_clock", "forma
 
 
 def complete_added(host: Host, text: str, limit: int = 50) -> tuple[str, ...]:
-    """Whole texts that begin with what was typed, its last token completed; at most `limit` of them."""
+    """Up to `limit` whole texts that start with the typed text, its last token completed."""
     before, comma, token = text.rpartition(",")
     head = before + comma
     if before.startswith("pmt"):
@@ -25,7 +25,7 @@ def complete_added(host: Host, text: str, limit: int = 50) -> tuple[str, ...]:
 
 
 def _places(host: Host, token: str) -> list[str]:
-    """Places on the machine that a token may be on its way to."""
+    """Places on the machine that a token may be the start of."""
     if token.startswith("perf/"):
         device, slash, event = token.removeprefix("perf/").partition("/")
         if not slash:

@@ -1,4 +1,4 @@
-"""Differences of counters between two snapshots, before any rule of plausibility."""
+"""Differences of counters between two snapshots, before any plausibility rule."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Rises: TypeAlias = list[int]
 
 
 class Differences(ABC):
-    """The readings of two snapshots in one order, and what each counter did between them; computed on first use.
+    """The readings of two snapshots in one order, and each counter's increase, computed on first use.
 
     Attributes:
-        older: None on the first tick: gauges and constants are known then, deltas are not.
+        older: None on the first tick, when gauges and constants are known but deltas are not.
         newer: the snapshot at its end.
         capabilities: the signals that the machine offers.
         topology: that of the newer snapshot; every column is in the order of its instances.
@@ -46,10 +46,10 @@ class Differences(ABC):
 
     @abstractmethod
     def deltas(self, name: SignalId) -> Numbers:
-        """Increase of a counter per instance of its scope; None where unknown, or not believed."""
+        """Increase of a counter per instance of its scope; None if unknown or not believed."""
 
     def measured(self, name: SignalId) -> Numbers:
-        """`deltas` before plausibility rules: all that was read, believed or not."""
+        """`deltas` before plausibility rules: everything that was read, believed or not."""
         found = self._measured.get(name)
         if found is None:
             signal, rose = self.capabilities.signals[name], self.rose(name)
@@ -67,12 +67,12 @@ class Differences(ABC):
                 and name in self.older.values)
 
     def before(self, items: Sequence[T] | None, name: SignalId) -> Sequence[T | None] | None:
-        """Items of the older snapshot in the newer one's order; None where there was none or the counter is new."""
+        """Items of the older snapshot in the newer one's order; None without an older value."""
         if items is None or self.older is None:
             return None
         fresh = self.newer.fresh.get(name, ())
         size = len(self.topology.instances(self.capabilities.signals[name].scope))
-        if len(fresh) == size:  # its scope may be another one, too
+        if len(fresh) == size:  # its scope may have changed too
             return [None] * size
         if self.older.topology is self.topology:
             if not fresh:
@@ -88,14 +88,14 @@ class Differences(ABC):
         return found
 
     def older_values(self, name: SignalId) -> Sequence[Raw] | None:
-        """The raw values at the start of the interval in the newer snapshot's order; see `before`."""
+        """The raw values at the start of the interval, in the newer snapshot's order; see `before`."""
         if name not in self._older_values:
             older = None if self.older is None else self.older.values.get(name)
             self._older_values[name] = self.before(older, name)
         return self._older_values[name]
 
     def rose(self, name: SignalId) -> Rises | None:
-        """The increases of a counter, plausible or not."""
+        """The increases of a counter, whether plausible or not."""
         if name in self._rises:
             return self._rises[name]
         signal, found = self.capabilities.signals[name], None
@@ -108,7 +108,7 @@ class Differences(ABC):
         return found
 
     def _ran_throughout(self, signal: Signal) -> bool:
-        """Whether a counter that may be multiplexed was not, on any instance: nothing is to be scaled up then."""
+        """Whether a counter that can be multiplexed was not, on any instance, so that nothing has to be scaled."""
         pair = (signal.enabled, signal.running)
         if pair not in self._throughout:
             ran = self.deltas(signal.running)
@@ -116,7 +116,7 @@ class Differences(ABC):
         return self._throughout[pair]
 
     def stamps(self, name: SignalId) -> tuple[Sequence[int | None] | None, Sequence[int] | None]:
-        """The time stamps of the older reading, in the newer one's order, and of the newer one."""
+        """The time stamps of the older reading, in the newer one's order, and of the newer reading."""
         if name not in self._older_stamps:
             older = None if self.older is None else self.older.stamps.get(name)
             self._older_stamps[name] = self.before(older, name)
@@ -131,7 +131,7 @@ class Differences(ABC):
         if signal.width_bits >= 64 and signal.low_bit == 0:
             plain = increases(older, newer, signal.scale)
         elif older == newer and None not in newer and self._turned_nowhere(signal.id):
-            plain = [0.0] * len(newer)  # a count of rare things, or a settled one
+            plain = [0.0] * len(newer)  # a counter of rare events, or an idle one
         else:
             plain = [
                 signal.delta(a, b, wraps) for a, b, wraps in zip(older, newer, self.wrapped(signal.id), strict=True)
@@ -148,12 +148,12 @@ class Differences(ABC):
         ]
 
     def _turned_nowhere(self, name: SignalId) -> bool:
-        """Whether no instance's counter was seen to pass zero between the two snapshots."""
+        """Whether no instance's counter was seen to wrap between the two snapshots."""
         newer = self.newer.wraps.get(name)
         return newer is None or (self.older is not None and self.before(self.older.wraps.get(name), name) == newer)
 
     def wrapped(self, name: SignalId) -> Sequence[int | None]:
-        """How often each instance's counter passed zero between the two snapshots; None where nobody counted."""
+        """How often each instance's counter wrapped between the two snapshots; None if nobody counted."""
         newer = self.newer.wraps.get(name)
         older = None if self.older is None else self.before(self.older.wraps.get(name), name)
         if newer is None or older is None:

@@ -1,6 +1,6 @@
-"""Disagreement: counters of one interval that cannot all be right, where nothing tells which of them is wrong.
+"""Find counters of one interval that contradict each other when nothing shows which is wrong.
 
-Their cells keep their numbers and are marked; what contradicts them is shown with them.
+Their cells keep their numbers, are marked, and show the contradiction.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from turbotui.sampling.arithmetic import Numbers
 from turbotui.sampling.limits import COMPARED_SECONDS
 from turbotui.sampling.plausibility import reference_ticks
 
-if TYPE_CHECKING:  # an interval asks here
+if TYPE_CHECKING:  # called for every interval
     from turbotui.sampling.interval import Interval
 
 Marks: TypeAlias = dict[SignalId, dict[int, str]]
@@ -25,25 +25,25 @@ PARTS: tuple[tuple[SignalId, SignalId], ...] = (
     ("energy.cores", "energy.pkg"), ("energy.gpu", "energy.pkg"), ("energy.core", "energy.pkg"),
     ("energy.pkg", "energy.psys"),
 )
-"""Energy domains that lie within another one (Intel SDM vol. 3, RAPL; AMD PPR, Core::X86::Msr::CORE_ENERGY_STAT)."""
+"""Energy domains that lie within another (Intel SDM vol. 3, RAPL; AMD PPR, Core::X86::Msr::CORE_ENERGY_STAT)."""
 
 _OVER_SHARE, _OVER_WATTS = 0.05, 0.5
-"""By how much a part may exceed its whole: they are read one after the other, and power changes in between."""
+"""How far a part may exceed its whole: the two are read one after the other, and power changes in between."""
 _BEYOND_SHARE, _BEYOND_SECONDS = 0.05, 0.003
-"""By how much the states of a CPU may exceed the interval: of it, and of time between two readings."""
+"""How far a CPU's states may exceed the interval: as a share of it, and in time between two readings."""
 
 
-_APART_SHARE = 0.02  # of the interval, by which two readings may be apart and still be of the same time
+_APART_SHARE = 0.02  # share of the interval by which two readings may differ and still cover the same time
 
 _STATES: tuple[tuple[SignalId, str], ...] = (
     ("mperf", "C0"), ("cstate.core.c1", "C1"), ("cstate.core.c3", "C3"), ("cstate.core.c6", "C6"),
     ("cstate.core.c7", "C7"),
 )
-"""What a CPU is in one of at a time (Intel SDM vol. 4, residency counters), and how people call it."""
+"""States that exclude each other on a CPU (Intel SDM vol. 4, residency counters), with their names for people."""
 
 
 def disagreements(interval: Interval) -> Marks:
-    """Everything that contradicts something else in an interval; empty where nothing does."""
+    """Every contradiction in an interval; empty if there is none."""
     found: Marks = {}
     for rule in RULES:
         for name, at in rule(interval).items():
@@ -54,7 +54,7 @@ def disagreements(interval: Interval) -> Marks:
 
 
 def _parts_over_wholes(interval: Interval) -> Marks:
-    """Energy domains that use more than the domain they lie in."""
+    """Energy domains that use more than the domain that contains them."""
     found: Marks = {}
     for part, whole in PARTS:
         if not (interval.was_read(part) and interval.was_read(whole)):
@@ -62,7 +62,7 @@ def _parts_over_wholes(interval: Interval) -> Marks:
         signals, topology = interval.capabilities.signals, interval.topology
         watts, scope = interval.rates(part), signals[part].scope
         if scope.rank > signals[whole].scope.rank:
-            continue  # a part that is counted over more than the whole has no place in it
+            continue  # a part that spans more than the whole does not lie in it
         for position, (outer, limit) in enumerate(
             zip(topology.instances(signals[whole].scope), interval.rates(whole), strict=True)
         ):
@@ -79,7 +79,7 @@ def _parts_over_wholes(interval: Interval) -> Marks:
 
 
 def _states_beyond_the_interval(interval: Interval) -> Marks:
-    """CPUs that were in their states for longer than the interval."""
+    """CPUs whose states add up to more than the interval."""
     read = [(name, word) for name, word in _STATES if interval.was_read(name)]
     if len(read) < 2 or not interval.was_read("tsc"):
         return {}
@@ -99,14 +99,14 @@ def _states_beyond_the_interval(interval: Interval) -> Marks:
 
 
 def _beyond(columns: Sequence[Numbers], ticks: Numbers) -> Sequence[int]:
-    """The CPUs whose states come to more than the interval, of those for which all is known."""
+    """The CPUs whose states exceed the interval, among the CPUs for which all states are known."""
     most = 1 + _BEYOND_SHARE
     try:
         totals = map(sum, zip(*columns, strict=True))
-        # a counter of ticks that stood still is no interval: other rules judge it
+        # a tick counter that stood still does not measure the interval: other rules judge it
         return [at for at, (total, whole) in enumerate(zip(totals, ticks, strict=True))
                 if total > whole * most and whole]  # type: ignore[operator]
-    except TypeError:  # some are unknown
+    except TypeError:  # a value is unknown
         return [
             at for at, (items, whole) in enumerate(zip(zip(*columns, strict=True), ticks, strict=True))
             if whole and None not in items and sum(item or 0.0 for item in items) > whole * most
@@ -114,7 +114,7 @@ def _beyond(columns: Sequence[Numbers], ticks: Numbers) -> Sequence[int]:
 
 
 def _by_cpu(interval: Interval, name: SignalId) -> Numbers:
-    """The increase of a signal for each CPU: that of the core it lies in."""
+    """The increase of a signal for each CPU, that is, of the core that contains it."""
     grown, scope = interval.deltas(name), interval.capabilities.signals[name].scope
     if scope is Scope.CPU:
         return grown
@@ -122,7 +122,7 @@ def _by_cpu(interval: Interval, name: SignalId) -> Numbers:
 
 
 def _sources_apart(interval: Interval) -> Marks:
-    """Domains that two sources give different power of, in the same time."""
+    """Domains for which two sources report different power over the same time."""
     found: Marks = {}
     for name, others in interval.capabilities.beside.items():
         for other in others:
@@ -133,7 +133,7 @@ def _sources_apart(interval: Interval) -> Marks:
 
 
 def _apart(interval: Interval, name: SignalId, other: SignalId) -> Iterator[tuple[int, str]]:
-    """The positions of a signal of which another source says something else."""
+    """The positions of a signal at which another source reports something else."""
     capabilities, topology = interval.capabilities, interval.topology
     scope = max((capabilities.signals[one].scope for one in (name, other)), key=lambda one: one.rank)
     for instance in topology.instances(scope):
@@ -149,7 +149,7 @@ def _apart(interval: Interval, name: SignalId, other: SignalId) -> Iterator[tupl
 
 
 def _watts_in(interval: Interval, name: SignalId, instance: Instance) -> float | None:
-    """Power of a RAPL domain in an instance of its own level or of a level above."""
+    """Power of a RAPL domain in an instance of its own level or of a coarser level."""
     scope, watts = interval.capabilities.signals[name].scope, interval.rates(name)
     items = [watts[at] for at in interval.topology.parts(instance.row, scope)]
     known = [item for item in items if item is not None]
@@ -157,7 +157,7 @@ def _watts_in(interval: Interval, name: SignalId, instance: Instance) -> float |
 
 
 def _same_time(interval: Interval, name: SignalId, other: SignalId, cpu: int) -> bool:
-    """Whether both were read at about the same moments, so that they should have seen the same."""
+    """Whether two readings cover nearly the same time, so that they should agree."""
     moments, spans = [], []
     for one in (name, other):
         at = interval.topology.index(interval.capabilities.signals[one].scope, cpu)
@@ -173,4 +173,4 @@ RULES: tuple[Callable[[Interval], Mapping[SignalId, Mapping[int, str]]], ...] = 
     _states_beyond_the_interval,
     _sources_apart,
 )
-"""Every contradiction that leaves open which counter is wrong."""
+"""Every contradiction that does not show which counter is wrong."""

@@ -1,4 +1,4 @@
-"""The energy meter: joules of each package over any number of frames, what they are shared out by, or why not."""
+"""The energy meter: joules of each package over several frames, with the CPU times to share them by, or a reason."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from turbotui.sampling.frame import Frame
 _ENERGY: Final = "energy.pkg"
 _CYCLES: Final = "aperf"
 _TIMES: Final = ("stat.user", "stat.nice", "stat.system", "stat.irq", "stat.softirq")
-"""Fields of /proc/stat in which a CPU runs something (proc(5))."""
+"""Fields of /proc/stat in which a CPU runs a task (proc(5))."""
 _CLOSE: Final = 1e-9  # seconds
 _TOO_SOON: Final = Unavailable(Reason.FIRST_TICK, "the packages' energy has not been read twice")
 _PARTLY: Final = Unavailable(Reason.NOT_READ, "the energy of some packages could not be read")
@@ -24,20 +24,20 @@ ENERGY_SOURCES: Final = frozenset({
     "clock-start", "perf-msr", "perf-power", "platform-constants", "msr", "amd-energy", "powercap", "proc-stat",
     "clock-end",
 })
-"""Ids of the sources that can give what energy is shared out by: who wants nothing else need not ask the others."""
+"""Ids of the sources of the values by which energy is shared; a caller that wants nothing else probes only these."""
 
 
 @dataclass(frozen=True, slots=True)
 class Energy:
-    """Energy of packages over some time, with the CPU times by which it can be shared among tasks.
+    """Energy of packages over some time, with the CPU times by which it is shared among tasks.
 
     Attributes:
         joules: by package (position in the topology).
-        cycles: unhalted ones by CPU; empty where they are not counted.
-        busy_ns: ns that each CPU ran something.
-        seconds: over which.
-        why: the reason where there is no energy.
-        spans: seconds between the readings of a package's own counter, where they are not `seconds`.
+        cycles: unhalted cycles by CPU; empty if they are not counted.
+        busy_ns: ns for which each CPU ran a task.
+        seconds: the length of that time.
+        why: the reason, if there is no energy.
+        spans: seconds between the readings of a package's own counter, if they differ from `seconds`.
     """
 
     joules: Mapping[int, float]
@@ -48,7 +48,7 @@ class Energy:
     spans: Mapping[int, float] = field(default_factory=dict)
 
     def over(self, seconds: float) -> Energy:
-        """Scale the energy to another length of time, since two readers never stop at the same instant."""
+        """Scale the energy to another length of time, because two readers never stop at the same instant."""
         if self.seconds <= _CLOSE:
             return self
         factor = seconds / self.seconds
@@ -58,20 +58,20 @@ class Energy:
                       {cpu: used * factor for cpu, used in self.busy_ns.items()}, seconds, self.why)
 
     def total(self, packages: int) -> float | None:
-        """Joules of a machine of so many packages over `span`; None unless each of them is known."""
+        """Joules of a machine with this many packages over `span`; None unless every package is known."""
         return sum(self.over(self.span).joules.values()) if len(self.joules) == packages else None
 
     @property
     def span(self) -> float:
-        """Seconds between the readings of the package that was known for longest."""
+        """Seconds between the readings of the package that was known for the longest time."""
         return max(self._spans().values(), default=0.0)
 
     def reason(self, total: float | None) -> Unavailable | None:
-        """Why there is no total; None where there is one."""
+        """Why there is no total; None if there is one."""
         return None if total is not None else self.why or _PARTLY
 
     def plus(self, other: Energy) -> Energy:
-        """The sum of this energy and another; what has none adds nothing."""
+        """The sum of this energy and another; a missing energy adds nothing."""
         joules = _plus(self.joules, other.joules)
         spans = _plus(self._spans(), other._spans())
         return Energy(joules, _plus(self.cycles, other.cycles), _plus(self.busy_ns, other.busy_ns),
@@ -82,7 +82,7 @@ class Energy:
 
 
 class EnergyMeter:
-    """Adds up frames until somebody takes the sum; frames and takers may be on different threads."""
+    """Adds up frames until a taker asks for the sum; frames and takers may be on different threads."""
 
     def __init__(self, capabilities: Capabilities) -> None:
         self._lock = threading.Lock()
@@ -111,7 +111,7 @@ class EnergyMeter:
             self._energy = self._energy.plus(more)
 
     def take(self) -> Energy:
-        """Energy that accumulated since the last call."""
+        """The energy accumulated since the last call."""
         with self._lock:
             found, self._energy = self._energy, self._empty(_TOO_SOON)
         return found if found.joules or self._absent is None else replace(found, why=self._absent)
@@ -128,7 +128,7 @@ def energy_of(frame: Frame) -> Energy:
 
 
 def energy_signals(capabilities: Capabilities) -> frozenset[SignalId]:
-    """The signals that `EnergyMeter` reads; empty where there is no energy."""
+    """The signals that `EnergyMeter` reads; empty if there is no energy."""
     if _ENERGY not in capabilities.signals:
         return frozenset()
     return frozenset(name for name in (_ENERGY, _CYCLES, *_TIMES) if name in capabilities.signals)

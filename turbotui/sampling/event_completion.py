@@ -1,4 +1,4 @@
-"""Completion of an --add text of events: sets, PMUs, their events and terms, generic names."""
+"""Complete an --add text of events: sets, PMUs, their events and terms, and generic names."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ _DELIMITERS = " ,{(+*='"
 _OPTIONS = (("name=", "title of the column"), ("rate", "per second"))
 _NUMBER = "0123456789"
 _SEVERAL_WORDS = re.compile(r"\s*[\w.]+(?:\s+[\w.]+)+\s*", re.ASCII)
-"""What is looked for in descriptions, and could be no event."""
-_FEWEST = 2  # characters of a word that is looked for in the vendor's tables
+"""Matches a word to look for in descriptions, which cannot be an event."""
+_FEWEST = 2  # minimum length of a word that is looked for in the vendor's tables
 _WITHOUT_EVENTS = frozenset({"software", "breakpoint", "tracepoint", "kprobe", "uprobe"})
 """PMUs whose events are not written between slashes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """One completion of what was typed.
+    """One completion of the typed text.
 
     Attributes:
         text: the whole text, completed.
-        note: what it means, "" where the name says it.
+        note: what it means; "" if the name says it.
     """
 
     text: str
@@ -42,14 +42,14 @@ class Completion:
 def complete_events(
     host: Host, text: str, sets: Mapping[str, EventSet], limit: int = 60, search: EventSearch | None = None
 ) -> tuple[Completion, ...]:
-    """Whole texts that begin with what was typed, its last word completed; at most `limit` of them.
+    """Up to `limit` whole texts that start with the typed text, its last word completed.
 
     Args:
         host: the machine.
-        text: as typed; several words alone are looked for in the descriptions of the vendor's events.
-        sets: the event sets that there are.
-        limit: of what is given.
-        search: the vendor's tables, where they have been read.
+        text: as typed; several bare words are looked for in the descriptions of the vendor's events.
+        sets: the known event sets.
+        limit: maximum number of completions.
+        search: the vendor's tables, if they have been read.
     """
     if text.startswith(METRIC):
         return () if search is None else tuple(_metrics(search, text))[:limit]
@@ -70,13 +70,13 @@ def complete_events(
 
 
 def _vendors(search: EventSearch | None, text: str, limit: int) -> Iterator[Completion]:
-    """Events of the vendor's tables by their names, or by words of their descriptions."""
+    """Events of the vendor's tables, found by name or by words of their descriptions."""
     if search is not None and len(text) >= _FEWEST:
         yield from (Completion(row.name, row.brief or row.description) for row in search.find(text, limit))
 
 
 def _vendors_of(search: EventSearch | None, devices: Devices, pmu: str, word: str, limit: int) -> Iterator[Completion]:
-    """Events that the vendor's tables have for a PMU."""
+    """Events of the vendor's tables for a PMU."""
     for one in devices.matching(pmu)[:1]:
         rows = () if search is None or "=" in word else search.find(word, limit, one.name)
         yield from (Completion(f"{row.name}/", row.brief or row.description)
@@ -84,7 +84,7 @@ def _vendors_of(search: EventSearch | None, devices: Devices, pmu: str, word: st
 
 
 def _metrics(search: EventSearch, text: str) -> Iterator[Completion]:
-    """Groups of metrics and metrics that begin with the last word, in any case."""
+    """Metrics and groups of metrics that start with the last word, in any case."""
     tables = search.tables
     last = max(text.rfind(","), text.find(":")) + 1
     before, word = text[:last], text[last:].strip().lower()
@@ -97,7 +97,7 @@ def _metrics(search: EventSearch, text: str) -> Iterator[Completion]:
 
 
 def _last_word(text: str, devices: Devices) -> tuple[str, str, str]:
-    """Split a text into what precedes the word being typed, that word, and the PMU whose terms it belongs to."""
+    """Split a text into what precedes the word being typed, the word, and the PMU whose terms contain the word."""
     start, opened = 0, -1
     for at, character in enumerate(text):
         if opened >= 0:
@@ -154,7 +154,7 @@ def _words(devices: Devices, word: str, *, after_event: bool) -> Iterator[Comple
 
 
 def _pmus(devices: Devices, kinds: Iterable[str], word: str) -> Iterator[tuple[str, str]]:
-    """PMUs by the name that stands for all instances first, then each instance where somebody types its number."""
+    """PMUs by the name that stands for all instances, followed by the instances if a number is being typed."""
     for kind in kinds:
         count = sum(_kind(name) == kind for name in devices.names)
         if count > 1 and kind.startswith(word):

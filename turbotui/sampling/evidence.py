@@ -1,4 +1,4 @@
-"""Where a cell comes from: its arithmetic over the readings of one interval, and each reading as it was read."""
+"""Where a cell comes from: its arithmetic over the readings of one interval, and each raw reading."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Worked:
     """A cell with its arithmetic.
 
     Attributes:
-        cell: as the frame has it.
-        term: how it was computed; None for texts, ids and what is unknown.
-        numbers: of every reading in the term.
+        cell: as in the frame.
+        term: the arithmetic; None for texts, ids and unknown values.
+        numbers: the number of every reading in the term.
     """
 
     cell: Value
@@ -42,12 +42,12 @@ class EvidencePart:
 
     Attributes:
         row: the instance.
-        cpu: that read it, or whose it is where one read holds all CPUs.
-        alone: whether that CPU read it for itself.
+        cpu: the CPU that read it or, if one read covers all CPUs, the CPU that it belongs to.
+        alone: whether that CPU read only its own value.
         value: SI; the increase of a counter, the value of a gauge; None if unknown, and for texts.
-        term: the value from the raw words, as the signal's scale and width have it; None where it is the raw word.
-        older, newer: raw words at the ends of the interval, exactly as read; a gauge has the newer only.
-        stamp_ns: host monotonic clock at the middle of the newer reading, 0 where there was none.
+        term: the value computed from the raw words by the signal's scale and width; None if it is the raw word.
+        older, newer: raw words at the ends of the interval, exactly as read; a gauge has only the newer.
+        stamp_ns: host monotonic clock at the middle of the newer reading; 0 without a reading.
         seconds: between the two readings of a counter.
     """
 
@@ -64,15 +64,15 @@ class EvidencePart:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One signal's part in a cell: what was read, where, and what it came to.
+    """One signal's part in a cell: what was read, where, and the resulting value.
 
     Attributes:
-        label: as it stands in the formula.
-        source: title of the source that was chosen.
-        others: usable sources that would be asked next, with what they would read.
+        label: its name in the formula.
+        source: title of the chosen source.
+        others: usable sources that come next, with what they would read.
         value: reduced to the row; None if unknown, and for texts.
         count: instances inside the row.
-        parts: of the first of them.
+        parts: the first of these instances.
     """
 
     signal: Signal
@@ -85,7 +85,7 @@ class Evidence:
 
 
 class TracedInputs:
-    """`columns.Inputs` of one row of a column, whose numbers remember where they come from."""
+    """`columns.Inputs` of one row of a column, whose numbers remember their origin."""
 
     def __init__(self, frame: Frame, column: CounterColumn, row: RowId) -> None:
         self._frame = frame
@@ -166,12 +166,12 @@ class TracedInputs:
 
 
 def worked(frame: Frame, column: CounterColumn, row: RowId) -> Worked:
-    """Compute a cell again, and remember its arithmetic.
+    """Compute a cell again and record its arithmetic.
 
     Args:
-        frame: of which interval.
+        frame: the interval.
         column: of the cell.
-        row: of the cell; one finer than the column's scope has the value of the instance it lies in.
+        row: of the cell; a row finer than the column's scope has the value of the instance that contains it.
     """
     cell = frame.cell(column, row)
     home = frame.home(column, row)
@@ -186,10 +186,10 @@ def evidence(frame: Frame, column: CounterColumn, row: RowId, *, most: int = 4) 
     """The signals behind a cell with what was read in this interval, in the column's order.
 
     Args:
-        frame: of which interval.
+        frame: the interval.
         column: of the cell.
         row: of the cell.
-        most: instances of each signal that are told one by one.
+        most: maximum number of instances of each signal to list.
     """
     home = frame.home(column, row)
     if home is None:

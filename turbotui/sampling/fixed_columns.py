@@ -1,4 +1,4 @@
-"""Refusals of sessions with fixed columns, those of a recording or of other machines."""
+"""Refuse to add columns to sessions whose columns are fixed: recordings and other machines."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from turbotui.quantities.columns import ColumnId, CounterColumn
 
 
 class FixedColumns(ABC):
-    """A session to whose columns nothing can be added by hand."""
+    """A session to which no columns can be added."""
 
     @property
     @abstractmethod
     def why_fixed(self) -> str:
-        """Why nothing can be added, to go on with behind what was asked for."""
+        """Why nothing can be added; follows the name of what was asked for."""
 
     def add_all(self, text: str) -> tuple[CounterColumn, ...]:
         """Refuse to count anything more.
@@ -25,13 +25,13 @@ class FixedColumns(ABC):
         raise UsageError(f"{text}: {self.why_fixed}")
 
     def by_hand(self) -> tuple[tuple[ColumnId, str], ...]:
-        """No column was added."""
+        """No columns were added."""
         return ()
 
     def typed(self) -> tuple[str, ...]:
-        """No text was added."""
+        """No texts were added."""
         return ()
 
     def remove(self, name: ColumnId) -> None:
-        """Do nothing: no column was added."""
+        """Do nothing, because no column was added."""
         del name

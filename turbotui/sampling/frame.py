@@ -1,8 +1,8 @@
 """Frames: the difference of two snapshots, from which any column of any row is computed on first use.
 
-Rows nest by topology. A row coarser than a signal reduces the signal's instances inside it by the signal's own rule;
-a row finer than a signal takes the value of the instance it lies in. Rates divide by each instance's own elapsed time
-before they are reduced.
+Rows nest by topology. A row coarser than a signal reduces the signal's instances inside it by the signal's own rule; a
+row finer than a signal takes the value of the instance that contains it. Rates divide by each instance's own elapsed
+time before they are reduced.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from turbotui.sampling.snapshot import Snapshot
 from turbotui.sampling.sweep import Selection
 
 _FEW = 2
-"""Rows below which one cell after the other costs less than putting signals in row order first."""
+"""The number of rows below which computing cell by cell costs less than first putting signals in row order."""
 
 
 class Frame(Interval):
-    """All columns of all rows over one interval. Cheap to make; computes and remembers what is asked.
+    """All columns of all rows over one interval; cheap to make, computes cells when they are asked for and keeps them.
 
-    `older` is None on the first tick: gauges and constants are known then, deltas are not.
+    `older` is None on the first tick, when gauges and constants are known but deltas are not.
     """
 
     __slots__ = ("__weakref__", "_cells", "_held", "_held_ends", "_increases", "_latest", "_levels_of", "_selections",
@@ -55,21 +55,21 @@ class Frame(Interval):
 
     @property
     def seconds(self) -> float | None:
-        """Length of the interval from tick to tick, None on the first tick."""
+        """Length of the interval from tick to tick; None on the first tick."""
         return None if self.older is None else (self.newer.started_ns - self.older.started_ns) / 1e9
 
     @property
     def held(self) -> Frame | None:
-        """This frame with the last known values of readers that were late; None where none was, or none had any.
+        """This frame with the last known values of late readers; None if no reader was late, or none had a value.
 
-        For the eye: `old` says which of its cells are of an earlier interval.
+        The values are for display only: `old` says which cells belong to an earlier interval.
         """
         if self._held is None and self._held_ends is not None:
             self._held = Frame(*self._held_ends, self.capabilities)
         return self._held
 
     def old(self, column: CounterColumn, row: RowId) -> bool:
-        """Whether something behind a cell was read before the tick of this frame began: its reader was late."""
+        """Whether a reading behind a cell is older than the tick of this frame, because its reader was late."""
         home = self.home(column, row) if self.newer.late else None
         if home is None:
             return False
@@ -85,9 +85,9 @@ class Frame(Interval):
         return False
 
     def cell(self, column: CounterColumn, row: RowId) -> Value:
-        """The value of a column in a row, None if unknown (then `why` tells).
+        """The value of a column in a row; None if unknown (`why` gives the reason).
 
-        A row finer than the column's scope shows the instance that it lies in.
+        A row finer than the column's scope shows the instance that contains it.
         """
         cells = self._cells.get(column.id)
         if cells is None:
@@ -105,21 +105,21 @@ class Frame(Interval):
         return value
 
     def cells(self, column: CounterColumn, rows: Sequence[RowId]) -> Sequence[Value]:
-        """The values of a column in many rows, as `cell` gives them: several times cheaper than one after the other.
+        """The values of a column in many rows, as `cell` returns them, but several times cheaper than one by one.
 
-        Ask with the same tuple of rows for one column after the other, and with `rows(scope)` for a whole level: what
-        the columns have in common is then found once.
+        Pass the same tuple of rows for one column after the other, and `rows(scope)` for a whole level: work that the
+        columns have in common is then done once.
         """
         if len(rows) < _FEW:
             return [self.cell(column, row) for row in rows]
         return self._select(rows).cells(self, column)
 
     def home_cells(self, column: CounterColumn, rows: Sequence[RowId]) -> tuple[Sequence[RowId], Sequence[Value]]:
-        """The rows whose values `cells` gives, each once, and these values. Rows that are not there are left out."""
+        """The rows whose values `cells` returns, each once, with these values; rows that do not exist are left out."""
         return self._select(rows).at_owners(self, column) if rows else ((), ())
 
     def _select(self, rows: Sequence[RowId]) -> Selection:
-        """Rows that are asked for together."""
+        """The selection of rows that are asked for together."""
         scope = rows[0].scope
         if rows is self.topology.rows(scope):
             level = self._levels_of.get(scope)
@@ -134,19 +134,19 @@ class Frame(Interval):
         return self._latest
 
     def known_level(self, column: CounterColumn) -> Sequence[Value] | None:
-        """The values of a column in all rows of its own level, if somebody asked for them before."""
+        """The values of a column in all rows of its own level, if they have been computed before."""
         level = self._levels_of.get(column.scope)
         return None if level is None else level.known(column.id)
 
     def home(self, column: CounterColumn, row: RowId) -> RowId | None:
-        """The row whose value a cell shows: itself, or the instance of the column's scope that the row lies in."""
+        """The row whose value a cell shows: the row itself, or the instance of the column's scope that contains it."""
         if row.scope.rank >= column.scope.rank:
             return row
         instance = self.topology.instance(row)
         return None if instance is None or not instance.cpus else self.topology.row(column.scope, instance.cpus[0])
 
     def first_of_home(self, column: CounterColumn, row: RowId) -> bool:
-        """Whether the row is the first of its instance: where turbostat prints a core's or package's value."""
+        """Whether the row is the first of its instance, where turbostat prints a core's or package's value."""
         home = self.home(column, row)
         if home is None or home == row:
             return home is not None
@@ -167,15 +167,15 @@ class Frame(Interval):
         return self.left_out(column) if row.scope.rank > column.scope.rank else frozenset()
 
     def left_out(self, column: CounterColumn) -> frozenset[int]:
-        """The CPUs that take no part in a column's rows above its own level: some of its signals are unknown there.
+        """The CPUs that are left out of a column's coarser rows because one of its signals is unknown there.
 
-        A ratio of a row is of the CPUs for which both counters are known: one whose counter went back in this interval
-        takes its part out of both, and does not spoil the row.
+        A row's ratio covers the CPUs for which both counters are known: a CPU whose counter went back in this interval
+        is taken out of both, and does not spoil the row.
         """
         names = column.needs + column.wants
         if len(names) < 2:
             return frozenset()
-        found = self._without.get(names)  # ten columns of the kernel's times are of the same counters
+        found = self._without.get(names)  # ten columns of the kernel's times use the same counters
         if found is None:
             signals = self.capabilities.signals
             gaps = tuple(name for name in names if name in signals and self.has_gaps(name))
@@ -183,7 +183,7 @@ class Frame(Interval):
         return found
 
     def _cpus_without(self, names: tuple[SignalId, ...]) -> frozenset[int]:
-        """The CPUs of all instances for which one of these signals is unknown, that is known for others."""
+        """The CPUs of all instances for which one of these signals is unknown although it is known for others."""
         found = self._without.get(names)
         if found is None:
             cpus: set[int] = set()
@@ -200,7 +200,7 @@ class Frame(Interval):
         return found
 
     def why(self, column: CounterColumn, row: RowId) -> Unavailable | None:
-        """Why a cell is None; None when it is not."""
+        """Why a cell is None; None if it has a value."""
         if self.cell(column, row) is not None:
             return None
         for name in column.needs:
@@ -228,7 +228,7 @@ class Frame(Interval):
         return self._why_no_value(column, instance.row)
 
     def _why_no_value(self, column: CounterColumn, row: RowId) -> Unavailable:
-        """Why a formula gives nothing although something is known of all that it needs."""
+        """Why a formula has no value although all its needs are known in part."""
         inputs = WatchedTotals(self, row, self._left_out_in(column, row))
         doubt = "" if column.doubt is None else column.doubt(inputs)
         if not doubt:
@@ -247,7 +247,7 @@ class Frame(Interval):
         return Unavailable(Reason.OUT_OF_RANGE, doubt or said)
 
     def _part_missing(self, signal: Signal, position: int) -> Unavailable:
-        """Why a sum is unknown of which one part is."""
+        """Why a sum is unknown of which one part is unknown."""
         part = self.topology.instances(signal.scope)[position]
         found = problem(self, signal, part.cpus)
         place = f"{part.row.scope.value} {part.label if part.label >= 0 else '.'.join(map(str, part.row.key))}"
@@ -256,7 +256,7 @@ class Frame(Interval):
         return Unavailable(found.reason, f"a part of the sum is unknown, {place}: {found.detail}", found.remedy)
 
     def disputed(self, column: CounterColumn, row: RowId) -> tuple[str, ...]:
-        """Sentences about readings that contradict the numbers a cell is made of; empty if none does."""
+        """Sentences about readings that contradict the numbers behind a cell; empty if there are none."""
         marks = self.marks()
         if not marks:
             return ()
@@ -275,7 +275,7 @@ class Frame(Interval):
     def partial(self, column: CounterColumn, row: RowId) -> bool:
         """Whether some instances behind the cell are unknown, so that a sum is too small or a mean incomplete.
 
-        A column of packages may be made of counters of CPUs: then it can lack some in its own rows too.
+        A package column may be made of CPU counters; its own rows can then be incomplete too.
         """
         home = self.home(column, row)
         instance = None if home is None else self.topology.instance(home)
@@ -292,7 +292,7 @@ class Frame(Interval):
         return any(inputs.incomplete(name) for name in column.needs)
 
     def estimated(self, column: CounterColumn, row: RowId) -> bool:
-        """Whether a counter behind the cell ran only part of the interval and was scaled (multiplexed)."""
+        """Whether a counter behind the cell ran for only part of the interval and was scaled (multiplexed)."""
         for name in (*column.needs, *column.wants):
             signal = self.capabilities.signals.get(name)
             if signal is None or not signal.running:
@@ -304,7 +304,7 @@ class Frame(Interval):
         return False
 
     def ran_throughout(self, column: CounterColumn) -> bool:
-        """Whether no counter behind a column was multiplexed in any row: then none of its cells is `estimated`."""
+        """Whether no counter behind a column was multiplexed in any row, so that no cell is `estimated`."""
         signals = (self.capabilities.signals.get(name) for name in (*column.needs, *column.wants))
         return all(self._ran_throughout(one) for one in signals if one is not None and one.running)
 

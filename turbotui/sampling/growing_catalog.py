@@ -1,4 +1,4 @@
-"""The columns of a machine that is watched: those of the catalog, those added by hand, and those of spies."""
+"""The columns of a watched machine: those of the catalog, those added on request, and those of spies."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from turbotui.sampling.capabilities import Capabilities
 from turbotui.sources.source import Source
 from turbotui.sources.spies import Spies
 
-if TYPE_CHECKING:  # the grammar of events: most starts add nothing
+if TYPE_CHECKING:  # the grammar of events is imported late: most starts add nothing
     from turbotui.events.set_files import EventSet
     from turbotui.events.vendor.model import VendorTables
     from turbotui.sampling.adding import AddedEvents
 
 
 class GrowingCatalog(ABC):
-    """Columns that come and go while a machine is watched, and the sources of what was added.
+    """Columns that come and go while a machine is watched, and the sources of the added ones.
 
     Attributes:
-        machine: that is watched.
-        capabilities: which signals it offers, with those of what was added.
-        catalog: its columns, with those that were added.
-        added: counters that were added by hand in turbostat's grammar, in that order.
-        events: events and formulas that were added, in that order.
-        find_sets: gives the event sets that `add` knows by name, when one is first asked for.
-        find_tables: gives the vendor's tables of events and metrics, when one is first asked for.
+        machine: the watched machine.
+        capabilities: the signals that it offers, added ones included.
+        catalog: its columns, added ones included.
+        added: counters added in turbostat's grammar, in that order.
+        events: added events and formulas, in that order.
+        find_sets: returns the event sets that `add` knows by name, when one is first asked for.
+        find_tables: returns the vendor's tables of events and metrics, when one is first asked for.
         spied: columns of the events that spies count.
     """
 
@@ -61,28 +61,28 @@ class GrowingCatalog(ABC):
 
     @abstractmethod
     def _retell(self) -> None:
-        """Have frames and recordings say anew what there is: other columns are made of what is read."""
+        """Make frames and recordings describe the columns again, because the same readings now make others."""
 
     def add(self, text: str) -> CounterColumn:
-        """Add a counter, an event or a formula by hand, read from the next tick on if its column is wanted.
+        """Add a counter, an event or a formula; it is read from the next tick on if its column is wanted.
 
         Args:
-            text: as --add takes it (docs/specs/turbostat.md 1.6; `quantities.event_columns`).
+            text: as --add accepts it (docs/specs/turbostat.md 1.6; `quantities.event_columns`).
 
         Returns:
-            Its column, the first of several; whether it can be had is for `selection.why_absent` to say.
+            The first column that the text stands for; `selection.why_absent` says whether it is available.
 
         Raises:
-            AddError: it is no counter as written, or its name is taken by another one.
-            UsageError: its name is that of another column.
+            AddError: the text is no counter, or its name is taken by another added counter.
+            UsageError: its name belongs to another column.
         """
         return self.add_all(text)[0]
 
     def add_all(self, text: str) -> tuple[CounterColumn, ...]:
-        """Like `add`, but returns all columns that the text stands for.
+        """Like `add`, but return all columns that the text stands for.
 
         Raises:
-            AddError, UsageError: as `add`; nothing is added then.
+            AddError, UsageError: as in `add`; nothing is added then.
         """
         with self._changing:
             columns = self._add(text)
@@ -93,7 +93,7 @@ class GrowingCatalog(ABC):
         return columns
 
     def typed(self) -> tuple[str, ...]:
-        """The texts that were added and not removed; adding them again gives the same columns."""
+        """The added texts that were not removed; adding them again gives the same columns."""
         return tuple(dict.fromkeys(text for texts in self._typed.values() for text in texts))
 
     def _add(self, text: str) -> tuple[CounterColumn, ...]:
@@ -187,7 +187,7 @@ class GrowingCatalog(ABC):
         return self.catalog.by_id[counter.name]
 
     def remove(self, name: ColumnId) -> None:
-        """Take a column away that was added by hand; any other name changes nothing."""
+        """Remove an added column; any other name changes nothing."""
         self._typed.pop(name, None)
         with self._changing:
             events = (one.without(name) for one in self.events)
@@ -206,13 +206,13 @@ class GrowingCatalog(ABC):
         return (*found.notes, *(why.sentence() for why in found.refused.values()))
 
     def spy(self, plan: SpyPlan) -> None:
-        """Have spies count this from the next interval on; what they go on counting loses nothing.
+        """Change what spies count from the next interval on; events that remain in the plan lose nothing.
 
         Raises:
-            UsageError: an event has the name of a column; what was spied on before goes on.
+            UsageError: an event has the name of a column; the old plan stays in force.
         """
         with self._changing:
-            self._composed(self.added, self.events, plan, self.capabilities)  # tells clashes before anything changes
+            self._composed(self.added, self.events, plan, self.capabilities)  # reports clashes before anything changes
             self._spies.follow(plan)
             self.capabilities = self.capabilities.plus(self.machine, self._spies)
             columns = self._composed(self.added, self.events, plan, self.capabilities)
@@ -221,12 +221,12 @@ class GrowingCatalog(ABC):
             self._read_from(self._spies)
 
     def by_hand(self) -> tuple[tuple[ColumnId, str], ...]:
-        """Columns that were added and not removed: name, and what each counts in the grammar of --add."""
+        """Added columns that were not removed: the name, and what each counts in the grammar of --add."""
         counters = tuple((one.name, str(one.place)) for one in self.added)
         return counters + tuple(pair for one in self.events for pair in one.shown())
 
     def present(self, how: Callable[[CounterColumn], CounterColumn]) -> None:
-        """Give the columns of the catalog units and marks that a person wants; what they compute stays."""
+        """Give the columns of the catalog a user's units and marks; the computation does not change."""
         with self._changing:
             self._known, self.catalog = self._known.mapped(how), self.catalog.mapped(how)
 
@@ -237,7 +237,7 @@ class GrowingCatalog(ABC):
 
     def _composed(self, counters: tuple[AddedCounter, ...], events: tuple[AddedEvents, ...], plan: SpyPlan,
                   capabilities: Capabilities) -> tuple[CounterColumn, ...]:
-        """The machine's columns, with those added by hand in place, and those of spies behind."""
+        """The machine's columns with added ones in place and the spies' columns at the end."""
         columns = with_added(self._known.columns, counters)
         columns = with_events(columns, [column for one in events for column in one.columns])
         return with_spies(columns, plan, frozenset(capabilities.signals))

@@ -1,7 +1,7 @@
-"""Histories: what a cell was over the last minutes, and its least, greatest and mean since the start.
+"""Histories: the values of a cell over the last minutes, and its least, greatest and mean since the start.
 
-A ring holds 32-bit floats: enough for a picture and for extremes, never used to compute a column. A value that was
-unknown is kept as a gap (NaN), not left out, so that time on the axis stays true.
+A ring holds 32-bit floats, which suffice for a picture and for extremes; columns are never computed from them. An
+unknown value is kept as a gap (NaN), so that time on the axis stays true.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _GAP = math.nan
 
 
 class FrameTime(NamedTuple):
-    """When the interval of a frame was.
+    """The time of a frame's interval.
 
     Attributes:
         seq: its number.
@@ -33,7 +33,7 @@ class FrameTime(NamedTuple):
 
 
 def frame_time(frame: Frame) -> FrameTime:
-    """When a frame's interval was; the first frame's has no length."""
+    """The time of a frame's interval; the first frame's has no length."""
     end = frame.newer.wall_ns
     return FrameTime(frame.seq, end - round((frame.seconds or 0.0) * 1e9), end)
 
@@ -50,14 +50,14 @@ class HistoryRing:
         self.reset()
 
     def reset(self) -> None:
-        """Forget least, greatest and mean; keep the picture."""
+        """Forget least, greatest and mean, and keep the picture."""
         self.count = 0
         self.total = 0.0
         self.low = math.inf
         self.high = -math.inf
 
     def push(self, value: float | None) -> None:
-        """Append one interval's value, None for a gap."""
+        """Append one interval's value; None is a gap."""
         values = self._values
         at = self._at
         if value is None:
@@ -74,7 +74,7 @@ class HistoryRing:
         self._at = 0 if at == len(values) else at
 
     def push_at(self, seq: int, value: float | None) -> None:
-        """Append the value of an interval, once; intervals since the last one in which it was not kept are gaps."""
+        """Append the value of an interval once; skipped intervals since the last value become gaps."""
         if self.last >= seq:
             return
         if self.last >= 0:
@@ -86,7 +86,7 @@ class HistoryRing:
         self.push(value)
 
     def precede(self, earlier: Mapping[int, float | None]) -> None:
-        """Take values of intervals before the first that was kept, by their numbers, into picture and extremes."""
+        """Insert values of intervals before the first kept one, by interval number, into picture and extremes."""
         before = {seq: value for seq, value in earlier.items() if seq < self.first}
         if not before:
             return
@@ -101,7 +101,7 @@ class HistoryRing:
         self._values, self._at, self.first = values, 0, min(before)
 
     def values(self, count: int | None = None) -> array[float]:
-        """The last `count` values (all of them by default), oldest first; NaN is a gap."""
+        """The last `count` values, all by default, oldest first; NaN is a gap."""
         ordered = self._values[self._at :] + self._values[: self._at]
         return ordered if count is None else ordered[-count:]
 
@@ -111,7 +111,7 @@ class HistoryRing:
         return len(self._values)
 
     def lengthen(self, length: int) -> None:
-        """Hold more values from now on."""
+        """Keep more values from now on."""
         if length > len(self._values):
             self._values = array("f", [_GAP]) * (length - len(self._values)) + array("f", self.values())
             self._at = 0
@@ -123,12 +123,12 @@ class HistoryRing:
 
 
 class History:
-    """Rings by row and column. A ring exists from the first time its cell was asked to be kept.
+    """Rings by row and column; a cell has a ring from the first time it was kept.
 
     Attributes:
-        length: intervals that a cell is kept for, unless more are asked for.
-        pushed: how often something was kept.
-        newest: number of the newest interval of which something was kept.
+        length: number of intervals kept for a cell unless more are asked for.
+        pushed: number of pushes so far.
+        newest: number of the newest interval with a kept value.
     """
 
     def __init__(self, length: int = 60) -> None:
@@ -140,20 +140,20 @@ class History:
         self._peaks: dict[tuple[ColumnId, Scope], float] = {}
 
     def push(self, frame: Frame, columns: Iterable[CounterColumn], rows: Sequence[RowId], *, length: int = 0) -> None:
-        """Keep these columns of these rows in this frame. A cell may be asked for twice; it is kept once.
+        """Keep the values of these columns in these rows; a cell named twice is kept once.
 
         Args:
             frame: the newest one.
             columns: of which cells.
             rows: of which cells.
-            length: intervals that these cells are kept for; 0 for the history's own length.
+            length: number of intervals to keep for these cells; 0 for the history's own length.
         """
         for column in columns:
             self._push(frame.seq, column, rows, frame.cells(column, rows), length or self.length)
         self.pushed += 1
 
     def push_shown(self, frame: Frame, columns: Iterable[CounterColumn], rows: Sequence[RowId]) -> None:
-        """Keep what these columns show in these rows: of a core's value beside each of its CPUs, the core's, once."""
+        """Keep what these columns show in these rows; a core's value shown beside each of its CPUs is kept once."""
         for column in columns:
             self._push(frame.seq, column, *frame.home_cells(column, rows), self.length)
 
@@ -174,7 +174,7 @@ class History:
             if last < 0:
                 ring.first = seq
             elif last < seq - 1:
-                # Intervals in which the cell was not kept are gaps, or the curve would join what is far apart.
+                # intervals in which the cell was not kept become gaps, or the curve would join distant values
                 for _ in range(min(seq - last - 1, ring.length)):
                     ring.push(None)
             ring.last = seq
@@ -187,17 +187,17 @@ class History:
                 self._peaks[key] = value
 
     def ring(self, column: ColumnId, row: RowId) -> HistoryRing | None:
-        """The history of one cell, None if it was never kept."""
+        """The history of one cell; None if it was never kept."""
         rings = self._rings.get(column)
         return None if rings is None else rings.get(row)
 
     def began(self, column: ColumnId, row: RowId) -> int:
-        """The number of the interval from which on a cell was kept; behind the newest one if it was not."""
+        """The number of the first interval in which a cell was kept; beyond the newest if it was not."""
         ring = self.ring(column, row)
         return self.newest + 1 if ring is None or ring.first < 0 else ring.first
 
     def precede(self, column: ColumnId, row: RowId, earlier: Mapping[int, float | None]) -> None:
-        """Take values of a cell from before it was kept, by the numbers of their intervals; none before a reset."""
+        """Insert values of a cell from before it was kept, by interval number; nothing from before a reset."""
         earlier = {seq: value for seq, value in sorted(earlier.items()) if self._begun <= seq <= self.newest}
         ring = self.ring(column, row)
         if ring is not None:
@@ -208,11 +208,11 @@ class History:
                 ring.push_at(seq, value)
 
     def peak(self, column: ColumnId, scope: Scope) -> float | None:
-        """The greatest value of a column in any kept row of a scope since the start; after a reset, of those kept."""
+        """The greatest value of a column in any kept row of a scope since the start or the last reset."""
         return self._peaks.get((column, scope))
 
     def reset(self) -> None:
-        """Forget least, greatest and mean of every cell; the picture keeps a scale that holds it."""
+        """Forget least, greatest and mean of every cell; the picture keeps its scale."""
         self._begun = self.newest + 1
         self._peaks.clear()
         for column, rings in self._rings.items():
@@ -224,7 +224,7 @@ class History:
                     self._peaks[key] = kept
 
     def keep_only(self, rows: Iterable[RowId]) -> None:
-        """Drop the rings of rows that are not there any more (hot-plug)."""
+        """Drop the rings of rows that no longer exist (hot-plug)."""
         staying = frozenset(rows)
         for rings in self._rings.values():
             for row in [row for row in rings if row not in staying]:

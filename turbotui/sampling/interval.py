@@ -1,7 +1,7 @@
-"""Intervals: what every signal did between two snapshots, column-wise, computed on first use.
+"""Intervals: the change of every signal between two snapshots, stored by column, computed on first use.
 
-Whoever needs a thousand instances asks for the whole column, whoever needs a screenful asks at positions, and whoever
-needs the whole machine asks for the reduced number: each costs only what it has to.
+A caller that needs a thousand instances asks for the whole column, one that needs a screenful asks at positions, and
+one that needs the whole machine asks for the reduced number: each pays only for what it needs.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from turbotui.sampling.snapshot import Snapshot
 
 
 class Interval(Differences):
-    """All signals over one interval. Cheap to make; computes and remembers what is asked.
+    """All signals over one interval; cheap to make, computes values when they are asked for and keeps them.
 
-    Nothing that it remembers refers back to it, so that an interval that nobody holds is gone at once, and a megabyte
-    of readings with it, instead of when cycles are next looked for.
+    No kept value refers back to the interval, so that an unreferenced interval is freed at once with its megabyte of
+    readings, and not only when the garbage collector runs.
     """
 
     __slots__ = (
@@ -60,7 +60,7 @@ class Interval(Differences):
     # Every instance of a signal's scope
 
     def deltas(self, name: SignalId) -> Numbers:
-        """Increase of a counter per instance of its scope; None where unknown, or not believed."""
+        """Increase of a counter per instance of its scope; None if unknown or not believed."""
         found = self._deltas.get(name)
         if found is None:
             found, doubted = self.measured(name), self.unbelieved(name)
@@ -70,21 +70,21 @@ class Interval(Differences):
         return found
 
     def unbelieved(self, name: SignalId) -> Mapping[int, Unavailable]:
-        """The positions at which the increase of a counter is not believed, and why."""
+        """The positions at which a counter's increase is not believed, with reasons."""
         found = self._unbelieved.get(name)
         if found is None:
             found = self._unbelieved[name] = unbelieved(self, name)
         return found
 
     def findings(self, rule: Rule) -> Unbelieved:
-        """The result of a rule of plausibility on this interval, computed once."""
+        """The result of a plausibility rule on this interval, computed once."""
         found = self._findings.get(rule)
         if found is None:
             found = self._findings[rule] = rule.find(self)
         return found
 
     def marks(self) -> Marks:
-        """Readings that contradict each other, where either may be wrong: by signal and position."""
+        """Readings that contradict each other without a known culprit, by signal and position."""
         if self._marks is None:
             self._marks = {} if self.older is None else disagreements(self)
         return self._marks
@@ -97,8 +97,8 @@ class Interval(Differences):
             if newer is None or older is None:
                 found = [None] * len(self.topology.instances(self.capabilities.signals[name].scope))
             else:
-                # signals that are read together share their stamps, and so these; stamps that were put together here
-                # live too short to be known by their identity
+                # signals that are read together share their stamps and therefore these spans; stamps that were
+                # assembled here live too short to be recognised by identity
                 key = (id(older), id(newer))
                 lasting = self.older is not None and older is self.older.stamps.get(name)
                 shared = self._shared_spans.get(key) if lasting else None
@@ -216,13 +216,13 @@ class Interval(Differences):
         return self._whole_rates[name]
 
     def whole_window(self, name: SignalId) -> float | None:
-        """`spans` of all instances, if they are the same."""
+        """The common `spans` of all instances; None if they differ."""
         if name not in self._whole_windows:
             self._whole_windows[name] = common(self.spans(name))
         return self._whole_windows[name]
 
     def one_clock(self, names: tuple[SignalId, ...]) -> SignalId:
-        """The first of these counters that is known if all that are were read together everywhere, else ""."""
+        """The first known of these counters if all known ones were read together everywhere; otherwise ""."""
         found = self._one_clock.get(names)
         if found is None:
             known = [name for name in names if name in self.capabilities.signals]
@@ -239,7 +239,7 @@ class Interval(Differences):
         return self._whole_levels[name]
 
     def has_gaps(self, name: SignalId) -> bool:
-        """Whether a number of this signal is unknown for some instance of the machine."""
+        """Whether a signal has no number on some instance of the machine."""
         found = self._gaps.get(name)
         if found is None:
             counter = self.capabilities.signals[name].behavior is Behavior.COUNTER
@@ -249,14 +249,14 @@ class Interval(Differences):
         return found
 
     def _risen(self, name: SignalId) -> Rises | None:
-        """The increases of a counter that is known and believed everywhere, went back nowhere and ran all the time.
+        """The increases of a counter that is known and believed everywhere, never went back and was never multiplexed.
 
-        None: look one by one.
+        None means that instances have to be checked one by one.
         """
         return None if self.unbelieved(name) else self.rose(name)
 
 def _values(signal: Signal, raw: Sequence[Raw]) -> Numbers:
-    """The value of every reading; texts and missing ones have none."""
+    """The value of every reading; None for texts and missing readings."""
     if signal.width_bits >= 64 and signal.low_bit == 0 and (isinstance(raw, array) or set(map(type, raw)) <= {int}):
         plain, scale, offset = cast("Sequence[int]", raw), signal.scale, signal.offset
         return [offset + scale * item for item in plain]

@@ -1,7 +1,7 @@
-"""Layouts: where the values of one tick's readings go, worked out once for as long as the same is read.
+"""Layouts: where the values of a tick's readings go, computed once for as long as the same is read.
 
-A thousand CPUs give some ten thousand readings a tick, of a few values each. Those of the same signals from the same
-source are turned round together, from one tuple for each CPU to one column for each signal.
+A thousand CPUs give some ten thousand readings a tick, each with a few values. Readings of the same signals from the
+same source are transposed together, from one tuple per CPU to one column per signal.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from turbotui.quantities.signals import Raw, SignalId
 from turbotui.sampling.answers import Readings
 from turbotui.sampling.arithmetic import PACKED
 
-_KEPT = 3  # layouts beside the newest: with and without what is looked at between two ticks, before and after a change
+_KEPT = 3  # layouts beside the newest: with and without reads between two ticks, before and after a change
 
 Places: TypeAlias = tuple[tuple[tuple[int, SignalId, int], ...], tuple[tuple[int, int], ...]]
 """(index in the reading, signal, position in its column) of every value, and (clock, position) of every time stamp."""
@@ -26,15 +26,15 @@ Place: TypeAlias = Callable[[str, int, tuple[SignalId, ...]], Places]
 
 
 class TickColumns:
-    """Columns of one tick while they are filled.
+    """Columns of one tick while they are being filled.
 
     Args:
         sizes: of each signal's column.
         clocks: the size of each clock's column.
 
     Attributes:
-        values: of the signals that were read, None where one was not; words of many instances as arrays.
-        clocks: time stamps, 0 where there was none.
+        values: of the signals that were read, None for a missing reading; words of many instances are arrays.
+        clocks: time stamps; 0 without a reading.
     """
 
     __slots__ = ("clocks", "sizes", "values")
@@ -45,14 +45,14 @@ class TickColumns:
         self.clocks: list[MutableSequence[int]] = [_zeros(size) if size >= PACKED else [0] * size for size in clocks]
 
     def any(self, name: SignalId) -> MutableSequence[Raw]:
-        """The column of a signal, for values of any kind."""
+        """The column of a signal, able to hold values of any kind."""
         found = self.values.get(name)
         if found is None or isinstance(found, array):
             found = self.values[name] = [None] * self.sizes[name] if found is None else list(found)
         return found
 
     def stamp(self, clock: int, moment: int) -> None:
-        """Give all of a clock one time stamp."""
+        """Give every position of a clock one time stamp."""
         size = len(self.clocks[clock])
         self.clocks[clock] = array("Q", [moment]) * size if size >= PACKED else [moment] * size
 
@@ -66,9 +66,9 @@ class _Target:
     """Where the items of a group go in a column.
 
     Attributes:
-        whole: they are the whole column, in its order.
-        filled: this group and others leave no gap in the column.
-        stretches: of the items, and where each goes.
+        whole: whether the items are the whole column, in its order.
+        filled: whether this group and others leave no gap in the column.
+        stretches: runs of items, with the place of each.
     """
 
     whole: bool
@@ -82,13 +82,13 @@ class _Target:
 
 
 def _target(pairs: Sequence[tuple[int, int]], size: int, column: int, filled: int) -> _Target:
-    """The target for (index in the group, position) pairs.
+    """Make the target of (index in the group, position) pairs.
 
     Args:
         pairs: in the order of the group.
         size: of the group.
-        column: its size.
-        filled: positions of it that this group and others fill.
+        column: size of the column.
+        filled: positions of the column that this group and others fill.
     """
     whole = len(pairs) == size == column and all(index == place for index, place in pairs)
     found: list[list[tuple[int, int]]] = []
@@ -101,7 +101,7 @@ def _target(pairs: Sequence[tuple[int, int]], size: int, column: int, filled: in
 
 
 def _goes_on(stretch: Sequence[tuple[int, int]], pair: tuple[int, int]) -> bool:
-    """Whether a pair goes on in the steps of a stretch; both numbers of one that is short may still choose them."""
+    """Whether a pair continues a stretch; a short stretch has not fixed its steps yet."""
     last = stretch[-1]
     steps = pair[0] - last[0], pair[1] - last[1]
     if min(steps) <= 0:
@@ -116,13 +116,13 @@ def _slice(stretch: Sequence[tuple[int, int]], which: int) -> slice:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Readings of the same signals from the same source, in the order of the first column that they go to.
+    """Readings of the same signals from the same source, in the order of the first column that they fill.
 
     Attributes:
-        pick: takes the group's items out of those of all readings.
-        width: values of a reading.
-        columns: index in the reading, signal, and where the values go.
-        clocks: clock, and where the time stamps go.
+        pick: selects the group's items from those of all readings.
+        width: number of values of a reading.
+        columns: index in the reading, signal, and target of the values.
+        clocks: clock, and target of the time stamps.
     """
 
     pick: Callable[[Sequence[Any]], Sequence[Any]]
@@ -151,7 +151,7 @@ class _Group:
 
 
 def _side_by_side(raws: Sequence[Sequence[Raw]], width: int) -> array[int] | None:
-    """Readings that are arrays as one array, reading after reading; None if one is none."""
+    """Readings that are arrays as one array, reading after reading; None if one is not an array."""
     try:
         joined = b"".join(cast("Sequence[bytes]", raws))  # any buffer is
     except TypeError:
@@ -160,11 +160,11 @@ def _side_by_side(raws: Sequence[Sequence[Raw]], width: int) -> array[int] | Non
 
 
 class ReadingLayout:
-    """Where everything goes that is read for the same CPUs, sources and signals in the same order.
+    """The places of everything that is read for the same CPUs, sources and signals in the same order.
 
     Args:
-        readings: the first of that kind.
-        place: where the values and the time stamp of one reading go.
+        readings: the first readings of that kind.
+        place: the places of a reading's values and time stamp.
         columns: of a tick.
     """
 
@@ -185,17 +185,17 @@ class ReadingLayout:
                              for (_source, names), found in members.items())
 
     def fits(self, readings: Readings) -> bool:
-        """Whether readings are of the kind that this layout is for."""
+        """Whether this layout fits readings."""
         return readings.alike(self._kind)
 
     def put(self, readings: Readings, columns: TickColumns) -> None:
-        """Put the values and time stamps of all readings into their columns; none of them may have failed."""
+        """Put the values and time stamps of all readings into their columns; every read must have succeeded."""
         for group in self._groups:
             group.put(readings, columns)
 
 
 def _first_place(member: tuple[int, Places]) -> int:
-    """The first position of a reading's values, in the order of which most of them follow each other."""
+    """The first position of a reading's values; most readings follow each other in this order."""
     values = member[1][0]
     return values[0][2] if values else -1
 
@@ -220,9 +220,9 @@ def _group(width: int, members: Sequence[tuple[int, Places]], columns: TickColum
 
 
 class Layouts:
-    """The layouts of the kinds of ticks that come again.
+    """The layouts of the kinds of ticks that recur.
 
-    A tick of its own kind (a CPU that was late, a read that failed) is put in place value by value: a layout pays from
+    A tick unlike any other (a late CPU, a failed read) is put in place value by value, because a layout pays only from
     its second use on.
     """
 
@@ -232,10 +232,10 @@ class Layouts:
         self._before: Readings | None = None
 
     def put(self, readings: Readings, columns: TickColumns) -> bool:
-        """Put the values and time stamps of all readings into their columns; none of them may have failed.
+        """Put the values and time stamps of all readings into their columns; every read must have succeeded.
 
         Returns:
-            Whether a layout did it.
+            Whether a layout was used.
         """
         found = next((layout for layout in self._layouts if layout.fits(readings)), None)
         if found is None and self._before is not None and readings.alike(self._before):

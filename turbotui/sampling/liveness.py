@@ -1,8 +1,8 @@
-"""Liveness: for how long a counter that cannot stand still has stood still.
+"""Measure for how long a counter has stood still that cannot stand still.
 
-A processor that runs this program uses energy, and so do its memory and the platform around it: a counter of theirs
-that stays where it is does not count, whatever unit and driver stand behind it. Cores that sleep and graphics that are
-off may well use none, so their counters are not in the table.
+A processor that runs this program uses energy, and so do its memory and the platform around it. An energy counter of
+theirs that does not move is not counting, whatever its unit and driver. Sleeping cores and idle graphics may use none,
+so their counters are not in the table.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ MUST_MOVE: Mapping[SignalId, str] = {
     "energy.ram": "memory is refreshed all the time",
     "energy.psys": "the platform holds a processor that runs this program",
 }
-"""Counters that move whenever they count at all, and why (Intel SDM vol. 3, RAPL: updated each millisecond)."""
+"""Counters that move whenever they count at all, with the reason (Intel SDM vol. 3, RAPL: updated each millisecond)."""
 
 STILL_SECONDS = 0.95
-"""A second, less what a reading may come early: a counter that moved before and stands for less may have stood."""
+"""A second, less the amount by which a reading may come early; a counter that moved before may stand still for less."""
 
 
 @dataclass(slots=True)
@@ -34,25 +34,25 @@ class _Counter:
 
 
 class Liveness:
-    """Watches the counters of `MUST_MOVE`, by row, so that hot-plug and changes of the plan do not disturb it."""
+    """Watches the counters of `MUST_MOVE` by row, so that hot-plug and changes of the plan do not disturb it."""
 
     def __init__(self) -> None:
         self._counters: dict[tuple[SignalId, RowId], _Counter] = {}
 
     def see(self, name: SignalId, rows: Sequence[RowId], raws: Sequence[Raw], stamps: Sequence[int],
             fresh: frozenset[int]) -> dict[int, float]:
-        """Take note of a reading of all instances.
+        """Note a reading of all instances.
 
         Args:
             name: one of `MUST_MOVE`.
             rows: its instances.
-            raws: as read, None for nothing.
-            stamps: host monotonic ns of each.
-            fresh: positions whose counter began anew, so that another value is no movement.
+            raws: as read; None for a missing reading.
+            stamps: host monotonic ns of each reading.
+            fresh: positions whose counter was restarted, so that a new value is no movement.
 
         Returns:
-            The positions that do not count, with the seconds for which they have stood. One that was never seen to move
-            is among them from its second reading on.
+            The positions that do not count, with the seconds for which they have stood still. A counter that was never
+            seen to move is among them from its second reading on.
         """
         dead: dict[int, float] = {}
         for position, (row, raw, stamp) in enumerate(zip(rows, raws, stamps, strict=True)):

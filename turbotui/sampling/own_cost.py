@@ -1,4 +1,4 @@
-"""The cost of watching: CPU time, wake-ups, memory and system calls of this process, by frames."""
+"""The cost of watching: CPU time, wake-ups, memory and system calls of this process, frame by frame."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
 from turbotui.sampling.frame import Frame
 
-_RESIDENT_SECONDS: Final = 0.25  # between two looks at our own memory, however short the interval
+_RESIDENT_SECONDS: Final = 0.25  # between two readings of the process's own memory, however short the interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +24,14 @@ class OwnCost:
         cpu_percent: of one CPU, over the last interval, children not included; None before the second frame.
         rss_bytes: resident memory; None where /proc/self/statm cannot be read.
         sample_ms: from the first read's start to the last one's end in the last tick.
-        late: worker answers that came too late, since the start.
-        overruns: ticks skipped because a tick was still under way, since the start.
+        late: worker answers that came too late since the start.
+        overruns: ticks skipped since the start because a tick was still in progress.
         cpu_us: CPU time of one interval in microseconds, all threads; None before the second frame.
-        wakeups: how often a thread of this process was woken in an interval; None likewise.
+        wakeups: number of wake-ups of this process's threads in an interval; None before the second frame.
         reads: counter groups that spies read in an interval.
         opened: counters that they opened in an interval.
 
-    Of intervals whose frames were held back and come together, each has its share of what they cost together.
+    Frames that were held back and published together share the cost of their group evenly.
     """
 
     cpu_percent: float | None
@@ -66,12 +66,12 @@ def missed_words(frame: Frame | None, interval: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """CPU time and wake-ups of this process since it began.
+    """CPU time and wake-ups of this process since its start.
 
     Attributes:
         at: s of monotonic time.
         used: s of CPU time, all threads.
-        woken: how often a thread was woken.
+        woken: number of wake-ups of its threads.
     """
 
     at: float
@@ -82,7 +82,7 @@ class Usage:
 def usage_now() -> Usage:
     """Read the CPU time and the wake-ups of this process."""
     found = resource.getrusage(resource.RUSAGE_SELF)
-    # a thread that waits gives its CPU up of its own accord, and is woken once for it (getrusage(2), ru_nvcsw)
+    # a thread that waits yields its CPU voluntarily, and is woken once for it (getrusage(2), ru_nvcsw)
     return Usage(time.monotonic(), found.ru_utime + found.ru_stime, found.ru_nvcsw)
 
 
@@ -96,7 +96,7 @@ class _Mark:
 
 
 def _cost_between(before: _Mark | None, mark: _Mark, frame: Frame, resident: int | None) -> OwnCost:
-    """The cost of each frame of a group that begins here: all of it was used since the group before."""
+    """The cost of each frame of a group, which is all that was used since the group before."""
     newer = frame.newer
     frames = newer.behind + 1
     known = OwnCost(None, resident, newer.span_ns / 1e6, newer.late_total, newer.overruns)
@@ -110,11 +110,11 @@ def _cost_between(before: _Mark | None, mark: _Mark, frame: Frame, resident: int
 
 
 class Meter:
-    """Measures this process from frame to frame, on the thread that publishes them.
+    """Measures this process from frame to frame, on the thread that publishes frames.
 
     Args:
-        host: the machine that this process runs on, whatever it watches.
-        usage: tells what this process has used.
+        host: the machine on which this process runs, whatever it watches.
+        usage: returns what this process has used.
 
     Attributes:
         cost: of the newest interval.
@@ -130,17 +130,17 @@ class Meter:
         self.cost = OwnCost(None, None, 0.0, 0, 0)
 
     def note(self, frame: Frame, reads: int, opened: int) -> None:
-        """A frame is there.
+        """Note a new frame.
 
         Args:
             frame: the newest.
-            reads: of counter groups by spies, since the start.
-            opened: counters that they opened, likewise.
+            reads: counter groups read by spies since the start.
+            opened: counters opened by spies since the start.
         """
         newer = frame.newer
         first, self._behind = not self._behind, newer.behind
         if not first:
-            # one of several that were held back together: they cost what they cost together
+            # one of several frames held back together, which share their cost
             self.cost = replace(self.cost, sample_ms=newer.span_ns / 1e6, late=newer.late_total,
                                 overruns=newer.overruns)
             return

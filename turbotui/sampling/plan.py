@@ -1,4 +1,4 @@
-"""The plan: which CPU reads which signals from which source, within the descriptors there are."""
+"""The plan: which CPU reads which signals from which source, within the limit on file descriptors."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from turbotui.sampling.capabilities import Capabilities
 from turbotui.sources.source import Source
 
 _COMPARED = ("perf-msr", "perf-cstate", "msr")
-"""Sources of counters that are divided by each other, busy time, clock and idle states: nothing is read in between."""
+"""Sources whose counters are divided by each other (busy time, clock, idle states); nothing is read between them."""
 
-_SPARE_DESCRIPTORS = 64  # for the terminal, the interpreter, Textual and files opened for a moment
+_SPARE_DESCRIPTORS = 64  # for the terminal, the interpreter, Textual and files that are open for a moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +30,13 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The signals that each CPU reads, by source, and the files that hold all CPUs.
+    """The signals that each CPU reads, by source, and the files that cover all CPUs.
 
     Attributes:
-        tasks: CPU -> its tasks, in source order; every measured CPU has an entry, so that each has a worker.
-        shared: sources whose one read holds all CPUs, with what is wanted of them.
-        dropped: signals that had to be given up, and why.
-        descriptors: how many stay open.
+        tasks: CPU -> its tasks in source order; every measured CPU has an entry, so that each has a worker.
+        shared: sources that read all CPUs at once, with the wanted signals.
+        dropped: signals that had to be given up, with reasons.
+        descriptors: number of descriptors that stay open.
     """
 
     tasks: Mapping[int, tuple[Task, ...]]
@@ -45,7 +45,7 @@ class Plan:
     descriptors: int
 
     def signals(self) -> frozenset[SignalId]:
-        """Everything that is read."""
+        """Every signal that is read."""
         found = {name for _source, wanted in self.shared for name in wanted}
         for tasks in self.tasks.values():
             for task in tasks:
@@ -56,15 +56,15 @@ class Plan:
 def reading_cpus(signal: Signal, topology: Topology) -> tuple[int, ...]:
     """The CPU that reads each instance of a signal: one of its PMU's cpumask, else the instance's first CPU."""
     if signal.scope is Scope.SYSTEM and len(signal.readers) == 1 and signal.readers[0] in topology.places:
-        return signal.readers  # one of many counters of its kind: not looked for among a thousand CPUs
+        return signal.readers  # one of many counters of its kind: not searched for among a thousand CPUs
     return topology.readers(signal.scope, signal.readers)
 
 
 def make_plan(machine: Machine, capabilities: Capabilities, wanted: frozenset[SignalId]) -> Plan:
     """Assign every wanted signal to the CPUs that read it.
 
-    Signals are taken in source order until the descriptors run out; what does not fit is dropped with a reason. The
-    hard RLIMIT_NOFILE cannot be raised by everybody, so it is respected, never insisted on.
+    Signals are assigned in source order until the descriptors run out; the rest is dropped with a reason. Not every
+    user can raise the hard RLIMIT_NOFILE, so the limit is respected as it is.
     """
     topology = machine.topology
     budget = max(0, machine.privileges.descriptors[0] - _SPARE_DESCRIPTORS)
@@ -104,7 +104,7 @@ def make_plan(machine: Machine, capabilities: Capabilities, wanted: frozenset[Si
 
 
 def _reading_order(sources: Sequence[Source]) -> Mapping[str, tuple[int, int]]:
-    """Order in which a CPU reads its sources: as listed, but sources that are compared next to each other."""
+    """The order in which a CPU reads its sources: as listed, with sources that are compared next to each other."""
     places = {source.id: number for number, source in enumerate(sources)}
     first = min((places[name] for name in _COMPARED if name in places), default=0)
     return {name: (first if name in _COMPARED else number, number) for name, number in places.items()}

@@ -1,10 +1,10 @@
-"""Plausibility: what was read and cannot be, between the readings of an interval and the cells made of them.
+"""Plausibility: find readings of an interval that cannot be true, before cells are computed from them.
 
-Every counter here comes from a driver, a firmware or a hypervisor that may answer without having counted. Rules compare
-what was read with what else was read in the same interval. A rule that knows which counter is wrong makes its increase
-unknown, with the evidence as the reason; where two disagree and nobody knows which is right, both stay and are marked
-(`disagreement`).
-Rules look at whole columns, and only at signals that were read anyway; where nothing is suspicious they cost a pass.
+Every counter comes from a driver, a firmware or a hypervisor that may answer without having counted. Rules compare
+readings of the same interval with each other. A rule that knows which counter is wrong makes the counter's increase
+unknown, with the evidence as the reason. If two counters disagree and nobody knows which is right, both stay and are
+marked (`disagreement`). Rules work on whole columns, and only on signals that were read anyway; without a suspicion
+they cost one pass.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from turbotui.sampling.arithmetic import Numbers
 from turbotui.sampling.liveness import MUST_MOVE
 from turbotui.sampling.plan import reading_cpus
 
-if TYPE_CHECKING:  # an interval asks here
+if TYPE_CHECKING:  # called for every interval
     from turbotui.sampling.interval import Interval
 
 Unbelieved: TypeAlias = Mapping[SignalId, Mapping[int, Unavailable]]
@@ -30,11 +30,11 @@ Unbelieved: TypeAlias = Mapping[SignalId, Mapping[int, Unavailable]]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A contradiction that tells which counter is wrong.
+    """A contradiction that shows which counter is wrong.
 
     Attributes:
-        subjects: the signals whose increase it may take back.
-        find: looks at an interval.
+        subjects: the signals whose increase the rule may take back.
+        find: finds the contradiction in an interval.
     """
 
     subjects: tuple[SignalId, ...]
@@ -46,19 +46,19 @@ _CORE_STATES: tuple[SignalId, ...] = ("cstate.core.c3", "cstate.core.c6", "cstat
 _C1: SignalId = "cstate.core.c1"
 _PACKAGE_STATES: tuple[SignalId, ...] = tuple(f"cstate.pkg.c{state}" for state in (2, 3, 6, 7, 8, 9, 10))
 _WORK: tuple[SignalId, ...] = ("mperf", "aperf", "cycles", "instructions", "stat.user", "stat.system")
-"""What grows on a CPU that does something."""
+"""Counters that grow on a CPU that runs something."""
 
 _IDLE_SHARE = 0.1
-"""Share of the interval that a core was idle, below which C-states of 0 are no contradiction: cpuidle counts an idle
-period when it ends, and /proc/stat counts in ticks."""
-_BUSY_SHARE = 0.95  # of the interval in C0, from which on nothing is left for C1
+"""Share of the interval for which a core must have been idle before C-states of 0 are a contradiction: cpuidle counts
+an idle period when the period ends, and /proc/stat counts in ticks."""
+_BUSY_SHARE = 0.95  # share of the interval in C0 from which nothing is left for C1
 _INTERRUPTED_SHARE = 0.05
-"""Of the interval: above, a ratio of two counters that were read at its two ends could be wrong by more than that."""
-_POLL = "POLL"  # cpuidle's name of the state in which a CPU only waits (drivers/cpuidle/poll_state.c)
+"""Share of the interval; a longer gap could falsify a ratio of two counters read at its ends by more than this."""
+_POLL = "POLL"  # cpuidle's name of the state in which a CPU only polls (drivers/cpuidle/poll_state.c)
 
 
 def unbelieved(interval: Interval, name: SignalId) -> Mapping[int, Unavailable]:
-    """The positions at which the increase of a signal is not believed, and why."""
+    """The positions at which a signal's increase is not believed, with reasons."""
     still = interval.newer.still.get(name)
     found = {} if not still else {at: _stands(interval, name, seconds) for at, seconds in still.items()}
     for snapshot in (interval.older, interval.newer):
@@ -71,7 +71,7 @@ def unbelieved(interval: Interval, name: SignalId) -> Mapping[int, Unavailable]:
 
 def _read_too_slowly(interval: Interval, name: SignalId,
                      interrupted: Mapping[tuple[str, int], int]) -> dict[int, Unavailable]:
-    """Positions whose reader lost its CPU between two counters for so long that a ratio of them would be wrong."""
+    """Positions whose reader lost its CPU between two counters for so long that their ratio would be wrong."""
     capabilities, topology = interval.capabilities, interval.topology
     source = capabilities.provider[name].id
     slow = {cpu: took * 1e-9 for (where, cpu), took in interrupted.items() if where == source}
@@ -79,7 +79,7 @@ def _read_too_slowly(interval: Interval, name: SignalId,
         return {}
     spans = interval.spans(name)
     if max(slow.values()) <= _INTERRUPTED_SHARE * min(filter(None, spans), default=math.inf):
-        return {}  # nearly always, and asked of each counter
+        return {}  # nearly always true, and asked for each counter
     readers = reading_cpus(capabilities.signals[name], topology)
     found: dict[int, Unavailable] = {}
     for at, (reader, span) in enumerate(zip(readers, spans, strict=True)):
@@ -101,7 +101,7 @@ def _stands(interval: Interval, name: SignalId, seconds: float) -> Unavailable:
 
 
 def _package_c0(interval: Interval) -> Unbelieved:
-    """Counters of cores in C0 that stand at 0 in a package whose CPUs did something."""
+    """Counters of cores in C0 that stand at 0 in a package whose CPUs ran something."""
     read = [name for name in _PACKAGE_C0 if interval.was_read(name)]
     cores = [interval.measured(name) for name in read if name in _PACKAGE_C0[:2]]
     if not cores or 0 not in cores[0]:
@@ -120,7 +120,7 @@ def _package_c0(interval: Interval) -> Unbelieved:
 
 
 def _work_in(interval: Interval, cpus: Sequence[int]) -> str:
-    """Evidence that one of these CPUs worked, in words; "" if no reading shows it."""
+    """Evidence in words that one of these CPUs worked; "" if no reading shows it."""
     for name in _WORK:
         if interval.was_read(name):
             grown = interval.measured(name)
@@ -132,9 +132,9 @@ def _work_in(interval: Interval, cpus: Sequence[int]) -> str:
 
 
 def _core_states(interval: Interval) -> Unbelieved:
-    """Residencies of a core that all stand at 0 while its CPUs were idle for a part of the interval.
+    """Residencies of a core that all stand at 0 although its CPUs were idle for a part of the interval.
 
-    A core that only ever entered C1 has true zeros in the deeper ones: C1 must be known to be 0 as well, by its own
+    A core that only entered C1 has true zeros in the deeper states, so C1 must be known to be 0 as well, by its own
     counter or because C0 took the whole interval.
     """
     deep = [name for name in _CORE_STATES if interval.was_read(name)]
@@ -173,7 +173,7 @@ def _core_states(interval: Interval) -> Unbelieved:
 
 
 def _never_in_c1(interval: Interval, *, derived: bool) -> frozenset[int]:
-    """The places of CPUs that were not in C1: by its counter, or because C0 left nothing of the interval."""
+    """The CPUs that were not in C1, by its counter or because C0 left nothing of the interval."""
     if not derived:
         return frozenset(place for place, grown in enumerate(interval.measured(_C1)) if grown == 0)
     return frozenset(
@@ -184,7 +184,7 @@ def _never_in_c1(interval: Interval, *, derived: bool) -> frozenset[int]:
 
 
 def _spread_to_packages(interval: Interval, found: dict[SignalId, dict[int, Unavailable]], cpus: set[int]) -> None:
-    """Package states that are 0 where no core's are believed are not believed either."""
+    """Package states of 0 are not believed if no core's states in the package are believed."""
     if not cpus:
         return
     for name in _PACKAGE_STATES:
@@ -213,7 +213,7 @@ def reference_ticks(interval: Interval) -> Numbers:
 
 
 def _idle_together(interval: Interval, places: Sequence[int], times: Sequence[SignalId]) -> float:
-    """The least share of the interval in which all of these CPUs were idle; 0 if nobody was asked."""
+    """The shortest time, as a share of the interval, in which all of these CPUs were idle; 0 if unknown."""
     if not times:
         return 0.0
     columns = [interval.measured_at(name, places) for name in times]
@@ -225,7 +225,7 @@ def _idle_together(interval: Interval, places: Sequence[int], times: Sequence[Si
 
 
 def _idle_times(interval: Interval) -> tuple[list[SignalId], str]:
-    """The times of each CPU in idleness that were read, and who says so: cpuidle but for its polling, or /proc/stat."""
+    """The idle times of each CPU and who reports them: cpuidle without its polling state, or /proc/stat."""
     signals = interval.capabilities.signals
     names = [name for name in signals if name.startswith("cpuidle.") and name.endswith(".time")]
     titles = ((name, signals.get(f"{name.removesuffix('.time')}.name")) for name in names)

@@ -1,4 +1,4 @@
-"""Reasons: why a signal gave no number in one frame, from what the two snapshots say."""
+"""Why a signal has no number in one frame, derived from the two snapshots."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.answers import SHARED
 from turbotui.sampling.plan import reading_cpus
 
-if TYPE_CHECKING:  # a frame answers why by asking here
+if TYPE_CHECKING:  # a frame calls this to answer why
     from turbotui.sampling.frame import Frame
 
-_NO_DESCRIPTOR = ("(EMFILE)", "(ENFILE)")  # how the text of a HostError ends
+_NO_DESCRIPTOR = ("(EMFILE)", "(ENFILE)")  # the end of a HostError's text
 
 
 def problem(frame: Frame, signal: Signal, cpus: tuple[int, ...]) -> Unavailable | None:
@@ -41,7 +41,7 @@ def problem(frame: Frame, signal: Signal, cpus: tuple[int, ...]) -> Unavailable 
 
 
 def _why_no_difference(frame: Frame, signal: Signal, origin: str, positions: set[int]) -> Unavailable:
-    """Why two readings of a counter, both there, have no difference."""
+    """Why two existing readings of a counter have no difference."""
     doubted = frame.unbelieved(signal.id) or {}
     found = next((doubted[position] for position in sorted(positions) if position in doubted), None)
     if found is not None:
@@ -58,7 +58,7 @@ def _why_no_difference(frame: Frame, signal: Signal, origin: str, positions: set
 
 
 def _why_unread(frame: Frame, signal: Signal, origin: str, positions: set[int]) -> Unavailable:
-    """Why no instance of a signal gave a value in the newer snapshot."""
+    """Why no instance of a signal had a value in the newer snapshot."""
     provider, newer = frame.capabilities.provider[signal.id], frame.newer
     if provider.shared:
         readers = {SHARED}

@@ -1,4 +1,4 @@
-"""Reading after root was given up: counters that are open, and what anybody may open."""
+"""Reading after root privileges were dropped: counters that are open, and those that any user may open."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ class Relinquished:
 
     Attributes:
         before: what the machine offered to root.
-        held: source id -> exactly the signals that it has open.
+        held: source id -> exactly the signals that the source has open.
     """
 
     before: Capabilities
     held: Mapping[str, frozenset[SignalId]]
 
     def wanted(self, wanted: frozenset[SignalId], offered: Capabilities) -> frozenset[SignalId]:
-        """The signals to read without privileges: of sources that cannot be reopened exactly those that are open."""
+        """The signals to read without privileges; of sources that cannot be reopened, exactly the open ones."""
         free = {name for name in wanted if name not in offered.provider or offered.provider[name].id not in self.held}
         return frozenset(free.union(*self.held.values()))
 
     def offered(self, now: Capabilities) -> Capabilities:
-        """The capabilities without privileges, with a reason for signals that would need root.
+        """The capabilities without privileges, with a reason for each signal that needs root.
 
         Args:
             now: what the machine offers without root.
@@ -53,12 +53,12 @@ class Relinquished:
 
 
 def relinquish(before: Capabilities, now: Capabilities, read: frozenset[SignalId]) -> Relinquished:
-    """Find what must stay open.
+    """Find the counters that must stay open.
 
     Args:
         before: what the machine offered to root.
-        now: what it offers without.
-        read: what is read.
+        now: what the machine offers without root.
+        read: the signals that are being read.
     """
     held: dict[str, frozenset[SignalId]] = {}
     for source in before.sources:

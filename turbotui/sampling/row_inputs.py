@@ -22,10 +22,10 @@ class RowInputs:
 
     Args:
         frame: the interval.
-        row: of which level and instance.
-        left_out: CPUs that take no part in what is reduced, because another signal of the formula is unknown there:
-            a sum over them divided by a sum without them would be no ratio of anything.
-        increases: those that formulas of this row have asked for, of all its CPUs: ten divide by the same ten.
+        row: the row's level and instance.
+        left_out: CPUs that are excluded from reductions because another signal of the formula is unknown there: a sum
+            over them divided by a sum without them would be meaningless.
+        increases: increases over all CPUs of the row that its formulas have asked for; ten formulas divide by the same.
     """
 
     __slots__ = ("_cpu", "_frame", "_increases", "_left_out", "_row")
@@ -77,7 +77,7 @@ class RowInputs:
         return common(windows) is not None
 
     def window(self, signal: SignalId) -> float | None:
-        """Seconds between the two readings of a counter, if they are the same for all its instances in the row."""
+        """Seconds between the two readings of a counter; None unless the same for all its instances in the row."""
         known = self._known(signal)
         if known is None:
             return None
@@ -121,7 +121,7 @@ class RowInputs:
         return None if instance is None or instance.label < 0 else instance.label
 
     def each(self, scope: Scope) -> Iterable[Inputs]:
-        """See `columns.Inputs.each`. Over the whole machine, each holds until the next is taken."""
+        """See `columns.Inputs.each`. For the whole machine, each result is valid until the next one is taken."""
         frame, row = self._frame, self._row
         if row.scope.rank <= scope.rank:
             return (self,)
@@ -131,7 +131,7 @@ class RowInputs:
         return (frame.inputs(instances[position].row) for position in frame.topology.parts(row, scope))
 
     def incomplete(self, signal: SignalId) -> bool:
-        """Whether a number of this signal is known for some instances of the row and unknown for others."""
+        """Whether a signal is known for some instances of the row and unknown for others."""
         known = self._known(signal)
         frame = self._frame
         if known is None or not frame.has_gaps(signal):
@@ -169,7 +169,7 @@ class RowInputs:
         return whole(name) if positions is None else at(name, positions)
 
     def differs(self, signal: SignalId) -> bool:
-        """Whether a signal that has one value where all agree has several in this row."""
+        """Whether a signal whose instances must agree has several values in this row."""
         known = self._known(signal)
         if known is None or known.reduce is not Reduce.SAME or known.behavior is not Behavior.GAUGE:
             return False
@@ -178,9 +178,9 @@ class RowInputs:
         return len(set(found if positions is None else [found[position] for position in positions])) > 1
 
     def unknown_part(self, signal: SignalId) -> int | None:
-        """Where a sum that is unknown for one of its parts lacks it: the position of that part; None for other signals.
+        """The position of the unknown part that makes a sum unknown; None for other signals.
 
-        Energy of a row is that of all of it: what is left when a package did not answer is no smaller truth.
+        A row's energy is the energy of all its parts: the sum without a package that did not answer would be wrong.
         """
         known = self._known(signal)
         if known is None or known.unit is not Unit.JOULE or known.reduce is not Reduce.SUM:
@@ -188,7 +188,7 @@ class RowInputs:
         return self.missing_part(signal)
 
     def missing_part(self, signal: SignalId) -> int | None:
-        """The position of the first instance in the row of which a number is unknown while others' are known."""
+        """The position of the first instance in the row without a number, if other instances have one."""
         known = self._known(signal)
         if known is None or not self.incomplete(signal):
             return None
@@ -199,7 +199,7 @@ class RowInputs:
                      if items[at] is None and reading[at] not in known.absent), None)
 
     def _taking_part(self, signal: Signal, positions: Sequence[int] | None) -> Sequence[int] | None:
-        """The instances of a signal that hold a CPU which is not left out."""
+        """The instances of a signal that contain a CPU which is not left out."""
         if signal.scope is Scope.SYSTEM:
             return positions
         instances = self._frame.topology.instances(signal.scope)
@@ -233,10 +233,10 @@ class RowInputs:
 
 
 class WatchedTotals(RowInputs):
-    """`RowInputs` that note which totals a formula asked for in vain; see `RowInputs` for the arguments.
+    """`RowInputs` that record which totals a formula could not get; the arguments are those of `RowInputs`.
 
     Attributes:
-        lacking: the signals of these totals.
+        lacking: the signals of those totals.
     """
 
     __slots__ = ("lacking",)

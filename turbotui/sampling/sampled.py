@@ -1,4 +1,4 @@
-"""A session sampled to the end by whoever waits for it: frame by frame, or one interval around what a block does."""
+"""Sample a session to its end: frame by frame, or in one interval around a block."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from turbotui.sampling.bus import Every
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.session import Session
 
-_UNBOUNDED: Final = sys.maxsize  # frames that wait for a slow reader: none is lost without a word
-_LAST_READING: Final = 10.0  # seconds that workers may take, twice over, for the reading at an interval's end
+_UNBOUNDED: Final = sys.maxsize  # frames that may wait for a slow reader; losses are counted
+_LAST_READING: Final = 10.0  # seconds that workers may take, twice, for the reading at an interval's end
 
 
 def frames_of(session: Session, intervals: int | None = None) -> Iterator[Frame]:
-    """Sample a session, which is not started yet, and close every counter at the end.
+    """Sample a session that is not started yet, and close every counter at the end.
 
     Args:
-        session: has what it is to read.
-        intervals: how many; None until `Session.stop` is called, or the iterator is closed.
+        session: already told what to read.
+        intervals: number of intervals; None until `Session.stop` is called or the iterator is closed.
 
     Yields:
-        Every frame; the first one has no deltas yet.
+        Every frame; the first has no deltas.
 
     Raises:
-        TurbotuiError: what ended the sampling.
+        TurbotuiError: the error that ended the sampling.
     """
     frames: Every[Frame] = Every(_UNBOUNDED)
     session.start(frames.put, intervals=intervals, on_end=frames.close)
@@ -41,16 +41,16 @@ def frames_of(session: Session, intervals: int | None = None) -> Iterator[Frame]
 
 @contextlib.contextmanager
 def one_interval(session: Session) -> Iterator[list[Frame]]:
-    """Make one interval of the time that the block takes.
+    """Make the duration of a block one interval.
 
     Args:
-        session: has what it is to read, and is not started yet; its interval is longer than the block will take.
+        session: already told what to read, not started yet, and with an interval longer than the block.
 
     Yields:
-        A list. It has the frame of the first reading, and after the block that of the interval.
+        A list that holds the frame of the first reading and, after the block, the frame of the interval.
 
     Raises:
-        TurbotuiError: what ended the sampling.
+        TurbotuiError: the error that ended the sampling.
     """
     frames: list[Frame] = []
     first, over = threading.Event(), threading.Event()
@@ -68,7 +68,7 @@ def one_interval(session: Session) -> Iterator[list[Frame]]:
         first.wait()
         raise_failure(session)
         yield frames
-        session.set_interval(min(session.interval, _LAST_READING))  # ends it now
+        session.set_interval(min(session.interval, _LAST_READING))  # ends the interval now
         over.wait()
     finally:
         session.stop()
@@ -76,10 +76,10 @@ def one_interval(session: Session) -> Iterator[list[Frame]]:
 
 
 def raise_failure(session: Session) -> None:
-    """Hand on what ended a session's sampling, if anything did.
+    """Raise the error that ended a session's sampling, if there is one.
 
     Raises:
-        TurbotuiError: that.
+        TurbotuiError: that error.
     """
     if isinstance(session.failure, TurbotuiError):
         raise session.failure

@@ -1,7 +1,7 @@
-"""The sampler: asks every worker at absolute deadlines and publishes one frame per interval.
+"""The sampler asks every worker at absolute deadlines and publishes one frame per interval.
 
-An interval ends at its deadline, or early: on a newline, a key, SIGUSR1 or the end of a command, all through
-`end_interval`. A tick that comes while a slow one is under way is skipped and counted, never caught up.
+An interval ends at its deadline, or early on a newline, a key, SIGUSR1 or the end of a command, always through
+`end_interval`. A tick that falls into a slow tick is skipped and counted, and never made up for.
 """
 
 from __future__ import annotations
@@ -32,28 +32,28 @@ from turbotui.sampling.worker_pool import NO_HURRY, WorkerPool
 from turbotui.sampling.wraps import WrapCounter
 from turbotui.sources.source import Source
 
-if TYPE_CHECKING:  # few give root up: loaded where one does
+if TYPE_CHECKING:  # imported on use: few programs drop root
     from turbotui.sampling.relinquishing import Relinquished
 
 _LATE_SHARE = 0.5  # a worker that has not answered after this share of the interval is late
-_LATE_FLOOR = 0.25  # seconds that a worker always has: opening counters on the first tick takes longer than reading
+_LATE_FLOOR = 0.25  # minimum time in s for a worker: opening counters on the first tick takes longer than reading
 _FIRST_TICK_SECONDS = 30.0  # opening thousands of counters may take seconds; reading them never does
-_TICKS_TO_OPEN = 3  # for workers that were late in the first one; then privileges are given up all the same
-_WRAP_CHECKS = 3  # of each counter in the time in which it can wrap: one may come late or fail, and no wrap is lost
+_TICKS_TO_OPEN = 3  # for workers that were late in the first tick; after that, privileges are dropped anyway
+_WRAP_CHECKS = 3  # readings of a counter in the time it can wrap in: one may be late or fail without loss
 _WRAP_CHECK_FLOOR = (
-    0.05  # seconds between two checks of counters that wrap, whatever a wrong unit makes of their wrap time
+    0.05  # minimum seconds between two wrap checks, in case a wrong unit makes the wrap time too short
 )
-_CHECK_NS = 200_000_000  # between two looks for CPUs that came or went; a CPU that is gone says so itself
+_CHECK_NS = 200_000_000  # seconds between two searches for CPUs that came or went; a CPU that is gone reports itself
 _ONLINE = "/sys/devices/system/cpu/online"
 
 
 class Sampler:
-    """Samples one machine until stopped. `run` is the whole of it; every other method may be called from any thread.
+    """Samples one machine until stopped. `run` does all the work; any thread may call the other methods.
 
     Attributes:
         bus: where frames are published.
-        hold: seconds for which frames may be held back. At shorter intervals workers then read several ticks by their
-            own clocks, and wake nobody in between: half the wake-ups, and hardly any work beside the reading.
+        hold: seconds for which frames may be held back. At shorter intervals workers read several ticks by their own
+            clocks and wake nobody in between, which halves the wake-ups and leaves little work beside the reading.
     """
 
     def __init__(self, machine: Machine, capabilities: Capabilities, wanted: frozenset[SignalId], interval: float,
@@ -95,7 +95,7 @@ class Sampler:
         self._handover = threading.Lock()
 
     def give_up(self, give_up: Callable[[], None]) -> None:
-        """Once every counter is open, call this, after which no more can be opened that needs privileges."""
+        """Call this once every counter is open; afterwards no counter that needs privileges can be opened."""
         self._give_up = give_up
 
     def want(self, wanted: frozenset[SignalId]) -> None:
@@ -105,40 +105,40 @@ class Sampler:
         self._say_changed()
 
     def add(self, source: Source) -> None:
-        """Have one more source from the next tick on."""
+        """Add a source from the next tick on."""
         with self._handover:
             self._next_sources = (*self._next_sources, source)
         self._say_changed()
 
     def retell(self) -> None:
-        """Tell anew what is offered from the next tick on: other columns are made of what is read."""
+        """Describe the capabilities again from the next tick on, because the same readings now make other columns."""
         with self._handover:
             self._next_retold = True
         self._say_changed()
 
     def tell_tcc(self, degrees: int | None) -> None:
-        """Take temperatures as counting down from here, in °C, from the next tick on; None: as the machine says."""
+        """Count temperatures down from this value in °C from the next tick on; None for the machine's own value."""
         with self._handover:
             self._next_tcc = degrees
         self._say_changed()
 
     def beside(self, sources: Sequence[Source]) -> None:
-        """Have exactly these sources beside those of the capabilities from the next tick on."""
+        """Read exactly these sources beside the capabilities' own from the next tick on."""
         with self._handover:
             self._next_beside = tuple(sources)
         self._say_changed()
 
     def _say_changed(self) -> None:
-        self._changed = True  # after the change itself: whoever sees this finds it
-        self._pool.wake_up.request()  # ticks that were asked for are cut: the next one is read as it is wanted now
+        self._changed = True  # set after the change itself: whoever sees this flag finds the change
+        self._pool.wake_up.request()  # cancels pending ticks: the next one reads what is wanted now
 
     def end_interval(self) -> None:
-        """End the interval now; before `run` has begun, the first one as soon as there is one."""
+        """End the interval now; before `run` has begun, end the first interval as soon as it begins."""
         self._early.request()
         self._pool.wake_up.request()
 
     def set_interval(self, seconds: float) -> None:
-        """Change the interval; the one under way ends now."""
+        """Change the interval; the current interval ends now."""
         self.interval = seconds
         self.end_interval()
 
@@ -151,8 +151,9 @@ class Sampler:
         """Sample until `stop`, or until this many intervals have been published.
 
         Args:
-            intervals: how many; None for ever.
-            first: length of the first interval in seconds, so that a screen has numbers soon; None for a full one.
+            intervals: number of intervals; None for no limit.
+            first: length of the first interval in seconds, short so that a screen has numbers soon; None for a full
+                one.
         """
         now = clock_here()
         if self._stopping:
@@ -176,8 +177,8 @@ class Sampler:
                     if done == intervals:
                         break
                 if await self._wait(now, deadline):
-                    deadline = now()  # ticks are counted from where the interval was cut
-                last = self._stopping  # a stop that comes while this tick is published ends one more, short interval
+                    deadline = now()  # ticks count from the moment of the cut
+                last = self._stopping  # a stop during the publication of this tick ends one more, short interval
                 await self._tick(now)
                 done += 1
                 deadline = self._next_deadline(now(), deadline)
@@ -185,7 +186,7 @@ class Sampler:
             self._pool.end()
 
     async def _without_privileges(self, give_up: Callable[[], None], now: Callable[[], float]) -> None:
-        """Wait for workers that still open counters, give the privileges up, and see what there is now."""
+        """Wait for workers that still open counters, drop the privileges, and probe what remains."""
         for _ in range(_TICKS_TO_OPEN):
             if self._frames.last is None or not self._frames.last.late:
                 break
@@ -202,7 +203,7 @@ class Sampler:
 
     def _next_deadline(self, now: float, deadline: float) -> float:
         deadline += self.interval
-        # Missed ticks are skipped, never caught up: frames one after the other would be of next to no time.
+        # missed ticks are skipped and not made up for: frames in quick succession would cover almost no time
         while deadline <= now:
             deadline += self.interval
             self._overruns += 1
@@ -211,7 +212,7 @@ class Sampler:
     async def _wait(self, now: Callable[[], float], deadline: float) -> bool:
         """Wait for the deadline; True if the interval was ended early.
 
-        On the way counters that wrap are looked at often enough, however far the deadline is.
+        Counters that wrap are checked often enough while waiting, however far the deadline is.
         """
         while True:
             until = min(deadline, self._wraps_checked + self._wrap_check_every)
@@ -222,17 +223,17 @@ class Sampler:
             await self._check_wraps(now, deadline)
 
     def _ticks_ahead(self, most: int | None) -> int:
-        """The number of ticks that workers are asked for in one request."""
+        """The number of ticks for which workers are asked in one request."""
         if not self._pool.keeps_time:
             return 1
         ahead = math.floor(self.hold / self.interval + 1e-6)
         return ahead if most is None else min(ahead, most)
 
     async def _read_ticks(self, now: Callable[[], float], ticks: Sequence[float]) -> int:
-        """Have workers read at each of these times, and publish a frame for each.
+        """Let workers read at each of these times, and publish a frame for each.
 
         Returns:
-            How many were read; fewer if something changed or the interval was ended, which cuts what is to come.
+            The number of ticks that were read; fewer if a change or the end of the interval cancelled the rest.
         """
         self._follow_changes()
         host = self._machine.host
@@ -242,7 +243,7 @@ class Sampler:
         self._wraps_checked = now()
         torn = self._asleep.look()
         clock, wall = host.now_ns() - round(now() * 1e9), host.wall_ns() - round(now() * 1e9)
-        # where a cut came between the readings of one tick, that tick has not been read
+        # a tick cut between two of its readings counts as not read
         ends = [max(one.ticks, default=-1) + 1 for one in answers]
         read = min(ends, default=sum(tick <= now() for tick in ticks))
         by_worker = {one.worker: one.ticks for one in answers}
@@ -257,7 +258,7 @@ class Sampler:
         return read
 
     async def _check_wraps(self, now: Callable[[], float], deadline: float) -> None:
-        """Read the counters that wrap; nothing is published."""
+        """Read the counters that wrap, without publishing anything."""
         answers, _late = await self._pool.ask(now, min(_LATE_FLOOR, max(0.0, deadline - now())), wrap_check=True)
         self._asleep.look()
         self._assembler.note(answers, self._asleep.ns)
@@ -265,7 +266,7 @@ class Sampler:
         self._wraps_checked = now()
 
     async def _tick(self, now: Callable[[], float]) -> None:
-        """Ask everybody, wait until all have answered or are late, publish the frame."""
+        """Ask all workers, wait until all have answered or are late, and publish the frame."""
         self._follow_changes()
         host = self._machine.host
         self._seq += 1
@@ -275,7 +276,7 @@ class Sampler:
         answers, late = await self._pool.ask(now, patience)
         self._wraps_checked = now()
         self._publish(answers, late, wall, started, torn=self._asleep.look())
-        # after the readings, not before: they come first, and the machine is at rest again
+        # after the readings, which come first, when the machine is at rest again
         self._check(started)
 
     def _publish(self, answers: Sequence[Answer], late: frozenset[int], wall: int, started: int, *,
@@ -301,15 +302,15 @@ class Sampler:
             self._found = self._new_topology()
 
     def _cut(self) -> bool:
-        """Whether ticks that are to come are not wanted as they were asked for."""
+        """Whether pending ticks are outdated."""
         return self._changed or self._early.requested
 
     def _grace(self) -> float:
-        """Seconds that answers under way still have: unlimited until a stop, and none before the first snapshot."""
+        """Seconds that pending answers still have: unlimited until a stop, none before the first snapshot."""
         return NO_HURRY if not self._stopping else 0.0 if self._frames.last is None else _LATE_FLOOR
 
     def _follow_changes(self) -> None:
-        """Take over what was asked for since the last tick, and CPUs that came or went."""
+        """Apply the changes requested since the last tick, and CPUs that came or went."""
         with self._handover:
             wanted, added, tcc = self._next_wanted, self._next_sources, self._next_tcc
             beside = self._next_beside
@@ -325,7 +326,7 @@ class Sampler:
             self._machine = self._machine.with_topology(topology)
         if topology is not None or tcc != self._machine.tcc:
             self._machine = replace(self._machine, tcc=tcc)
-            # Which CPU reads a PMU's counters may have changed with the CPUs; readouts count down from another target.
+            # with other CPUs, other CPUs may read a PMU's counters; thermal readouts count down from another target
             self._offered = probe_sources(self._machine, self._offered.sources)
         if retold:
             self._offered = replace(self._offered)
@@ -341,7 +342,7 @@ class Sampler:
         self._replan()
 
     def _replan(self) -> None:
-        """Decide anew who reads what; signals given up before are tried again."""
+        """Decide again who reads what; signals that were given up before are tried again."""
         before = self._capabilities
         self._plan: Plan = make_plan(self._machine, self._offered, self._to_read())
         self._capabilities = self._offered.without(self._plan.dropped) if self._plan.dropped else self._offered
@@ -358,7 +359,7 @@ class Sampler:
         return self._wanted if held is None else held.wanted(self._wanted, self._offered)
 
     def _new_topology(self) -> Topology | None:
-        """The topology if CPUs came, went, or left our cpuset; None if it is what it was."""
+        """The new topology if CPUs came, went, or left the cpuset; None if nothing changed."""
         seen = self._cpus_now()
         if seen == self._cpus_seen and not self._recheck:
             return None
@@ -370,16 +371,16 @@ class Sampler:
         if asked is not None and usable is not None:
             asked &= usable
         if asked is not None and not asked:
-            return None  # every CPU that was asked for is away: their rows say so until one comes back
+            return None  # all requested CPUs are offline: their rows say so until one comes back
         try:
             topology = read_topology(host, asked)
-        except TurbotuiError:  # nothing measurable at this instant: keep the rows, which say offline
+        except TurbotuiError:  # nothing can be measured right now: keep the rows, which say offline
             return None
         self._cpus_seen = seen
         return None if topology.cpus == self._machine.topology.cpus else topology
 
     def _cpus_now(self) -> tuple[str, frozenset[int] | None]:
-        """Read the online CPUs and our cpuset; cheap enough for every tick."""
+        """Read the online CPUs and the cpuset; cheap enough for every tick."""
         host = self._machine.host
-        return text_of(host, _ONLINE), host.usable_cpus()  # where a tree of files lacks it, the cpuset alone decides
+        return text_of(host, _ONLINE), host.usable_cpus()  # if a recorded tree lacks the file, the cpuset alone decides
 

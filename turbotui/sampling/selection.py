@@ -1,4 +1,4 @@
-"""Which columns are shown, which can be had, and which signals they need."""
+"""Which columns are shown, which are available, and which signals they need."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LEVELS = {"Package": Scope.PACKAGE, "Die": Scope.DIE, "L3": Scope.L3, "Node": S
 
 
 def why_absent(column: CounterColumn, capabilities: Capabilities, topology: Topology) -> Unavailable | None:
-    """Why a column cannot be shown on this machine; None when it can.
+    """Why a column cannot be shown on this machine; None if it can.
 
     A level of the topology with a single instance counts as absent (docs/specs/turbostat.md 2.3, rows 3-7).
     """
@@ -34,7 +34,7 @@ def why_absent(column: CounterColumn, capabilities: Capabilities, topology: Topo
 
 
 def _one_type(topology: Topology) -> Unavailable:
-    """Why there are no two kinds of core to tell apart."""
+    """Why there is only one kind of core."""
     if topology.core_types:
         return Unavailable(Reason.NO_HARDWARE, f"all measured cores are {topology.core_types[0]}")
     reason = Reason.NO_HARDWARE if topology.kinds.answer is KindsAnswer.ONE else Reason.UNKNOWN_MODEL
@@ -42,14 +42,14 @@ def _one_type(topology: Topology) -> Unavailable:
 
 
 def available_columns(catalog: Catalog, capabilities: Capabilities, topology: Topology) -> tuple[CounterColumn, ...]:
-    """Every column that can be had here, in print order."""
+    """Every column that is available here, in print order."""
     return tuple(column for column in catalog.columns if why_absent(column, capabilities, topology) is None)
 
 
 def default_columns(
     catalog: Catalog, capabilities: Capabilities, topology: Topology, *, extras: bool
 ) -> tuple[CounterColumn, ...]:
-    """The default columns that this machine has; `extras` admits those beyond turbostat's."""
+    """The default columns of this machine; `extras` includes columns beyond turbostat's."""
     return tuple(
         column
         for column in available_columns(catalog, capabilities, topology)
@@ -64,8 +64,8 @@ _FREE_SIGNALS = frozenset({"tsc", "aperf", "mperf", "temp.core", "temp.pkg", "te
 def free_columns(catalog: Catalog, capabilities: Capabilities) -> tuple[CounterColumn, ...]:
     """Columns that cost next to nothing to read.
 
-    Files that hold all CPUs and are read for the summary anyway, the counters of busy time and clock, which share a
-    system call, and energies and temperatures, a few for each package.
+    These come from files that cover all CPUs and are read for the summary anyway, from the counters of busy time and
+    clock, which share a system call, and from energies and temperatures, of which each package has few.
     """
 
     def free(name: SignalId) -> bool:
@@ -89,13 +89,13 @@ def choose_columns(
     """Apply --show, --hide and --enable in the order given (docs/specs/turbostat.md 1.4).
 
     Args:
-        catalog: where names and category words are looked up.
-        start: what is shown without any choice.
+        catalog: resolves names and category words.
+        start: the columns without any choice.
         choices: ("show" | "hide" | "enable", comma-separated words). The first show clears what was there.
         kept: columns that the first show does not clear.
 
     Raises:
-        UsageError: a word that names no column and no category.
+        UsageError: a word names neither a column nor a category.
     """
     shown: set[ColumnId] = {column.id for column in start}
     cleared = False
@@ -112,7 +112,7 @@ def choose_columns(
 
 def signals_of(columns: Iterable[CounterColumn], capabilities: Capabilities,
                signals: Iterable[SignalId] = ()) -> frozenset[SignalId]:
-    """The signals that have to be read for these columns and signals, with those that their scaling needs."""
+    """The signals that these columns and signals need, including those for their scaling."""
     wanted = {name for name in signals if name in capabilities.signals}
     for column in columns:
         if all(name in capabilities.signals for name in column.needs):

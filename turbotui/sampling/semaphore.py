@@ -1,4 +1,4 @@
-"""A semaphore that lets few workers read at a time, whatever their number."""
+"""A semaphore that lets a few workers read at a time, whatever their number."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ class Taking(Protocol):
     """A worker that takes a request when the semaphore admits it."""
 
     def take(self, work: Work) -> None:
-        """Have the request now."""
+        """Take the request now."""
 
 
-_TOGETHER = 16  # workers at once: enough to hide how long a busy CPU takes to wake one (a few ms)
-_SHARE = 4  # one worker in so many reads at a time, until there are as many as that
-_STUCK_NS = 100_000_000  # a worker that takes longer gives its place to another and goes on beside it
+_TOGETHER = 16  # workers at a time: enough to hide the few ms that a busy CPU takes to wake one
+_SHARE = 4  # one worker in this many reads at a time, up to the limit above
+_STUCK_NS = 100_000_000  # a worker that takes longer passes its place on and continues beside the next
 
 
 def together(workers: int) -> int:
-    """How many of so many workers read at a time: each read hands the interpreter's lock to whoever waits for it.
+    """How many of this many workers read at a time; every read passes the interpreter's lock to a waiting thread.
 
-    Two CPUs and the files that hold all of them, read at once, were 120 futex calls a tick; one after the other, 20.
+    With two CPUs and the shared files, reading at once took 120 futex calls a tick, reading in turn 20.
     """
     return max(1, min(_TOGETHER, workers // _SHARE))
 
 
 class WorkerSemaphore:
-    """Lets few workers at a time have their request, and the next one as soon as one has answered.
+    """Lets a few workers at a time take their request, and the next one as soon as one has answered.
 
-    A thread that waits for the interpreter's lock wakes at every switch interval to ask for it. A thousand that wait
-    at once, all woken by one tick, leave hardly any time to the one that has it.
+    A thread that waits for the interpreter's lock wakes at every switch interval to ask for it. A thousand threads, all
+    woken by one tick, leave hardly any time to the thread that holds the lock.
 
     Attributes:
-        together: how many.
+        together: number of workers that read at a time.
     """
 
     def __init__(self, together: int = _TOGETHER, stuck_ns: int = _STUCK_NS) -> None:
@@ -48,17 +48,17 @@ class WorkerSemaphore:
         self._inside: dict[Taking, int] = {}
 
     def enter(self, worker: Taking, work: Work) -> None:
-        """Hand the request over when it is this worker's turn, from the next `admit` on."""
+        """Hand the request over at this worker's turn, from the next `admit` on."""
         with self._lock:
             self._waiting.append((worker, work))
 
     def admit(self) -> None:
-        """Let in who may; workers that are stuck have to give their places to others."""
+        """Admit workers that may read; a stuck worker passes its place on."""
         with self._lock:
             self._admit()
 
     def leave(self, worker: Taking) -> None:
-        """The worker has answered; on its own thread."""
+        """Note on the worker's own thread that it has answered."""
         with self._lock:
             self._inside.pop(worker, None)
             self._admit()

@@ -1,4 +1,4 @@
-"""A session: one machine being watched, its capabilities, catalog and sampler; commands and the dashboard hold it."""
+"""A session: one watched machine with its capabilities, catalog and sampler, as verbs and the dashboard hold it."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from turbotui.sampling.selection import compared_with, signals_of
 from turbotui.sampling.spy_file import SpyFile
 from turbotui.sources.source import Source
 
-_SWITCH_SECONDS = 0.0005  # workers wait this long at most for a busy screen's thread between two bytecodes
+_SWITCH_SECONDS = 0.0005  # longest time that workers wait for a busy screen's thread between two bytecodes
 
 
 class Session(GrowingCatalog):
-    """One machine being watched, whose catalog grows by what is added by hand and by spies.
+    """A watched machine whose catalog grows with added columns and spies.
 
     Attributes:
-        latest: the newest frame, None before the first; its topology is the machine's now.
-        failure: what ended the sampler, if anything did.
-        spy_note: what is wrong with the spies' file, whose last good content goes on being followed; "" for nothing.
+        latest: the newest frame, None before the first; its topology is the machine's current one.
+        failure: the error that ended the sampler, if any.
+        spy_note: the mistake in the spies' file, whose last valid content stays in force; "" for none.
     """
 
     def __init__(self, machine: Machine, sources: Sequence[Source], interval: float,
@@ -55,7 +55,7 @@ class Session(GrowingCatalog):
         self._thread: threading.Thread | None = None
         self._gives_up = False
         self._on_frame: Callable[[Frame], None] = _nothing
-        self._handing = threading.Lock()  # who takes over gets frames in order
+        self._handing = threading.Lock()  # a new owner receives the frames in order
         self._on_end: Callable[[], None] = _nothing
         self._meter = Meter(own_host)
 
@@ -67,20 +67,20 @@ class Session(GrowingCatalog):
 
     @property
     def interval(self) -> float:
-        """Nominal seconds between ticks; every rate uses the time that really passed."""
+        """Nominal seconds between ticks; rates use the time that really passed."""
         return self._sampler.interval
 
     def want(self, columns: Iterable[ColumnId], signals: Iterable[SignalId] = ()) -> None:
-        """Read what these columns need, and these signals, and nothing else, from the next tick on."""
+        """Read exactly what these columns need, and these signals, from the next tick on."""
         found = [self.catalog.get(name) for name in columns]
         self._columns = tuple(column for column in found if column is not None)
         self._signals = frozenset(signals)
         self._want()
 
     def read_also(self, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
-        """Read these signals of these sources beside the columns' from the next tick on, and none of earlier calls.
+        """Read these signals of these sources beside the columns' from the next tick on, replacing earlier calls.
 
-        They are no part of `capabilities`: only frames know them, for as long as somebody looks at them.
+        They are not part of `capabilities`; only frames know them while somebody looks at them.
         """
         self._also = signals
         self._sampler.beside(sources)
@@ -89,32 +89,32 @@ class Session(GrowingCatalog):
     def _want(self) -> None:
         wanted = signals_of((*self._columns, *self.spied), self.capabilities, self._signals | self._also) | self._also
         wanted |= compared_with(wanted, self.capabilities, self._sampler.interval)
-        # A counter that wraps, once it was shown, is read on while its column is hidden: shown again it has its number
-        # at once, and no wrap is lost in between. It is a register or two a package.
+        # A counter that wraps is read on once it was shown, even while its column is hidden: when the column returns,
+        # its number is there at once and no wrap was lost. It costs a register or two a package.
         signals = self.capabilities.signals
         self._wrapping |= {name for name in wanted if name in signals and signals[name].wrap_seconds}
         self._sampler.want(wanted | {name for name in self._wrapping if name in signals})
 
     def spy(self, plan: SpyPlan) -> None:
-        """Have spies count this from the next interval on; what they go on counting loses nothing.
+        """Change what spies count from the next interval on; events that remain in the plan lose nothing.
 
         Raises:
-            UsageError: an event has the name of a column; what was spied on before goes on.
+            UsageError: an event has the name of a column; the old plan stays in force.
         """
         super().spy(plan)
         self._want()
 
     def spy_by(self, file: SpyFile) -> None:
-        """Follow a file that says what to spy on, now and whenever it changes.
+        """Follow a file with the spies' plan, now and whenever the file changes.
 
         Raises:
-            UsageError: it cannot be read, or says what cannot be done.
+            UsageError: the file cannot be read, or asks for something impossible.
         """
         self.spy(file.read())
         self._spy_file = file
 
     def _look_at_spy_file(self) -> None:
-        """Take over the spies' file if somebody has changed it, between two readings."""
+        """Apply the spies' file between two readings if it has changed."""
         if self._spy_file is None:
             return
         try:
@@ -127,15 +127,15 @@ class Session(GrowingCatalog):
 
     def start(self, on_frame: Callable[[Frame], None], *, intervals: int | None = None, first: float | None = None,
               on_end: Callable[[], None] | None = None, hold: float = 0.0, on_loop: bool = False) -> None:
-        """Sample on a thread of its own; on a session that samples already, take its frames over.
+        """Sample on a new thread; on a session that already samples, take its frames over.
 
         Args:
-            on_frame: called on that thread with every frame; the first one has no deltas yet.
+            on_frame: called on that thread with every frame; the first has no deltas.
             intervals: stop after this many.
             first: length of the first interval in seconds; None for a full one.
-            on_end: called on that thread when sampling has ended, for whatever reason.
+            on_end: called on that thread when sampling has ended for any reason.
             hold: seconds for which frames may be held back; at shorter intervals sampling then costs half.
-            on_loop: on an asyncio loop of that thread; for programs that load asyncio anyway, as Textual does.
+            on_loop: use an asyncio loop on that thread; for programs that load asyncio anyway, as Textual does.
         """
         self._on_end = on_end or _nothing
         with self._handing:
@@ -149,7 +149,7 @@ class Session(GrowingCatalog):
         if self._gives_up:
             from turbotui.machine.identity import forbid_new_privileges  # noqa: PLC0415 - few ask for it
 
-            forbid_new_privileges()  # before there are threads, which have it from here
+            forbid_new_privileges()  # before any other thread exists, because threads inherit the setting
         self._sampler.hold = hold
         sys.setswitchinterval(_SWITCH_SECONDS)
         spare_memory(len(self.machine.topology.cpus))
@@ -158,14 +158,14 @@ class Session(GrowingCatalog):
         self._thread.start()
 
     def give_up_privileges(self) -> None:
-        """Have root given up for good once every counter is open; before `start`."""
+        """Drop root for good once every counter is open; call before `start`."""
         from turbotui.machine.identity import give_up_privileges  # noqa: PLC0415 - few ask for it
 
         self._gives_up = True
         self._sampler.give_up(lambda: give_up_privileges(os.environ))
 
     def bind(self, cpu: int) -> None:
-        """Run everything but the workers of CPUs on this CPU; before `start`.
+        """Run everything except the CPUs' workers on this CPU; call before `start`.
 
         Raises:
             UsageError: this process may not run there.
@@ -190,12 +190,12 @@ class Session(GrowingCatalog):
         self._sampler.end_interval()
 
     def set_interval(self, seconds: float) -> None:
-        """Change the nominal interval, and end the one under way."""
+        """Change the nominal interval, and end the current one."""
         self._sampler.set_interval(max(SHORTEST_INTERVAL, seconds))
         self._want()
 
     def tell_tcc(self, degrees: int | None) -> None:
-        """Take the thermal readouts as counting down from this temperature from now on; None: as the machine says.
+        """Count thermal readouts down from this temperature from now on; None for the machine's own value.
 
         Args:
             degrees: in °C.
@@ -209,7 +209,7 @@ class Session(GrowingCatalog):
         self._sampler.stop()
         thread = self._thread
         if thread is not None and thread.ident is not None and thread is not threading.current_thread():
-            thread.join(wait_seconds)  # without a number a signal came before it was started
+            thread.join(wait_seconds)  # a signal without a number: it came before the session was started
 
     def own_cost(self) -> OwnCost:
         """CPU time and memory of this process over the last interval."""
@@ -231,12 +231,12 @@ class Session(GrowingCatalog):
         with self._handing:
             self.latest = frame
             self._on_frame(frame)
-        if not frame.newer.behind:  # those that follow were read by this plan, and whoever takes them has to find it
+        if not frame.newer.behind:  # later frames were read by this plan, and their receiver has to find it
             self._look_at_spy_file()
 
 
 class _Callback:
-    """A mailbox that calls."""
+    """A mailbox that calls a function with each item."""
 
     def __init__(self, call: Callable[[Frame], None]) -> None:
         self.put = call

@@ -1,4 +1,4 @@
-"""Snapshots: the raw values of one tick, column-wise, exactly as read."""
+"""Snapshots: the raw values of one tick, stored by column, exactly as read."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ class Snapshot:
     """Raw values of the machine at one tick.
 
     Attributes:
-        seq: number of the tick, from 0; a skipped tick leaves no number out.
+        seq: number of the tick, from 0; skipped ticks have no number.
         wall_ns: wall clock when the tick began.
-        started_ns: host monotonic clock when the tick began, and the time that the machine was suspended since
-            sampling began: hardware counts on in it, and programs do not.
-        topology: the CPUs as they were; all sequences below are in the order of its instances.
+        started_ns: host monotonic clock when the tick began, plus the time that the machine was suspended since
+            sampling began, in which hardware counts on and programs do not run.
+        topology: the CPUs at that time; all sequences below are in the order of its instances.
         values: signal -> one raw value per instance of the signal's scope.
-        stamps: signal -> ns of the middle of each reading by the clock of `started_ns`, 0 where there was none.
-        late: CPUs whose worker did not answer in time; -1 stands for the reader of files that hold all CPUs.
-        failed: CPUs whose worker ended (offline).
+        stamps: signal -> ns of the middle of each reading on the clock of `started_ns`; 0 without a reading.
+        late: CPUs whose worker did not answer in time; -1 stands for the reader of the shared files.
+        failed: CPUs whose worker has ended (offline).
         span_ns: from the first read's start to the last read's end over all CPUs.
-        busy_ns: time spent inside reads, added over all CPUs.
+        busy_ns: time spent in reads, summed over all CPUs.
         overruns: ticks skipped so far because a tick took longer than the interval.
         late_total: late answers so far.
-        fresh: signal -> positions whose counter began at this very reading (opened anew): no difference with the
-            snapshot before.
-        wraps: signal that wraps -> how often each position's counter was seen to pass zero since sampling began. Raw
-            values stay as read; readings between two snapshots show in this count only.
-        unsure: signal that wraps -> positions of which nothing tells whether they wrapped, and how often: not looked at
-            for too long, or set.
-        still: signal that cannot stand still -> positions at which it does, with the seconds for which it has.
-        behind: frames that were read together with this one, held back, and are published right after it.
-        interrupted: (source id, reading CPU) -> ns that a read took in which the reader lost its CPU: its counters are
-            not of one moment.
-        failures: (source id, reading CPU; -1 for all CPUs at once) -> why opening or reading failed.
+        fresh: signal -> positions whose counter was opened with this very reading, so that no difference to the
+            snapshot before exists.
+        wraps: signal that wraps -> how often each position's counter was seen to wrap since sampling began. Raw values
+            stay as read; readings between two snapshots appear only in this count.
+        unsure: signal that wraps -> positions for which it is unknown how often they wrapped: not read for too long, or
+            reset.
+        still: signal that cannot stand still -> positions at which it stands still, with the seconds.
+        behind: frames that were read and held back together with this one, and are published right after it.
+        interrupted: (source id, reading CPU) -> length in ns of a read in which the reader lost its CPU, so that its
+            counters are not of one moment.
+        failures: (source id, reading CPU; -1 for the shared files) -> why opening or reading failed.
     """
 
     seq: int

@@ -1,4 +1,4 @@
-"""The file that says what spies count, looked at between intervals: other programs may write it."""
+"""The file with the spies' plan, checked between intervals because other programs may write it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from turbotui.quantities.spies import SpyError, SpyPlan, parse_plan
 
 
 class SpyFile:
-    """A configuration on disk. It has changed when its time or size has.
+    """A configuration on disk, which has changed if its time or size has.
 
     Args:
         path: as given.
@@ -17,13 +17,13 @@ class SpyFile:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._reported: tuple[int, ...] | None = None  # the state that was read, or said to be unusable
+        self._reported: tuple[int, ...] | None = None  # the state that was last read, or reported as unusable
 
     def read(self) -> SpyPlan:
         """Read and parse the file now.
 
         Raises:
-            SpyError: it cannot be read, or not understood; one sentence that names it.
+            SpyError: the file cannot be read or parsed; one sentence that names it.
         """
         try:
             found = read_given(self.path)
@@ -40,8 +40,8 @@ class SpyFile:
         """The plan in the file if the file has changed since the last call, else None.
 
         Raises:
-            SpyError: it has changed to something that cannot be followed; said once for each change. An empty file is
-                such a one: whoever writes a file anew cuts it off first.
+            SpyError: the changed file is unusable; raised once for each change. An empty file counts as unusable,
+                because a program that rewrites a file truncates it first.
         """
         try:
             mark = _mark(os.stat(self.path))
@@ -60,5 +60,5 @@ class SpyFile:
 
 
 def _mark(status: os.stat_result) -> tuple[int, int, int, int]:
-    """A file that was replaced has another inode, though it may have the same time and size; a mode changes ctime."""
+    """The file's identity: a replaced file has another inode even with the same time and size; a mode changes ctime."""
     return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino

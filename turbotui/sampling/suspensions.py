@@ -1,7 +1,8 @@
-"""Suspensions: the time that a machine slept while it was watched, in which its hardware may have counted on.
+"""Measure how long the machine slept while it was watched; its hardware may have counted on in that time.
 
-A clock that stands still in suspend (CLOCK_MONOTONIC_RAW) tells what programs had. Energy, idle and low-power counters
-go on in suspend to idle, so an interval with a sleep in it is as long as turbostat's, which goes by gettimeofday(2).
+A clock that stops in suspend (CLOCK_MONOTONIC_RAW) gives the time in which programs ran. Counters of energy, idle and
+low-power states continue in suspend-to-idle, so an interval with a sleep is as long as turbostat's, which uses
+gettimeofday(2).
 """
 
 from __future__ import annotations
@@ -10,14 +11,14 @@ from typing import Final
 
 from turbotui.machine.host import Host, Suspends
 
-_SHORTEST_NS: Final = 10_000_000  # shorter ones are noise of two clocks: to suspend and resume devices takes longer
+_SHORTEST_NS: Final = 10_000_000  # shorter sleeps are noise of two clocks: suspending and resuming devices takes longer
 
 
 class Suspensions:
-    """Sleeps of one machine since it was first looked at.
+    """Sleeps of one machine since the first look.
 
     Attributes:
-        ns: for how long it slept.
+        ns: total time asleep.
     """
 
     def __init__(self, host: Host) -> None:
@@ -26,7 +27,7 @@ class Suspensions:
         self.ns = 0
 
     def look(self) -> bool:
-        """Whether it slept since the last look."""
+        """Whether the machine slept since the last look."""
         passed = self._total() - self._before
         if passed - self.ns < _SHORTEST_NS:
             return False

@@ -1,6 +1,7 @@
-"""One column for many rows at once: what a screenful of cells, sorting and histories need every interval.
+"""Compute one column for many rows at once, as a screenful of cells, sorting and histories need every interval.
 
-The same numbers as row by row, from lists that are put in row order once instead of being looked up for each cell.
+The numbers are the same as row by row; they come from lists that are put in row order once, not from look-ups for each
+cell.
 """
 
 from __future__ import annotations
@@ -21,22 +22,22 @@ if TYPE_CHECKING:
     from turbotui.sampling.frame import Frame
 
 _MANY = 6
-"""Rows from which it pays to run a formula on all of them at once, though that may prove impossible."""
+"""Number of rows from which it pays to try a formula on all rows at once."""
 
 
 @dataclass(slots=True)
 class _Owners:
-    """The instances of one scope that own the values of some rows, and their signals in that order.
+    """The instances of one scope that own the values of some rows, with their signals in that order.
 
     Attributes:
-        instances: each once.
-        positions: theirs among all of the scope; None: they are all of them.
-        places: for each row its instance's place in `instances`, -1 for a row that is coarser or not there; None:
-            the rows are the instances.
-        deltas, rates, values, windows: of signals, gathered so far.
-        together: of signals that are divided by each other: for each instance, whether they were read together.
-        around: scope -> positions of the instances of that scope that hold these.
-        first: the rows whose values are shown, each once, and where in the selection each is shown first.
+        instances: every instance once.
+        positions: positions of the instances in their scope; None if they are the whole scope.
+        places: index in `instances` for each row, -1 for a row that is coarser or does not exist; None if the rows are
+            the instances.
+        deltas, rates, values, windows: of signals, as far as computed.
+        together: for signals that are divided by each other, whether each instance's were read together.
+        around: scope -> positions of the instances of that scope that contain these.
+        first: the rows whose values are shown, each once, with the index at which each is shown first.
     """
 
     scope: Scope
@@ -55,13 +56,13 @@ class _Owners:
 class Selection:
     """Rows of one frame that are asked for together, column after column.
 
-    It holds no frame, and the frame that holds it is handed in: see `Interval` on cycles.
+    A selection receives the frame as an argument and does not hold it: see `Interval` on cycles.
     """
 
     __slots__ = ("_cells", "_owners", "_whole", "rows")
 
     def __init__(self, rows: tuple[RowId, ...], *, whole: bool = False) -> None:
-        """Whole: the rows are all of their level, in topology order."""
+        """Make a selection; `whole` says that the rows are all rows of their level, in topology order."""
         self.rows = rows
         self._whole = whole
         self._owners: dict[Scope, _Owners] = {}
@@ -75,7 +76,7 @@ class Selection:
         return found
 
     def at_owners(self, frame: Frame, column: CounterColumn) -> tuple[Sequence[RowId], Sequence[Value]]:
-        """The rows whose values the cells show, each once, and these values."""
+        """The rows whose values the cells show, each once, with these values."""
         cells = self.cells(frame, column)
         owners = self._owners.get(column.scope)
         if owners is None or owners.places is None:
@@ -90,7 +91,7 @@ class Selection:
         return rows, [cells[at] for at in first]
 
     def known(self, column: ColumnId) -> Sequence[Value] | None:
-        """The cells of a column if they were asked for before."""
+        """The cells of a column if they have been computed before."""
         return self._cells.get(column)
 
     def _compute(self, frame: Frame, column: CounterColumn) -> Sequence[Value]:
@@ -118,7 +119,7 @@ class Selection:
             try:
                 found: object = compute(BulkInputs(sweep))
             except (RowsDifferError, TypeError, ZeroDivisionError):
-                pass  # row by row: what is wrong with a formula itself is found there
+                pass  # row by row: mistakes in the formula itself show up there
             else:
                 every = found.items if isinstance(found, BulkNumbers) else [found] * len(owners.instances)
                 return cast("Sequence[Value]", every)
@@ -145,7 +146,7 @@ class Selection:
 
 
 def each_row(frame: Frame, scope: Scope) -> Iterator[tuple[RowId, Inputs]]:
-    """Inputs of every row of a level, one after the other; each is valid until the next is taken."""
+    """Yield the inputs of every row of a level; each is valid until the next is taken."""
     instances = frame.topology.instances(scope)
     sweep = Sweep(frame, _Owners(scope, instances, None, None))
     for sweep.at, instance in enumerate(instances):
@@ -153,10 +154,10 @@ def each_row(frame: Frame, scope: Scope) -> Iterator[tuple[RowId, Inputs]]:
 
 
 class Sweep:
-    """`columns.Inputs` that stands on one instance of a level after the other.
+    """`columns.Inputs` that moves from one instance of a level to the next.
 
     Attributes:
-        at: place of the instance it stands on.
+        at: index of the current instance.
     """
 
     __slots__ = ("_deltas", "_frame", "_owners", "_rates", "_together", "_values", "at")
@@ -210,7 +211,7 @@ class Sweep:
         return known
 
     def constant(self, signal: SignalId) -> bool:
-        """Whether a signal has one value in all rows, which is its own."""
+        """Whether a signal has one value in all rows, held by the signal itself."""
         known = self._frame.capabilities.signals.get(signal)
         return known is not None and known.behavior is Behavior.CONSTANT and (
             known.scope.rank >= self._owners.scope.rank)
@@ -263,7 +264,7 @@ class Sweep:
     def _spread(self, name: SignalId, numbers: Callable[[SignalId], Numbers],
                 at: Callable[[SignalId, Sequence[int]], Numbers],
                 reduced: Callable[[Instance, SignalId], float | None]) -> Numbers:
-        """The values of a signal in row order: its own order, that of the instances around the rows, or reduced."""
+        """The values of a signal in row order: in its own order, from the instances around the rows, or reduced."""
         signal, owners = self._frame.capabilities.signals.get(name), self._owners
         if signal is None:
             return [None] * len(owners.instances)
@@ -278,7 +279,7 @@ class Sweep:
         return [reduced(instance, name) for instance in owners.instances]
 
     def _compared(self, signals: tuple[SignalId, ...]) -> Sequence[bool]:
-        """For each instance, whether these counters were read together."""
+        """Whether each instance's counters were read together."""
         frame = self._frame
         columns = [self._windows(name) for name in signals if name in frame.capabilities.signals]
         if not columns:
@@ -288,7 +289,7 @@ class Sweep:
         return [common(windows) is not None for windows in zip(*columns, strict=True)]
 
     def _windows(self, name: SignalId) -> Numbers:
-        """For each instance, the seconds between the two readings of a counter; None where they differ inside it."""
+        """Seconds between the two readings of a counter for each instance; None if they differ inside the instance."""
         found = self._owners.windows.get(name)
         if found is None:
             frame = self._frame
@@ -309,10 +310,10 @@ class Sweep:
 
 
 class BulkInputs:
-    """`columns.Inputs` that stands on all rows of a sweep at once: what it gives are `BulkNumbers`.
+    """`columns.Inputs` of all rows of a sweep at once, which returns `BulkNumbers`.
 
     Raises:
-        RowsDifferError: by every method: a number is known in some rows only, or is asked for that is of one row.
+        RowsDifferError: raised by every method if only some rows have a number, or if a single row is asked for.
     """
 
     __slots__ = ("_sweep",)

@@ -1,4 +1,4 @@
-"""The sum row of tagged CPUs: the same formulas over a set of CPUs that is no instance of the topology."""
+"""The sum row of tagged CPUs: the usual formulas over a set of CPUs that is no instance of the topology."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from turbotui.sampling.row_inputs import RowInputs
 class TaggedInputs(RowInputs):
     """`columns.Inputs` over any set of CPUs.
 
-    A signal coarser than a CPU counts each core or package that has a CPU of the set once: two siblings have one core
-    energy between them.
+    A signal coarser than a CPU counts every core or package with a CPU of the set once: two siblings share one core's
+        energy.
     """
 
     __slots__ = ("_chosen",)
@@ -26,7 +26,7 @@ class TaggedInputs(RowInputs):
         self._chosen = tuple(cpu for cpu in cpus if cpu in known)
 
     def positions(self, signal: Signal) -> Sequence[int] | None:
-        """See `RowInputs.positions`; of the instances that have a CPU of the set."""
+        """See `RowInputs.positions`; the instances with a CPU of the set."""
         if signal.scope is Scope.SYSTEM:
             return None
         topology = self._frame.topology
@@ -34,14 +34,14 @@ class TaggedInputs(RowInputs):
 
 
     def each(self, scope: Scope) -> Iterable[Inputs]:
-        """See `columns.Inputs.each`; the instances that have a CPU of the set."""
+        """See `columns.Inputs.each`; the instances with a CPU of the set."""
         topology = self._frame.topology
         rows = dict.fromkeys(topology.row(scope, cpu) for cpu in self._chosen)
         return tuple(self._frame.inputs(row) for row in rows)
 
 
 def tagged_cell(frame: Frame, column: CounterColumn, cpus: Iterable[int]) -> Value:
-    """A column over a set of CPUs; None if unknown, and for columns that exist once for the whole machine."""
+    """A column's value over a set of CPUs; None if unknown, and for columns of the whole machine."""
     if column.whole_only or any(name not in frame.capabilities.signals for name in column.needs):
         return None
     return column.compute(TaggedInputs(frame, column, cpus))

@@ -1,4 +1,4 @@
-"""The pool of workers of one machine: it asks them to read and waits for their answers until a deadline."""
+"""The pool of a machine's workers: asks them to read and waits for their answers until a deadline."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from turbotui.sampling.workers import Worker
 
 
 class Unheard:
-    """The newest late answer of each worker, until the worker is heard again.
+    """The newest late answer of each worker, kept until the worker answers again.
 
-    On a machine where every answer takes longer than a tick waits, they are all there is.
+    On a machine where every answer takes longer than a tick waits, late answers are all there are.
     """
 
     def __init__(self) -> None:
         self._answers: dict[Answering, Answer] = {}
 
     def take(self, answer: Answer) -> None:
-        """Keep an answer that came too late; on the worker's thread, which is not asked meanwhile."""
+        """Keep an answer that came too late; runs on the worker's thread, and the worker is not asked meanwhile."""
         began = answer.began.union(*(tick.began for tick in answer.ticks.values()))
         before = self._answers.get(answer.worker)
         if before is not None:
@@ -36,16 +36,16 @@ class Unheard:
         self._answers[answer.worker] = replace(kept, began=began, late=True)
 
     def forget_readings(self) -> None:
-        """Drop readings kept so far, after a change of the plan or of the CPUs; keep which counters began."""
+        """Drop the kept readings after a change of the plan or the CPUs, but keep which counters were opened."""
         for worker, answer in list(self._answers.items()):
             self._answers[worker] = Answer(worker, began=answer.began, late=True)
 
     def with_answers(self, answers: Sequence[Answer], *, ticks: bool) -> list[Answer]:
-        """The answers to a tick, with what was not heard of earlier ones.
+        """The answers to a tick together with unused late ones.
 
         Args:
-            answers: that came in time.
-            ticks: they are to several ticks, none of which an earlier answer can stand in for.
+            answers: the answers that came in time.
+            ticks: whether they belong to several ticks, for which no earlier answer can stand in.
         """
         if not self._answers:
             return list(answers)
@@ -60,7 +60,7 @@ class Unheard:
 
 
 def _began_too(answer: Answer, began: frozenset[tuple[str, int]]) -> Answer:
-    """An answer from whose readings on no difference reaches back before what began unheard."""
+    """An answer whose differences must not span a counter that was opened in an unused late answer."""
     if not began:
         return answer
     if not answer.ticks:
@@ -69,26 +69,26 @@ def _began_too(answer: Answer, began: frozenset[tuple[str, int]]) -> Answer:
     return replace(answer, ticks={**answer.ticks, first: _began_too(answer.ticks[first], began)})
 
 
-_STUCK_SECONDS = 0.1  # how often workers that hang are looked for, to let others go on in their place
-_CLOSE_SECONDS = 1.0  # for the workers to close what they have open; one that hangs in a read is left alone
-_TOGETHER = 16  # workers that may read by their own clocks: more of them at one time would wait for each other
-_APART = 0.001  # seconds between their readings of one tick: at once they would wait for the interpreter's lock
-_REST = 2  # times that, before files that hold all CPUs are read: the kernel counts runnable threads, these among them
-_APART_SHARE = 0.25  # of the time between two ticks, in which all have read
+_STUCK_SECONDS = 0.1  # seconds between searches for stuck workers, whose places others take
+_CLOSE_SECONDS = 1.0  # seconds for the workers to close their files; one stuck in a read is left alone
+_TOGETHER = 16  # workers that may read by their own clocks: more of them would wait for each other
+_APART = 0.001  # seconds between their readings of one tick: simultaneous reads wait for the interpreter's lock
+_REST = 2  # times the above before the shared files are read: the kernel counts runnable threads, these included
+_APART_SHARE = 0.25  # share of the time between two ticks in which all have read
 
 
 class WorkerPool:
-    """One worker a CPU and one for files that hold all CPUs, each started at its first reading.
+    """One worker for each CPU and one for the shared files, each started at its first reading.
 
-    A simulated machine has no CPUs to be pinned to: one worker reads them all.
+    A simulated machine has no CPUs to pin threads to: one worker reads them all.
 
     Args:
-        cut: whether ticks that were asked for are to end now.
-        grace: seconds that answers under way still have; infinite as long as nobody is in a hurry.
+        cut: whether pending ticks are to end now.
+        grace: seconds that pending answers still have; infinite as long as nobody is in a hurry.
 
     Attributes:
-        wake_up: requested when all have answered, and whenever `cut` or `grace` may have changed.
-        by_cpu: the workers by CPU, SHARED for the one of shared files.
+        wake_up: requested when all have answered, and when `cut` or `grace` may have changed.
+        by_cpu: the workers by CPU, with SHARED for the shared files.
     """
 
     def __init__(self, cut: Callable[[], bool], grace: Callable[[], float]) -> None:
@@ -101,7 +101,7 @@ class WorkerPool:
         self._unheard = Unheard()
 
     def follow(self, machine: Machine, plan: Plan, signals: Mapping[SignalId, Signal]) -> None:
-        """Read this from the next request on; workers of CPUs that are gone end."""
+        """Use this plan from the next request on; workers of CPUs that are gone end."""
         self._machine = machine
         self._plan = plan
         self._unheard.forget_readings()
@@ -120,16 +120,16 @@ class WorkerPool:
 
     async def ask(self, now: Callable[[], float], seconds: float, *, wrap_check: bool = False,
                   ticks: tuple[float, ...] = ()) -> tuple[list[Answer], frozenset[int]]:
-        """Ask every worker that is free, and wait this long.
+        """Ask every free worker and wait for the answers.
 
         Args:
-            now: the loop's clock.
-            seconds: how long.
-            wrap_check: read counters that wrap, and nothing else.
-            ticks: when to read; none: once, at once.
+            now: time on the loop's clock.
+            seconds: how long to wait.
+            wrap_check: read only counters that wrap.
+            ticks: times at which to read; empty: once, immediately.
 
         Returns:
-            The answers, and the CPUs whose workers did not answer in time (SHARED for the one of shared files).
+            The answers, and the CPUs whose workers did not answer in time (SHARED for the shared files).
 
         Raises:
             InternalError: a source broke its contract.
@@ -145,14 +145,14 @@ class WorkerPool:
                 continue
             asked[worker] = (cpu, work)
             collector.expect(worker)
-            # workers that read by their own clocks have their requests at once; a slow file of all CPUs delays no CPU
+            # workers with their own clocks get their requests at once; a slow shared file delays no CPU
             at_once = bool(ticks) or (cpu == SHARED and self._semaphore.together > 1)
             worker.ask(work, None if at_once else self._semaphore)
             if work.tasks:
                 self._holding.add(cpu)
             else:
                 self._holding.discard(cpu)
-        self._semaphore.admit()  # not before: the first would want the interpreter's lock while others are asked
+        self._semaphore.admit()  # not earlier: the first would compete for the interpreter's lock
         until, whole = now() + seconds, bool(ticks)
         while not collector.complete() and now() < until:
             if whole and self._cut():
@@ -171,7 +171,7 @@ class WorkerPool:
         return answers if wrap_check else self._unheard.with_answers(answers, ticks=bool(ticks)), frozenset(late)
 
     def end(self) -> None:
-        """Have every worker close its files, and wait for those that can be waited for."""
+        """End all workers: have each close its files, and wait for those that can be waited for."""
         for worker in self.by_cpu.values():
             worker.end()
         until = time.monotonic() + _CLOSE_SECONDS
@@ -192,14 +192,14 @@ class WorkerPool:
         requests: list[tuple[int, Worker, Work]] = []
         if machine.host.pins:
             for cpu, tasks in self._plan.tasks.items():
-                if tasks or cpu in self._holding:  # without tasks it is asked once more, to close what it has open
+                if tasks or cpu in self._holding:  # a worker without tasks is asked once more, to close its files
                     requests.append((cpu, self._worker(cpu, (cpu,)), Work(tasks, (), machine, reply, ticks=ticks)))
         else:
             requests.append((0, self._worker(0, ()), Work(self._every_task, (), machine, reply, ticks=ticks)))
         if self._plan.shared or SHARED in self.by_cpu:
             work = Work((), self._plan.shared, machine, reply, ticks=ticks)
             requests.append((SHARED, self._worker(SHARED, ()), work))
-        if not ticks or not requests:  # where nothing is counted any more there is nobody to ask
+        if not ticks or not requests:  # a worker that counts nothing any more need not be asked
             return requests
         places = len(requests) + _REST
         apart = min(_APART, _APART_SHARE * (ticks[1] - ticks[0]) / places) if len(ticks) > 1 else _APART
@@ -207,7 +207,7 @@ class WorkerPool:
                 for number, (cpu, worker, work) in enumerate(requests)]
 
     def _wrap_checks(self, reply: Callable[[Answer], None]) -> Sequence[tuple[int, Worker, Work]]:
-        """Requests to read nothing but open counters that wrap."""
+        """Requests to read only open counters that wrap."""
         checks: list[tuple[int, Worker, Work]] = []
         for cpu, worker, work in self._requests(reply):
             tasks = tuple(task for task in work.tasks if any(self._signals[name].wrap_seconds for name in task.wanted))
@@ -224,4 +224,4 @@ class WorkerPool:
 
 
 NO_HURRY = math.inf
-"""The grace of answers that nobody is in a hurry for."""
+"""The grace of answers while nobody is in a hurry."""

@@ -1,7 +1,7 @@
-"""Workers: one plain thread pinned to each CPU, which opens, reads and closes that CPU's counters.
+"""Workers: plain threads, one pinned to each CPU, which open, read and close that CPU's counters.
 
-A worker is never waited for: a tick that it does not answer in time goes on without it, and it is not asked again
-until it has answered. Its results are immutable.
+Nobody waits for a worker: a tick continues without an answer that is not in time, and the worker is not asked again
+    until it has answered. Results are immutable.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from turbotui.sampling.plan import Task
 from turbotui.sampling.semaphore import WorkerSemaphore
 from turbotui.sources.source import Adjustable, CpuGone, Reader, Rotating, SharedReader, TopologyFollower
 
-_INTERRUPTED = 8  # times as long as the quickest read of the same counters: the thread lost its CPU in between
-_INTERRUPTED_NS = 100_000  # and long enough to matter: 1e-4 of a second's interval
-_TRIES = 3  # reads of which the shortest counts, where the first was interrupted
+_INTERRUPTED = 8  # times the quickest read of the same counters: a longer read means that the thread lost its CPU
+_INTERRUPTED_NS = 100_000  # and long enough to matter: 1e-4 of an interval of a second
+_TRIES = 3  # number of attempts, the shortest of which counts, if the first was interrupted
 
 
 @dataclass(slots=True)
@@ -34,12 +34,12 @@ class _Held:
     """An open reader.
 
     Attributes:
-        wanted: what it returns.
-        task: what it was opened for.
+        wanted: the signals that it returns.
+        task: the task it was opened for.
         reader: itself.
-        rotating: itself, if it rotates between event sets.
-        take: what is to be done when it is read; `decode` makes values of what it gave between two times in ns.
-        quickest: ns of its quickest read so far, or 0.
+        rotating: the same reader, if it rotates between event sets.
+        take: reads it; `decode` turns the result, read between two times in ns, into values.
+        quickest: ns of its quickest read so far; 0 before the first.
     """
 
     wanted: frozenset[SignalId]
@@ -52,7 +52,7 @@ class _Held:
 
 
 _Taken = tuple[_Held, int, object, int, bool]
-"""The reader, ns before, what `take` gave or the error that it raised, ns after; whether it lost its CPU in between."""
+"""The reader, ns before, the result or error of `take`, ns after; whether the thread lost its CPU in between."""
 
 
 def _hold(task: Task, reader: Reader) -> _Held:
@@ -69,15 +69,15 @@ _NOTHING_OPEN = (None, None, None)
 
 
 class Worker(threading.Thread):
-    """Reads the counters of `cpus` (one on a real machine) whenever asked.
+    """Reads the counters of `cpus` (a single CPU on a real machine) when asked.
 
     Args:
-        name: of the thread.
-        pin_to: the CPUs it is bound to; none: it is not bound.
+        name: name of the thread.
+        pin_to: the CPUs to which the thread is bound; empty: not bound.
 
     Attributes:
-        busy: asked and not yet answered.
-        crash: what a source raised although its contract does not allow it.
+        busy: whether it was asked and has not answered yet.
+        crash: an exception that a source's contract does not allow.
     """
 
     def __init__(self, name: str, pin_to: tuple[int, ...]) -> None:
@@ -91,14 +91,14 @@ class Worker(threading.Thread):
         self._readers: dict[tuple[str, int], _Held] = {}
         self._shared: dict[str, tuple[frozenset[SignalId], object, SharedReader]] = {}
         self._open_for: tuple[object, object, object] = _NOTHING_OPEN
-        self._wake_up = threading.Lock()  # held until somebody wakes the worker
+        self._wake_up = threading.Lock()  # locked until somebody wakes the worker
 
     def ask(self, work: Work, semaphore: WorkerSemaphore | None = None) -> None:
-        """Hand over one request; the answer comes through `work.reply` on this worker's thread.
+        """Hand over a request; the answer arrives through `work.reply` on this worker's thread.
 
         Args:
             work: what to read.
-            semaphore: says when, once it is told to admit; None: at once.
+            semaphore: admits the worker when told to; None: start at once.
         """
         self.busy = True
         self._semaphore = semaphore
@@ -109,16 +109,16 @@ class Worker(threading.Thread):
             semaphore.enter(self, work)
 
     def cut(self) -> None:
-        """Answer with the ticks read so far, and read no more of them. On the thread that asked."""
-        with contextlib.suppress(RuntimeError):  # it is being woken already
+        """Answer with the ticks read so far and read no more; called on the requesting thread."""
+        with contextlib.suppress(RuntimeError):  # the worker is being woken already
             self._wake_up.release()
 
     def take(self, work: Work) -> None:
-        """Have the request now."""
+        """Take the request now."""
         self._inbox.put(work)
 
     def end(self) -> None:
-        """Close everything and stop, after what is under way."""
+        """Close everything and stop, after the current request."""
         self._inbox.put(None)
 
     def run(self) -> None:
@@ -129,18 +129,18 @@ class Worker(threading.Thread):
             except Exception as error:  # noqa: BLE001 - the sampler raises it: this thread has nobody to tell
                 self.crash = error
                 answer = Answer(self, crash=error)
-            semaphore = self._semaphore  # before the answer, after which the next request may come
+            semaphore = self._semaphore  # before the answer, after which the next request may arrive
             work.reply(answer)
-            del answer, work  # a thousand workers that wait would keep a thousand old readings
+            del answer, work  # a thousand waiting workers would keep a thousand old readings
             if semaphore is not None:
                 semaphore.leave(self)
         self._close_all()
 
     def _serve_ticks(self, work: Work) -> Answer:
-        """Read at each tick, by this thread's own clock; a tick whose end has passed is left out.
+        """Read at each tick by this thread's own clock, skipping ticks whose time has passed.
 
-        What a tick cannot do without is done at the tick; where the readers allow it all else waits for the last one,
-        because after a rest everything that a thread does takes several times as long.
+        Only the reading itself is done at the tick; if the readers allow it, everything else waits for the last tick,
+        because all work of a thread takes several times as long after a rest.
         """
         found: dict[int, Answer] = {}
         pending: dict[int, list[_Taken]] = {}
@@ -165,7 +165,7 @@ class Worker(threading.Thread):
         return Answer(self, ticks=found)
 
     def _deferrable(self, work: Work) -> list[_Held]:
-        """The readers, if a tick needs nothing but readings and all of them can be decoded later; else none."""
+        """The readers, if a tick consists of readings that can all be decoded later; otherwise none."""
         if work.shared or not self._is_open_for(work):
             return []
         readers = self._held(work)
@@ -177,7 +177,7 @@ class Worker(threading.Thread):
         return [self._readers[key] for key in keys if key in self._readers]
 
     def _decode_ticks(self, pending: dict[int, list[_Taken]], found: dict[int, Answer]) -> None:
-        """Decode the readings of several ticks, in their order."""
+        """Decode the readings of several ticks, in order."""
         while pending:
             number = next(iter(pending))
             found[number] = self._decode(pending.pop(number), more=bool(pending))
@@ -190,10 +190,10 @@ class Worker(threading.Thread):
 
     def _serve(self, work: Work) -> Answer:
         if self._pin_to and self._pinned is not work.machine.topology:
-            # anew whenever CPUs came or went: what took CPUs away from us may have moved this thread too
+            # pin again whenever CPUs came or went: the cause may have moved this thread too
             try:
                 work.machine.host.pin_this_thread(self._pin_to)
-            except HostError:  # the CPU went offline, or left our cpuset
+            except HostError:  # the CPU went offline or left the cpuset
                 self._close_all()
                 self._open_for = _NOTHING_OPEN
                 return Answer(self, gone=frozenset(self._pin_to))
@@ -203,30 +203,30 @@ class Worker(threading.Thread):
         began: set[tuple[str, int]] = set()
         if not work.wrap_check and not self._is_open_for(work):
             began = self._open(work, gone, failures) | self._open_shared(work, failures)
-            # what did not open is tried again in every tick
+            # readers that did not open are tried again in every tick
             self._open_for = _NOTHING_OPEN if gone or failures else (work.tasks, work.shared, work.machine)
         taken = _take(self._held(work), work.machine.host.now_ns)
         shared = self._read_shared(work, failures)
         return self._decode(taken, gone, failures, began, shared, rotate=not work.wrap_check)
 
     def _is_open_for(self, work: Work) -> bool:
-        """Whether the open readers are those of just these tasks."""
+        """Whether the open readers are those of exactly these tasks."""
         return all(one is other for one, other in zip((work.tasks, work.shared, work.machine), self._open_for,
                                                       strict=True))
 
     def _decode(self, taken: Sequence[_Taken], gone: set[int] | None = None,
                 failures: dict[tuple[str, int], str] | None = None, began: AbstractSet[tuple[str, int]] = frozenset(),
                 shared: Sequence[SharedReading] = (), *, rotate: bool = True, more: bool = False) -> Answer:
-        """Decode readings into an answer, and have readers rotate to the set that they count next.
+        """Decode readings into an answer, and let readers rotate to their next event set.
 
         Args:
-            taken: from the readers.
+            taken: results from the readers.
             gone: CPUs known to be offline.
-            failures: known already.
-            began: readers just opened.
-            shared: read already.
-            rotate: whether an interval ended with what was taken.
-            more: what was taken at later ticks is still to be worked out.
+            failures: failures known already.
+            began: readers that were just opened.
+            shared: shared files already read.
+            rotate: whether an interval ended with these readings.
+            more: whether results of later ticks are still to be decoded.
         """
         gone = set() if gone is None else gone
         failures = {} if failures is None else failures
@@ -257,7 +257,7 @@ class Worker(threading.Thread):
                 if raw is None:
                     readings.add((cpu, source), held.reader.signals, started, ended, None)
         for key in [key for key in self._readers if key[1] in gone]:
-            # A CPU that comes back before anybody checks has lost its counters, and its pinned thread has been moved.
+            # a CPU that returns before anybody checks has lost its counters, and its pinned thread was moved
             self._readers.pop(key).reader.close()
             self._pinned, self._open_for = None, _NOTHING_OPEN
         return Answer(self, readings, tuple(shared), frozenset(gone), frozenset(began), failures,
@@ -280,7 +280,7 @@ class Worker(threading.Thread):
         return shared
 
     def _open(self, work: Work, gone: set[int], failures: dict[tuple[str, int], str]) -> set[tuple[str, int]]:
-        """Close readers nobody wants, open those that are missing; a reader that gives enough is left alone."""
+        """Close readers that nobody wants and open missing ones; a reader that returns enough stays open."""
         tasks = {(task.source.id, task.cpu): task for task in work.tasks}
         for key in [key for key in self._readers if key not in tasks]:
             self._readers.pop(key).reader.close()
@@ -338,7 +338,7 @@ class Worker(threading.Thread):
 
 
 def _take(readers: Sequence[_Held], now: Callable[[], int]) -> list[_Taken]:
-    """Take what each reader gives, with the host's time around it."""
+    """Take the result of each reader, with the host's time around it."""
     taken: list[_Taken] = []
     for held in readers:
         try:
@@ -354,15 +354,15 @@ def _take(readers: Sequence[_Held], now: Callable[[], int]) -> list[_Taken]:
 
 
 def _undisturbed(take: Callable[[], object], quickest: int, now: Callable[[], int]) -> tuple[int, object, int]:
-    """Read, again up to twice after an interruption: a time stamp is only as good as its read is short.
+    """Read, up to twice more after an interruption, because a time stamp is only as precise as the read is short.
 
     Args:
-        take: what to do.
-        quickest: ns that it took at least so far, 0 if it was not done yet.
+        take: reads the counters.
+        quickest: ns of its quickest read so far; 0 before the first.
         now: the host's clock.
 
     Returns:
-        When the best of them began, what it gave, when it ended.
+        Start of the best read, its result, and its end.
     """
     started = now()
     best = (started, take(), now())
@@ -375,8 +375,8 @@ def _undisturbed(take: Callable[[], object], quickest: int, now: Callable[[], in
 
 
 def _interrupted(took: int, quickest: int) -> bool:
-    """Whether a read took so many ns, and a read of the same counters so few, that the thread lost its CPU in it.
+    """Whether a read took so much longer than the quickest read of the same counters that the thread lost its CPU.
 
-    A first read has none to be compared with: it may have been interrupted if it was long enough to matter.
+    A first read has nothing to compare with: it counts as interrupted if it was long enough to matter.
     """
     return took > max(_INTERRUPTED * quickest, _INTERRUPTED_NS)

@@ -1,7 +1,7 @@
-"""WrapCounter: how often counters that wrap have passed zero, as seen by every reading, published or not.
+"""Count how often counters have wrapped, from every reading, published or not.
 
-A 32-bit energy counter may wrap within a minute (docs/specs/turbostat.md 2.5). The sampler looks at such counters in
-between when the interval is longer; the count of wraps carries what it saw into the next snapshot.
+A 32-bit energy counter may wrap within a minute (docs/specs/turbostat.md 2.5). At longer intervals the sampler reads
+such counters in between; the wrap count carries the result into the next snapshot.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from turbotui.quantities.scope import RowId
 from turbotui.quantities.signals import Raw, Signal, SignalId
 
 _BEYOND: Final = 4
-"""Times the highest rate that a counter is thought to have: what would have counted more was set, or misread."""
-_ROUGH_NS: Final = 20_000_000  # registers are updated each ms or later: a short interval may hold more than its own
+"""Times the highest plausible rate of a counter; a larger increase means that it was reset or misread."""
+_ROUGH_NS: Final = 20_000_000  # registers update once a ms or later: a short interval may hold an older increase
 
 
 
@@ -24,10 +24,10 @@ class _Counter:
 
     Attributes:
         bits: the field of the raw word.
-        at_ns: time of the reading, with that of `slept_ns`.
-        slept_ns: for how long the machine had been suspended.
-        wraps: wraps seen so far.
-        unsure: since the last snapshot it was not looked at for longer than it needs to wrap, or it was set.
+        at_ns: time of the reading, `slept_ns` included.
+        slept_ns: time for which the machine had been suspended.
+        wraps: number of wraps seen so far.
+        unsure: whether it was unread for longer than a wrap takes since the last snapshot, or was reset.
     """
 
     bits: int
@@ -38,23 +38,23 @@ class _Counter:
 
 
 class WrapCounter:
-    """Counts wraps by row, so that hot-plug and changes of the plan do not disturb them."""
+    """Counts wraps by row, so that hot-plug and changes of the plan do not disturb the counts."""
 
     def __init__(self) -> None:
         self._counters: dict[tuple[SignalId, RowId], _Counter] = {}
 
     def see(self, signal: Signal, row: RowId, raw: Raw, at_ns: int, slept_ns: int = 0) -> None:
-        """Take note of one reading of one instance.
+        """Note one reading of one instance.
 
-        A counter that began anew may look as if it had wrapped; nobody takes a difference across its beginning, so the
-        wrap that is then counted too much is never seen.
+        A reopened counter may look as if it had wrapped. No difference is taken across its opening, so the surplus wrap
+        has no effect.
 
         Args:
             signal: a counter narrower than 64 bits with `wrap_seconds`.
             row: the instance.
-            raw: as read; None says nothing.
-            at_ns: time of the reading, with that of `slept_ns`.
-            slept_ns: for how long the machine was suspended since sampling began.
+            raw: as read; None is ignored.
+            at_ns: time of the reading, `slept_ns` included.
+            slept_ns: time for which the machine was suspended since sampling began.
         """
         if not isinstance(raw, int):
             return
@@ -68,7 +68,7 @@ class WrapCounter:
         known.unsure |= passed > signal.wrap_seconds * 1e9
         turned = (bits - known.bits) / (1 << signal.width_bits) + fell
         known.unsure |= turned * signal.wrap_seconds * 1e9 > _BEYOND * passed + _ROUGH_NS
-        known.unsure |= fell and slept_ns != known.slept_ns  # firmware sets counters back when a machine wakes (S3)
+        known.unsure |= fell and slept_ns != known.slept_ns  # firmware resets counters when a machine wakes (S3)
         known.bits, known.at_ns, known.slept_ns = bits, at_ns, slept_ns
 
     def take(self, signal: SignalId, row: RowId) -> tuple[int, bool]:
