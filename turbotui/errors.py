@@ -35,8 +35,8 @@ class StoppedError(TurbotuiError):
     """A signal ended the work early.
 
     Args:
+        message: what the early end leaves behind.
         number: the signal; the exit status is 128 plus the signal, as in shells.
-        number: the signal; the exit status is 128 and this, as shells have it.
     """
 
     def __init__(self, message: str, number: int) -> None:

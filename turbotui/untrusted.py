@@ -1,9 +1,9 @@
-"""Text that comes from outside: tasks, files, devices and command lines choose it, and a terminal would obey it.
+"""Text from outside, which tasks, files, devices and command lines choose and a terminal would obey.
 
-Whatever may move a cursor, set a title, turn the direction of a line or stand there unseen is written as a visible
-mark: a control character as its picture (U+2400 and following), anything else as its number in ⟪⟫, a byte that is no
-UTF-8 as ⟪xNN⟫. A text that holds such marks itself has these marked too, so that no two texts become the same and
-`original` gives back every byte.
+Text that can move a cursor, set a title, reverse a line's direction or be invisible is written as a visible mark: a
+control character as its picture (U+2400 and following), any other character as its number in ⟪⟫, a byte that is not
+valid UTF-8 as ⟪xNN⟫. Marks that a text already contains are marked as well, so that no two texts become equal and
+`original` restores every byte.
 
     visible, decoded    where text comes in: the host's files and names, perf's records, the command line, own files
     one_line            where a text is one name or value: line breaks and TABs are marked too
@@ -51,34 +51,34 @@ def visible(text: str) -> str:
 
 
 def decoded(data: bytes) -> str:
-    """Bytes from outside as `visible` text: UTF-8, and marks for the bytes that are not."""
-    if not data.translate(None, _PLAIN_BYTES):  # most of what a kernel says, and some of it is long
+    """Bytes from outside as `visible` text: UTF-8, with marks for invalid bytes."""
+    if not data.translate(None, _PLAIN_BYTES):  # most texts of a kernel are plain, and some are long
         return data.decode("ascii")
     return visible(data.decode("utf-8", "surrogateescape"))
 
 
 def one_line(text: str) -> str:
-    """A name or value of one line, without blanks around it; TABs and line breaks inside it are marked.
+    """A name or value on one line, without surrounding blanks; TABs and line breaks inside are marked.
 
-    Text that has been made visible stays as it is, so this may be done twice.
+    Text that is already visible does not change, so applying the function twice is safe.
     """
-    return in_cell(text.strip(" \t\n\u2400"))  # a string of a device tree ends with NUL
+    return in_cell(text.strip(" \t\n\u2400"))  # strings of a device tree end with NUL
 
 
 def in_cell(text: str) -> str:
-    """A piece of a line that is about to be drawn: as `one_line`, with the blanks around it."""
-    if text.isprintable() and text.isascii():  # nearly always, and this is asked of every piece of a screen
+    """A piece of a line about to be drawn: like `one_line`, but with surrounding blanks."""
+    if text.isprintable() and text.isascii():  # nearly always true, and asked for every piece of a screen
         return text
     return _compiled(_UNSAFE_OR_BREAK).sub(_mark, text)
 
 
 def guarded(text: str) -> str:
-    """Make text safe to write, maybe to a terminal: all control characters but colours, TABs and line ends."""
+    """Make text safe to write to a terminal: mark all control characters except colours, TABs and line ends."""
     return _compiled(_UNSAFE_OR_COLOUR).sub(_mark_but_colours, text) if _may_hold(_UNSAFE, text) else text
 
 
 def original(text: str) -> str:
-    """The original text; bytes that are no UTF-8 as `os.fsencode` wants them."""
+    """The original text, with invalid UTF-8 bytes in the form that `os.fsencode` expects."""
     return _MARK.sub(_unmark, text) if _MARK.search(text) else text
 
 
@@ -86,7 +86,7 @@ def json_text(value: object, *, indent: int | None = None, compact: bool = False
               default: Callable[[object], object] | None = None) -> str:
     r"""A value as JSON whose strings are the original ones; what is unsafe on a terminal is there as \uNNNN.
 
-    A number that is not finite, for which JSON has no word, is null.
+    A number that is not finite becomes null, because JSON has no word for it.
     """
     import json  # noqa: PLC0415 - what prints text does without it
 
@@ -98,14 +98,14 @@ def json_text(value: object, *, indent: int | None = None, compact: bool = False
         text = json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, indent=indent, default=default,
                           separators=separators)
     if _may_hold(_UNSAFE_OR_MARK, text):
-        # A mark holds none of the characters that mean something in JSON, and none that need an escape.
+        # marks contain no character that is special in JSON, and none that needs an escape
         text = _compiled(_UNSAFE).sub(_json_escape, _MARK.sub(_json_original, text))
-    # What cannot be shown has an escape here, and loses nothing.
+    # unsafe characters get an escape here, and nothing is lost
     return _compiled(r"[^\x00-\x7f]").sub(_json_escape, text) if getattr(sys.stdout, "narrow", False) else text
 
 
 def visible_in(value: T) -> T:
-    """A value of JSON or TOML with every text in it made visible: the parsers turn escapes into what was escaped."""
+    """A JSON or TOML value with every text made visible, because parsers decode escapes to unsafe characters."""
     made: Any = value
     if isinstance(value, str):
         made = visible(value)
@@ -117,9 +117,10 @@ def visible_in(value: T) -> T:
 
 
 def is_plain_json(text: str | bytes) -> bool:
-    """Whether no text of a JSON document can hold anything that `visible` would mark.
+    """Whether no text of a JSON document can contain anything that `visible` would mark.
 
-    False wherever that is not plain to see: where there is more than ASCII, or an escape but of a quote or line break.
+    False unless that is obvious: the document has non-ASCII characters, or escapes other than of quotes and line
+        breaks.
     """
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     if data.translate(None, _PLAIN_BYTES + b"\r"):
@@ -128,21 +129,21 @@ def is_plain_json(text: str | bytes) -> bool:
 
 
 def toml_text(text: str) -> str:
-    """A basic string of TOML 1.0 that a parser reads as this visible text; no byte of it is unsafe."""
+    """A TOML 1.0 basic string that parses to this visible text and contains no unsafe byte."""
     escaped = original(text).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{_compiled(_UNSAFE_OR_BREAK).sub(_toml_escape, escaped)}"'
 
 
 @functools.cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """A pattern, compiled when it is first needed: half a millisecond each, and most texts are plain."""
+    """A pattern that is compiled on first use: compiling takes half a millisecond, and most texts are plain."""
     return re.compile(pattern)
 
 
 def _may_hold(pattern: str, text: str) -> bool:
-    """Whether a pattern of single characters is in a text; a no, the usual answer, takes two nanoseconds a character.
+    """Whether a pattern of single characters occurs in a text; the usual answer, no, takes two nanoseconds a character.
 
-    A pattern of this size takes eighty: only what is left without plain ASCII is given to it.
+    A pattern of this size takes eighty: only the rest without plain ASCII is matched with it.
     """
     left = text.encode("utf-8", "surrogatepass").translate(None, _PLAIN_BYTES)
     return bool(left) and _compiled(pattern).search(left.decode("utf-8", "surrogatepass")) is not None

@@ -1,1 +1,1 @@
-"""Frames as text, for any stdout."""
+"""Tables as text, CSV, JSON and OpenMetrics."""

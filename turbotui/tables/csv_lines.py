@@ -1,8 +1,8 @@
 """Comma-separated values (RFC 4180): one header, one line for each row and interval, every cell present.
 
 The columns before the measured ones never change: time in UTC, seconds of the interval, machine, kind (REAL, SIMULATED,
-RECORDED), kind of the row, and the words that name a row of this table. Empty is unknown. Where columns are estimated
-as a rule (multiplexed sets of events) a last column, "estimated", names those that are, by semicolons.
+    RECORDED), kind of the row, and the identity words of the table. An empty cell is unknown. If columns are usually
+    estimated (multiplexed event sets), a last column "estimated" names the estimated ones, separated by semicolons.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from turbotui.tables.envelope import Envelope
 from turbotui.tables.text import number_text
 
 HEADER = ("time", "seconds", "machine", "kind", "row")
-"""What stands before the words that name a row."""
+"""The columns before the identity words."""
 
 
 class CsvLines:
-    """The header comes again only where the columns changed."""
+    """CSV lines; the header is repeated only when the columns change."""
 
     def __init__(self, *, marks: bool = False) -> None:
         self._marks = marks
         self._header: tuple[str, ...] = ()
 
     def lines(self, envelope: Envelope, table: AnyTable) -> Iterator[str]:
-        """The rows of one interval, after the header if it is the first."""
+        """The rows of one interval, after the header if it is due."""
         columns = measures(table)
         header = (*HEADER, *table.identity, *(column.title for column in columns),
                   *(("estimated",) if self._marks else ()))
@@ -44,19 +44,19 @@ class CsvLines:
                          *_cells(table, columns, row, marks=self._marks)))
 
     def end(self) -> Iterator[str]:
-        """No lines at the end: every line was whole when it was written."""
+        """No lines at the end: every line was complete when written."""
         return iter(())
 
 
 def csv_text(envelope: Envelope, table: AnyTable) -> str:
-    """A table as a file, with a column that names what is estimated; lines end as the RFC has it."""
+    """A table as a CSV file, with a column that names estimated values; lines end as in RFC 4180."""
     return "".join(f"{line}\r\n" for line in CsvLines(marks=True).lines(envelope, table))
 
 
 def _cells(table: AnyTable, columns: Iterable[Column[Any]], row: Any, *, marks: bool) -> Iterator[str]:
     cells = [(column, table.cell(column, row)) for column in columns]
     yield from (_number(column, cell.value) for column, cell in cells)
-    if marks:  # no event has a semicolon in its name
+    if marks:  # event names contain no semicolon
         yield ";".join(column.title for column, cell in cells if cell.estimated and cell.value is not None)
 
 

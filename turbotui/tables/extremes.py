@@ -13,14 +13,14 @@ from turbotui.tables.text import UNKNOWN, format_cell
 
 _HEAD = ("row", "column", "unit", "min", "mean", "max", "intervals")
 _LEFT = 3
-"""Words stand to the left, numbers to the right."""
+"""Texts are aligned to the left, numbers to the right."""
 
 
 class Extremes:
-    """Takes every interval, and tells at the end what was seen.
+    """Collects least, mean and greatest over all intervals.
 
-    The mean is that of the intervals, each counted once however long it was. An interval in which a number was unknown
-    is not counted for it.
+    The mean weighs every interval equally, however long it was. An interval in which a number was unknown does not
+    count for that number.
     """
 
     def __init__(self, layout: Layout) -> None:
@@ -32,7 +32,7 @@ class Extremes:
         self._seconds = 0.0
 
     def take(self, frame: Frame) -> None:
-        """Take an interval into the extremes."""
+        """Add an interval."""
         self._intervals += 1
         self._seconds += frame.seconds or 0.0
         for row in (SYSTEM_ROW, *self._layout.row_ids(frame)):
@@ -45,7 +45,7 @@ class Extremes:
                     rings.setdefault(column.id, HistoryRing(1)).push(value)
 
     def lines(self) -> Iterator[str]:
-        """A line that says over what, a header, and one line for each row and column that was ever known."""
+        """A line that names the run, a header, and a line for each row and column that was ever known."""
         label = f", {self._layout.label}: nothing here was {self._layout.kind.measured}" if self._layout.label else ""
         yield f"# over {self._intervals} intervals, {self._seconds:.3f} s{label}"
         rows = [_HEAD, *(

@@ -1,6 +1,6 @@
 """The output formats of every verb. To add one, add its module and its row.
 
-A module is imported only when its format is used: `turbotui stat` starts quickly, and most often prints text.
+A module is imported only when its format is used, because `turbotui stat` must start quickly and mostly prints text.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from turbotui.errors import UsageError
 
-if TYPE_CHECKING:  # the command line needs the names only
+if TYPE_CHECKING:  # the command line needs only the names
     from turbotui.quantities.tables import AnyTable
     from turbotui.tables.envelope import Envelope
 
 TEXT: Final = "text"
-"""What a verb prints for people in a layout of its own: turbostat's, or tables below headings."""
+"""The format of a verb's own layout for people: turbostat's, or tables below headings."""
 
 FORMATS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
@@ -27,34 +27,34 @@ FORMATS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "openmetrics": ("turbotui.tables.openmetrics", "OpenMetricsText"),
     }
 )
-"""Name to the module and class that make it."""
+"""From the name of a format to the module and class that write it."""
 
 NAMES: Final = (TEXT, *FORMATS)
-"""What --format takes; the first is the default."""
+"""The values of --format, the default first."""
 
 
 def two_formats(one: str, other: str) -> str:
-    """Why a command line that names two formats is refused."""
+    """Why a command line with two formats is refused."""
     return f"{one} and {other} are two formats of one output: give one of them"
 
 
 class Format(Protocol):
-    """One way to write tables. It may keep state from one interval to the next."""
+    """A way to write tables, which may keep state from one interval to the next."""
 
     def lines(self, envelope: Envelope, table: AnyTable) -> Iterator[str]:
-        """One table of one interval, as lines without their ends."""
+        """The lines of one table in one interval, without line ends."""
 
     def end(self) -> Iterator[str]:
         """The lines after the last interval."""
 
 
 def make_format(name: str, intervals: int | None = 1, *, marks: bool = False) -> Format:
-    """A format for one run.
+    """Make a format for one run.
 
     Args:
         name: of `FORMATS`.
-        intervals: of the run; None where nobody knows how many. An exposition of several has times in it.
-        marks: whether estimates are named in comma-separated values, which have no other way to say it.
+        intervals: number of intervals; None if unknown. An exposition of several intervals contains times.
+        marks: whether CSV names the estimated columns, which it cannot mark otherwise.
 
     Raises:
         UsageError: there is no such format.
@@ -71,13 +71,12 @@ def make_format(name: str, intervals: int | None = 1, *, marks: bool = False) ->
 
 
 class Writer:
-    """Writes the tables of a verb, interval after interval, in one format.
+    """Writes the tables of a verb in one format, interval by interval.
 
     Args:
-        name: of the format; `TEXT` is the verb's own affair and no name here.
-        put: takes lines.
-        table: the only table to write, by its name; "" for all. Comma-separated values are of one table: the first
-            where none is named.
+        name: of the format, other than `TEXT`, which the verb writes itself.
+        put: writes lines.
+        table: name of the only table to write; "" for all. CSV has one table: the first if none is named.
         intervals: see `make_format`.
     """
 
@@ -89,10 +88,10 @@ class Writer:
         self._format = make_format(name, intervals, marks=marks)
 
     def write(self, envelope: Envelope, tables: Sequence[AnyTable]) -> None:
-        """The tables of one interval.
+        """Write the tables of one interval.
 
         Raises:
-            UsageError: none of them has the name that was asked for.
+            UsageError: there is no table of the requested name.
         """
         chosen = [one for one in tables if self._table in ("", one.name)]
         if not chosen and tables:

@@ -1,4 +1,4 @@
-"""Evidence of cells of the CPU table: the formula with its numbers, and every reading behind them."""
+"""Evidence for cells of the CPU table: the formula with its numbers, and every reading behind them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _HERE = {
 
 
 _DIGITS: Final = 13
-"""Of a count that is no whole number: a float has three more, which are those of the arithmetic."""
+"""Digits of a count that is not whole; the three further digits of a float are noise of the arithmetic."""
 
 
 def frame_evidence(frame: Frame, column: CounterColumn, row: RowId) -> CellEvidence:
@@ -80,11 +80,11 @@ def _arithmetic(column: CounterColumn, row: RowId, found: Worked, behind: Sequen
 
 
 def substituted(found: Worked, behind: Sequence[Evidence]) -> str:
-    """The formula of a cell with the numbers of the interval in it; "" where it is one number as it was read.
+    """The formula of a cell with the interval's numbers in it; "" if the cell is a single number as read.
 
     Args:
         found: the cell.
-        behind: its evidence: rates of a few instances that were added up are written one by one.
+        behind: its evidence: rates of a few instances that were summed are written one by one.
     """
     if found.term is None:
         return ""
@@ -111,7 +111,7 @@ def _label(reading: TracedReading) -> str:
 
 
 def _reading_lines(frame: Frame, column: CounterColumn, item: Evidence) -> Iterator[str]:
-    """Evidence of one signal: its number, where it was read, the raw words."""
+    """Evidence of one signal: its number, the place it was read from, and the raw words."""
     signal = item.signal
     alone = item.parts[0] if item.count == 1 else None
     texts = {part.newer for part in item.parts}
@@ -141,7 +141,7 @@ def _reading_lines(frame: Frame, column: CounterColumn, item: Evidence) -> Itera
 
 
 def _origin(origin: str, part: EvidencePart | None) -> str:
-    """The readings, each with the CPU that read it."""
+    """The readings, each with the CPU that made it."""
     if part is None or "{cpu}" in origin:
         return origin.replace("{cpu}", "N" if part is None else str(part.cpu))
     return f"{origin} on cpu {part.cpu}" if part.alone and not origin.startswith("/") else origin
@@ -163,7 +163,7 @@ def _with_unit(column: CounterColumn, item: Evidence, value: float) -> str:
 
 
 def _clean(item: Evidence, value: float) -> str:
-    """A number without what the arithmetic of floats adds to a count: a rate times its seconds is 549.99999999."""
+    """A number without the noise of float arithmetic on a count: a rate times its seconds is 549.99999999."""
     broken = item.signal.unit is Unit.COUNT and value != int(value)
     return number_text(float(f"{value:.{_DIGITS}g}") if broken else value)
 
@@ -182,7 +182,7 @@ def _part_text(column: CounterColumn, item: Evidence, part: EvidencePart) -> str
 
 
 def _raw_words(frame: Frame, column: CounterColumn, signal: SignalId, part: EvidencePart) -> Iterator[str]:
-    """The raw words of one instance, when they were read, and what their bits mean."""
+    """The raw words of one instance, the time they were read, and the meaning of their bits."""
     known = frame.capabilities.signals[signal]
     if part.term is not None:
         yield f"= {written(part.term, _label)}"

@@ -1,4 +1,4 @@
-"""Formats of the CPU table: turbostat's own layout, or any format that knows tables, each loaded where it is used."""
+"""Formats of the CPU table: turbostat's own layout, or any format for tables, each loaded on use."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, Protocol
 
 from turbotui.tables.formats import TEXT, make_format
 
-if TYPE_CHECKING:  # text is most often asked for, and needs no table
+if TYPE_CHECKING:  # text is the most frequent format, and needs no table
     from turbotui.sampling.frame import Frame
     from turbotui.tables.layout import Layout
 
 
 class FrameFormat(Protocol):
-    """One way to write frames. It may keep state from one frame to the next."""
+    """A way to write frames, which may keep state from one frame to the next."""
 
     def lines(self, frame: Frame) -> Iterator[str]:
-        """One interval, as lines without their ends."""
+        """The lines of one interval, without line ends."""
 
     def end(self) -> Iterator[str]:
         """The lines after the last interval."""
 
 
 def make_frame_format(name: str, layout: Layout, intervals: int | None = 1, *, marks: bool = False) -> FrameFormat:
-    """A format for the frames of one run: turbostat's own layout for `TEXT`, else see `formats.make_format`.
+    """Make a format for the frames of one run: turbostat's own layout for `TEXT`, else see `formats.make_format`.
 
     Raises:
         UsageError: there is no such format.

@@ -20,7 +20,7 @@ NAME = "cpus"
 
 @dataclass(frozen=True, slots=True)
 class FrameTable:
-    """The machine's row and the rows of a layout, or the rows chosen, over the interval of a frame."""
+    """A frame as a table: the machine's row and the rows of a layout, or chosen rows."""
 
     frame: Frame
     layout: Layout
@@ -33,7 +33,7 @@ class FrameTable:
 
     @property
     def identity(self) -> Sequence[str]:
-        """See `tables.Table.identity`: the levels of the topology, by the ids of sysfs."""
+        """See `tables.Table.identity`: the levels of the topology by sysfs ids."""
         return tuple(scope.value for scope in PLACES)
 
     @property
@@ -55,7 +55,7 @@ class FrameTable:
         return self.frame.cells(column, rows)
 
     def cell(self, column: CounterColumn, row: RowId) -> Cell:
-        """See `tables.Table.cell`. The machine has no place in itself."""
+        """See `tables.Table.cell`. The machine's row has no place in the topology."""
         frame = self.frame
         value = None if column.identity and row is SYSTEM_ROW else frame.cell(column, row)
         if value is None:
@@ -70,7 +70,7 @@ class FrameTable:
         return frame_evidence(self.frame, column, row)
 
     def own_rows(self, column: CounterColumn) -> Sequence[RowId]:
-        """See `tables.Table.own_rows`: those of the column's own level."""
+        """See `tables.Table.own_rows`: the rows of the column's own level."""
         whole = column.whole_only or column.scope is Scope.SYSTEM or self.layout.summary_only
         return (SYSTEM_ROW,) if whole else self.frame.rows(column.scope)
 
@@ -85,7 +85,7 @@ def envelope_of(frame: Frame, layout: Layout) -> Envelope:
 
 
 class TableOfFrames:
-    """Frames in a format that knows tables."""
+    """Frames in a format for tables."""
 
     def __init__(self, layout: Layout, written: Format) -> None:
         self._layout = layout

@@ -1,6 +1,6 @@
-"""One JSON object a line for each table and interval, with units and formulas, and a reason for every null.
+"""One JSON object on a line for each table and interval, with units, formulas, and a reason for every null.
 
-The schema is docs/table.schema.json; every verb writes this object and no other.
+The schema is docs/table.schema.json; no verb writes any other object.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from turbotui.untrusted import json_text
 
 
 class JsonLines:
-    """Rows carry `values`, and `why` with a sentence for each value that is null.
+    """JSON lines whose rows carry `values`, and in `why` a sentence for each null.
 
-    `disputed` has a sentence for each value that another counter contradicts, `estimated`, `partial` and
-    `outstanding` (past its vendor's threshold) the names of those columns.
+    `disputed` has a sentence for each value that another counter contradicts; `estimated`, `partial` and `outstanding`
+    (past its vendor's threshold) list the names of such columns.
     """
 
     def lines(self, envelope: Envelope, table: AnyTable) -> Iterator[str]:
@@ -42,7 +42,7 @@ class JsonLines:
         yield json_text(report, compact=True)
 
     def end(self) -> Iterator[str]:
-        """No lines at the end: every line was whole when it was written."""
+        """No lines at the end: every line was complete when written."""
         return iter(())
 
 

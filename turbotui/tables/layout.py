@@ -1,4 +1,4 @@
-"""Which columns and rows of the CPU table to print, and what machine the numbers are of."""
+"""Which columns and rows of the CPU table to print, and the machine that the numbers describe."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class Layout:
 
     Attributes:
         columns: in print order.
-        rows: level of the rows below the summary: CPU for every one, CORE and PACKAGE for the first CPU of each.
+        rows: level of the rows below the summary: CPU for every CPU, CORE and PACKAGE for the first CPU of each.
         summary_only: no rows below the summary.
-        header_every: with `summary_only`, repeat the header before every n-th line; None: never again.
+        header_every: with `summary_only`, repeat the header before every n-th line; None for never.
         machine: its name.
-        kind: whether it is the real one.
-        said: what the numbers of a table are, where that is not in its titles: stands in its first line.
+        kind: REAL, SIMULATED or RECORDED.
+        said: what the numbers of a table mean beyond its titles, shown in its first line.
     """
 
     columns: tuple[CounterColumn, ...]
@@ -35,12 +35,12 @@ class Layout:
 
     @property
     def label(self) -> str:
-        """The words for a machine that is not this one; "" for the real one."""
+        """The word for a machine other than this one; "" for this one."""
         return "" if self.kind is HostKind.REAL else f"{self.kind.value} machine {self.machine}"
 
     @property
     def measures(self) -> tuple[CounterColumn, ...]:
-        """The columns that are not places in the topology."""
+        """The columns that are not topology ids."""
         return tuple(column for column in self.columns if not column.identity)
 
     def row_ids(self, frame: Frame) -> Iterator[RowId]:
@@ -57,11 +57,11 @@ class Layout:
 
 
 PLACES = (Scope.PACKAGE, Scope.DIE, Scope.NODE, Scope.L3, Scope.MODULE, Scope.CORE, Scope.CPU)
-"""Levels that name a CPU's place, coarse to fine."""
+"""Levels that identify a CPU's place, coarse to fine."""
 
 
 def place_of(frame: Frame, row: RowId) -> dict[str, int]:
-    """The ids that sysfs gives the levels around a row, as far as the machine tells them."""
+    """The sysfs ids of the levels around a row, as far as the machine gives them."""
     instance = frame.topology.instance(row)
     if instance is None or not instance.cpus or row.scope is Scope.SYSTEM:
         return {}

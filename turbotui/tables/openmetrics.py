@@ -1,7 +1,7 @@
 """OpenMetrics text (the OpenMetrics 1.0 specification): one exposition, of one interval or several, ends with `# EOF`.
 
-Each column is one gauge in base units, at its own level where rows nest, so that nothing is there twice: totals are for
-the reader to sum. What is unknown is left out.
+Each column is one gauge in base units at its own level of the topology, so that nothing appears twice: the reader sums.
+    Unknown values are left out.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _UNITS: Mapping[str, tuple[str, float]] = {
     "GFLOP/J": ("flop_per_joule", 1e9), "flop/byte": ("flop_per_byte", 1.0), "flop/cycle": ("flop_per_cycle", 1.0),
     "byte/cycle": ("bytes_per_cycle", 1.0), "MB": ("bytes", 1e6), "MB/s": ("bytes_per_second", 1e6),
 }  # fmt: skip
-# what a title says of its unit, which the name says at its end
+# parts of a title that repeat the unit, which the metric's name has at its end
 _SAID = {"%": ("%",), "MHz": ("_MHz", "MHz"), "W": ("Watt",), "J": ("_J",), "°C": ("Tmp",), "/s": ("/s",),
          "M/s": ("MRPS",), "s": ("_Seconds",), "GB/s": ("GB/s", "GBs")}
-# titles that would say a unit which is not the name's, or too little
+# titles that name another unit than the metric, or say too little
 _STEMS = {"nJ/ins": "energy per instruction", "usec": "collection", "PKG_%": "pkg throttled", "RAM_%": "ram throttled",
           **dict.fromkeys(("GFLOP/s", "GB/s", "flop/cycle", "byte/cycle"), "")}
 _SIGNS = {"+": "_too_shallow", "-": "_too_deep", "!": "_rejected"}  # cpuidle's counts (docs/specs/turbostat.md 2.7)
@@ -41,16 +41,16 @@ _WORD = re.compile(r"[^a-z0-9]+")
 
 
 class OpenMetricsText:
-    """Names are `turbotui_<column>_<base unit>`, labels the row's names, the machine and whether it is simulated.
+    """OpenMetrics with names `turbotui_<column>_<base unit>` and labels for the row, the machine and its kind.
 
-    Names of tables other than that of CPUs begin with the table's name.
+    Metrics of other tables than that of CPUs start with the table's name.
     """
 
     def lines(self, envelope: Envelope, table: AnyTable) -> Iterator[str]:
-        """The families of one interval; the exposition is not ended yet."""
+        """The families of one interval, without the end of the exposition."""
         common = {"machine": envelope.machine,
                   "simulated": "true" if envelope.is_simulated else "false"}
-        if envelope.kind is HostKind.RECORDED:  # neither simulated nor of the machine in front of anybody
+        if envelope.kind is HostKind.RECORDED:  # neither simulated nor measured on this machine
             common["kind"] = envelope.kind.value
         columns = measures(table)
         prefix = "" if table.name == _CPUS else f"{_WORD.sub('_', table.name.lower())}_"
@@ -89,11 +89,11 @@ def _family(name: str, column: Column[Any], text: str, samples: Sequence[tuple[M
 
 
 class OpenMetricsSeries:
-    """Several intervals as one exposition: each family once, its samples with their times, and one end.
+    """Several intervals as one exposition: each family once, its samples with their times, and one end marker.
 
-    Where the number of intervals is known, a family's samples stand together, and in it those of one metric by their
-    times, as the specification wants it, and all is written at the end. Where it is not, samples are written as they
-    come, each family's words before its first one.
+    If the number of intervals is known, a family's samples stand together, and those of one metric in order of time, as
+    the specification demands; everything is written at the end. Otherwise samples are written as they come, each
+    family's header before its first sample.
     """
 
     def __init__(self, *, endless: bool) -> None:
@@ -102,7 +102,7 @@ class OpenMetricsSeries:
         self._families: dict[str, dict[str, list[str]]] = {}
 
     def lines(self, envelope: Envelope, table: AnyTable) -> Iterator[str]:
-        """The lines of one interval that can be written at once."""
+        """The lines of one interval that can be written immediately."""
         stamp = f"{envelope.wall_ns / 1e9:.3f}"
         family: dict[str, list[str]] = {}
         known = False
@@ -121,7 +121,7 @@ class OpenMetricsSeries:
                 family.setdefault(metric, []).append(text)
 
     def end(self) -> Iterator[str]:
-        """The remaining lines, and the end marker."""
+        """The remaining lines and the end marker."""
         for family in self._families.values():
             for samples in family.values():
                 yield from samples
@@ -145,18 +145,18 @@ def _labels(labels: Mapping[str, str]) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Line breaks and TABs that were marked are what they were: this format has a word for them, and only for them."""
+    """Restore line breaks and TABs that were escaped, because this format has escapes for them, and for no others."""
     text = text.replace(_BREAK_MARK, "\n").replace(_TAB_MARK, "\t")
     return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
 
 
 def base_factor(column: Column[Any]) -> float:
-    """From a column's unit to the base unit in its metric's name."""
+    """The factor from a column's unit to the base unit in its metric's name."""
     return _UNITS.get(column.unit, ("", 1.0))[1]
 
 
 def metric_names(columns: Sequence[Column[Any]]) -> dict[str, str]:
-    """A metric name for each column id; one that is taken already keeps the unit of its title as well."""
+    """A metric name for each column id; a name that is already taken also gets the unit of its title."""
     names: dict[str, str] = {}
     taken: set[str] = set()
     for column in columns:

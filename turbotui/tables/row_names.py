@@ -1,4 +1,4 @@
-"""Rows of the CPU table and levels of the topology in words."""
+"""Names of rows of the CPU table and of topology levels."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ _SCOPE_WORDS = {Scope.L3: "L3", Scope.SYSTEM: "whole machine"}
 
 
 def scope_word(scope: Scope) -> str:
-    """A scope as people write it."""
+    """The name of a scope, as people write it."""
     word: str = scope.value
     return _SCOPE_WORDS.get(scope, word)
 
 
 def row_name(topology: Topology, row: RowId, *, inside: bool = False) -> str:
-    """A row in words, with the ids of what encloses it only where they are needed: "core 17", "cpu 3".
+    """The name of a row, with enclosing ids only where they are needed: "core 17", "cpu 3".
 
     Args:
         topology: of the row.
         row: of any level.
-        inside: whether it stands within its package, so that nothing has to say which.
+        inside: whether the row is shown within its package, so that the package need not be named.
     """
     if row.scope is Scope.SYSTEM:
         return "whole machine"
     chiplet = topology.chiplets.get(row.key) if row.scope is Scope.L3 else None
-    if chiplet is not None:  # they are counted in each package
+    if chiplet is not None:  # numbered within each package
         return chiplet if inside or not topology.varies(Scope.PACKAGE) else f"{chiplet} of package {row.key[0]}"
     instance = topology.instance(row)
     if instance is not None and instance.label < 0:
-        # The machine does not number it: an island without a level 3 cache, a board without packages.
+        # not numbered by the machine: an island without a level 3 cache, a board without packages
         return f"{scope_word(row.scope)} of cpu {instance.cpus[0]}" if row.scope is not Scope.L3 else "no L3"
     return f"{scope_word(row.scope)} {row.key[-1] if instance is None else instance.label}"

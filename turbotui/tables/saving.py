@@ -1,4 +1,4 @@
-"""Files that are written for a person: never over one that is there."""
+"""Write files for a user, never replacing an existing one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def write_new(path: str, text: str) -> None:
 
 @contextlib.contextmanager
 def writing_new(path: str) -> Iterator[BinaryIO]:
-    """A file that must not exist yet, open for bytes; it stays only if the block ends without an error.
+    """Open a file that must not exist yet for bytes; it remains only if the block ends without an error.
 
     Raises:
         TurbotuiError: it exists, or cannot be written.
@@ -42,7 +42,7 @@ def writing_new(path: str) -> Iterator[BinaryIO]:
 
 
 def write_numbered(folder: str, stem: str, suffix: str, text: str) -> str:
-    """Write STEM.SUFFIX, or STEM-2.SUFFIX and so on where that is taken; gives the path.
+    """Write STEM.SUFFIX, or STEM-2.SUFFIX and so on if that exists, and return the path.
 
     Raises:
         TurbotuiError: it cannot be written.
@@ -51,18 +51,18 @@ def write_numbered(folder: str, stem: str, suffix: str, text: str) -> str:
 
 
 def write_alike(folder: str, stem: str, texts: Mapping[str, str]) -> str:
-    """Write files that differ in their suffixes alone: STEM, or STEM-2 and so on where one of them is taken.
+    """Write files that differ only in their suffixes: STEM, or STEM-2 and so on if one of them exists.
 
     Args:
-        folder: where.
-        stem: of their names.
-        texts: by their suffixes.
+        folder: the folder to write to.
+        stem: the common part of the names.
+        texts: contents by suffix.
 
     Returns:
         The path without a suffix.
 
     Raises:
-        TurbotuiError: one cannot be written; those before it are there.
+        TurbotuiError: a file cannot be written; the earlier ones remain.
     """
     for number in range(1, 1000):
         path = os.path.join(folder, f"{stem}{'' if number == 1 else f'-{number}'}")

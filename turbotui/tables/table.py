@@ -1,7 +1,7 @@
-"""A table for people: aligned, every cell present, with marks.
+"""A table for people: aligned, with every cell present, and with marks.
 
-`-` is what is unknown, `~` stands after what is estimated, `?` after what another counter contradicts, `*` after a sum
-that lacks a part, `▲` after a metric that is past the threshold of its vendor.
+`-` is an unknown value, `~` follows an estimate, `?` a value that another counter contradicts, `*` a sum some of whose
+parts are missing, `▲` a metric past its vendor's threshold.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from turbotui.tables.text import format_cell
 
 _GAP = "  "
 ESTIMATED = "~"
-"""Stands after a number whose counter ran only a part of the interval."""
+"""Follows a number whose counter ran for only a part of the interval."""
 DISPUTED = "?"
-"""Stands after a number that another counter contradicts."""
+"""Follows a number that another counter contradicts."""
 PARTIAL = "*"
-"""Stands after a sum that lacks a part."""
+"""Follows a sum some of whose parts are missing."""
 OUTSTANDING = "▲"
-"""Stands after a metric that is past the threshold of its vendor, as before it on the screen."""
+"""Follows a metric past its vendor's threshold; on the screen the mark precedes the number."""
 
 
 class TableText:
-    """A line with the table's name, time and length of the interval, then the table. Columns never become narrower.
+    """A line with the table's name, time and length of the interval, followed by the table; columns never get narrower.
 
     Args:
-        headed: whether the first line is written.
-        room: characters of a line; columns of the least priority that do not fit are left out, and a last line names
-            them. None: lines are as long as the table is wide.
+        headed: whether to write the first line.
+        room: characters of a line; columns of the least priority that do not fit are left out and named in a last line.
+            None: lines are as long as the table is wide.
     """
 
     def __init__(self, *, headed: bool = True, room: int | None = None) -> None:
@@ -63,7 +63,7 @@ class TableText:
             yield f"# too wide for {self._room} columns: {', '.join(left_out)}; a pipe gets them all (| less -S)"
 
     def _fitting(self, columns: Sequence[Column[Any]]) -> list[int]:
-        """Which columns there is room for, those of the lowest priority number first; one in any case."""
+        """The columns that fit, those of the lowest priority number first; at least one."""
         if self._room is None:
             return list(range(len(columns)))
         kept: list[int] = []
@@ -76,7 +76,7 @@ class TableText:
         return sorted(kept)
 
     def end(self) -> Iterator[str]:
-        """No lines at the end: every interval was whole when it was written."""
+        """No lines at the end: every interval was complete when written."""
         return iter(())
 
     @staticmethod

@@ -1,6 +1,6 @@
-"""The last guard of printed text: nothing that a terminal would obey passes.
+"""The last guard of printed text: no character that a terminal would obey passes.
 
-The dashboard does not come this way: Textual writes to the terminal itself.
+The dashboard does not use it, because Textual writes to the terminal itself.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _NAMES = ("stdin", "stdout", "stderr")
 
 
 class TerminalText(io.TextIOBase):
-    """A text stream in front of another one: what is unsafe is marked, and what that one cannot show replaced.
+    """A text stream that escapes unsafe text and replaces characters that the underlying stream cannot show.
 
     Args:
-        stream: which is written to; it is not closed with this one.
+        stream: the stream to write to; closing this stream does not close it.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -57,15 +57,15 @@ class TerminalText(io.TextIOBase):
         return self._stream.isatty()
 
     def writable(self) -> bool:
-        """Whether what is written has a place to go: not where the program was started without the stream."""
+        """Whether output has somewhere to go, which it does not if the program was started without the stream."""
         try:
             return fcntl.fcntl(self._stream.fileno(), fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY
-        except OSError:  # a stream that is no file, as in tests
+        except OSError:  # a stream that is not a file, as in tests
             return True
 
     @property
     def narrow(self) -> bool:
-        """Whether there are characters that it cannot show."""
+        """Whether there are characters that the stream cannot show."""
         return self._repertoire is not None
 
     @property
@@ -91,7 +91,7 @@ class TerminalText(io.TextIOBase):
 
 @contextlib.contextmanager
 def terminal_texts() -> Iterator[None]:
-    """Let stdout and stderr be guarded, and let all three streams be there, whatever the program was started with."""
+    """Guard stdout and stderr, and open all three standard streams, however the program was started."""
     open_closed_streams()
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = (cast("TextIO", TerminalText(stream)) for stream in before)
@@ -102,18 +102,18 @@ def terminal_texts() -> Iterator[None]:
 
 
 def open_closed_streams() -> None:
-    """Give the program the standard streams that it was started without (`<&-`, `>&-`).
+    """Open the standard streams that the program was started without (`<&-`, `>&-`).
 
-    Else the next file that it opens has their number, and a counter would be written to as if it were stdout. A stdin
-    in their place ends at once, a stdout refuses to be written to, so that nothing is lost without a word, and a
-    stderr takes everything: there is nobody to tell.
+    Otherwise the next opened file would get the stream's number, and a counter would be written to as if it were
+    stdout. The replacement of stdin is at its end, that of stdout refuses writes, so that nothing is lost silently, and
+    that of stderr discards everything, because there is nobody to tell.
     """
     for number, name in enumerate(_NAMES):
         try:
             os.fstat(number)
         except OSError:
             mode = os.O_WRONLY if name == "stderr" else os.O_RDONLY
-            opened = os.open(os.devnull, mode | os.O_CLOEXEC)  # the lowest number that is free: this one
+            opened = os.open(os.devnull, mode | os.O_CLOEXEC)  # open uses the lowest free number, which is this one
             if opened != number:
                 os.dup2(opened, number, inheritable=False)
                 os.close(opened)

@@ -1,4 +1,4 @@
-"""How one cell is written as text; every format for people and scripts of turbostat shares it."""
+"""Write one cell as text, in the way that all formats for people and turbostat's scripts share."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from turbotui.quantities.columns import Column, Value
 from turbotui.untrusted import one_line
 
 UNKNOWN = "-"
-"""Stands for a value that is not known, and for the place of the whole machine."""
+"""Stands for an unknown value, and for the topology ids of the whole machine."""
 
 
 def format_cell(column: Column[Any], value: Value, *, hexadecimal: bool = False) -> str:
-    """One value with its column's decimals; `-` for unknown. No padding, no unit."""
+    """One value with its column's decimals; `-` if unknown. No padding, no unit."""
     if value is None:
         return UNKNOWN
     if isinstance(value, str):
@@ -23,7 +23,7 @@ def format_cell(column: Column[Any], value: Value, *, hexadecimal: bool = False)
 
 
 def number_text(column: Column[Any], value: float) -> str:
-    """A number with its column's decimals, in full where it has none. A whole number of any size keeps its digits."""
+    """A number with its column's decimals, or in full if the column has none; whole numbers keep all their digits."""
     if column.decimals < 0 or (isinstance(value, int) and not column.decimals):
         return repr(value)
     return f"{value:.{column.decimals}f}"

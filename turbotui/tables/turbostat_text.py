@@ -1,7 +1,7 @@
 """turbostat's text layout: TABs, headers, `-` for the topology of the summary row (docs/specs/turbostat.md 1.3).
 
-Values of a core or package stand on the first row of that core or package, and a row ends where its data ends, as
-scripts that read turbostat expect. A row without data is not printed.
+Values of a core or package are printed on the first row of that core or package, and a row ends where its data ends, as
+scripts that parse turbostat expect. A row without data is not printed.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from turbotui.tables.layout import Layout
 from turbotui.tables.text import UNKNOWN, format_cell
 
 OUT_OF_RANGE = "nan"
-"""What turbostat prints for a percentage that cannot be (docs/specs/turbostat.md 0)."""
+"""What turbostat prints for an impossible percentage (docs/specs/turbostat.md 0)."""
 
-_WIDE_FROM = 9_999_999  # a sum above this makes counts eight wide from then on (docs/specs/turbostat.md 1.3)
+_WIDE_FROM = 9_999_999  # a sum above this makes counts eight characters wide from then on (docs/specs/turbostat.md 1.3)
 _WIDE = 8
 _COUNTS: frozenset[ColumnId] = frozenset({"IRQ", "NMI"})
 _RAW_NAME = 8  # raw words of 64 bits have names at least this wide (docs/specs/turbostat.md 1.3)
 _RAW_DIGITS = 16
-# Fixed widths, followed by a TAB even where nothing follows (docs/specs/turbostat.md 1.3).
+# fixed widths, followed by a TAB even at the end of a line (docs/specs/turbostat.md 1.3)
 _CLOCKS: dict[ColumnId, str] = {"usec": "5.0f", "Time_Of_Day_Seconds": "17.6f"}
 
 
 class TurbostatText:
-    """Frames as turbostat prints them. Each is preceded by a line that says SIMULATED where it was not measured."""
+    """Frames as turbostat prints them, each preceded by a line that says SIMULATED if nothing was measured."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
@@ -63,7 +63,7 @@ class TurbostatText:
                 yield line
 
     def end(self) -> Iterator[str]:
-        """No lines at the end: every interval was whole when it was written."""
+        """No lines at the end: every interval was complete when written."""
         return iter(())
 
     def _rows_with_values(self, frame: Frame, rows: Sequence[RowId]) -> dict[ColumnId, frozenset[RowId]]:
@@ -78,7 +78,7 @@ class TurbostatText:
         return firsts
 
     def _header_due(self) -> bool:
-        """Before every interval; with only a summary before the first, and then before every n-th line if asked."""
+        """Whether a header is due: every interval; with only a summary, the first, and every n-th line if asked for."""
         layout = self._layout
         if not layout.summary_only or not self._printed:
             return True
@@ -113,7 +113,7 @@ class TurbostatText:
         return text.rjust(_WIDE) if self._wide and column.id in _COUNTS else text
 
     def _line(self, cells: Sequence[tuple[CounterColumn, str]]) -> str:
-        """TABs between cells; a line ends where its data ends, except after a clock."""
+        """Join cells with TABs; a line ends where its data ends, except after a clock."""
         kept = list(cells)
         while kept and not kept[-1][1]:
             kept.pop()

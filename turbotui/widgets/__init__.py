@@ -1,1 +1,1 @@
-"""Widgets: drawn from frames and columns, never from sources; every colour is a component class."""
+"""Widgets, drawn from frames and columns and never from sources; every colour is a component class."""

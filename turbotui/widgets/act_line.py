@@ -1,4 +1,4 @@
-"""Command lines that a person may run; they are shown and copied, and never run. Nothing here knows Textual."""
+"""Command lines that are shown to a user and copied, but never run. Nothing here knows Textual."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _USERS_MANAGER: Final = "/user@"
 
 @dataclass(frozen=True, slots=True)
 class ActLine:
-    """A command line, and what it does.
+    """A command line and its effect.
 
     Attributes:
-        heading: what it is about.
+        heading: the subject.
         words: the line as a shell takes it.
         meaning: a sentence.
     """
@@ -35,7 +35,7 @@ class Act(Generic[T]):
 
     Attributes:
         heading, meaning: see `ActLine`.
-        line: made of what the line is for; None where it makes no sense for that.
+        line: makes the command line for a target; None if it makes no sense for the target.
     """
 
     heading: str
@@ -50,12 +50,12 @@ def lines_for(acts: Iterable[Act[T]], target: T) -> tuple[ActLine, ...]:
 
 
 def quoted(text: str) -> str | None:
-    """A name or path as a shell takes it; None for one that would do something in a terminal, or is an option."""
+    """A name or path quoted for a shell; None if a terminal would obey it, or if it would be an option."""
     return shlex.quote(text) if text and original(text) == text and not text.startswith("-") else None
 
 
 def of_unit(text: str, unit: Callable[[T], GroupName | None]) -> Callable[[T], str | None]:
-    """A line of systemctl with {unit}, and --user where a person's own manager runs it; none for what is no unit."""
+    """A systemctl line with {unit}, and --user if the user's own manager runs the unit; None if there is no unit."""
 
     def line(target: T) -> str | None:
         group = unit(target)
@@ -73,8 +73,8 @@ def unit_acts(unit: Callable[[T], GroupName | None], share: str, look: str) -> t
 
     Args:
         unit: the unit of a target; None for none.
-        share: heading of what gives it a share of the CPUs.
-        look: heading of what only looks at it.
+        share: heading of the lines that set a share of the CPUs.
+        look: heading of the lines that only show something.
     """
     return (
         Act(share, of_unit("set-property --runtime {unit} CPUQuota=50%", unit),

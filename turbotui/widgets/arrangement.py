@@ -1,6 +1,6 @@
-"""Columns of a table as a person wants them: order, widths, which are shown. Nothing here knows Textual.
+"""A user's arrangement of a table's columns: order, widths, which are shown. Nothing here knows Textual.
 
-Names of columns that a table does not have stay in their place: another machine, or another moment, may have them.
+Names of columns that a table does not have are kept, because another machine or another moment may have them.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class ColumnArrangement:
     """A person's order and widths of the columns of one table.
 
     Attributes:
-        order: names from left to right; columns that are not named stand behind those before them in the usual order.
+        order: names from left to right; a column that is not named follows its usual left neighbour.
         widths: characters of a value, by name; the others have their natural width.
-        show, hide: names of columns that are shown, or not, other than usual; those of CPUs are no matter of one
-            table, and kept elsewhere.
+        show, hide: names of columns that are shown or hidden against the default; columns of CPUs belong to no single
+            table and are kept elsewhere.
     """
 
     order: tuple[ColumnId, ...] = ()
@@ -36,11 +36,11 @@ class ColumnArrangement:
     hide: tuple[ColumnId, ...] = ()
 
     def is_shown(self, name: ColumnId, *, usually: bool) -> bool:
-        """Whether a column stands in the table."""
+        """Whether the table shows a column."""
         return name in self.show or (usually and name not in self.hide)
 
     def shown(self, name: ColumnId, *, shown: bool) -> ColumnArrangement:
-        """A column shown, or hidden."""
+        """The arrangement with a column shown or hidden."""
         show, hide = (tuple(one for one in names if one != name) for names in (self.show, self.hide))
         return replace(self, show=(*show, name) if shown else show, hide=hide if shown else (*hide, name))
 
@@ -49,18 +49,18 @@ class ColumnArrangement:
         return replace(self, order=(), widths={})
 
     def ordered(self, columns: Mapping[ColumnId, T]) -> list[T]:
-        """Columns, which come in their usual order, as they shall stand."""
+        """Sort columns, which come in their usual order, as the user arranged them."""
         if not self.order:
             return list(columns.values())
         return [columns[name] for name in joined([name for name in self.order if name in columns], columns)]
 
     def moved(self, shown: Sequence[ColumnId], name: ColumnId, to: ColumnId) -> ColumnArrangement:
-        """A column in the place of another one, which makes room on the side that the column comes from.
+        """Move a column to another one's place; the columns in between shift towards the old place.
 
         Args:
             shown: the columns of the table as they stand now.
-            name: of the column that moves.
-            to: of the one whose place it takes.
+            name: the column that moves.
+            to: the column whose place it takes.
         """
         if name == to or name not in shown or to not in shown:
             return self
@@ -69,7 +69,7 @@ class ColumnArrangement:
         return replace(self, order=tuple(joined(order, self.order)))
 
     def sized(self, name: ColumnId, width: int | None) -> ColumnArrangement:
-        """A column with another width; None for its natural one."""
+        """The arrangement with another width for a column; None for its natural width."""
         widths = {one: wide for one, wide in self.widths.items() if one != name}
         if width is not None:
             widths[name] = max(NARROWEST, min(WIDEST, width))
@@ -77,10 +77,10 @@ class ColumnArrangement:
 
 
 def widths(value: object) -> Mapping[ColumnId, int]:
-    """Widths by name, from a file that a person wrote.
+    """Read widths by name from a user's file.
 
     Raises:
-        WrongKindError: it is no table of them.
+        WrongKindError: the value is not such a table.
     """
     if not isinstance(value, Mapping):
         raise WrongKindError('a table, as {CPU = 4, "Busy%" = 8}')
@@ -90,11 +90,11 @@ def widths(value: object) -> Mapping[ColumnId, int]:
 
 
 USUAL: Final = ColumnArrangement()
-"""Of a table that nobody changed."""
+"""The arrangement of a table that nobody changed."""
 
 
 def joined(first: Sequence[ColumnId], others: Iterable[ColumnId]) -> list[ColumnId]:
-    """Names in the order of the first list; one of the others alone stands behind the one before it there."""
+    """Merge lists of names in the first list's order; a name of another list alone follows its neighbour there."""
     found, known = list(first), set(first)
     before: ColumnId | None = None
     for name in others:

@@ -1,4 +1,4 @@
-"""The line on top of a screen whose readings come from elsewhere."""
+"""The line on top of a screen whose readings come from another process or machine."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from turbotui.machine.host import HostKind
 
 
 def far_banner(kind: HostKind, machine: str, way: str, trouble: str, width: int) -> str:
-    """Words of this width that name the machine, and say whether its readings still come.
+    """Text of this width that names the machine and says whether its readings still arrive.
 
     Args:
-        kind: of the machine; a real one is no reason for a word.
+        kind: of the machine; a real one needs no word.
         machine: its name.
-        way: how it is reached.
-        trouble: why no reading comes; "" while they come.
+        way: how the machine is reached.
+        trouble: why no readings arrive; "" while they do.
         width: characters.
     """
     who = machine if kind is HostKind.REAL else f"{kind.value} {machine}"

@@ -1,4 +1,4 @@
-"""Bars with marks on them, and stacked pictures of the past: plain characters, readable without colour.
+"""Bars with marks on them, and stacked pictures of the past, in plain characters that need no colour.
 
 Nothing here knows Textual.
 """
@@ -18,7 +18,7 @@ LAYERS = "█▓▒░"
 
 @dataclass(frozen=True, slots=True)
 class BarMark:
-    """A value that matters on a bar, with the words that stand below it."""
+    """A value to mark on a bar, with the words below it."""
 
     value: float
     label: str
@@ -26,7 +26,7 @@ class BarMark:
 
 @dataclass(frozen=True, slots=True)
 class BarLabel:
-    """A label below a bar: which of the marks it belongs to, where it begins, and its text."""
+    """A label below a bar: its mark, its start and its text."""
 
     at: int
     text: str
@@ -34,13 +34,13 @@ class BarLabel:
 
 
 def bar(value: float | None, top: float, width: int, marks: Sequence[float] = ()) -> str:
-    """A horizontal bar from 0 to `top` with eighth-character steps; marks stand on it and remain visible.
+    """A horizontal bar from 0 to `top` in steps of an eighth of a character, with marks that stay visible.
 
     Args:
-        value: how far it is filled; None leaves it empty.
+        value: the filled length; None leaves the bar empty.
         top: the value at its right end.
         width: characters.
-        marks: values where a mark stands.
+        marks: the values to mark.
 
     Returns:
         Exactly `width` characters.
@@ -61,7 +61,7 @@ def _place(value: float, top: float, width: int) -> int:
 
 
 def labels(marks: Sequence[BarMark], top: float, width: int) -> list[BarLabel]:
-    """Where the words below a bar stand: each ends below its mark where it can, none touches another.
+    """Place the words below a bar so that each ends below its mark if possible and none touches another.
 
     Args:
         marks: in any order; a mark beyond `top` has no place.
@@ -69,7 +69,7 @@ def labels(marks: Sequence[BarMark], top: float, width: int) -> list[BarLabel]:
         width: of the bar.
 
     Returns:
-        From left to right. Labels that do not fit are left out, the last ones first.
+        The labels from left to right. Labels that do not fit are left out, the last ones first.
     """
     placed: list[BarLabel] = []
     free = 0
@@ -87,10 +87,10 @@ def labels(marks: Sequence[BarMark], top: float, width: int) -> list[BarLabel]:
 
 
 def stacked(histories: Sequence[Sequence[float]], top: float, width: int, height: int) -> list[str]:
-    """Layers on top of each other over time, newest at the right.
+    """Layers stacked over time, newest at the right.
 
     Args:
-        histories: one for each layer, oldest first, equally long; NaN is a gap in time.
+        histories: one for each layer, oldest first, of equal length; NaN is a gap in time.
         top: the value at the upper edge.
         width: characters, one for each of the last intervals.
         height: lines.

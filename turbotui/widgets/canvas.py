@@ -1,6 +1,6 @@
 """A canvas of characters with braille dots, texts and marks, each with a role. Nothing here knows Textual.
 
-Coordinates are places: 0 at the left and the bottom, 1 at the right and the top; what lies outside is not drawn.
+Coordinates run from 0 at the left and the bottom to 1 at the right and the top; anything outside is not drawn.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Place: TypeAlias = tuple[float, float]
 
 
 def clip(start: Place, end: Place) -> tuple[Place, Place] | None:
-    """The part of a line between places 0 and 1 of both axes; None where there is none (Liang and Barsky's way)."""
+    """The part of a line between 0 and 1 on both axes; None if there is none (the method of Liang and Barsky)."""
     first, last = 0.0, 1.0
     for at in (0, 1):
         step = end[at] - start[at]
@@ -40,7 +40,7 @@ def clip(start: Place, end: Place) -> tuple[Place, Place] | None:
 
 
 class Canvas:
-    """Lines below texts below marks, in `width` times `height` characters."""
+    """A canvas of `width` times `height` characters: lines are drawn below texts, and texts below marks."""
 
     def __init__(self, width: int, height: int) -> None:
         self.width = max(1, width)
@@ -50,7 +50,7 @@ class Canvas:
         self._chars: list[dict[int, TextSegment]] = [{} for _ in range(self.height)]
 
     def copy(self) -> Canvas:
-        """A copy of the canvas, to be drawn over."""
+        """A copy to draw over."""
         other = Canvas.__new__(Canvas)
         other.width, other.height = self.width, self.height
         other._dots = [line[:] for line in self._dots]  # noqa: SLF001 - of the same class
@@ -59,7 +59,7 @@ class Canvas:
         return other
 
     def cell(self, x: float, y: float) -> tuple[int, int] | None:
-        """The column and line of a place; None outside of the canvas."""
+        """The column and line of a place; None outside the canvas."""
         if not (0.0 <= x <= 1.0 and 0.0 <= y <= 1.0):
             return None
         return min(self.width - 1, int(x * self.width)), self.height - 1 - min(self.height - 1, int(y * self.height))
@@ -80,7 +80,7 @@ class Canvas:
             self._roles[y // 4][x // 2] = role
 
     def text(self, column: int, line: int, text: str, role: StyleRole) -> bool:
-        """A text where nothing stands yet; false, with nothing drawn, where there is no room for it."""
+        """Draw a text if its place is free; false, with nothing drawn, if it is not."""
         if not 0 <= line < self.height or column < 0 or column + len(text) > self.width:
             return False
         row = self._chars[line]
@@ -91,17 +91,17 @@ class Canvas:
         return True
 
     def mark(self, column: int, line: int, char: str, role: StyleRole) -> None:
-        """A single character over whatever stands there."""
+        """Draw a single character over anything."""
         self._chars[line][column] = (char, role)
 
     def speck(self, column: int, line: int, char: str, role: StyleRole) -> None:
-        """A single character, but not over a letter or digit of a text."""
+        """Draw a single character, but not over a letter or digit of a text."""
         row = self._chars[line]
         if column not in row or not row[column][0].isalnum():
             row[column] = (char, role)
 
     def segments(self, line: int) -> list[TextSegment]:
-        """One line, neighbours of one role in one segment."""
+        """The segments of one line, with neighbours of one role merged."""
         found: list[TextSegment] = []
         dots, roles, chars = self._dots[line], self._roles[line], self._chars[line]
         text, role = "", StyleRole.PLAIN

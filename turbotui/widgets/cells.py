@@ -11,7 +11,7 @@ from turbotui.quantities.scope import Scope
 
 UNKNOWN = "—"
 TOO_WIDE = "#"
-"""Fills a cell whose number does not fit."""
+"""Fills a cell that is too narrow for its number."""
 MARK_AMBER = "▲"
 MARK_RED = "!"
 MARK_ESTIMATED = "~"
@@ -21,7 +21,7 @@ MARK_DISPUTED = "?"
 
 
 class StyleRole(Enum):
-    """How a segment of a line is coloured; the value is the component class without its prefix."""
+    """How a segment of a line is styled, by the component class without its prefix."""
 
     PLAIN = "plain"
     DIM = "dim"
@@ -72,7 +72,7 @@ class StyleRole(Enum):
     LANE_6_FULL = "lane-6-full"
     LANE_7_FULL = "lane-7-full"
 
-    # Members are compared by identity. Enum has a hash written in Python, which every segment of a line would call.
+    # Members are compared by identity. Enum's hash is written in Python, and every segment of a line would call it.
     __hash__ = object.__hash__
 
 
@@ -85,20 +85,20 @@ class Slot:
     """One visible column of a table.
 
     Attributes:
-        column: what it shows.
+        column: the column.
         width: characters of the value, mark not included.
-        title: what stands above it.
-        spark: true for the picture of the column's history that stands beside it.
+        title: the text above it.
+        spark: whether this is the sparkline of the column's history, beside the column.
     """
 
-    column: Any  # a `Column`; of which kind, its painter knows
+    column: Any  # a `Column`; the painter knows of which kind
     width: int
     title: str
     spark: bool = False
 
     @property
     def group(self) -> object:
-        """The column's group; a rule stands between columns of two groups."""
+        """The column's group; a rule separates columns of two groups."""
         return group_of(self.column)
 
     @property
@@ -108,25 +108,25 @@ class Slot:
 
 
 def group_of(column: Column[Any]) -> object:
-    """The category of a column of the catalog; None of any other one."""
+    """The category of a catalog column; None for any other column."""
     return column.category if isinstance(column, CounterColumn) else None
 
 
 def slot_for(column: Column[Any], *, stacked: bool = False) -> Slot:
-    """The slot of a column: as wide as its title or widest value; stacked: as a line of its heading, and one more."""
+    """Make a column's slot, as wide as its title or widest value; stacked titles use the widest line of the heading."""
     lines = [_end_of(line) for line in (column.heading if stacked else (column.title,))]
     return Slot(column, max(column.width, *(len(line) + stacked for line in lines)), lines[0])
 
 
 def _end_of(title: str) -> str:
-    """A title that is no wider than a column can be spared: vendors' events differ at the ends of their names."""
+    """Shorten a title from its start, because vendors' events differ at the ends of their names."""
     return title if len(title) <= _WIDEST_TITLE else f"…{title[1 - _WIDEST_TITLE:]}"
 
 
 def number(value: float, decimals: int, width: int) -> str:
-    """A number with fixed decimals, never wider than `width` unless nothing can be done.
+    """A number with fixed decimals, no wider than `width` if at all possible.
 
-    A value too large for its column loses decimals first and is then said in thousands, so that columns never move.
+    A value that is too large loses decimals first and is then written in thousands, so that columns never move.
     """
     text = f"{value:.{decimals}f}"
     while len(text) > width and decimals > 0:
@@ -140,7 +140,7 @@ def number(value: float, decimals: int, width: int) -> str:
         if len(shorter) > width:
             shorter = f"{value:.0f}{suffix}"
         if not any(digit in shorter for digit in "123456789"):
-            return text  # too wide for its column is better than a zero
+            return text  # better too wide for its column than a zero
         text = shorter
         if len(text) <= width:
             return text
@@ -148,15 +148,15 @@ def number(value: float, decimals: int, width: int) -> str:
 
 
 def cut(text: str, width: int) -> str:
-    """A text at most this wide: what is cut ends in an ellipsis."""
+    """A text of at most this width; a cut text ends in an ellipsis."""
     return text if len(text) <= width else f"{text[: max(0, width - 1)]}…"[:width]
 
 
 def cut_words(text: str, width: int) -> str:
-    """A sentence at most this wide, which ends behind a part or a word: half a number is another number.
+    """A sentence of at most this width, cut after a part or a word, because half a number is another number.
 
-    A number stays with its title and unit, so a part goes whole where the cut would fall beside a number. Only a word
-    that takes more than half of the room is cut itself, and not beside a digit.
+    A number stays with its title and unit, so a whole part is dropped if the cut would fall beside a number. A word
+    itself is cut only if it takes more than half of the room, and never beside a digit.
     """
     if len(text) <= width:
         return text
@@ -171,10 +171,10 @@ def cut_words(text: str, width: int) -> str:
 
 
 def narrowed(text: str, value: float, column: Column[Any], width: int) -> str:
-    """The sign for a number too wide for its column: never another number.
+    """A short form of a number that is too wide for its column, which never reads as another number.
 
-    Decimals may go, and thousands be said by a letter; what is still too wide, or would read as zero and is not, is
-    hatched.
+    The form may drop decimals or write thousands with a letter; a number that is still too wide, or would falsely read
+    as zero, is hatched.
     """
     if width >= column.width or (len(text) <= width and (not value or any(digit in "123456789" for digit in text))):
         return text
@@ -194,7 +194,7 @@ def cell_text(column: Column[Any], value: Value, width: int) -> str:
 
 
 def said(column: Column[Any], value: Value) -> str:
-    """A cell in a sentence: "3,498 MHz", "—"."""
+    """A cell for use in a sentence: "3,498 MHz", "—"."""
     if value is None:
         return UNKNOWN
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""Differences of cells to those of a marked frame, always with their sign. Nothing here knows Textual."""
+"""Differences between cells and those of a marked frame, always with a sign. Nothing here knows Textual."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SAME = "±0"
 
 
 def difference(column: Column[Any], now: Value, then: Value) -> Value:
-    """How much a number has grown since the mark; texts and ids stay what they are; None if one is unknown."""
+    """How much a number has grown since the mark; texts and ids are unchanged; None if one value is unknown."""
     if isinstance(now, str) or column.decimals < 0:
         return now
     if now is None or then is None or isinstance(then, str):
@@ -41,7 +41,7 @@ def difference_text(column: Column[Any], value: Value, width: int) -> str:
 
 
 def difference_said(column: Column[Any], now: Value, then: Value) -> str:
-    """A difference in a sentence: "+12.30 % (from 85.00 % to 97.30 %)"."""
+    """A difference for use in a sentence: "+12.30 % (from 85.00 % to 97.30 %)"."""
     value = difference(column, now, then)
     words = f"(from {said(column, then)} to {said(column, now)})"
     if value is None or isinstance(value, str):
@@ -53,7 +53,7 @@ def difference_said(column: Column[Any], now: Value, then: Value) -> str:
 
 
 def mark_line(mark: Frame, frame: Frame | None) -> str:
-    """The line that says which two moments are compared."""
+    """The line that names the two moments that are compared."""
     moment = datetime.fromtimestamp(mark.newer.wall_ns / 1e9, UTC)
     ago = "" if frame is None else f", {(frame.newer.started_ns - mark.newer.started_ns) / 1e9:,.0f} s ago"
     return f"COMPARED WITH #{mark.seq} ({moment:%H:%M:%S}Z{ago}): cells are DIFFERENCES · b ends it"

@@ -1,4 +1,4 @@
-"""One table at one moment, as a table widget draws it. Nothing here knows Textual."""
+"""A table at one moment, in the form that a table widget draws. Nothing here knows Textual."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Line(Generic[K]):
     Attributes:
         row: whose values it shows.
         depth: indentation in a tree.
-        open: whether a group is unfolded; None for a row without parts.
-        parent: the group it stands in.
+        open: whether a group is unfolded; None for a row without children.
+        parent: the group that contains the row.
     """
 
     row: K
@@ -32,7 +32,7 @@ class Line(Generic[K]):
 
 
 class Content(ABC, Generic[C, K]):
-    """A table at one moment. A row is named by a key that it keeps from one moment to the next."""
+    """A table at one moment; a row has a key that stays the same from one moment to the next."""
 
     @property
     @abstractmethod
@@ -46,11 +46,11 @@ class Content(ABC, Generic[C, K]):
 
     @abstractmethod
     def values(self, column: C, rows: Sequence[K]) -> Sequence[Value]:
-        """The values of a column in many rows; None is unknown."""
+        """The values of a column in many rows; None if unknown."""
 
     @abstractmethod
     def value(self, column: C, row: K) -> Value:
-        """One value; None where it is unknown, and for a row that is not there."""
+        """One value; None if unknown or if the row does not exist."""
 
     @abstractmethod
     def why(self, column: C, row: K) -> Unavailable | None:
@@ -62,19 +62,19 @@ class Content(ABC, Generic[C, K]):
 
     @abstractmethod
     def evidence(self, column: C, row: K) -> CellEvidence:
-        """The evidence of a cell; empty for a row that is not there."""
+        """The evidence of a cell; empty if the row does not exist."""
 
     @abstractmethod
     def words(self, row: K) -> str:
-        """Text that search and filter look into, in lower case."""
+        """Lower-case text in which search and filter look."""
 
     @abstractmethod
     def name(self, column: C, row: K) -> str:
-        """Which row a cell is of, for people."""
+        """The name of a cell's row, for people."""
 
     @abstractmethod
     def table(self, columns: Sequence[C], rows: Sequence[K]) -> AnyTable:
-        """These columns and rows as formats take them."""
+        """These columns and rows in the form that formats take."""
 
 
 F = TypeVar("F", bound=Content[Any, Any])
@@ -83,14 +83,14 @@ F = TypeVar("F", bound=Content[Any, Any])
 
 def ordered(content: Content[C, K], rows: Sequence[K], column: C | None, *, reverse: bool,
             mark: Content[C, K] | None = None) -> Sequence[K]:
-    """Rows by a column: numbers and texts falling or rising, unknown always last, equal ones in the table's order.
+    """Sort rows by a column in either direction: unknown values come last, equal ones in the table's order.
 
     Args:
         content: whose values.
         rows: in the table's order.
         column: to sort by; None for the table's order.
-        reverse: falling.
-        mark: sort by the differences from this moment, as they are shown then.
+        reverse: whether the greatest comes first.
+        mark: sort by the differences from this moment, which are what is shown then.
     """
     if column is None:
         return tuple(reversed(rows)) if reverse else rows
@@ -99,7 +99,7 @@ def ordered(content: Content[C, K], rows: Sequence[K], column: C | None, *, reve
         values = [difference(column, value, mark.value(column, row)) for row, value in zip(rows, values, strict=True)]
     if set(map(type, values)) <= {int, float}:
         numbers = cast("Sequence[float]", values)
-        # a sort keeps the order of equal ones, falling as well as rising
+        # a sort keeps the order of equal values in both directions
         return [rows[at] for at in sorted(range(len(rows)), key=numbers.__getitem__, reverse=reverse)]
     known: list[tuple[float, K]] = []
     texts: list[tuple[str, K]] = []

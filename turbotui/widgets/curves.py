@@ -1,4 +1,4 @@
-"""Curves over time in braille dots: what is least and greatest in each place is drawn, so that no spike is lost.
+"""Curves over time in braille dots, which show the least and greatest value at each place so that no spike is lost.
 
 Nothing here knows Textual.
 """
@@ -20,7 +20,7 @@ from turbotui.widgets.time_axis import TimeSpan
 
 _RUNS = [[[sum(DOTS[line][side] for line in range(first, last + 1)) for side in (0, 1)] for last in range(4)]
          for first in range(4)]
-"""Bits of a run of dots: by its first line, its last line and its column within a character."""
+"""Bits of a run of dots, by its first line, its last line and its column within a character."""
 _END = attrgetter("end")
 _START = attrgetter("start")
 
@@ -31,7 +31,7 @@ class TimedValue(NamedTuple):
     Attributes:
         start: when it began, in ns since 1970.
         end: when it ended.
-        value: NaN where it is unknown.
+        value: NaN if unknown.
     """
 
     start: int
@@ -44,17 +44,17 @@ class TimedValue(NamedTuple):
         return not math.isnan(self.value)
 
     def follows(self, other: TimedValue) -> bool:
-        """Whether nothing lies between another one and this."""
+        """Whether this interval directly follows another one."""
         return self.start - other.end <= (self.end - self.start) // 2
 
 
 class Bucket(NamedTuple):
-    """A curve's values in one place.
+    """A curve's values at one place.
 
     Attributes:
         low: the least value.
         high: the greatest.
-        joined: whether it goes on from the place before.
+        joined: whether the curve continues from the place before.
     """
 
     low: float
@@ -67,8 +67,8 @@ class Extent:
     """Statistics of some values.
 
     Attributes:
-        low, mean, high: the mean is over time; a long interval weighs more.
-        count: how many are known.
+        low, mean, high: the mean is over time, so a long interval weighs more.
+        count: number of known values.
     """
 
     low: float
@@ -78,12 +78,12 @@ class Extent:
 
 
 def visible(timed: Sequence[TimedValue], span: TimeSpan) -> Sequence[TimedValue]:
-    """Values of a curve (oldest first) of which a part lies in a span."""
+    """The values of a curve (oldest first) that overlap a span."""
     return timed[bisect_right(timed, span.first, key=_END):bisect_left(timed, span.last, key=_START)]
 
 
 def value_at(timed: Sequence[TimedValue], moment: int) -> TimedValue | None:
-    """The interval in which a moment lies, or that ended then; None where there is none."""
+    """The interval that contains a moment or ends at it; None if there is none."""
     at = bisect_left(timed, moment, key=_END)
     return timed[at] if at < len(timed) and timed[at].start < moment else None
 
@@ -100,16 +100,16 @@ def extent(timed: Sequence[TimedValue]) -> Extent | None:
 
 
 def buckets(timed: Sequence[TimedValue], span: TimeSpan, size: int) -> list[Bucket | None]:
-    """A curve in `size` places: each has the least and greatest of the intervals of which a part lies in it.
+    """Divide a curve into `size` places with the least and greatest value of the intervals that overlap each place.
 
     Args:
         timed: oldest first.
-        span: what the places divide.
+        span: the span to divide.
         size: how many.
     """
     seen = visible(timed, span)
     values, starts, ends = [one.value for one in seen], [one.start for one in seen], [one.end for one in seen]
-    ordered = all(map(le, starts, starts[1:]))  # no interval holds another one
+    ordered = all(map(le, starts, starts[1:]))  # no interval contains another one
     edges = [span.first - -place * span.length // size for place in range(size + 1)]  # the first ns of each place
     found: list[Bucket | None] = []
     for place, (begin, end) in enumerate(pairwise(edges)):
@@ -133,12 +133,12 @@ def buckets(timed: Sequence[TimedValue], span: TimeSpan, size: int) -> list[Buck
 
 def raster(curves: Sequence[tuple[Sequence[Bucket | None], StyleRole]], bottom: float, top: float, width: int,
            height: int) -> list[list[TextSegment]]:
-    """Curves as characters; where several meet, the one that comes last has the colour.
+    """Draw curves as characters; where several meet, the last one gives the colour.
 
     Args:
         curves: two places for each character, and the role.
         bottom: of the scale.
-        top: of the scale, above that.
+        top: of the scale, greater than `bottom`.
         width: in characters.
         height: in characters.
 
@@ -166,6 +166,6 @@ def raster(curves: Sequence[tuple[Sequence[Bucket | None], StyleRole]], bottom: 
 
 
 def _line(value: float, bottom: float, top: float, lines: int) -> int:
-    """The line of dots from the top on which a value stands; what is outside of the scale stands at its end."""
+    """The line of dots, from the top, of a value; a value outside the scale is drawn at the scale's end."""
     share = min(1.0, max(0.0, (value - bottom) / (top - bottom)))
     return round((1 - share) * (lines - 1))

@@ -1,8 +1,8 @@
-"""Changed lines of a screen go to the terminal at once, where nothing lies over them.
+"""Send changed lines of a screen to the terminal immediately if nothing covers them.
 
-Textual's own way is made for anything: a widget tells its screen, a timer of the screen finds what overlaps, every
-line between the first and the last one that changed is asked for and cut where any widget ends. Of a frame's cost at
-1 Hz that was a third, and 16 ms of what a key takes.
+Textual's own way handles any layout: a widget notifies its screen, a timer of the screen finds overlaps, and every line
+between the first and the last changed one is requested and cut where a widget ends. That took a third of a frame's cost
+at 1 Hz, and 16 ms of the cost of a key.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from textual.widget import Widget
 class DirectScreen(Screen[None]):
     """A screen whose widgets may draw lines themselves.
 
-    Textual goes on to draw all else: after a change of the layout, below a window, where widgets overlap.
+    Textual draws everything else: after a change of the layout, below a window, and where widgets overlap.
 
     Attributes:
-        directly: what was drawn directly so far, in updates.
+        directly: number of updates that were drawn directly.
     """
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class DirectScreen(Screen[None]):
         self._stands_in: object = None
 
     def draw_lines(self, widget: Widget, lines: Mapping[int, Strip]) -> None:
-        """Draw lines of a widget when what is under way now is done, in one update with those of other widgets."""
+        """Draw lines of a widget after the current callback, in one update with the lines of other widgets."""
         if not self._is_clear:
             _refresh(widget, lines)
             return
@@ -69,16 +69,16 @@ class DirectScreen(Screen[None]):
 
     @property
     def _is_clear(self) -> bool:
-        """Whether this screen is on top, and its layout stands."""
+        """Whether this screen is on top and its layout is current."""
         app = self.app
         # `is_current` is also true of a screen below a window
         return (app.screen is self and not app._batch_count  # noqa: SLF001 - as `Screen` asks before it draws
                 and not (self._layout_required or self._scroll_required or self._recompose_required))
 
     def _stand(self, widget: Widget) -> Region | None:
-        """Where a widget's lines stand on the screen, if they are all in sight and nothing else is there."""
+        """The screen position of a widget's lines, if all of them are visible and nothing else is there."""
         visible = self._compositor.visible_widgets
-        if visible is not self._stands_in:  # made anew with every layout
+        if visible is not self._stands_in:  # created again with every layout
             self._stands_in = visible
             self._stands.clear()
         if widget not in self._stands:
@@ -87,9 +87,9 @@ class DirectScreen(Screen[None]):
 
 
 def draw_lines(widget: Widget, lines: Mapping[int, Strip]) -> None:
-    """Have changed lines of a widget drawn that are exactly as they come to the screen, by their place from its top.
+    """Draw changed lines of a widget exactly as given, by their distance from its top.
 
-    Whoever asks later has to get the same ones from `render_lines`: Textual draws them too, when it draws.
+    `render_lines` must later return the same lines, because Textual draws them too when it draws.
     """
     node = widget.parent
     while node is not None and not isinstance(node, Screen):
@@ -101,7 +101,7 @@ def draw_lines(widget: Widget, lines: Mapping[int, Strip]) -> None:
 
 
 def _refresh(widget: Widget, lines: Mapping[int, Strip]) -> None:
-    """Have Textual draw lines: single ones when they are few, else the whole widget at once."""
+    """Let Textual draw lines: a few lines one by one, otherwise the whole widget."""
     height, width = widget.size.height, widget.size.width
     if len(lines) * 3 > height:
         widget.refresh()

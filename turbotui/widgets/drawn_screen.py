@@ -1,4 +1,4 @@
-"""A screenful of characters as a drawing (SVG 1.1): each in the cell where a terminal has it, in its colours."""
+"""Draw a screenful of characters as SVG 1.1, each character in its terminal cell and in its colours."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from rich.terminal_theme import TerminalTheme
 
 from turbotui.dataclass import dataclass
 
-_WIDE: Final = 8.4  # pixels of a cell: what most monospaced fonts take at this size
+_WIDE: Final = 8.4  # pixels of a cell; most monospaced fonts have this ratio
 _HIGH: Final = 17.0
 _SIZE: Final = 14
-_DOWN: Final = 13.0  # of a cell's top to the line that letters stand on
+_DOWN: Final = 13.0  # from the top of a cell to its baseline
 _FONTS: Final = "DejaVu Sans Mono,Menlo,Consolas,Liberation Mono,monospace"
 _LOWER: Final = 0x2580  # U+2581 to U+2588: the lower eighths of a cell (The Unicode Standard, Block Elements)
 _LEFT: Final = 0x2590  # U+258F to U+2589: its left eighths
-_PLAIN: Final = 0x2000  # characters below are in every font, as wide as each other
+_PLAIN: Final = 0x2000  # lower code points are in every font, and all equally wide
 
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """Characters of one line beside each other that are drawn alike.
+    """Adjacent characters of one line that are drawn alike.
 
     Attributes:
         at: the first cell, from the left.
@@ -41,14 +41,14 @@ class _Piece:
 
 
 def drawn_screen(lines: Sequence[Iterable[Segment]], width: int, theme: TerminalTheme, ground: str, title: str) -> str:
-    """The drawing.
+    """Draw a screen.
 
     Args:
         lines: of the screen, from the top.
         width: of the screen in cells.
-        theme: what the terminal's own colours are.
-        ground: colour behind everything, as #rrggbb.
-        title: for people who cannot see it, and for the window that shows it.
+        theme: the terminal's own colours.
+        ground: background colour, as #rrggbb.
+        title: text for people who cannot see the picture, and for the title of the window that shows it.
     """
     high, wide = len(lines) * _HIGH, width * _WIDE
     body = [piece for y, line in enumerate(lines) for piece in _line(y, line, theme, ground)]
@@ -74,7 +74,7 @@ def _line(y: int, line: Iterable[Segment], theme: TerminalTheme, ground: str) ->
 
 
 def _pieces(line: Iterable[Segment]) -> Iterator[_Piece]:
-    """Key of characters drawn alike: plain letters together, others by themselves."""
+    """The key of characters that are drawn together: plain letters share one, others have their own."""
     at = 0
     for segment in line:
         if segment.control:
@@ -87,7 +87,7 @@ def _pieces(line: Iterable[Segment]) -> Iterator[_Piece]:
 
 
 def _clusters(text: str) -> list[str]:
-    """Characters, each with those behind it that take no room of their own."""
+    """Characters, each with the zero-width characters that follow it."""
     found: list[str] = []
     for letter in text:
         if found and not cell_len(letter):
@@ -130,7 +130,7 @@ def _rectangle(at: int, top: float, width: float, height: float, colour: str) ->
 
 
 def _colours(style: Style, theme: TerminalTheme, ground: str) -> tuple[str, str]:
-    """Of the characters, and of what is behind them."""
+    """The colours of characters and of their background."""
     ink = _hex(style.color, theme) or theme.foreground_color.hex
     behind = _hex(style.bgcolor, theme) or ground
     return (behind, ink) if style.reverse else (ink, behind)

@@ -1,4 +1,4 @@
-"""The text of the window on one cell: the same for every table. Nothing here knows Textual."""
+"""The text of the window that explains one cell, the same for every table. Nothing here knows Textual."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from turbotui.widgets.spark import spark
 
 def explanation(content: Content[Any, Any] | None, column: Column[Any], row: object, past: Sequence[str] = (),
                 width: int = 96) -> list[str]:
-    """The lines that explain one cell: what the column means, its arithmetic and marks, its past, then its evidence.
+    """The lines that explain a cell: what the column means, its arithmetic and marks, its past, and its evidence.
 
     Args:
         content: the table; None before the first reading.
@@ -38,7 +38,7 @@ def explanation(content: Content[Any, Any] | None, column: Column[Any], row: obj
         lines += _hanging("  ", column.formula, width)
     result = () if cell.value is None else (f"= {said(column, cell.value)}",)
     if column.shown is not None and isinstance(cell.value, int | float) and len(evidence.arithmetic) > 1:
-        own = replace(column, shown=None)  # what the numbers above are in
+        own = replace(column, shown=None)  # the unit of the numbers above
         result = (f"= {column.shown.worked(own.amount(cell.value, unit=False))}", *result)
     for at, text in enumerate((*evidence.arithmetic, *result)):
         lines += _hanging(" " * len(start) if at else start, text, width)
@@ -51,7 +51,7 @@ def explanation(content: Content[Any, Any] | None, column: Column[Any], row: obj
 
 
 def evidence_lines(evidence: CellEvidence, width: int, more: Sequence[str] = ()) -> list[str]:
-    """Readings and remarks, each below an empty line, with further remarks."""
+    """Readings and remarks, each after an empty line, with further remarks."""
     lines: list[str] = [""] if evidence.readings else []
     for first, *rest in evidence.readings:
         lines += _hanging("", first, width)
@@ -72,7 +72,7 @@ def _marks(cell: Cell) -> list[str]:
 
 
 def past_lines(column: Column[Any], ring: HistoryRing | None, top: float | None, seq: int) -> list[str]:
-    """Least, greatest and mean of a cell since their counting began.
+    """Least, greatest and mean of a cell since they were last reset.
 
     Args:
         column: of the cell.
@@ -91,6 +91,6 @@ def past_lines(column: Column[Any], ring: HistoryRing | None, top: float | None,
 
 
 def _hanging(start: str, text: str, width: int) -> list[str]:
-    """A text over several lines, broken at its blanks, with what follows below the first word after `start`."""
+    """Wrap a text at its blanks; further lines start below the first word after `start`."""
     return textwrap.wrap(text, max(30, width), initial_indent=start, subsequent_indent=" " * (len(start) + 2),
                          break_long_words=False, break_on_hyphens=False)

@@ -1,4 +1,4 @@
-"""Levels of the numbers of frames: shares of their columns' scales. Nothing here knows Textual."""
+"""Colour levels of a frame's numbers: shares of their columns' scales. Nothing here knows Textual."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from turbotui.widgets.levels import IN_A_CELL, STEPS
 
 Ends: TypeAlias = tuple[float, float]
 """The lower and the upper end of a scale."""
-_KEPT: Final = 10  # frames after which ends that are known are asked for again: limits seldom change
+_KEPT: Final = 10  # number of frames after which known ends are computed again, because limits seldom change
 
 
 
 @dataclass()
 class FrameLevels:
-    """How much the values of cells are of what is possible, frame by frame.
+    """How much of the possible range cells take, frame by frame.
 
-    The ends of a scale are asked for once for each kind of core behind an L3 cache, not for each CPU.
+    The ends of a scale are computed once for each kind of core behind an L3 cache, not for each CPU.
 
     Attributes:
-        find: a column of the catalog by its name.
+        find: returns a catalog column by its name.
     """
 
     find: Callable[[ColumnId], CounterColumn | None]
@@ -39,7 +39,7 @@ class FrameLevels:
     _ends: dict[tuple[ColumnId, RowId], Ends] = field(default_factory=dict)
 
     def share(self, frame: Frame, column: CounterColumn, row: RowId, value: Value) -> float | None:
-        """How much a value of a row is of what is possible there, 0 to 1; None where nobody can tell."""
+        """The position of a row's value in its scale, 0 to 1; None if the scale is unknown."""
         if column.scale is None or not isinstance(value, int | float):
             return None
         ends = self.ends(frame, column, row)
@@ -47,7 +47,7 @@ class FrameLevels:
 
     def roles(self, frame: Frame, column: CounterColumn, rows: Sequence[RowId],
               values: Sequence[Value]) -> Sequence[StyleRole]:
-        """`cell_role_of` of many cells; plain where the share is unknown."""
+        """`cell_role_of` of many cells; plain if the share is unknown."""
         if column.scale is None:
             return (StyleRole.PLAIN,) * len(rows)
         self._renew(frame)
@@ -63,7 +63,7 @@ class FrameLevels:
         return found
 
     def ends(self, frame: Frame, column: CounterColumn, row: RowId) -> Ends | None:
-        """Both ends of a column's scale in a row; None where there is none, or it is not known."""
+        """Both ends of a column's scale in a row; None if it has no scale, or an unknown one."""
         scale = column.scale
         if scale is None:
             return None
@@ -77,7 +77,7 @@ class FrameLevels:
         return ends
 
     def _value(self, frame: Frame, name: ColumnId, row: RowId) -> Value:
-        """A column of a row; of a group that has no one value, the greatest of its kinds of core."""
+        """The value of a column in a row; for a group without a single value, the greatest of its kinds of core."""
         column = self.find(name)
         if column is None or not frame.can(column):
             return None
@@ -86,7 +86,7 @@ class FrameLevels:
         if instance is None:
             return value
         likes = self._inside.get(row)
-        if likes is None:  # once for a topology: a thousand CPUs are of few kinds
+        if likes is None:  # once per topology: a thousand CPUs are of few kinds
             likes = self._inside[row] = tuple({self._like(cpu_row(cpu)): None for cpu in instance.cpus})
         return max((each for like in likes if isinstance(each := frame.cell(column, like), int | float)), default=None)
 
@@ -103,7 +103,7 @@ class FrameLevels:
             self._ends.clear()
 
     def _like(self, row: RowId) -> RowId:
-        """The row that stands for a row: for one within a package a CPU of its kind and cache."""
+        """The row that represents a row: within a package, one CPU of the same kind and cache."""
         topology = self._topology
         instance = None if topology is None or row.scope.rank >= Scope.PACKAGE.rank else topology.instance(row)
         like = row

@@ -1,4 +1,4 @@
-"""Lines of a frame's table: CPUs and groups of them, with sparks. Nothing here knows Textual."""
+"""Paint the lines of a frame's table: CPUs and groups of them, with sparklines. Nothing here knows Textual."""
 
 from __future__ import annotations
 
@@ -51,17 +51,17 @@ from turbotui.widgets.spark import spark
 from turbotui.widgets.table_view import TAGS_ROW
 
 Alerted: TypeAlias = Mapping[ColumnId, Mapping[Hashable, StyleRole]]
-"""Roles of cells that alerts are about, by column and row."""
+"""Roles of cells that belong to alerts, by column and row."""
 
 
 @dataclass(kw_only=True)
 class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
-    """Paints CPUs, or a tree; most cells of a CPU have no mark, and are painted a column at a time.
+    """Paints CPUs or a tree; most cells of a CPU have no mark and are painted a column at a time.
 
     Attributes:
-        history: for sparks.
-        levels: of cells and sparks.
-        alerted: gives the roles of cells that alerts are about; None where there are no alerts.
+        history: for sparklines.
+        levels: of cells and sparklines.
+        alerted: returns the roles of cells that belong to alerts; None without alerts.
     """
 
     history: History
@@ -89,7 +89,7 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
         return [slot.column for slot in self.moving if not slot.spark] if self.tree else super().columns
 
     def headings(self, geometry: Geometry) -> list[Heading]:
-        """See `Painter.headings`: the label of a tree is none."""
+        """See `Painter.headings`: the label of a tree has no heading."""
         found = super().headings(geometry)
         return found[len(self.fixed) :] if self.tree else found
 
@@ -101,7 +101,7 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
             super().head(segments)
 
     def begin(self, content: FrameContent) -> None:
-        """See `Painter.begin`: forget what was known of the rows of another topology."""
+        """See `Painter.begin`: forget the rows of another topology."""
         if self.alerted is not None:
             self._alerted = self.alerted()
         topology = content.frame.topology
@@ -124,7 +124,7 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
         known = self._identities.get(row)
         if known is not None:
             return known
-        if frame.topology.instance(row) is None:  # a tagged row that has gone since: its place is known no more
+        if frame.topology.instance(row) is None:  # a tagged row that has since disappeared: its place is unknown
             word = f"{row_name(frame.topology, row)} off"
             word = word if len(word) <= self.label_width else str(row.key[-1])
             return [(word.rjust(self.label_width)[-self.label_width :], StyleRole.DIM)]
@@ -132,7 +132,7 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
         tagged = row in self.view.tags
         for slot in self.fixed:
             value = frame.cell(slot.column, row)
-            # Decimal, as in sysfs and in the tree, also where turbostat prints hexadecimal ids.
+            # decimal, as in sysfs and in the tree, even where turbostat prints hexadecimal ids
             text = UNKNOWN if value is None else str(value)
             if slot.column.decimals < 0:
                 text = cut(text, slot.width).ljust(slot.width)
@@ -142,7 +142,7 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
             segments.append(("•" if tagged and slot is self.fixed[0] else " ", StyleRole.TAGGED))
             segments.append((text, StyleRole.PLAIN if own else StyleRole.DIM))
         segments = merged(segments)
-        if not any(slot.column.needs for slot in self.fixed):  # the others are read, and may not have been yet
+        if not any(slot.column.needs for slot in self.fixed):  # the others are read, but perhaps not yet
             self._identities[row] = segments
         return segments
 
@@ -162,7 +162,7 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
         return text[: self.label_width].ljust(self.label_width)
 
     def value(self, frame: Frame, column: CounterColumn, row: RowId) -> Value:
-        """A cell, the sum row of the tagged ones included."""
+        """The value of a cell, including cells of the tagged rows' sum."""
         if row == TAGS_ROW:
             cpus = [cpu for tag in self.view.tags if (found := frame.topology.instance(tag)) for cpu in found.cpus]
             return tagged_cell(frame, column, sorted(set(cpus)))
@@ -193,7 +193,7 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
                 blank if standing is None else self._cell(frame, row, slot, standing)
                 for row, standing in zip(rows, standings, strict=True)
             ]
-        # nearly every column: as above, but with nothing to be looked up for a CPU
+        # nearly every column: as above, but without look-ups for a CPU
         texts = fast_numbers(column, values, slot.width)
         segments: list[TextSegment] = []
         levels = self.levels.roles(frame, column, rows, values)
@@ -255,13 +255,13 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
         return marked(mark, text), self.levels.roles(frame, column, (row,), (value,))[0]
 
     def _standing(self, frame: Frame, column: CounterColumn, row: RowId) -> StyleRole | None:
-        """How a row shows a column: as its own, dimly as the value of what it lies in, or not at all (None)."""
+        """How a row shows a column: as its own value, dimmed as an enclosing row's value, or not at all (None)."""
         scope = Scope.SYSTEM if column.whole_only else column.scope
         key = (scope, row)
         if key in self._standings:
             return self._standings[key]
         found: StyleRole | None = StyleRole.PLAIN
-        if scope is Scope.SYSTEM:  # the top row says it
+        if scope is Scope.SYSTEM:  # the top row shows it
             found = StyleRole.PLAIN if row == SYSTEM_ROW else None
         elif row.scope.rank < scope.rank:
             if self.tree and self._repeated(frame, column, row):
@@ -285,7 +285,7 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
         return any(line is not None and set(line.cpus) == set(whole.cpus) for line in lines)
 
     def _scaled(self, frame: Frame, column: CounterColumn) -> bool:
-        """Whether a column has a counter that could be multiplexed at all."""
+        """Whether a column has a counter that can be multiplexed at all."""
         known = self._may_be_scaled.get(column.id)
         if known is None:
             signals = (frame.capabilities.signals.get(name) for name in (*column.needs, *column.wants))
@@ -316,7 +316,7 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
 
 
 def _kind(topology: Topology, row: RowId) -> str:
-    """The core type of a CPU's row; "" for any other row, and for a CPU that is offline."""
+    """The core type of a CPU's row; "" for other rows and offline CPUs."""
     place = topology.places.get(row.key[0]) if row.scope is Scope.CPU else None
     return "" if place is None else place.core_type or ""
 

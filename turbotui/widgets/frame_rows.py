@@ -62,7 +62,7 @@ class FrameContent(Content[CounterColumn, RowId]):
         return row_words(self.frame.topology, row)
 
     def name(self, column: CounterColumn, row: RowId) -> str:
-        """See `Content.name`: with what the row lies in where the value is that one's."""
+        """See `Content.name`; includes the enclosing row if the value belongs to it."""
         topology = self.frame.topology
         home = self.frame.home(column, row) or row
         name = row_name(topology, row)

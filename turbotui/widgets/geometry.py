@@ -1,4 +1,4 @@
-"""Where the columns of a table stand at a given width. Nothing here knows Textual."""
+"""The positions of a table's columns at a given width. Nothing here knows Textual."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from turbotui.dataclass import dataclass
 from turbotui.widgets.cells import Slot
 
 RULE = " │"
-"""Between two groups of columns; its blank takes the sort mark of the column before it."""
+"""Separates two groups of columns; its blank holds the sort mark of the column before it."""
 
 MORE_LEFT, MORE_RIGHT = "‹", "›"
 
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """The slots that are drawn, and their places.
+    """The slots that are drawn, with their positions.
 
     Attributes:
         slots: drawn slots after the identity columns, left to right.
@@ -35,7 +35,7 @@ class Geometry:
     more_right: bool
 
     def at(self, x: int) -> int | None:
-        """Index among all slots of the slot under a character, None beside them."""
+        """Index among all slots of the slot under a character; None beside them."""
         for slot, start, index in zip(self.slots, self.starts, self.indices, strict=True):
             if start <= x <= start + slot.outer:
                 return index
@@ -61,14 +61,14 @@ def _needed(slots: Sequence[Slot]) -> int:
 
 
 def arrange(slots: Sequence[Slot], edge: int, width: int, offset: int = 0) -> Geometry:
-    """Choose and place slots.
+    """Choose the slots to draw and place them.
 
-    At offset 0 the slots with the highest priority stay (a low `Column.priority` number; a spark leaves before its
-    column) in their own order. At offset n as many as fit follow from the n-th slot on (1 is the first), so that every
-    slot can be reached.
+    At offset 0 the slots with the highest priority (a low `Column.priority` number) stay, in their own order; a
+    sparkline is dropped before its column. At offset n as many slots as fit are drawn from the n-th slot on (1 is the
+    first), so that every slot can be reached.
 
     Args:
-        slots: all that the person wants to see, in print order.
+        slots: all slots that the user wants, in print order.
         edge: width of the identity part.
         width: of the line.
         offset: 0, or the number of the first slot to draw.
@@ -108,7 +108,7 @@ def arrange(slots: Sequence[Slot], edge: int, width: int, offset: int = 0) -> Ge
 
 
 def offset_showing(slots: Sequence[Slot], edge: int, width: int, offset: int, wanted: int) -> int:
-    """The offset nearest to the present one at which slot `wanted` is drawn."""
+    """The offset closest to the current one at which slot `wanted` is drawn."""
     if wanted in arrange(slots, edge, width, offset).indices:
         return offset
     if offset and wanted < offset - 1:

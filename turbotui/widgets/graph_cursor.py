@@ -1,4 +1,4 @@
-"""The cursor of a graph, and the span of time around it that is seen. Nothing here knows Textual."""
+"""The cursor of a graph and the span of time around it that is visible. Nothing here knows Textual."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from enum import Enum
 from turbotui.widgets.time_axis import TimeSpan
 
 _LEAST = 8
-"""Intervals of the nearest look."""
+"""Intervals at the highest zoom."""
 _RECENT = 60
-"""Intervals that are seen at first, also where there are fewer."""
+"""Intervals that are visible at first, even if fewer exist."""
 
 
 class _Fit(Enum):
-    """The rule that decides how long a span is."""
+    """How the length of the span is chosen."""
 
     RECENT = "as many of the last intervals as can be told from each other"
     WHOLE = "all there is"
@@ -23,17 +23,17 @@ class _Fit(Enum):
 
 
 class GraphCursor:
-    """Stands on a moment, or goes on with the newest one.
+    """A cursor on a fixed moment, or on the newest moment as it advances.
 
     Args:
-        moments: when intervals ended, in ns since 1970, oldest first; at least one.
+        moments: ends of intervals, in ns since 1970, oldest first; at least one.
         interval: ns of one of them.
-        places: intervals that can be told from each other in the width.
-        at: the moment to begin at, with as much before as after it; None for the newest.
+        places: number of intervals that the width can tell apart.
+        at: the initial moment, centred; None for the newest.
 
     Attributes:
-        at: the moment; None: the newest, whatever comes.
-        span: what is seen.
+        at: the moment; None for the newest, whichever that is.
+        span: the visible span.
     """
 
     def __init__(self, moments: Sequence[int], interval: int, places: int, at: int | None = None) -> None:
@@ -53,7 +53,7 @@ class GraphCursor:
 
     @property
     def whole(self) -> TimeSpan:
-        """All that can be seen."""
+        """The span of all moments."""
         return TimeSpan(self._moments[0] - self._interval, self._moments[-1])
 
     def _length(self) -> int:
@@ -63,7 +63,7 @@ class GraphCursor:
         return whole if self._fit is _Fit.WHOLE else self.span.length
 
     def go_on(self, moments: Sequence[int], interval: int, places: int) -> None:
-        """There are other moments now, or another width."""
+        """Take new moments or another width."""
         self._moments = moments
         self._interval, self._places = max(1, interval), max(_LEAST, places)
         if self.at is not None and self.at < moments[0]:
@@ -74,11 +74,11 @@ class GraphCursor:
             self.span = self.whole
 
     def step(self, by: int) -> None:
-        """Go so many moments on, or back."""
+        """Move by a number of moments, forward or back."""
         self._go(bisect_right(self._moments, self.here) - 1 + by)
 
     def page(self, by: int) -> None:
-        """Go on by what is seen, or back."""
+        """Move forward or back by the visible span."""
         far = by * self.span.length
         self.span = self.span.moved(far)
         self._go(bisect_right(self._moments, self.here + far) - 1)
@@ -88,7 +88,7 @@ class GraphCursor:
         self._go(0 if by < 0 else len(self._moments) - 1)
 
     def go_to(self, time_ns: int) -> None:
-        """Go to the moment whose interval a time lies in, or the next one."""
+        """Go to the moment whose interval contains a time, or to the next one."""
         self._go(bisect_right(self._moments, time_ns - 1))
 
     def _go(self, index: int) -> None:
@@ -97,7 +97,7 @@ class GraphCursor:
         self.span = self.span.holding(self.here, self.whole)
 
     def zoom(self, by: int) -> None:
-        """Twice as near for 1, half for -1; the cursor stays where it stands."""
+        """Zoom in for 1, out for -1, by a factor of two; the cursor keeps its place."""
         self._fit = _Fit.CHOSEN
         least = _LEAST * self._interval
         most = max(self.whole.length, self._places * self._interval)
@@ -105,6 +105,6 @@ class GraphCursor:
         self.span = self.span.zoomed(0.5 ** by, around, least, most).holding(self.here, self.whole)
 
     def show_whole(self) -> None:
-        """See all there is."""
+        """Show the whole span."""
         self._fit = _Fit.WHOLE
         self.span = self.whole

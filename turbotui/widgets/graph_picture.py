@@ -16,7 +16,7 @@ from turbotui.widgets.time_axis import TimeSpan, axis_lines
 T = TypeVar("T")
 
 LEAST_ROWS: Final = 3
-"""Lines of a curve: for both ends of its scale and the middle."""
+"""Minimum lines of a curve: for both ends of its scale and the middle."""
 _AXIS: Final = 2
 _SAID: Final = 1
 _MARK: Final = "━━"
@@ -44,8 +44,8 @@ class CurvePanel:
 
     Attributes:
         column: what the values are of.
-        curves: of which the first is drawn over the others.
-        top: end of the scale where there is a natural one; 0.0 where the values decide.
+        curves: the first is drawn over the others.
+        top: end of the scale if there is a natural one; 0.0 if the values decide.
     """
 
     column: Column[Any]
@@ -55,7 +55,7 @@ class CurvePanel:
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """Something that happened.
+    """An event on the time axis.
 
     Attributes:
         time_ns: ns since 1970.
@@ -72,13 +72,13 @@ class GraphPicture:
 
     Attributes:
         panels: from top to bottom.
-        span: what is seen.
-        at: the moment of the cursor: when an interval ended.
-        now: what ages count to, in ns since 1970: now, or the end of a recording.
+        span: the visible span.
+        at: the moment of the cursor, at which an interval ends.
+        now: the time from which ages count, in ns since 1970: the present, or the end of a recording.
         ends_now: whether the span ends now.
-        following: whether the cursor goes on with the newest interval.
-        events: what happened, oldest first.
-        loading: how much of the past is still to be read, in words; "" for nothing.
+        following: whether the cursor follows the newest interval.
+        events: oldest first.
+        loading: how much of the past is still to be read, in words; "" if all of it is.
     """
 
     panels: Sequence[CurvePanel]
@@ -92,7 +92,7 @@ class GraphPicture:
 
 
 class GraphPainter:
-    """Draws pictures, and remembers the curves of the last one: a step of the cursor works none of them out anew.
+    """Draws pictures and keeps the curves of the last one, so that a step of the cursor computes none of them again.
 
     Attributes:
         left: characters before the time axis of the last picture.
@@ -104,7 +104,7 @@ class GraphPainter:
         self._before: dict[tuple[object, ...], tuple[tuple[object, ...], Any]] = {}
 
     def lines(self, picture: GraphPicture, width: int, height: int) -> list[list[TextSegment]]:
-        """The picture in so many characters; panels for which there is no room are counted on the last line."""
+        """Draw the picture in a number of characters; panels that do not fit are counted on the last line."""
         panels = picture.panels[:room(height)]
         extents = [self._extents(at, panel, picture.span) for at, panel in enumerate(panels)]
         scales = [_scale(panel.top, found) for panel, found in zip(panels, extents, strict=True)]
@@ -127,7 +127,7 @@ class GraphPainter:
         return found
 
     def _extents(self, at: int, panel: CurvePanel, span: TimeSpan) -> list[Extent | None]:
-        """Statistics of a panel's curves over all that is visible."""
+        """Statistics of a panel's curves over the visible span."""
         return [self._once(("extent", at, number), lambda timed, span: extent(visible(timed, span)), curve.timed, span)
                 for number, curve in enumerate(panel.curves)]
 
@@ -140,21 +140,21 @@ class GraphPainter:
         return self._once(("plot", at), raster, drawn, *scale, *size)
 
     def _once(self, name: tuple[object, ...], make: Callable[..., T], *of: object) -> T:
-        """The kept drawing of an input, or a new one."""
+        """Return the kept drawing of an input, or make a new one."""
         known = self._before.get(name)
-        if known is None or known[0] != of:  # what is the same object is not looked into
+        if known is None or known[0] != of:  # identical objects are not compared
             known = self._before[name] = of, make(*of)
         found: T = known[1]
         return found
 
 
 def room(height: int) -> int:
-    """How many panels can be read in so many lines."""
+    """The number of panels that remain readable in this many lines."""
     return max(1, (height - _AXIS - _SAID) // (LEAST_ROWS + 2))
 
 
 def _scale(natural: float, extents: Sequence[Extent | None]) -> tuple[float, float]:
-    """Both ends of a scale, so that all that is visible is inside; 0 always is."""
+    """Both ends of a scale that includes 0 and every visible value."""
     low = min((one.low for one in extents if one is not None), default=0.0)
     high = max((one.high for one in extents if one is not None), default=0.0)
     top = natural if natural >= high and natural > 0 else nice_top(high) if high > 0 or low >= 0 else 0.0
@@ -172,7 +172,7 @@ def _labels(column: Column[Any], bottom: float, top: float) -> tuple[str, str, s
 
 def _framed(picture: GraphPicture, plot: Sequence[Sequence[TextSegment]], labels: tuple[str, str, str], left: int,
             across: int) -> list[list[TextSegment]]:
-    """Lines of a plot with the scale before them, and the cursor over them."""
+    """Lines of a plot with the scale before them and the cursor over them."""
     cursor = -1 if picture.following else picture.span.place(picture.at, across)
     written = {len(plot) // 2: labels[1]} if len(plot) % 2 or len(plot) > 2 * LEAST_ROWS else {}
     written |= {0: labels[0], len(plot) - 1: labels[2]}
@@ -189,14 +189,14 @@ def _framed(picture: GraphPicture, plot: Sequence[Sequence[TextSegment]], labels
 
 def _head(picture: GraphPicture, panel: CurvePanel, extents: Sequence[Extent | None], width: int,
           most: int) -> list[list[TextSegment]]:
-    """The column, its curves with their values at the cursor, and what they are in all that is visible.
+    """The column, and its curves with their values at the cursor and their visible statistics.
 
     Args:
         picture: with the cursor.
         panel: whose head.
         extents: of its curves.
         width: characters.
-        most: lines that there may be; at least one is.
+        most: maximum number of lines; at least one.
     """
     column = panel.column
     words: list[list[TextSegment]] = [[(f" {column.id}", StyleRole.TITLE)]]
@@ -231,7 +231,7 @@ def _value(picture: GraphPicture, column: Column[Any], curve: Curve) -> str:
 
 
 def _stats(panel: CurvePanel, extents: Sequence[Extent | None], *, owners: bool) -> str:
-    """Least, mean and greatest of all curves of a panel, and whose they are, if that is to be said."""
+    """Least, mean and greatest of all curves of a panel, with the rows they belong to if that matters."""
     known = [(one, curve.name) for one, curve in zip(extents, panel.curves, strict=True) if one is not None]
     if not known:
         return "nothing is known of this time"
@@ -247,7 +247,7 @@ def _stats(panel: CurvePanel, extents: Sequence[Extent | None], *, owners: bool)
 
 
 def _wrapped(words: Sequence[Sequence[TextSegment]], width: int) -> list[list[TextSegment]]:
-    """Words that are not broken, in lines of so many characters."""
+    """Wrap unbreakable words to lines of this many characters."""
     lines: list[list[TextSegment]] = [[]]
     used = 0
     for word in words:
@@ -261,7 +261,7 @@ def _wrapped(words: Sequence[Sequence[TextSegment]], width: int) -> list[list[Te
 
 
 def _said(picture: GraphPicture, left_out: int, width: int) -> list[TextSegment]:
-    """The moment of the cursor in words, and what is missing from the picture."""
+    """The moment of the cursor in words, and what the picture lacks."""
     ago = (picture.now - picture.at) / NS
     words = [(f" {time_of_day(picture.at)}", StyleRole.SUMMARY)]
     words.append((" now" if picture.following else f" · {age(ago)} ago", StyleRole.PLAIN))

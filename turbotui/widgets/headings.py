@@ -1,4 +1,4 @@
-"""Titles of columns under the mouse: which one, and which right border. Nothing here knows Textual."""
+"""Find the title or right border of a column under the mouse. Nothing here knows Textual."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from turbotui.widgets.cells import Slot
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The title of a slot, where it stands.
+    """The title of a slot at its position.
 
     Attributes:
         slot: whose title.
@@ -22,7 +22,7 @@ class Heading:
 
     @property
     def end(self) -> int:
-        """The character behind the title: what the mouse takes hold of to change the width."""
+        """The character after the title, where the mouse grabs the border to change the width."""
         return self.start + self.slot.outer
 
 
@@ -32,7 +32,7 @@ def heading_at(headings: Sequence[Heading], x: int) -> Heading | None:
 
 
 def border_at(headings: Sequence[Heading], x: int) -> Heading | None:
-    """The title whose right border is under a character: from its end to the blank before the next title."""
+    """The title whose right border is under a character, between its end and the blank before the next title."""
     for at, one in enumerate(headings):
         following = headings[at + 1].start if at + 1 < len(headings) else one.end
         if one.end <= x <= following and not one.slot.spark:
@@ -42,13 +42,13 @@ def border_at(headings: Sequence[Heading], x: int) -> Heading | None:
 
 @dataclass()
 class Drag:
-    """The part of the titles that the mouse holds.
+    """The part of the titles that the mouse drags.
 
     Attributes:
         heading: whose title or border.
         is_border: whether it is the border.
         pressed: the character at which the button went down.
-        is_moved: whether the mouse has moved since then.
+        is_moved: whether the mouse has moved since.
     """
 
     heading: Heading
@@ -57,5 +57,5 @@ class Drag:
     is_moved: bool = False
 
     def width(self, x: int) -> int:
-        """The column's width with its border at a character."""
+        """The column's width if its border were at a character."""
         return self.heading.slot.width + x - self.pressed

@@ -1,4 +1,4 @@
-"""The map: one mark a CPU, siblings stacked, caches and kinds of core apart, packages boxed side by side."""
+"""The map: one mark for each CPU, siblings stacked, caches and kinds of core apart, packages in boxes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LIT_MARK = "◆"
 
 
 class HeatMap(Widget):
-    """All CPUs at once, each as a mark for the value of one column."""
+    """All CPUs at once, each as a mark for its value of one column."""
 
     DEFAULT_CSS = role_css("HeatMap") + " HeatMap { height: 1fr; }"
 
@@ -36,7 +36,7 @@ class HeatMap(Widget):
 
     @dataclass()
     class Moved(Message):
-        """The cursor is on another CPU."""
+        """The cursor moved to another CPU."""
 
         heat_map: HeatMap
 
@@ -48,7 +48,7 @@ class HeatMap(Widget):
         self.lit: frozenset[int] = frozenset()
         self._levels: FrameLevels | None = None
         self._top = 1.0
-        self._cells: dict[int, tuple[int, TextSegment]] = {}  # the step, -1 for none, and how it is drawn
+        self._cells: dict[int, tuple[int, TextSegment]] = {}  # the step, -1 for none, and its drawing
         self._plan = MapPlan(1, {}, (), (), (), 0, 0)
         self._by_line: dict[int, list[tuple[int, list[int]]]] = {}
         self._drawing: dict[int, list[tuple[int, str, StyleRole]]] = {}
@@ -57,7 +57,7 @@ class HeatMap(Widget):
 
     @property
     def plan(self) -> MapPlan:
-        """Layout of the map: places of the CPUs' marks, and the packages' boxes."""
+        """Positions of the CPUs' marks and of the packages' boxes."""
         return self._plan
 
     def show_frame(self, frame: Frame, column: CounterColumn, levels: FrameLevels, top: float) -> None:
@@ -65,9 +65,9 @@ class HeatMap(Widget):
 
         Args:
             frame: whose values.
-            column: that gives the colour.
-            levels: of its values, as far as it has a scale whose ends are known.
-            top: the end of the scale else; it begins at 0.
+            column: the column that gives the colour.
+            levels: of its values, if the ends of its scale are known.
+            top: otherwise the upper end of a scale from 0.
         """
         arrange = self.frame is None or self.frame.topology is not frame.topology
         self.frame, self.column, self._levels, self._top = frame, column, levels, top
@@ -92,13 +92,13 @@ class HeatMap(Widget):
         self._strips.clear()
 
     def _ends(self, cpu: int) -> tuple[float, float]:
-        """Between which ends the values of a CPU are."""
+        """The ends between which a CPU's values lie."""
         if self.frame is None or self.column is None or self._levels is None:
             return 0.0, self._top
         return self._levels.ends(self.frame, self.column, cpu_row(cpu)) or (0.0, self._top)
 
     def _judge(self) -> None:
-        """Work out the mark of every CPU; the one under the cursor is marked when it is drawn."""
+        """Compute the mark of every CPU; the CPU under the cursor is marked during drawing."""
         frame, column = self.frame, self.column
         if frame is None or column is None:
             return
@@ -154,7 +154,7 @@ class HeatMap(Widget):
         return merged(segments)
 
     def _mark(self, cpus: Sequence[int]) -> TextSegment:
-        """The mark of the CPUs at one place: that of the greatest value."""
+        """The mark of the CPUs at one place, which is that of the greatest value."""
         unknown = -1, (UNKNOWN_MARK, StyleRole.DIM)
         text, role = max((self._cells.get(cpu, unknown) for cpu in cpus), key=itemgetter(0))[1]
         if not self.lit.isdisjoint(cpus):
@@ -165,7 +165,7 @@ class HeatMap(Widget):
         return CURSOR_MARK * size + text[size:], StyleRole.CELL
 
     def _legend(self) -> list[TextSegment]:
-        """The column, and its scale as it is for the CPU under the cursor."""
+        """The column, and its scale for the CPU under the cursor."""
         column = self.column
         if column is None:
             return []
@@ -197,7 +197,7 @@ class HeatMap(Widget):
             self.select(best[1])
 
     def step(self, by: int) -> None:
-        """Move by CPUs in the order of the table."""
+        """Move by a number of CPUs in the table's order."""
         if self.frame is None or self.cpu is None:
             return
         cpus: Sequence[int] = self.frame.topology.cpus
@@ -222,7 +222,7 @@ class HeatMap(Widget):
                 self.select(cpus[0])
 
     def notify_style_update(self) -> None:
-        """Forget colours when the theme changes."""
+        """Forget colours after a change of theme."""
         super().notify_style_update()
         self._palette.clear()
         self._strips.clear()

@@ -1,6 +1,6 @@
-"""Levels: how much a value is of what is possible, in nine steps of colour. Nothing here knows Textual.
+"""Levels: how much of the possible range a value takes, in nine colour steps. Nothing here knows Textual.
 
-The same steps stand for the same share everywhere: in cells of tables, sparks, bars, graphs and on the map.
+A step stands for the same share everywhere: in cells, sparklines, bars, graphs and on the map.
 """
 
 from __future__ import annotations
@@ -16,32 +16,32 @@ LEVELS: Final = tuple(StyleRole[f"LEVEL_{step}"] for step in range(STEPS))
 FULL_LEVELS: Final = tuple(StyleRole[f"LEVEL_{step}_FULL"] for step in range(STEPS))
 """Roles of text that lies on an area of a level."""
 CALM: Final = 5
-"""Steps of cells that are written as any other text, so that the eye goes to those that are not."""
+"""Steps of cells that look like any other text, so that the eye goes to the other cells."""
 HIGH: Final = 7
-"""Steps from here on are bold, for terminals without colours."""
+"""The step from which cells are bold, for terminals without colours."""
 
 IN_A_CELL: Final = (*(StyleRole.PLAIN,) * CALM, *LEVELS[CALM:])
 """Roles of numbers in tables."""
 
 OF_A_WHOLE: Final = (*(StyleRole.SUMMARY,) * CALM, *LEVELS[CALM:])
-"""Roles of numbers that stand for a whole machine or package, and are bright where they are calm."""
+"""Roles of numbers of a whole machine or package, which stay bright while they are low."""
 
 MARKS: Final = "·░░▒▒▓▓██"
-"""A mark for each step, for pictures that have to be read without colours."""
+"""A mark for each step, for pictures that must be readable without colours."""
 
 
 def step_of(share: float) -> int:
-    """The step of a share of 0 to 1; what lies outside has the first or last."""
+    """The step of a share of 0 to 1; values outside get the first or last."""
     return max(0, min(STEPS - 1, int(share * STEPS)))
 
 
 def share_of(value: float | None, limit: float | None) -> float | None:
-    """A value as a share of its limit, 0 to 1; None where one of them is not known."""
+    """A value as a share of its limit, 0 to 1; None if either is unknown."""
     return None if value is None or not limit else max(0.0, min(1.0, value / limit))
 
 
 def role_of(share: float) -> StyleRole:
-    """How a mark, bar or curve of this share is coloured."""
+    """The role of a mark, bar or curve of this share."""
     return LEVELS[step_of(share)]
 
 
@@ -81,10 +81,10 @@ def flat_bar(share: float, width: int, role: StyleRole) -> tuple[LevelSegment, .
 
 
 def cell_role_of(share: float) -> StyleRole:
-    """How a number of this share is coloured: as any text as long as it is not much."""
+    """The role of a number of this share: plain text unless the share is high."""
     return IN_A_CELL[step_of(share)]
 
 
 def whole_role_of(share: float | None) -> StyleRole:
-    """How a number of a whole is coloured; None: nobody can tell how much that is."""
+    """The role of a number of a whole machine or package; None if the share is unknown."""
     return StyleRole.SUMMARY if share is None else OF_A_WHOLE[step_of(share)]

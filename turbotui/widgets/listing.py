@@ -1,4 +1,4 @@
-"""A scrolling list of prepared lines with a cursor: the picker, the sort menu, the doctor, the help."""
+"""A scrolling list of prepared lines with a cursor, used by the picker, the sort menu, the doctor and the help."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from turbotui.widgets.styled_scroll import StyledScroll
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One line; `key` is empty for headings, which the cursor passes over."""
+    """One line; `key` is empty for headings, which the cursor skips."""
 
     segments: tuple[TextSegment, ...]
     key: str = ""
@@ -37,11 +37,11 @@ class Shown(Protocol):
 
 
 class Listing(StyledScroll):
-    """Lines of text; those with a key can be chosen."""
+    """Lines of text of which those with a key can be chosen."""
 
     @dataclass()
     class Moved(Message):
-        """The cursor is on another item."""
+        """The cursor moved to another item."""
 
         listing: Listing
 
@@ -92,7 +92,7 @@ class Listing(StyledScroll):
                 self._go(at)
 
     def move(self, by: int) -> None:
-        """Move the cursor by items; without items to choose from, scroll."""
+        """Move the cursor by items; without selectable items, scroll."""
         places = [at for at, item in enumerate(self.items) if item.key]
         if not places:
             self.scroll_to(y=self.scroll_offset.y + by, animate=False, immediate=True)
@@ -123,7 +123,7 @@ class Listing(StyledScroll):
         )
 
     def on_resize(self) -> None:
-        """Keep the cursor in sight."""
+        """Keep the cursor visible."""
         self.virtual_size = Size(self.size.width, len(self.items))
         self._reveal()
         self.post_message(self.Resized(self))

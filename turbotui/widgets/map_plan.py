@@ -1,4 +1,4 @@
-"""Where the marks of CPUs stand on the map: packages boxed, caches and kinds apart. Nothing here knows Textual."""
+"""Positions of the CPUs' marks on the map: packages in boxes, caches and kinds apart. Nothing here knows Textual."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from turbotui.machine.topology import Topology
 from turbotui.quantities.scope import RowId, Scope
 
 CELLS: Final = (16, 10, 4, 3, 2, 1)
-"""Characters a CPU may take: number and value beside the mark, the number only, marks of 3, 2, 1 (with a gap)."""
+"""Possible characters of a CPU: number and value beside the mark, the number only, marks of 3, 2, 1 (with a gap)."""
 KIND_WORDS: Final = {"LP": "LP-E"}
-"""Kinds of core whose name is not what people say."""
+"""Kinds of core whose name differs from what people say."""
 
 _NAME_WIDTH: Final = 16  # room for a package's name in its frame
 _BETWEEN: Final = 3  # characters between two blocks, with a rule in the middle
@@ -23,7 +23,7 @@ class Box:
     """One package on the map.
 
     Attributes:
-        name: in words; as much of it is drawn as there is room.
+        name: in words; it is cut where there is no room.
         x, y, width, height: with its frame.
     """
 
@@ -36,7 +36,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """The words above a block of cores, and the rule that goes on from them."""
+    """The words above a block of cores, and the rule that continues after them."""
 
     x: int
     y: int
@@ -46,7 +46,7 @@ class Caption:
 
 @dataclass(frozen=True, slots=True)
 class MapRule:
-    """A line from top to bottom between two blocks; `height` lines of it."""
+    """A vertical line between two blocks, `height` lines high."""
 
     x: int
     y: int
@@ -58,10 +58,10 @@ class MapPlan:
     """Layout of the map.
 
     Attributes:
-        cell: characters a CPU takes, its gap included.
+        cell: characters of a CPU, its gap included.
         places: CPU -> character and line of its mark.
         boxes: packages.
-        captions: of blocks, where there is room for them.
+        captions: of blocks, if there is room for them.
         rules: between blocks.
         width, height: characters and lines in use.
         folded: whether the CPUs of a core share one mark.
@@ -82,7 +82,7 @@ class CoreBlock:
     """Cores of one kind behind one cache on one node.
 
     Attributes:
-        name: what of this tells the blocks of a package apart; "" for its only one.
+        name: what distinguishes the blocks of a package; "" for a single block.
         cores: the CPUs of each.
     """
 
@@ -92,11 +92,11 @@ class CoreBlock:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """How roomy a layout is.
+    """How spacious a layout is.
 
     Attributes:
         cell: see `MapPlan`.
-        captions: whether blocks are named.
+        captions: whether blocks have captions.
         airy: whether an empty line stands between lines of sibling threads.
         folded: see `MapPlan`.
     """
@@ -109,7 +109,7 @@ class _Look:
 
 @dataclass(frozen=True, slots=True)
 class _Inside:
-    """A package's blocks as laid out, from its upper left corner."""
+    """The layout of a package's blocks from its upper left corner."""
 
     places: dict[int, tuple[int, int]]
     captions: tuple[Caption, ...]
@@ -119,7 +119,7 @@ class _Inside:
 
 
 def blocks_of(topology: Topology, package: RowId) -> list[CoreBlock]:
-    """The blocks of a package, in the order of their first CPU, named by what tells them apart."""
+    """The blocks of a package in the order of their first CPU, named by what distinguishes them."""
     cores = topology.instances(Scope.CORE)
     found: dict[tuple[str, int, int], list[tuple[int, ...]]] = {}
     for position in topology.parts(package, Scope.CORE):
@@ -149,7 +149,7 @@ def _words(topology: Topology, key: tuple[str, int, int]) -> Iterator[str]:
 
 
 def package_name(topology: Topology, package: RowId) -> str:
-    """A package in words, with its node if it is one of several and each package has its own."""
+    """A package's name, with its node if there are several and each package has its own."""
     instance = topology.instance(package)
     label = package.key[0] if instance is None else instance.label
     name = f"package {label}"
@@ -161,7 +161,7 @@ def package_name(topology: Topology, package: RowId) -> str:
 
 
 def plan_map(topology: Topology, width: int, height: int) -> MapPlan:
-    """The largest marks with which all packages fit, names before size; if nothing fits, a mark for each core."""
+    """The layout with the largest marks that fit, preferring names to size; if none fits, a mark for each core."""
     packages = {instance.row: blocks_of(topology, instance.row) for instance in topology.instances(Scope.PACKAGE)}
     named = any(len(blocks) > 1 for blocks in packages.values())
     looks = [_Look(cell, captions, airy)
@@ -180,7 +180,7 @@ def _lay_out(topology: Topology, packages: dict[RowId, list[CoreBlock]], width: 
              look: _Look) -> MapPlan:
     room = (width + 1) // across - 5
     insides = {row: _inside(blocks, room, look) for row, blocks in packages.items()}
-    # as wide as the widest package needs, and as its name does
+    # as wide as the widest package and its name
     widest = max((inside.width for inside in insides.values()), default=0)
     outer = max(widest + 4, _NAME_WIDTH if room >= _NAME_WIDTH else 0)
     places: dict[int, tuple[int, int]] = {}
@@ -203,7 +203,7 @@ def _lay_out(topology: Topology, packages: dict[RowId, list[CoreBlock]], width: 
 
 
 def _inside(blocks: list[CoreBlock], room: int, look: _Look) -> _Inside:
-    """Blocks side by side, as many as there is room for, in lines."""
+    """Lay out blocks side by side in lines, as many as fit."""
     places: dict[int, tuple[int, int]] = {}
     captions: list[Caption] = []
     rules: list[MapRule] = []
@@ -228,7 +228,7 @@ def _inside(blocks: list[CoreBlock], room: int, look: _Look) -> _Inside:
 
 
 def _size(block: CoreBlock, room: int, look: _Look) -> tuple[int, int]:
-    """Characters and lines that a block takes, its caption included."""
+    """Characters and lines of a block, its caption included."""
     across = max(1, (room + (look.cell > 1)) // look.cell)
     lines = -(-len(block.cores) // across)
     deep = 1 if look.folded else max(len(core) for core in block.cores)
@@ -240,7 +240,7 @@ def _size(block: CoreBlock, room: int, look: _Look) -> tuple[int, int]:
 
 def _fill(block: CoreBlock, places: dict[int, tuple[int, int]], origin: tuple[int, int], width: int,
           look: _Look) -> None:
-    """Places of a block's CPUs: siblings below each other."""
+    """Positions of a block's CPUs, siblings below each other."""
     across = max(1, (width + (look.cell > 1)) // look.cell)
     deep = 1 if look.folded else max(len(core) for core in block.cores)
     for at, core in enumerate(block.cores):

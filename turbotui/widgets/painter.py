@@ -1,4 +1,4 @@
-"""Lines of a table as segments of text with a role each. Nothing here knows Textual."""
+"""Paint the lines of a table as segments of text with one role each. Nothing here knows Textual."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FOLDED, OPEN = "▸", "▾"
 
 
 def nice_top(peak: float) -> float:
-    """The next 1, 2 or 5 times a power of ten: a scale that seldom changes."""
+    """The next 1, 2 or 5 times a power of ten, for a scale that seldom changes."""
     if not 0 < peak < math.inf:
         return 1.0
     power = 10.0 ** math.floor(math.log10(peak))
@@ -35,7 +35,7 @@ class Painter(ABC, Generic[F, C, K]):
 
     Attributes:
         view: what is shown.
-        fixed, moving: slots of columns that say which row it is, and the others.
+        fixed, moving: slots of columns that identify the row, and the other slots.
         width: of a line.
         offset: see `geometry.arrange`.
     """
@@ -58,11 +58,11 @@ class Painter(ABC, Generic[F, C, K]):
 
     @property
     def columns(self) -> list[Any]:
-        """All columns from left to right, drawn or not."""
+        """All columns from left to right, whether drawn or not."""
         return [slot.column for slot in (*self.fixed, *self.moving) if not slot.spark]
 
     def headings(self, geometry: Geometry) -> list[Heading]:
-        """The titles that are drawn, from left to right."""
+        """The drawn titles, from left to right."""
         found: list[Heading] = []
         at = 0
         for slot in self.fixed:
@@ -119,9 +119,9 @@ class Painter(ABC, Generic[F, C, K]):
         """Some rows, painted column by column.
 
         Args:
-            content: whose values.
-            lines: which rows, and where in the tree.
-            geometry: where the slots stand.
+            content: the content to paint.
+            lines: the rows, with their places in the tree.
+            geometry: positions of the slots.
             chosen: the row under the cursor, and the index of the slot.
         """
         self.begin(content)
@@ -145,19 +145,19 @@ class Painter(ABC, Generic[F, C, K]):
 
     @abstractmethod
     def begin(self, content: F) -> None:
-        """Prepare for rows of this content."""
+        """Prepare for the rows of this content."""
 
     @abstractmethod
     def ids(self, content: F, line: Line[K]) -> list[TextSegment]:
-        """Segments left of the rule, which name the row."""
+        """Segments left of the rule, which identify the row."""
 
     @abstractmethod
     def column(self, content: F, rows: Sequence[K], slot: Slot) -> list[TextSegment]:
-        """The cells of one slot, one below the other."""
+        """The cells of one slot from top to bottom."""
 
 
 def fast_numbers(column: Column[Any], values: Sequence[Value], width: int) -> Sequence[str | None]:
-    """Values as `cell_text` writes them, with a blank before; None for what is no number, or too wide."""
+    """Values as `cell_text` writes them, preceded by a blank; None for values that are not numbers, or too wide."""
     if column.decimals < 0 or column.hexadecimal or column.shown is not None:
         return [None] * len(values)
     shape, outer = f" %{width}.{column.decimals}f", width + 1
@@ -169,12 +169,12 @@ def fast_numbers(column: Column[Any], values: Sequence[Value], width: int) -> Se
 
 
 def alarmed(text: str, role: StyleRole, standing: StyleRole) -> TextSegment:
-    """A value past a threshold; the value of what the row lies in stays dim."""
+    """A role for a value past a threshold; the value of an enclosing row stays dim."""
     return marked(ALARM_MARKS[role], text), role if standing is StyleRole.PLAIN else StyleRole.DIM
 
 
 def alerted(segment: TextSegment, role: StyleRole) -> TextSegment:
-    """A cell that an alert is about; one past a worse threshold stays as it is, and one without a value."""
+    """A role for a cell that belongs to an alert; a cell past a worse threshold, or without a value, is unchanged."""
     text, before = segment
     if not text.strip() or before is StyleRole.RED:
         return segment
@@ -201,7 +201,7 @@ def shortened(segments: Sequence[TextSegment], width: int) -> Sequence[TextSegme
 
 
 def merged(segments: Sequence[TextSegment]) -> list[TextSegment]:
-    """Join neighbours of one role: fewer segments are cheaper to draw."""
+    """Merge neighbours of one role, because fewer segments are cheaper to draw."""
     found: list[TextSegment] = []
     text, role = "", StyleRole.PLAIN
     for segment, its_role in segments:

@@ -1,4 +1,4 @@
-"""Panels of lines whose numbers can be pointed at. Nothing here knows Textual."""
+"""Panels of lines whose numbers can be selected. Nothing here knows Textual."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.painter import TextSegment
 
 Target: TypeAlias = tuple[CounterColumn, RowId]
-"""The cell that a segment of text is the value of, for whoever asks where it comes from."""
+"""The cell whose value a segment of text shows, for explanations."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A segment of a line; with a target it can be chosen."""
+    """A segment of a line, which can be selected if it has a target."""
 
     text: str
     role: StyleRole = StyleRole.PLAIN
@@ -30,10 +30,10 @@ Line: TypeAlias = tuple[Span, ...]
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One frame with lines in it.
+    """A frame with lines inside.
 
     Attributes:
-        title: stands in its upper edge.
+        title: the text in its upper edge.
         role: of the title.
         lines: of its inside.
     """
@@ -44,7 +44,7 @@ class Panel:
 
     @property
     def targets(self) -> tuple[Target, ...]:
-        """Targets that can be chosen in the panel, from the top left on, each once."""
+        """Selectable targets of the panel from the top left, each once."""
         found = (span.target for line in self.lines for span in line if span.target is not None)
         return tuple(dict.fromkeys(found))
 
@@ -60,15 +60,15 @@ class PanelPosition:
 
 
 def wrapped(text: str, width: int, role: StyleRole, target: Target | None = None, *, most: int) -> list[Line]:
-    """A sentence on as many lines as it needs, at most `most`; what does not fit ends in an ellipsis."""
+    """A sentence on at most `most` lines; a cut sentence ends in an ellipsis."""
     lines = textwrap.wrap(text, max(8, width), max_lines=most, placeholder=" …")
     return [(Span(line, role, target),) for line in lines]
 
 
 def plan(panels: Sequence[Panel], width: int, least: int) -> tuple[PanelPosition, ...]:
-    """Panels side by side where each has at least `least` characters, else below each other.
+    """Place panels side by side if each gets at least `least` characters, otherwise below each other.
 
-    All of one row of panels are as tall as its tallest.
+    All panels of a row are as tall as the tallest.
     """
     across = max(1, min(len(panels), (width + 1) // (least + 1)))
     each = (width - (across - 1)) // across
@@ -83,7 +83,7 @@ def plan(panels: Sequence[Panel], width: int, least: int) -> tuple[PanelPosition
 
 
 def inner_width(count: int, width: int, least: int) -> int:
-    """Characters inside each of `count` panels, as `plan` will place them."""
+    """Characters inside each of `count` panels as `plan` will place them."""
     across = max(1, min(count, (width + 1) // (least + 1)))
     return max(8, (width - (across - 1)) // across - 4)
 
@@ -94,11 +94,11 @@ def panel_line(
     """One line of a panel in its frame, exactly as wide as its position.
 
     Args:
-        panel: which one.
-        position: where it stands.
+        panel: the panel.
+        position: its position.
         y: line of the frame, 0 for its upper edge.
-        chosen: the target that the cursor is on.
-        here: the cursor is in this panel.
+        chosen: the target under the cursor.
+        here: whether the cursor is in this panel.
     """
     inside = position.width - 2
     edge = StyleRole.SORTED if here else StyleRole.RULE

@@ -1,4 +1,4 @@
-"""Panels side by side or below each other, scrolling, with a cursor on the numbers in them."""
+"""Panels side by side or below each other, scrolling, with a cursor on their numbers."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from turbotui.widgets.styled_scroll import StyledScroll
 
 @dataclass(frozen=True, slots=True)
 class NamedPlace:
-    """A number of a panel, for whoever looks for it.
+    """A number of a panel, with the words by which a search finds it.
 
     Attributes:
-        panel: by its place.
-        target: which of the panel's numbers.
-        words: its column and row, and the lines that it stands on.
+        panel: index of the panel.
+        target: index of the number in the panel.
+        words: its column and row, and the lines around it.
     """
 
     panel: int
@@ -32,7 +32,7 @@ class NamedPlace:
 
 
 def _named(at: int, panel: Panel) -> list[NamedPlace]:
-    """The numbers of a panel; a line without one belongs to the number above it."""
+    """The numbers of a panel; a line without a number belongs to the number above it."""
     texts: dict[int, list[str]] = {}
     last = 0
     for line in panel.lines:
@@ -45,15 +45,15 @@ def _named(at: int, panel: Panel) -> list[NamedPlace]:
 
 
 class PanelGrid(StyledScroll):
-    """Draws panels; a line that stays the same is not drawn again.
+    """Draws panels; unchanged lines are not drawn again.
 
     Args:
-        least: characters a panel needs; where two of them fit, panels stand side by side.
+        least: minimum characters of a panel; if two fit, panels stand side by side.
     """
 
     @dataclass()
     class Moved(Message):
-        """The cursor is on another number."""
+        """The cursor moved to another number."""
 
         grid: PanelGrid
 
@@ -76,7 +76,7 @@ class PanelGrid(StyledScroll):
     @property
     def room(self) -> int:
         """Characters for panels side by side."""
-        return max(1, self.size.width - 1)  # the scrollbar's place is kept free, so that nothing jumps
+        return max(1, self.size.width - 1)  # room for the scrollbar is kept free, so that nothing jumps
 
     @property
     def target(self) -> Target | None:
@@ -88,16 +88,16 @@ class PanelGrid(StyledScroll):
 
     @property
     def place(self) -> tuple[int, int]:
-        """The panel with the cursor, and which of its numbers the cursor is on."""
+        """The panel with the cursor, and the index of the number under the cursor."""
         return self.at, self._chosen.get(self.at, 0)
 
     @property
     def places(self) -> list[NamedPlace]:
-        """Every number, with the words around it."""
+        """Every number with the words around it."""
         return [place for at, panel in enumerate(self.panels) for place in _named(at, panel)]
 
     def choose(self, panel: int, target: int) -> None:
-        """Put the cursor on one of the numbers of a panel."""
+        """Put the cursor on a number of a panel."""
         if panel < len(self.panels):
             self._chosen[panel] = target
             self._go(panel)
@@ -108,7 +108,7 @@ class PanelGrid(StyledScroll):
         return "\n".join("".join(text for text, _ in line) for line in self._lines)
 
     def show(self, panels: Sequence[Panel]) -> None:
-        """Show these panels; once moved, the cursor stays on its number where that is still there."""
+        """Show these panels; once moved, the cursor stays on its number if that still exists."""
         before = self.target if self.at in self._chosen else None
         self.panels = tuple(panels)
         self.at = max(0, min(self.at, len(self.panels) - 1))
@@ -158,7 +158,7 @@ class PanelGrid(StyledScroll):
         self._go(self.at + by)
 
     def step(self, by: int) -> None:
-        """Move the cursor to the next number: behind the last one of a panel comes the first of the next panel.
+        """Move the cursor to the next number; after a panel's last number comes the next panel's first.
 
         Args:
             by: 1 for the next, -1 for the one before.
@@ -206,7 +206,7 @@ class PanelGrid(StyledScroll):
         self.post_message(self.Moved(self))
 
     def _reveal(self) -> None:
-        """Bring the number under the cursor into sight, with as much of its panel as there is room for."""
+        """Scroll the number under the cursor into view, with as much of its panel as fits."""
         if not self._positions or not self.size.height:
             return
         position, panel, target = self._positions[self.at], self.panels[self.at], self.target
@@ -219,7 +219,7 @@ class PanelGrid(StyledScroll):
             self.scroll_to(y=wanted, animate=False, immediate=True)
 
     def notify_style_update(self) -> None:
-        """Draw every line anew when the theme changes."""
+        """Draw every line again after a change of theme."""
         super().notify_style_update()
         self._strips.clear()
 
@@ -231,7 +231,7 @@ class PanelGrid(StyledScroll):
         self._reveal()
 
     def on_click(self, event: events.Click) -> None:
-        """Put the cursor on the number there, or at least into its panel; twice: say that it was chosen."""
+        """Move the cursor to the clicked number, or at least into its panel; a second click chooses the number."""
         y = event.y + self.scroll_offset.y
         for number, (panel, position) in enumerate(zip(self.panels, self._positions, strict=True)):
             if not (

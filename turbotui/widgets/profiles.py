@@ -1,4 +1,4 @@
-"""Profiles: a way to look at a machine, saved under a name as TOML and taken up again. Nothing here knows Textual.
+"""Profiles: saved views of a machine as TOML files. Nothing here knows Textual.
 
 Folder: $XDG_CONFIG_HOME/turbotui/profiles, ~/.config by default (XDG Base Directory Specification 0.8); one file each.
 """
@@ -28,20 +28,20 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}\Z", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """How a person looks at a machine.
+    """A view of a machine.
 
     Attributes:
-        screen: mode of the screen it was saved on.
-        columns: names of the visible ones.
-        added: counters added by hand, as --add takes them.
+        screen: mode of the screen on which it was saved.
+        columns: names of the visible columns.
+        added: added counters, as --add takes them.
         sort: name of the column; "" for topology order.
-        reverse: the greatest first.
+        reverse: whether the greatest comes first.
         group: words of the levels of the table, coarse to fine.
         filter: as typed.
         interval: seconds.
         theme: its name.
-        order: names of columns from left to right, where a person changed that.
-        widths: of columns, in characters, by name, where a person changed them.
+        order: names of columns from left to right, if the user changed it.
+        widths: characters of columns by name, if the user changed them.
     """
 
     screen: str
@@ -58,11 +58,11 @@ class Profile:
 
 
 class ProfileError(UsageError):
-    """A profile that is not there, or cannot be understood."""
+    """A profile that does not exist or cannot be parsed."""
 
 
 def toml_of(profile: Profile) -> str:
-    """The file of a profile."""
+    """Write the file of a profile."""
     values = (f"{one.name} = {_toml(getattr(profile, one.name))}" for one in fields(profile))
     return "\n".join([_HEAD, f"format = {FORMAT}", *values, ""])
 
@@ -80,14 +80,14 @@ def _toml(value: object) -> str:
 
 
 def parse_profile(text: str, where: str) -> Profile:
-    """A profile from its file's text.
+    """Parse a profile.
 
     Args:
         text: TOML.
         where: the file, for messages.
 
     Raises:
-        ProfileError: not TOML, of another version, or with a value of the wrong kind.
+        ProfileError: the text is not TOML, of another version, or has a value of the wrong kind.
     """
     try:
         data = parse_toml(text)
@@ -110,7 +110,7 @@ def _seconds(value: object) -> float:
 
 
 class Profiles:
-    """The saved profiles of one person.
+    """The saved profiles of one user.
 
     Args:
         environment: of the process: XDG_CONFIG_HOME, HOME.
@@ -123,7 +123,7 @@ class Profiles:
         """Names of the saved profiles, sorted."""
         try:
             found = os.listdir(self.folder)
-        except OSError:  # no folder, no profiles; one that cannot be read has none for us
+        except OSError:  # without a folder, or with one that cannot be read, there are no profiles
             return ()
         stems = (name.removesuffix(".toml") for name in found if name.endswith(".toml"))
         return tuple(sorted(stem for stem in stems if _NAME.match(stem)))
@@ -132,17 +132,17 @@ class Profiles:
         """The file of a name.
 
         Raises:
-            ProfileError: it cannot be a name.
+            ProfileError: the text cannot be a name.
         """
         if not _NAME.match(name):
             raise ProfileError(f'"{name}" is no name for a profile: letters, digits, "-", "_", "+" and "." make one')
         return os.path.join(self.folder, f"{name}.toml")
 
     def load(self, name: str) -> Profile:
-        """A saved profile.
+        """Load a saved profile.
 
         Raises:
-            ProfileError: it is not there, or cannot be read or understood.
+            ProfileError: it does not exist, or cannot be read or parsed.
         """
         path = self.path(name)
         try:
@@ -156,10 +156,10 @@ class Profiles:
         return parse_profile(text, path)
 
     def taken(self, name: str) -> str:
-        """A sentence on the file that saving under a name would replace; "" where there is none.
+        """A sentence about the file that saving under a name would replace; "" if there is none.
 
         Raises:
-            ProfileError: it cannot be a name, or the file there was not written by turbotui.
+            ProfileError: the text cannot be a name, or the file there was not written by turbotui.
         """
         path = self.path(name)
         try:
@@ -173,13 +173,13 @@ class Profiles:
         return f"Enter replaces the saved profile {name}"
 
     def save(self, name: str, profile: Profile) -> str:
-        """Save a profile in one step; one of turbotui's own of that name is replaced.
+        """Save a profile in one step, replacing turbotui's own profile of that name.
 
         Returns:
             The file.
 
         Raises:
-            ProfileError: it cannot be a name, or the file there was not written by turbotui.
+            ProfileError: the text cannot be a name, or the file there was not written by turbotui.
             TurbotuiError: the folder cannot be written.
         """
         self.taken(name)

@@ -1,4 +1,4 @@
-"""Style roles as Textual styles: every colour is a variable of the theme."""
+"""Convert style roles to Textual styles; every colour is a variable of the theme."""
 
 from __future__ import annotations
 
@@ -41,9 +41,10 @@ _INKS: Final[dict[StyleRole, tuple[str, str, Style]]] = {
     **{StyleRole[f"LANE_{lane}"]: (f"tui-lane-{lane}", "", _PLAIN) for lane in range(8)},
     **{StyleRole[f"LANE_{lane}_FULL"]: ("tui-on-lane", f"tui-lane-{lane}", _PLAIN) for lane in range(8)},
 }
-"""The theme's variables of a role's text and of what is behind it, and its weight.
+"""The theme's variables of a role's text and background, and the role's weight.
 
-Not component classes: Textual works out each of the 30 for each widget whenever styles of a screen may have changed.
+They are not component classes: Textual recomputes each of the 30 for every widget whenever a screen's styles may have
+    changed.
 """
 
 
@@ -56,36 +57,36 @@ _WEIGHTS: Final[dict[StyleRole, Style]] = {
     StyleRole.SORTED: Style(bold=True, underline=True),
     **dict.fromkeys((StyleRole.KEY, StyleRole.TAGGED), _BOLD),
 }
-"""The weight of roles where there are no colours; the others have their own."""
+"""The weight of roles where there are no colours, if it differs."""
 
 
 def role_css(widget: str) -> str:
-    """The DEFAULT_CSS of a widget whose roles lie on the theme's background."""
+    """The DEFAULT_CSS of a widget whose roles are drawn on the theme's background."""
     return f"{widget} {{ background: $background; color: $foreground; }}"
 
 
 class StyledStrip(Strip):
-    """A strip that is in no cycle, so that it goes as soon as its line says something else.
+    """A strip without reference cycles, which is freed as soon as its line changes.
 
-    Textual's own, asked for the whole of itself, remembers itself in itself: a screenful of cells would wait for the
-    garbage collector every second. Most strips are written to the terminal and never asked for anything: segments and
-    the seven caches of a strip are made when somebody asks.
+    Textual's own strip, asked for the whole of itself, caches itself in itself: a screenful of cells would wait for the
+    garbage collector every second. Most strips are written to the terminal and never asked for anything, so segments
+    and the seven caches of a strip are made on demand.
 
     Args:
         words: texts and their styles.
-        cell_length: cells that they take together.
+        cell_length: cells of the whole strip.
     """
 
     __slots__ = ("_words",)
 
     def __init__(self, words: Sequence[tuple[str, Style]], cell_length: int) -> None:
-        # as a whole it is initialized by `__getattr__`
+        # the base class's attributes come from `__getattr__`
         self._words = words
         self._cell_length = cell_length
         self._render_cache: str | None = None
 
     def __getattr__(self, name: str) -> object:
-        """Caches of a Textual strip, made on first use."""
+        """Make a cache of a Textual strip on first use."""
         if name not in Strip.__slots__:
             raise AttributeError(name)
         rendered = self._render_cache
@@ -111,12 +112,12 @@ class StyledStrip(Strip):
 
 
 class Palette:
-    """Styles of one widget's roles, each looked up once for a theme.
+    """The styles of one widget's roles, each looked up once per theme.
 
     Args:
-        widget: in whose app's theme.
-        final: pass the styles through Textual's line filters (no colour, 16 colours) here, once for each style, for a
-            widget whose lines go to the screen as they are.
+        widget: the widget whose theme is used.
+        final: apply Textual's line filters (no colour, 16 colours) here, once for each style, for a widget whose lines
+            go to the screen unchanged.
     """
 
     def __init__(self, widget: Widget, *, final: bool = False) -> None:
@@ -126,7 +127,7 @@ class Palette:
         self._ground: Style | None = None
 
     def clear(self) -> None:
-        """Forget everything: the theme changed."""
+        """Forget everything after a change of theme."""
         self._styles.clear()
         self._ground = None
 
@@ -136,7 +137,7 @@ class Palette:
         style = styles.get(role)
         if style is None:
             style = self._widget.rich_style + self._partial(base)
-            # Dim text on the cursor's background could not be read; the bold of the summary row is for its numbers.
+            # dim text would be unreadable on the cursor's background; bold of the summary row is for its numbers
             if role is not StyleRole.PLAIN and not (base is StyleRole.CURSOR and role is StyleRole.DIM):
                 style += self._partial(role)
             if self._final:
@@ -152,15 +153,15 @@ class Palette:
         return self._ground
 
     def strip(self, segments: Sequence[TextSegment], width: int, base: StyleRole = StyleRole.PLAIN) -> Strip:
-        """Segments as a strip of exactly `width` characters, of which none is wider than one cell."""
+        """Segments as a strip of exactly `width` characters, each one cell wide."""
         known = self._styles.get(base)
         if known is None:
             known = self._styles[base] = {}
         text = "".join([text for text, _ in segments])
-        if not text.isprintable():  # what was forgotten where it came in
+        if not text.isprintable():  # escape what was missed where it came in
             segments = [(in_cell(text), role) for text, role in segments]
             text = "".join([text for text, _ in segments])
-        # not `known.get(role) or`: whether a style is true Textual's styles work out in Python
+        # not `known.get(role) or`: Textual computes the truth of a style in Python
         words = [(text, known[role] if role in known else self.style(base, role)) for text, role in segments if text]
         if len(text) < width:
             words.append((" " * (width - len(text)), self.style(base, StyleRole.PLAIN)))
@@ -185,7 +186,7 @@ class Palette:
 
 
 def _cut(words: Sequence[tuple[str, Style]], width: int) -> list[tuple[str, Style]]:
-    """As many characters as there is room for."""
+    """Cut a segment to the room left."""
     found, left = [], width
     for text, style in words:
         if left > 0:

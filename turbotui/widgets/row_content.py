@@ -1,4 +1,4 @@
-"""A `RowTable` as the content of a table widget, and how its lines are painted. Nothing here knows Textual."""
+"""A `RowTable` as the content of a table widget, and the painter of its lines. Nothing here knows Textual."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _GONE = Unavailable(Reason.NOT_READ, "the row is not there in this interval")
 
 @dataclass(frozen=True)  # no slots: see quantities.columns.Column
 class Naming(Generic[R]):
-    """Functions that give a row its key, its search words and its name.
+    """Functions that return a row's key, its search words and its name.
 
     Attributes:
-        key: names a row, in every interval.
-        words: what search and filter look into; any case.
-        said: for people.
+        key: identifies a row in every interval.
+        words: the text in which search and filter look; any case.
+        said: the name for people.
     """
 
     key: Callable[[R], Hashable]
@@ -55,8 +55,8 @@ class RowContent(Content[Column[R], Hashable], Generic[R]):
         seq: number of the moment.
 
     Attributes:
-        limits: a person's, where columns are marked by them.
-        alerted: roles of cells that alerts are about, by column and row.
+        limits: the user's thresholds of columns.
+        alerted: roles of cells that belong to alerts, by column and row.
     """
 
     def __init__(self, whole: RowTable[R], naming: Naming[R], seq: int = 0) -> None:
@@ -67,10 +67,10 @@ class RowContent(Content[Column[R], Hashable], Generic[R]):
         self._seq = seq
         self._by_key = {naming.key(row): row for row in whole.rows}
         self._keys = tuple(self._by_key)
-        self._values: dict[ColumnId, dict[Hashable, Value]] = {}  # kept for sparks, sorted by: computed once
+        self._values: dict[ColumnId, dict[Hashable, Value]] = {}  # kept for sparklines and sorting: computed once
 
     def limit(self, limits: Mapping[str, Limits]) -> None:
-        """Mark and colour columns from a person's values on, by names in lower case; what they compute stays."""
+        """Set the user's thresholds, by column names in lower case; the computation does not change."""
         from turbotui.quantities.presentation import limited  # noqa: PLC0415 - most people have no values of their own
 
         columns = tuple(limited(column, limits[column.id.lower()]) if column.id.lower() in limits else column
@@ -88,7 +88,7 @@ class RowContent(Content[Column[R], Hashable], Generic[R]):
         return self._keys
 
     def get(self, key: Hashable) -> R | None:
-        """The row of a key; None where it is not there."""
+        """The row of a key; None if it does not exist."""
         return self._by_key.get(key)
 
     def values(self, column: Column[R], rows: Sequence[Hashable]) -> Sequence[Value]:
@@ -106,7 +106,7 @@ class RowContent(Content[Column[R], Hashable], Generic[R]):
         return known[row]
 
     def value_of(self, name: ColumnId, row: Hashable) -> Value:
-        """The value of a column by its name; None where the table has no such column."""
+        """The value of a column by its name; None if the table has no such column."""
         column = next((column for column in self.whole.columns if column.id == name), None)
         return None if column is None else self.value(column, row)
 
@@ -142,7 +142,7 @@ class RowContent(Content[Column[R], Hashable], Generic[R]):
 
 
 RowView: TypeAlias = TableView[Column[R], Hashable]
-"""The settings of such a table."""
+"""The `TableView` of such a table."""
 
 
 class RowPainter(Painter[RowContent[R], Column[R], Hashable], Generic[R]):
@@ -169,7 +169,7 @@ class RowPainter(Painter[RowContent[R], Column[R], Hashable], Generic[R]):
         return [self.segment(content, row, slot) for row in rows]
 
     def segment(self, content: RowContent[R], row: Hashable, slot: Slot) -> TextSegment:
-        """One cell with its mark; a text that is too long ends in an ellipsis."""
+        """One cell with its mark; a cut text ends in an ellipsis."""
         found = self._segment(content, row, slot)
         role = content.alerted.get(slot.column.id, {}).get(row) if content.alerted else None
         return found if role is None else alerted(found, role)
@@ -192,7 +192,7 @@ class RowPainter(Painter[RowContent[R], Column[R], Hashable], Generic[R]):
         return marked(mark, text), self._level(content, row, column, cell.value) if cell.value else StyleRole.DIM
 
     def _level(self, content: RowContent[R], row: Hashable, column: Column[R], value: Value) -> StyleRole:
-        """How much a value is of what is possible; plain where that cannot be told, and for a difference."""
+        """The colour level of a value; plain if unknown, and for a difference."""
         if column.scale is None or self.view.mark is not None or not isinstance(value, int | float):
             return StyleRole.PLAIN
         ends = column.scale.ends(lambda name: content.value_of(name, row))

@@ -13,9 +13,9 @@ from turbotui.sampling.history import FrameTime, HistoryRing
 from turbotui.widgets.row_content import RowContent
 
 _LENGTH: Final = 60
-"""Intervals kept of a cell, and kept of a row that is out of sight."""
+"""Intervals kept of a cell, and time for which a row out of sight is kept."""
 _LONG: Final = 300
-"""Intervals kept of a cell that somebody looked into."""
+"""Intervals kept of a cell that a user explained or graphed."""
 
 
 @dataclass(slots=True)
@@ -23,8 +23,8 @@ class _Past:
     """Histories of the cells of one row.
 
     Attributes:
-        seen: when it was drawn last.
-        asked: whether somebody looked into one of its cells.
+        seen: interval in which it was last drawn.
+        asked: whether a user explained or graphed one of its cells.
         rings: by column.
     """
 
@@ -34,10 +34,10 @@ class _Past:
 
 
 class RowHistory:
-    """Histories of cells that were drawn or looked into, by row and column; a row that is gone is forgotten.
+    """Histories of cells that were drawn or asked for, by row and column; rows that disappear are forgotten.
 
     Attributes:
-        times: when the last intervals were, by the contents' own numbers.
+        times: times of the last intervals, by the contents' numbers.
     """
 
     def __init__(self) -> None:
@@ -46,14 +46,14 @@ class RowHistory:
         self.times: deque[FrameTime] = deque(maxlen=_LONG)
 
     def ended(self, time: FrameTime) -> None:
-        """Note when an interval was."""
+        """Note the time of an interval."""
         if not self.times or self.times[-1].seq < time.seq:
             self.times.append(time)
 
     def push(self, content: RowContent[R], columns: Sequence[Column[R]], rows: Iterable[Hashable]) -> None:
-        """Keep these cells, which are drawn, and those that are kept already, in this interval; each once.
+        """Keep the drawn cells and those that are already kept, each once per interval.
 
-        A moment before the newest one, which a person goes back to, is already kept.
+        An earlier moment that a user returns to is already kept.
         """
         for row in rows:
             if content.get(row) is not None:
@@ -84,6 +84,6 @@ class RowHistory:
                 past.rings[column.id].lengthen(_LONG)
 
     def ring(self, column: ColumnId, row: Hashable) -> HistoryRing | None:
-        """The past of a cell; None if it was not kept."""
+        """The history of a cell; None if it was not kept."""
         past = self._rows.get(row)
         return None if past is None else past.rings.get(column)

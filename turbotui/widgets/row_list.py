@@ -1,4 +1,4 @@
-"""The rows of a table as they stand below each other, and where each of them stands. Nothing here knows Textual."""
+"""The rows of a table in display order, with their positions. Nothing here knows Textual."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from turbotui.widgets.table_view import Follow, TableView
 
 
 class RowList(Generic[F, C, K]):
-    """The lines of one table for one moment and one view: a flat one's, unless a subclass has groups.
+    """The lines of one table for one moment and one view; flat unless a subclass groups rows.
 
     Attributes:
-        lines: from top to bottom, pinned rows not among them.
+        lines: from top to bottom, without pinned rows.
     """
 
     def __init__(self) -> None:
@@ -22,7 +22,7 @@ class RowList(Generic[F, C, K]):
         self._places: dict[K, int] | None = {}
 
     def update(self, content: F, view: TableView[C, K]) -> None:
-        """Filter, sort and fold anew."""
+        """Filter, sort and fold again."""
         self.lines = self.arranged(content, view)
         self._places = None
 
@@ -34,7 +34,7 @@ class RowList(Generic[F, C, K]):
         return [Line(row) for row in ordered(content, rows, view.sort, reverse=view.reverse, mark=view.mark)]
 
     def position(self, row: K | None) -> int | None:
-        """Where a row stands, None if it is not shown."""
+        """Position of a row; None if it is not shown."""
         if row is None:
             return None
         if self._places is None:
@@ -42,7 +42,7 @@ class RowList(Generic[F, C, K]):
         return self._places.get(row)
 
     def target(self, content: F, view: TableView[C, K]) -> K | None:
-        """The row that the cursor is to run after: the hottest, busiest or slowest; None if it follows nothing."""
+        """The row for the cursor to follow: the hottest, busiest or slowest; None if the cursor follows nothing."""
         column = view.targets.get(view.follow)
         if column is None:
             return None
@@ -51,7 +51,7 @@ class RowList(Generic[F, C, K]):
         return best[0] if best and content.value(column, best[0]) is not None else None
 
     def find(self, content: F, text: str, start: int) -> K | None:
-        """The first row whose words hold a text, from line `start` on and around."""
+        """The first row whose words contain a text, from line `start` on, wrapping around."""
         for step in range(len(self.lines)):
             row = self.lines[(start + step) % len(self.lines)].row
             if text.lower() in content.words(row):

@@ -1,4 +1,4 @@
-"""CPUs as rows: grouping, folding, and the words for them. Nothing here knows Textual."""
+"""CPUs as rows: grouping, folding and search words. Nothing here knows Textual."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from turbotui.widgets.content import Line
 Order = Callable[[Sequence[RowId]], Sequence[RowId]]
 
 TREE_LEVELS = (Scope.PACKAGE, Scope.NODE, Scope.DIE, Scope.L3, Scope.MODULE, Scope.CORE, Scope.CPU)
-"""Coarse to fine. Levels that divide nothing are left out machine by machine, see `levels_of`."""
+"""Coarse to fine; levels that divide nothing are left out for each machine, see `levels_of`."""
 
 _FAMILIAR = (Scope.PACKAGE, Scope.CORE, Scope.DIE, Scope.L3, Scope.NODE, Scope.MODULE, Scope.CPU)
-"""Of levels with the same parts, the word that people use."""
+"""Of levels with the same members, the one whose word people use."""
 
 GROUPINGS: tuple[tuple[str, Scope | None], ...] = (
     ("flat", None),
@@ -25,14 +25,14 @@ GROUPINGS: tuple[tuple[str, Scope | None], ...] = (
     ("node", Scope.NODE),
     ("core", Scope.CORE),
 )
-"""What `t` steps through."""
+"""The groupings that `t` steps through."""
 
 
 def levels_of(topology: Topology, wanted: Sequence[Scope] = TREE_LEVELS) -> tuple[Scope, ...]:
-    """The levels of a tree, without those that divide nothing further than the level above or below them.
+    """The levels of a tree, without levels that divide no further than the level above or below.
 
-    A node that is a package, a die that is a package, a core that is a CPU would only repeat a line; so would a level
-    that does not nest into the one above it.
+    A node that is a package, a die that is a package, or a core that is a CPU would only repeat a line; a level that
+    does not nest into the level above it cannot be shown.
     """
     partitions: list[frozenset[tuple[int, ...]]] = []
     kept: list[Scope] = []
@@ -69,9 +69,9 @@ def tree_lines(
     """The lines of a tree (or, with one level, of a flat table).
 
     Args:
-        topology: whose instances they are.
+        topology: of the machine.
         levels: coarse to fine.
-        order: how rows of one parent follow each other.
+        order: sorts the rows of one parent.
         keep: CPU rows that pass the filter, None for all; groups without any are left out.
         folded: groups whose parts are hidden.
     """
@@ -91,7 +91,7 @@ def tree_lines(
             rows = [row for row in rows if _has_kept(topology, row, keep)]
         for outer in order(rows):
             row, at = outer, level
-            # A module of one core, a core of one CPU: one line is enough, under the name that people use.
+            # a module of one core or a core of one CPU takes one line, under the name that people use
             while level and at < leaf and len(only := inside(row, at)) == 1 and _same_cpus(topology, row, only[0]):
                 at += 1
                 if _FAMILIAR.index(levels[at]) < _FAMILIAR.index(row.scope) or at == leaf:
@@ -122,7 +122,7 @@ def _has_kept(topology: Topology, row: RowId, keep: frozenset[RowId]) -> bool:
 
 
 def row_words(topology: Topology, row: RowId) -> str:
-    """Text that search and filter look into: every id around a CPU and its type, in lower case."""
+    """Text in which search and filter look: every id around a CPU, and its type, in lower case."""
     instance = topology.instance(row)
     if instance is None or not instance.cpus:
         return ""

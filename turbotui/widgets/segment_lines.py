@@ -1,4 +1,4 @@
-"""One or a few fixed lines of text with roles: the banner, the summary, the status line, the key bar."""
+"""A few fixed lines of text with roles: the banner, the summary, the status line, the key bar."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from turbotui.widgets.role_styles import Palette, role_css
 
 @dataclass(frozen=True, slots=True)
 class Hot:
-    """A stretch of a line that runs an action when it is clicked."""
+    """A part of a line that runs an action when it is clicked."""
 
     y: int
     start: int
@@ -27,9 +27,9 @@ class Hot:
 
 
 class SegmentLines(Widget):
-    """Lines that are drawn as given; a line that stays the same is not drawn again.
+    """Lines that are drawn as given; unchanged lines are not drawn again.
 
-    Text is put on the screen as it is: nothing in it is taken for markup.
+    Text is drawn verbatim: nothing in it is interpreted as markup.
     """
 
     DEFAULT_CSS = role_css("SegmentLines") + " SegmentLines { height: 1; }"
@@ -59,7 +59,7 @@ class SegmentLines(Widget):
         self._hot = hot
         fresh = [list(line) for line in lines]
         before, self._segments = self._segments, fresh
-        width = self.size.width  # once: Textual works it out anew each time it is asked
+        width = self.size.width  # cached: Textual computes it each time it is asked
         if not self._strips or not width:
             self._strips = []
             self.refresh()
@@ -83,14 +83,14 @@ class SegmentLines(Widget):
         return self._strips[y] if y < len(self._strips) else self._strip(())
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Some lines of the widget, which has no border and no padding, in colours that are through the filters."""
+        """Some lines of the widget, which has no border and no padding, in filtered colours."""
         strips = [self.render_line(y) for y in crop.line_range]
         if crop.x == 0 and crop.right == self.size.width:
             return strips
         return [strip.crop(crop.x, crop.right) for strip in strips]
 
     def notify_style_update(self) -> None:
-        """Forget colours when the theme changes."""
+        """Forget colours after a change of theme."""
         super().notify_style_update()
         self._palette.clear()
         self._strips = []
@@ -100,7 +100,7 @@ class SegmentLines(Widget):
         self._strips = []
 
     async def on_click(self, event: events.Click) -> None:
-        """Run what is under the mouse."""
+        """Run the action under the mouse."""
         for hot in self._hot:
             if hot.y == event.y and hot.start <= event.x < hot.end:
                 await self.app.run_action(hot.action, default_namespace=self.screen)

@@ -1,4 +1,4 @@
-"""Which slots a table has: the ids, the other columns by category, and the sparks. Nothing here knows Textual."""
+"""The slots of a table: the ids, the other columns by category, and the sparklines. Nothing here knows Textual."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from turbotui.widgets.cells import Slot, cut, group_of, slot_for
 from turbotui.widgets.table_view import TableView
 
 HISTORY = 60
-"""Intervals that a spark covers."""
+"""Intervals that a sparkline covers."""
 
 SORTED_DOWN, SORTED_UP = "▼", "▲"
 
 _FINENESS = ("CPU", "Type", "Core", "Package", "Node", "L3", "Die", "Module")
-"""Identity columns, the most telling first."""
+"""Identity columns, the most informative first."""
 
 
 def _slot(view: TableView[C, K], column: C, *, stacked: bool = False) -> Slot:
-    """The slot of a column; the sorted one has room for its mark, which else would touch the title beside it."""
+    """The slot of a column; the sorted one has room for its mark, which would otherwise touch the next title."""
     slot = slot_for(column, stacked=stacked)
     own = view.arrangement.widths.get(column.id)
     if own is not None:
@@ -36,7 +36,7 @@ def _slot(view: TableView[C, K], column: C, *, stacked: bool = False) -> Slot:
 
 
 def _identity_slots(view: TableView[C, K], room: int, rank: Callable[[Column[Any]], int]) -> tuple[Slot, ...]:
-    """The ids that there is room for, one of them in any case."""
+    """The ids that fit, at least one."""
     slots = [_slot(view, column) for column in _arranged(view, view.columns) if column.identity]
     kept: list[Slot] = []
     for slot in sorted(slots, key=lambda slot: rank(slot.column)):
@@ -46,7 +46,7 @@ def _identity_slots(view: TableView[C, K], room: int, rank: Callable[[Column[Any
 
 
 def _arranged(view: TableView[C, K], columns: Sequence[C]) -> Sequence[C]:
-    """Columns, which come in their usual order, as a person wants them to stand."""
+    """Sort columns, which come in their usual order, as the user arranged them."""
     return view.arrangement.ordered({column.id: column for column in columns}) if view.arrangement.order else columns
 
 
@@ -56,12 +56,12 @@ def _fineness(column: Column[Any]) -> int:
 
 def row_slots(view: TableView[C, K], width: int, *,
               stacked: bool = False) -> tuple[tuple[Slot, ...], tuple[Slot, ...]]:
-    """Identity slots by their priority, in not more than half of the line, and the others.
+    """Identity slots by priority, in at most half of the line, followed by the other slots.
 
     Args:
         view: what is shown.
         width: of the line.
-        stacked: titles stand in several lines, as `Column.heading` has them.
+        stacked: whether titles take several lines, as in `Column.heading`.
     """
     columns = _arranged(view, view.columns)
     moving = tuple(_slot(view, column, stacked=stacked) for column in columns if not column.identity)
@@ -69,7 +69,7 @@ def row_slots(view: TableView[C, K], width: int, *,
 
 
 def slots_of(view: TableView[C, K], seconds: float, width: int) -> tuple[tuple[Slot, ...], tuple[Slot, ...]]:
-    """Identity slots, in not more than a good sixth of the line, and the others with the sparks between them."""
+    """Identity slots, in little more than a sixth of the line, followed by the other slots with their sparklines."""
     moving: list[Slot] = []
     categories: list[object] = list(Category)
     usual = sorted((column for column in view.columns if not column.identity),

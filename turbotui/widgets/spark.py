@@ -1,7 +1,7 @@
-"""Sparks: a history as a few block characters on a fixed scale.
+"""Sparklines: a history as a few block characters on a fixed scale.
 
-Every character covers the same number of intervals, counted from the first interval of the program and not from now:
-a bar that is complete does not change any more, so a calm machine gives a calm picture.
+Every character covers the same number of intervals, counted from the program's first interval and not from now: a
+complete bar never changes, so a calm machine gives a calm picture.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def spark(values: Sequence[float], top: float, width: int, seq: int = 0) -> str:
         values: oldest first, NaN for gaps.
         top: the value of a full block.
         width: characters.
-        seq: number of the newest interval; decides where the bars' borders are.
+        seq: number of the newest interval; fixes the borders between bars.
 
     Returns:
         Exactly `width` characters, filled with gaps from the left.

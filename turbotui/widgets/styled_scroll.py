@@ -1,4 +1,4 @@
-"""The base of scrolling widgets made of lines: roles, one scroll bar, and the cursor kept in sight."""
+"""The base of scrolling widgets made of lines: roles, one scroll bar, and a cursor that stays visible."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from turbotui.widgets.role_styles import Palette, role_css
 
 
 class StyledScroll(ScrollView):
-    """Lines by the Line API, which take the keys of their screen and have none of their own."""
+    """A widget with the Line API that has no keys of its own and uses those of its screen."""
 
     DEFAULT_CSS = (
         role_css("StyledScroll")
@@ -29,7 +29,7 @@ class StyledScroll(ScrollView):
         self._palette = Palette(self)
 
     def reveal(self, first: int, last: int, room: int | None = None) -> None:
-        """Scroll as little as brings the lines `first` to `last` into sight, in the widget's height or less room."""
+        """Scroll as little as needed to show the lines `first` to `last`, in the widget's height or less."""
         top, height = self.scroll_offset.y, self.size.height if room is None else room
         if not height:
             return
@@ -39,6 +39,6 @@ class StyledScroll(ScrollView):
             self.scroll_to(y=last - height + 1, animate=False, immediate=True)
 
     def notify_style_update(self) -> None:
-        """Forget colours when the theme changes."""
+        """Forget colours after a change of theme."""
         super().notify_style_update()
         self._palette.clear()

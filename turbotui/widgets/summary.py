@@ -1,4 +1,4 @@
-"""The two lines on top: which machine, at what cost, and what the whole of it does. Nothing here knows Textual."""
+"""The two lines on top: the machine and turbotui's own cost, and the state of the whole machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from turbotui.widgets.painter import TextSegment, nice_top
 from turbotui.widgets.spark import spark
 
 WIDE = 104
-"""From this width on every figure is named in words."""
+"""From this width on, every figure has its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,8 @@ class Place:
         seq: number of the frame.
         own_percent: of one CPU that the program itself used.
         own_bytes: of memory it holds.
-        sample_ms: from first to last read of a tick.
-        late, overruns: answers that came too late, ticks skipped.
+        sample_ms: from the first to the last read of a tick.
+        late, overruns: number of late answers and of skipped ticks.
     """
 
     name: str
@@ -57,10 +57,10 @@ class Gauge:
         column: what it is.
         value: None if unknown.
         values: history for the spark, oldest first; empty for none.
-        top: of the spark's scale; None for its peak.
-        note: after the spark ("of 700", "cpu17").
+        top: of the sparkline's scale; None for its peak.
+        note: text after the sparkline ("of 700", "cpu17").
         alarm: AMBER or RED past a threshold.
-        share: how much the value is of what is possible, 0 to 1; None where nobody can tell.
+        share: position of the value in its range, 0 to 1; None if unknown.
     """
 
     label: str
@@ -77,12 +77,12 @@ _NOISE = re.compile(r"\((?:R|TM|tm|r)\)|\bCPU\b|\bProcessor\b|@.*$|\b\d+-Core\b|
 
 
 def short_model(name: str) -> str:
-    """A CPU model's name without what every name has."""
+    """A CPU model's name without the words that all names contain."""
     return " ".join(_NOISE.sub(" ", name).split())
 
 
 def place_line(place: Place, width: int) -> list[TextSegment]:
-    """The first line: on the left what is cut first when there is no room."""
+    """The first line; its left part is cut first if there is no room."""
     right: list[TextSegment] = []
     interval = UNKNOWN if place.interval is None else f"{place.interval:.2f} s"
     seq = "" if place.seq is None else f"  #{place.seq}"
@@ -127,7 +127,7 @@ def _figure(gauge: Gauge) -> str:
 
 
 def gauge_line(gauges: Sequence[Gauge], width: int, seq: int) -> list[TextSegment]:
-    """The second line. What has no room leaves from the right, names first."""
+    """The second line; if there is no room, names are dropped first, then gauges from the right."""
     for named, size in ((True, 20), (True, 10), (True, 6), (False, 6), (False, 4), (False, 0)):
         if (named and width < WIDE) or (size == 20 and width < 180):
             continue

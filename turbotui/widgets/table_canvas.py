@@ -1,4 +1,4 @@
-"""Strips of a table's lines, each made once for a frame, and made anew only if its text changed."""
+"""The strips of a table's lines, made once per frame, and again only if their text changed."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class _Drawn:
 
 
 Paint: TypeAlias = Callable[[TableView[C, K], float, int], Painter[F, C, K]]
-"""Makes the painter for a view, seconds of an interval, and a width."""
+"""Makes the painter for a view, an interval in seconds and a width."""
 
 
 class TableCanvas(Generic[F, C, K]):
     """Painter, geometry and strips of one table at one width.
 
     Args:
-        widget: whose colours are used.
+        widget: the widget whose colours are used.
         view: what is shown.
         paint: makes painters.
         seconds: length of an interval.
@@ -58,7 +58,7 @@ class TableCanvas(Generic[F, C, K]):
         self.show(view, seconds, 0)
 
     def show(self, view: TableView[C, K], seconds: float, width: int, offset: int = 0) -> None:
-        """Take another view or width; `arrange` has to be called after it."""
+        """Use another view or width; call `arrange` afterwards."""
         self._seconds = seconds
         self.painter = self._paint(view, seconds, width)
         self.painter.offset = min(offset, len(self.painter.moving))
@@ -66,7 +66,7 @@ class TableCanvas(Generic[F, C, K]):
         self._generation += 1
 
     def resize(self, width: int) -> None:
-        """Take another width; `arrange` has to be called after it."""
+        """Use another width; call `arrange` afterwards."""
         self.show(self.painter.view, self._seconds, width, self.painter.offset)
 
     def arrange(self, slot: int | None) -> None:
@@ -79,7 +79,7 @@ class TableCanvas(Generic[F, C, K]):
         self._forget_lines()
 
     def reveal(self, slot: int | None) -> bool:
-        """Scroll sideways until a slot is drawn; whether that moved anything."""
+        """Scroll sideways until a slot is drawn; returns whether anything moved."""
         painter = self.painter
         if slot is not None:
             painter.offset = offset_showing(painter.moving, painter.edge, painter.width, painter.offset, slot)
@@ -91,7 +91,7 @@ class TableCanvas(Generic[F, C, K]):
         return True
 
     def first_choice(self, *columns: Column[Any] | None) -> int | None:
-        """The slot of the first of these columns that is drawn, else the first one drawn; None where there is none."""
+        """The slot of the first drawn one of these columns, else the first drawn slot; None if there is none."""
         drawn = {
             slot.column.id: at
             for slot, at in zip(self.geometry.slots, self.geometry.indices, strict=True)
@@ -111,7 +111,7 @@ class TableCanvas(Generic[F, C, K]):
         self._drawn.pop(row, None)
 
     def forget_colours(self) -> None:
-        """Forget colours, after the theme has changed."""
+        """Forget colours after a change of theme."""
         self._palette.clear()
         self._blank = None
         self._forget_lines()
@@ -137,16 +137,16 @@ class TableCanvas(Generic[F, C, K]):
 
     @property
     def ground(self) -> Style:
-        """The style of what nothing is drawn on."""
+        """The style where nothing is drawn."""
         return self._palette.ground
 
     def strips(
         self, content: F, lines: Sequence[tuple[Line[K], StyleRole]], chosen: tuple[K, int] | None
     ) -> list[Strip]:
-        """Rows, drawn together as far as they are not drawn yet.
+        """Make the strips of rows, drawing those that are not drawn yet in one go.
 
         Args:
-            content: whose values.
+            content: the content to draw.
             lines: the lines with their own roles.
             chosen: the row under the cursor, and the index of the slot.
         """
@@ -157,7 +157,7 @@ class TableCanvas(Generic[F, C, K]):
         ]
         if stale:
             self._draw(content, stale, chosen)
-            if len(drawn) > 4 * len(lines):  # rows that were scrolled away, or sorted away
+            if len(drawn) > 4 * len(lines):  # rows that were scrolled or sorted out of sight
                 self._drawn = drawn = {line.row: drawn[line.row] for line, _base in lines}
         return [drawn[line.row].strip for line, _base in lines]
 

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from turbotui.widgets.table_widget import TableWidget
 
 _WIDGET = "table_widget"
-"""Of the handlers' names: on_table_widget_moved."""
+"""Prefix of the handlers' names: on_table_widget_moved."""
 
 
 @dataclass()
 class Moved(Message, namespace=_WIDGET):
-    """The cursor is on another cell, or the cell has another value."""
+    """The cursor moved to another cell, or the cell's value changed."""
 
     table: TableWidget[Any, Any, Any]
 
@@ -48,7 +48,7 @@ class CellOpened(Message, namespace=_WIDGET):
 
 @dataclass()
 class ColumnDragged(Message, namespace=_WIDGET):
-    """The title of a column was dragged onto another one, and let go there if it was dropped."""
+    """A column's title was dragged onto another one, and dropped there if `dropped`."""
 
     table: TableWidget[Any, Any, Any]
     column: Column[Any]
@@ -58,7 +58,7 @@ class ColumnDragged(Message, namespace=_WIDGET):
 
 @dataclass()
 class WidthDragged(Message, namespace=_WIDGET):
-    """The right border of a column was dragged so that it has this width; None: clicked twice."""
+    """A column's right border was dragged to this width; None after a double click."""
 
     table: TableWidget[Any, Any, Any]
     column: Column[Any]

@@ -1,4 +1,4 @@
-"""A person's choices for a table: columns, order, grouping, filter, tags, folds."""
+"""A user's choices for a table: columns, order, grouping, filter, tags, folds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from turbotui.widgets.content import Content
 
 
 class Follow(Enum):
-    """Where the cursor goes when rows change places. The value is the word shown to people."""
+    """What the cursor follows when rows move, by the word shown to people."""
 
     ROW = "its CPU"
     LINE = "off"
@@ -27,29 +27,29 @@ class Follow(Enum):
 
 
 TAGS_ROW = RowId(Scope.SYSTEM, (-1,))
-"""The sum of the tagged rows; no instance of any topology."""
+"""The row that sums the tagged rows; it is no instance of the topology."""
 
 
 @dataclass(frozen=True)  # no slots: see quantities.columns.Column
 class TableView(Generic[C, K]):
-    """One table's settings.
+    """The settings of one table.
 
     Attributes:
-        columns: shown, in print order; identity columns are drawn first whatever their place.
+        columns: the shown columns in print order; identity columns are always drawn first.
         sort: None for the table's own order.
-        reverse: greatest first (for the table's order: last first).
+        reverse: whether the greatest comes first (in the table's own order, the last).
         levels: of the tree, coarse to fine; one level is a flat table.
-        filter: which rows are shown.
-        top: rows that stay on top.
+        filter: decides which rows are shown.
+        top: rows fixed at the top.
         tags: rows pinned below those.
-        sums: rows that stand for all tags together, where there are any.
+        sums: rows that sum the tags, if there are any.
         folded: groups whose parts are hidden.
         follow: what the cursor follows.
-        targets: the column that HOTTEST, BUSIEST and SLOWEST look at, where there is one.
-        sparks: columns with a picture of their history beside them, and its width.
-        tops: value of a full block per spark column; a column without one scales to its peak.
-        mark: the moment that numbers are compared with; None: values are shown.
-        arrangement: order and widths of columns where a person changed them.
+        targets: the columns that HOTTEST, BUSIEST and SLOWEST use, if available.
+        sparks: columns with a sparkline beside them, and its width.
+        tops: value of a full block for each sparkline; a column without one scales to its peak.
+        mark: the moment with which numbers are compared; None to show values.
+        arrangement: order and widths of columns, if the user changed them.
     """
 
     columns: tuple[C, ...] = ()
@@ -70,12 +70,12 @@ class TableView(Generic[C, K]):
 
     @property
     def pinned(self) -> tuple[K, ...]:
-        """Rows that do not scroll: those on top, the tagged ones and their sum."""
+        """Rows that do not scroll: those at the top, the tagged ones and their sum."""
         return (*self.top, *self.tags, *self.sums) if self.tags else self.top
 
     @property
     def needed(self) -> tuple[C, ...]:
-        """Every column that has to be read for this view, each once."""
+        """Every column that this view has to read, each once."""
         wanted = [*self.columns, *self.filter.columns]
         if self.sort is not None:
             wanted.append(self.sort)

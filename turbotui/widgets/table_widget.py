@@ -1,4 +1,4 @@
-"""The table of every screen: a Line-API widget that draws only what is visible and repaints only lines that changed."""
+"""The table of every screen: a Line-API widget that draws only visible lines and repaints only changed ones."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from turbotui.widgets.title_mouse import TitleMouse
 
 
 class TableWidget(TitleMouse, Generic[F, C, K]):
-    """Rows by columns, with a cursor on one cell and some rows pinned on top.
+    """Rows by columns, with a cursor on one cell and some rows pinned at the top.
 
-    Cursor, tags and folds are kept by the rows' keys; a row that goes takes its own with it. Where the height is
-    `auto`, the widget is as high as its rows, and what it lies in scrolls.
+    Cursor, tags and folds are stored by the rows' keys and disappear with their row. If the height is `auto`, the
+    widget is as high as its rows, and its container scrolls.
 
     Args:
-        view: what a person has chosen.
+        view: the user's choices.
         rows: lists the lines of a content.
         paint: makes painters of them.
         seconds: length of an interval.
@@ -45,7 +45,7 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
         self._rows = rows
         self.cursor: K | None = None
         self._seconds = seconds
-        self._slot: int | None = None  # until a person chooses a column
+        self._slot: int | None = None  # until the user chooses a column
         self._has_cursor = True
         self._canvas = TableCanvas(self, view, paint, seconds)
         self._shown: dict[int, Strip] = {}
@@ -53,9 +53,9 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
     # What is shown
 
     def show_content(self, content: F, *, quietly: bool = False) -> None:
-        """Show newer content: rows find their places, changed lines are repainted, the cursor keeps its row.
+        """Show newer content: rows are rearranged, changed lines repainted, and the cursor keeps its row.
 
-        `quietly` posts no `Moved`, for whoever reads the cell under the cursor anyway.
+        `quietly` posts no `Moved`, for callers that read the cell under the cursor anyway.
         """
         self.content = content
         self._canvas.new_content()
@@ -63,7 +63,7 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
         self._repaint(quietly=quietly)
 
     def show_view(self, view: TableView[C, K], seconds: float | None = None) -> None:
-        """Show other columns, another order, other rows."""
+        """Show other columns, another order or other rows."""
         chosen = None if self._slot is None else self._slots[self._slot].column.id
         self.view = view
         self._seconds = seconds or self._seconds
@@ -75,7 +75,7 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
 
     @property
     def _slots(self) -> tuple[Slot, ...]:
-        """The slots after the ids, drawn or not."""
+        """The slots after the ids, whether drawn or not."""
         return self._canvas.painter.moving
 
     @property
@@ -93,7 +93,7 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
         self._follow(self.content, before)
 
     def _follow(self, content: F, before: int | None) -> None:
-        """Put the cursor where the person's choice wants it after rows have changed places."""
+        """Move the cursor as `Follow` demands after rows have moved."""
         if self.view.follow in self.view.targets:
             target = self._rows.target(content, self.view)
             if target is not None:
@@ -112,7 +112,7 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
 
     @property
     def _pinned(self) -> tuple[K, ...]:
-        """As many pinned rows as leave room for others; all where the height follows the rows."""
+        """As many pinned rows as leave room for others; all of them if the height follows the rows."""
         pinned = self.view.pinned
         return pinned if self.styles.is_auto_height else pinned[: max(1, self.size.height - self._heads - 3)]
 
@@ -141,23 +141,23 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
 
     @property
     def columns_in_order(self) -> list[C]:
-        """Columns from left to right, those without room included."""
+        """Columns from left to right, including those without room."""
         return self._canvas.painter.columns
 
     @property
     def drawn(self) -> tuple[list[C], tuple[K, ...]]:
-        """Columns and rows that are drawn, pinned ones included."""
+        """Drawn columns and rows, including pinned rows."""
         columns = [slot.column for slot in self._geometry.slots if not slot.spark]
         return columns, tuple(line.row for line in self._lines_drawn())
 
     @property
     def page(self) -> int:
-        """Rows that can be seen at once, without the pinned ones."""
+        """Number of visible rows, without pinned ones."""
         return max(1, self.size.height - self._fixed)
 
     @property
     def current(self) -> K | None:
-        """The row under the cursor; the first one while no row was chosen."""
+        """The row under the cursor; the first row if none was chosen."""
         if self.cursor is not None:
             return self.cursor
         return self.lines[0].row if self.lines else None
@@ -175,7 +175,7 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
 
     @property
     def _chosen_slot(self) -> int | None:
-        """The slot under the cursor: the chosen one, else the sorted one, the busy share, the first one drawn."""
+        """The slot under the cursor: the chosen one, else the sorted one, the busy share, or the first drawn one."""
         if self._slot is not None:
             return self._slot
         return self._canvas.first_choice(self.view.sort, self.view.targets.get(Follow.BUSIEST))
@@ -188,7 +188,7 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
 
     @property
     def cursor_y(self) -> int:
-        """The line of the widget that the cursor is on; 0 where there is no row."""
+        """The widget's line with the cursor; 0 without rows."""
         row, pinned = self.current, self._pinned
         at = self._rows.position(row)
         if at is not None:
@@ -196,7 +196,7 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
         return self._heads + pinned.index(row) if row in pinned else 0
 
     def show_cursor(self, *, shown: bool) -> None:
-        """Draw the cursor, or none while the keys act on another table."""
+        """Draw the cursor, or hide it while keys act on another table."""
         self._has_cursor = shown
         if self.current is not None:
             self._canvas.forget(self.current)
@@ -205,7 +205,7 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
     # Moving
 
     def move(self, by: int) -> None:
-        """Move the cursor by lines; above the first row stand the pinned ones."""
+        """Move the cursor by lines; the pinned rows come before the first row."""
         row = self.current
         at = self._rows.position(row)
         pinned = self._pinned
@@ -221,12 +221,12 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
         if self.lines:
             self.select(self.lines[-1 if last else 0].row)
             if not last:
-                # From the top the cursor stays on top: whoever has not chosen a row wants to see the first.
+                # a cursor at the top stays there: a user who has not chosen a row wants to see the first one
                 self.cursor = None
                 self._repaint()
 
     def move_column(self, by: int) -> None:
-        """Move to the next column, scrolling sideways when it is not shown."""
+        """Move to the next column, scrolling sideways if it is hidden."""
         slots = self._slots
         here = self._chosen_slot
         if here is None:
@@ -237,7 +237,7 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
         if 0 <= at < len(slots):
             self.select_slot(at)
         elif at < 0 and self._canvas.painter.offset:
-            # Past the first column lies the choice by priority again.
+            # before the first column lies the automatic choice by priority
             self._slot = None
             self._canvas.painter.offset = 0
             self._canvas.arrange(None)
@@ -277,7 +277,7 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
             self.reveal(at, at, self.page)
 
     def find(self, text: str, *, after: bool = False) -> bool:
-        """Move to the first row whose ids contain a text, from the cursor on and around; false if there is none."""
+        """Move to the next row whose ids contain a text, from the cursor on, wrapping around; false without one."""
         if self.content is None or not text:
             return False
         row = self._rows.find(self.content, text, (self._rows.position(self.current) or 0) + after)
@@ -292,12 +292,12 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
         if not self.is_attached:
             return
         if self._is_out_of_sight:
-            self._shown.clear()  # drawn when it is scrolled into sight
+            self._shown.clear()  # drawn when it is scrolled into view
             return
         fresh = self._strips()
         if everything:
             self.refresh()
-        # all at once even so: until Textual draws, rows of a new view would stand below titles of the old one
+        # all at once: until Textual draws, rows of a new view would stand below titles of the old one
         dirty = {y: strip for y, strip in fresh.items() if everything or self._shown.get(y) is not strip}
         if dirty:
             draw_lines(self, dirty)
@@ -307,7 +307,7 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
 
     @property
     def _is_out_of_sight(self) -> bool:
-        """Whether what the widget lies in was scrolled past all of it."""
+        """Whether the container was scrolled past the whole widget."""
         place, around = self.virtual_region, self.parent
         if not self.styles.is_auto_height or not isinstance(around, Widget) or not place.area:
             return False
@@ -346,8 +346,8 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
     def render_lines(self, crop: Region) -> list[Strip]:
         """Some lines of the widget.
 
-        Textual's own way puts borders, padding and filters around each line, at twice the cost of drawing it; here is
-        none of the first two, and the palette's colours have been through the filters.
+        Textual's own method applies borders, padding and filters to each line, at twice the cost of drawing it; the
+        widget has no borders and no padding, and the palette's colours are already filtered.
         """
         strips = [self.render_line(y) for y in crop.line_range]
         covered = self.scrollbar_size_vertical if self.show_vertical_scrollbar else 0
@@ -356,14 +356,14 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
         return [strip.adjust_cell_length(crop.right, self._canvas.ground).crop(crop.x) for strip in strips]
 
     def notify_style_update(self) -> None:
-        """Forget colours when the theme changes."""
+        """Forget colours after a change of theme."""
         super().notify_style_update()
         self._canvas.forget_colours()
         self._shown.clear()
         self.refresh()
 
     def on_resize(self) -> None:
-        """Choose columns for the new width and keep the cursor in sight."""
+        """Choose columns for the new width and keep the cursor visible."""
         width = self.scrollable_content_region.width
         if width != self._canvas.painter.width:
             self._canvas.resize(width)
@@ -380,7 +380,7 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
     # Mouse
 
     def on_click(self, event: events.Click) -> None:
-        """Post what was clicked (a title, a group's mark), or move the cursor; a second click opens the cell."""
+        """Post what was clicked (a title, a group's mark) or move the cursor; a second click opens the cell."""
         if event.y < self._heads:
             self.title_clicked(event)
             return

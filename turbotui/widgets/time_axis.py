@@ -1,4 +1,4 @@
-"""A time axis: which times are seen, where they stand, and which of them are written. Nothing here knows Textual."""
+"""A time axis: the visible times, their positions, and those that are written. Nothing here knows Textual."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from turbotui.widgets.painter import TextSegment, merged
 _LINE, _TIME, _EVENT, _CURSOR = "─", "┬", "┴", "▲"
 _NOW: Final = "now"
 _APART: Final = 2
-"""Characters at least between two times."""
+"""Minimum characters between two written times."""
 _DAY: Final = 86_400 * NS
 _HOUR: Final = 3_600 * NS
 _MINUTE: Final = 60 * NS
@@ -23,7 +23,7 @@ _STEPS: Final = (
     *(_MINUTE * step for step in (1, 2, 5, 10, 15, 30)), *(_HOUR * step for step in (1, 2, 3, 6, 12)),
     *(_DAY * step for step in (1, 2, 7, 14, 28, 91, 365, 3650)),
 )
-"""What lies between two times that are written, in ns."""
+"""Possible distances between written times, in ns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class TimeSpan:
 
     Attributes:
         first: its beginning, in ns since 1970.
-        last: its end, later than that.
+        last: its end, later than `first`.
     """
 
     first: int
@@ -44,11 +44,11 @@ class TimeSpan:
         return self.last - self.first
 
     def place(self, end: int, size: int) -> int:
-        """Which of `size` places from left to right is that of an interval that ended then; the nearest one outside."""
+        """Which of `size` places from left to right contains the end of an interval; the nearest one if outside."""
         return max(0, min(size - 1, -((self.first - end) * size // self.length) - 1))
 
     def start_place(self, start: int, size: int) -> int:
-        """The place in which an interval that began then begins; the nearest one outside."""
+        """The place in which an interval with this start begins; the nearest one if outside."""
         return max(0, min(size - 1, (start - self.first) * size // self.length))
 
     def time(self, place: int, size: int) -> int:
@@ -56,15 +56,15 @@ class TimeSpan:
         return self.first + self.length * (place + 1) // size
 
     def moved(self, by: int) -> TimeSpan:
-        """A span of this length so many ns later."""
+        """A span of the same length, shifted by a number of ns."""
         return TimeSpan(self.first + by, self.last + by)
 
     def zoomed(self, factor: float, around: int, least: int, most: int) -> TimeSpan:
-        """Longer or shorter, with one moment at the place where it is.
+        """A longer or shorter span in which one moment keeps its place.
 
         Args:
             factor: of the length.
-            around: the moment, inside.
+            around: the moment, inside the span.
             least: ns of the shortest span.
             most: ns of the longest one.
         """
@@ -73,11 +73,12 @@ class TimeSpan:
         return TimeSpan(around - before, around - before + length)
 
     def holding(self, moment: int, whole: TimeSpan) -> TimeSpan:
-        """Moved no more than it takes to see an interval that ended at a moment, with some time around it.
+        """Move no further than needed to show an interval that ended at a moment, with some time around it.
 
         Args:
-            moment: inside of the whole.
-            whole: all that could be seen: nothing after it is, and nothing before it where it is longer than this.
+            moment: inside `whole`.
+            whole: everything that can be shown; the result does not extend past its end, nor before its start if it is
+                long enough.
         """
         room = self.length // 10
         found = self
@@ -92,11 +93,11 @@ class TimeSpan:
 
 @dataclass(frozen=True, slots=True)
 class AxisTime:
-    """A time that is written.
+    """A written time.
 
     Attributes:
         time_ns: ns since 1970.
-        label: as people write it.
+        label: its text.
     """
 
     time_ns: int
@@ -104,7 +105,7 @@ class AxisTime:
 
 
 def round_times(span: TimeSpan, width: int) -> Sequence[AxisTime]:
-    """Round times of a span, as many as can be read in so many characters: whole seconds, minutes, hours of the day."""
+    """Round times of a span, as many as are readable in this many characters: whole seconds, minutes or hours."""
     for step in _STEPS:
         if step * width // span.length >= len(_label(span.first, step)) + _APART:
             break
@@ -118,7 +119,7 @@ def round_times(span: TimeSpan, width: int) -> Sequence[AxisTime]:
 
 
 def _offset(time_ns: int) -> int:
-    """By how much the clock on the wall is ahead of UTC, in ns."""
+    """The offset of local time from UTC, in ns."""
     offset = datetime.fromtimestamp(time_ns // NS).astimezone().utcoffset()
     return 0 if offset is None else round(offset.total_seconds()) * NS
 
@@ -139,10 +140,10 @@ def axis_lines(span: TimeSpan, width: int, events: Sequence[int], cursor: int, *
     """The axis below a picture, and the times below the axis.
 
     Args:
-        span: what is seen.
+        span: the visible span.
         width: characters.
         events: times of what happened.
-        cursor: the moment that is looked at.
+        cursor: the moment of the cursor.
         now: whether the span ends now.
 
     Returns:

@@ -1,4 +1,4 @@
-"""The time bar: which moment is shown, of how long a time, and what happened then. Nothing here knows Textual."""
+"""The time bar: the shown moment, the time that can be shown, and its events. Nothing here knows Textual."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from turbotui.widgets.painter import TextSegment
 
 _LINE, _EVENT, _HERE = "─", "┴", "●"
 _LEAST = 16
-"""Characters of a line below which there is none."""
+"""Minimum characters of a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +20,13 @@ class Moments:
     """The contents of a time bar.
 
     Attributes:
-        times: of the moments that can be shown, in ns since 1970, oldest first.
-        events: times of what happened.
-        at: the moment that is shown.
-        last: the end of the line: now, or the end of a recording.
-        live: whether the end of the line is now.
+        times: moments that can be shown, in ns since 1970, oldest first.
+        events: times of events.
+        at: the shown moment.
+        last: the end of the line: the present, or the end of a recording.
+        live: whether the end of the line is the present.
         state: of a replay that plays ("▶ 2x"); "" for none.
-        note: what follows the age: what happened at the moment.
+        note: text after the age: what happened at the moment.
     """
 
     times: Sequence[int]
@@ -45,7 +45,7 @@ class TimeBar:
     Attributes:
         segments: of the whole line.
         start: where the line begins, in characters.
-        size: characters of the line; 0 where there is no room for one.
+        size: characters of the line; 0 if there is no room.
     """
 
     segments: Sequence[TextSegment]
@@ -54,7 +54,7 @@ class TimeBar:
 
 
 def time_bar(moments: Moments, width: int) -> TimeBar:
-    """The time bar as segments of so many characters."""
+    """The time bar as segments of a number of characters."""
     times = moments.times
     first, last = (times[0] if times else moments.at), max(moments.last, moments.at)
     ago = (moments.last - moments.at) / NS
@@ -80,7 +80,7 @@ def time_bar(moments: Moments, width: int) -> TimeBar:
 
 
 def place_of(time_ns: int, first: int, last: int, size: int) -> int:
-    """The character of a line of `size` characters from `first` to `last` at which a time stands."""
+    """The character of a time on a line of `size` characters from `first` to `last`."""
     return 0 if last <= first else max(0, min(size - 1, (time_ns - first) * (size - 1) // (last - first)))
 
 
@@ -90,7 +90,7 @@ def time_at(place: int, first: int, last: int, size: int) -> int:
 
 
 def _step(times: Sequence[int], at: int) -> str:
-    """How far apart moments are here, where that is more than a second: older ones are kept at longer steps."""
+    """The distance between moments here, if more than a second: older moments are kept at a lower resolution."""
     index = bisect_right(times, at) - 1
     if index < 1:
         return ""

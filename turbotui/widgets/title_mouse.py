@@ -1,4 +1,4 @@
-"""Mouse on the titles of a table: sorts, moves columns, changes their widths."""
+"""Mouse actions on the titles of a table: sort, move columns, change their widths."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 
 class TitleMouse(StyledScroll):
-    """A table whose titles are clicked and dragged. A column is moved when it is dropped, its width changes at once."""
+    """A table whose titles are clicked and dragged; a dropped column moves, and a width changes while it is dragged."""
 
     _canvas: TableCanvas[Any, Any, Any]
     _drag: Drag | None = None
 
     @property
     def headings(self) -> Sequence[Heading]:
-        """The titles that are drawn."""
+        """The drawn titles."""
         return self._canvas.painter.headings(self._canvas.geometry)
 
     def width_of(self, column: Column[Any]) -> int | None:
-        """Characters of a column's values as it is drawn, or would be; None where it is not in the table."""
+        """Characters of a column's values as drawn, or as they would be; None if the column is not in the table."""
         slots = (*self._canvas.painter.fixed, *self._canvas.painter.moving)
         return next((slot.width for slot in slots if slot.column.id == column.id and not slot.spark), None)
 
@@ -38,7 +38,7 @@ class TitleMouse(StyledScroll):
         return cast("TableWidget[Any, Any, Any]", self)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Take hold of a title, or of the right border of one."""
+        """Grab a title or its right border."""
         self._drag = None
         if event.y >= len(self._canvas.headers()) or event.button != 1:
             return
@@ -49,11 +49,11 @@ class TitleMouse(StyledScroll):
             self.capture_mouse()
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Change the width, or say where the column would go."""
+        """Change the width, or show where the column would go."""
         drag = self._drag
         if drag is None or (event.x == drag.pressed and not drag.is_moved):
             return
-        if not event.button:  # it was let go where no terminal told us
+        if not event.button:  # the button was released where the terminal did not report it
             self._let_go()
             return
         drag.is_moved = True
@@ -63,7 +63,7 @@ class TitleMouse(StyledScroll):
             self._dragged(drag, event.x, dropped=False)
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
-        """Drop the column where the mouse is."""
+        """Drop the column at the mouse."""
         drag = self._drag
         if drag is None:
             return
@@ -76,13 +76,13 @@ class TitleMouse(StyledScroll):
         self.release_mouse()
 
     def _dragged(self, drag: Drag, x: int, *, dropped: bool) -> None:
-        """Post which title a column is over; one that says which row it is stays on its side of the rule."""
+        """Post the title that a column is dragged over; an identity column stays on its side of the rule."""
         over, column = heading_at(self.headings, x), drag.heading.slot.column
         if over is not None and over.slot.column.identity == column.identity:
             self.post_message(ColumnDragged(self._as_table, column, over.slot.column, dropped))
 
     def title_clicked(self, event: events.Click) -> None:
-        """Post the click on a title; what was dragged is not clicked, and a border only twice."""
+        """Post the click on a title; a dragged title is not clicked, and a border needs two clicks."""
         drag, self._drag = self._drag, None
         if drag is not None and drag.is_moved:
             return
