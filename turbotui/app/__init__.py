@@ -1,1 +1,1 @@
-"""The application: its keys, themes, windows, and what every screen has."""
+"""The application: its keys, themes and windows, and what all screens share."""

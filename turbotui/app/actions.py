@@ -1,4 +1,4 @@
-"""The one table of keys: bindings, footer, help and palette are all made from it."""
+"""The one table of keys, from which bindings, footer, help and palette are made."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Where(Enum):
-    """Where an action works. The value is the heading in the help."""
+    """Where an action works, by the heading in the help."""
 
     APP = "Everywhere"
     OVERVIEW = "Overview"
@@ -31,18 +31,18 @@ class Where(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One thing a person can do.
+    """An action of the user.
 
     Attributes:
         id: unique; also the binding's id.
         call: Textual action of the app (APP) or of the screen.
         keys: Textual names of keys; the first is the one shown.
-        shown: the keys as people read them.
-        label: for the footer; empty keeps it out of there.
+        shown: the keys as shown to people.
+        label: for the footer; "" keeps the action out of the footer.
         help: a sentence for the help and the palette.
         where: see `Where`.
         rank: 0 stays longest in a narrow footer.
-        priority: works in spite of an open text field.
+        priority: whether it works even while a text field is open.
     """
 
     id: str
@@ -59,11 +59,11 @@ class Action:
 _OVERVIEW = (Where.OVERVIEW,)
 _TABLE = (Where.TABLE,)
 _MEASURED = (Where.TABLE, Where.TASKS, Where.GROUPS, Where.UNCORE, Where.ROOFLINE, Where.TOPDOWN, Where.FLEET)
-"""Screens with a table of numbers that change."""
+"""Screens with a table of changing numbers."""
 _ROW_TABLES = (*_MEASURED, Where.INFO, Where.DOCTOR)
 """Screens whose table has the keys of `TableKeys`."""
 _ARROWS = (Where.TABLE, Where.TASKS, Where.GROUPS, Where.INFO, Where.DOCTOR, Where.TOPDOWN, Where.FLEET)
-"""Screens of `_ROW_TABLES` where arrows move the cursor; on the roofline they go from point to point."""
+"""Screens of `_ROW_TABLES` where arrows move the cursor; on the roofline arrows move from point to point."""
 _TASKS = (Where.TASKS,)
 _MAP = (Where.MAP,)
 _UNCORE = (Where.UNCORE,)
@@ -357,7 +357,7 @@ def bindings_for(where: Where) -> list[BindingType]:
 
 
 def actions_of(app: object) -> tuple[Action, ...]:
-    """The actions with the keys that an app has for them."""
+    """The actions with an app's own keys."""
     actions: tuple[Action, ...] = getattr(app, "actions", ACTIONS)
     return actions
 
@@ -373,7 +373,7 @@ CATEGORY_KEYS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("u", "uncore", ("uncore.",)),
     ("s", "ids", ("TOPOLOGY",)),
 )
-"""Letter after `c`, word, and names of `Category`, or beginnings of the signals that a column needs."""
+"""Letter after `c`, word, and names of `Category` or prefixes of the signals that a column needs."""
 
 
 def key_lines() -> list[str]:

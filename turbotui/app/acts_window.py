@@ -1,4 +1,4 @@
-"""X: command lines that a person may run for the row under the cursor. They are copied, and never run."""
+"""X: command lines for the row under the cursor, which are copied and never run."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from turbotui.widgets.listing import Item, Listing
 
 
 class ActsWindow(MenuWindow[str]):
-    """Gives the line that was copied, None for none.
+    """Returns the copied line, or None.
 
     Args:
         who: the row, for the title.
-        lines: to choose from.
+        lines: the command lines.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -44,7 +44,7 @@ class ActsWindow(MenuWindow[str]):
         self._lines = {str(at): line for at, line in enumerate(lines)}
 
     def parts(self) -> Iterable[Widget]:
-        """The lines, and below them what the one under the cursor does."""
+        """The lines, followed by the effect of the line under the cursor."""
         return Listing(), Static("", id="about", markup=False)
 
     def on_mount(self) -> None:
@@ -59,19 +59,19 @@ class ActsWindow(MenuWindow[str]):
         self.query_one(Listing).show(items)
 
     def on_listing_moved(self) -> None:
-        """Say what the line under the cursor does."""
+        """Show the effect of the line under the cursor."""
         line = self._lines.get(self.query_one(Listing).key)
         self.query_one("#about", Static).update("" if line is None else line.meaning)
 
     def action_choose(self) -> None:
-        """Close with the line under the cursor, which is copied then."""
+        """Close and copy the line under the cursor."""
         line = self._lines.get(self.query_one(Listing).key)
         if line is not None:
             self.dismiss(line.words)
 
 
 def show_acts(screen: WatchScreen, who: str, lines: Sequence[ActLine]) -> None:
-    """Let a person choose among command lines, copy the chosen one, and say what was copied."""
+    """Let the user choose a command line, copy it, and say what was copied."""
 
     def chosen(words: str | None) -> None:
         if words is not None:

@@ -1,4 +1,4 @@
-"""a: a form that adds counters, events and formulas as --add takes them, completes what is typed, and removes them."""
+"""a: a form that adds and removes counters, events and formulas in the grammar of --add, with completion."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _INTRODUCTION = (
     "CPI=cycles/instructions  GBs='uncore_imc/cas_count_read/'/dt/1e9,unit=GB/s\n"
     "set:ipc  msr0x10  perf/PMU/EVENT  /sys/PATH  pmt,...  then ,NAME ,core ,raw"
 )
-_WIDE = 34  # columns of a completion before its note
+_WIDE = 34  # width of a completion before its note
 
 
 class Additions(Protocol):
-    """Columns of a table that a person adds and removes."""
+    """The added columns of a table."""
 
     @property
     def host(self) -> Host:
@@ -46,34 +46,34 @@ class Additions(Protocol):
 
     @property
     def takes_places(self) -> bool:
-        """Whether registers, files and telemetry can be added, beside events."""
+        """Whether registers, files and telemetry can be added as well as events."""
 
     def sets(self) -> Mapping[str, EventSet]:
-        """The event sets that there are.
+        """The known event sets.
 
         Raises:
-            UsageError: a person's file of sets cannot be read.
+            UsageError: a user's file of sets cannot be read.
         """
 
     def there(self) -> Sequence[tuple[str, str, Unavailable | None]]:
-        """Columns that were added: name, what each counts, and why it cannot be had if so."""
+        """Added columns: name, what each counts, and why it is unavailable if it is."""
 
     def add(self, text: str) -> Sequence[tuple[str, Unavailable | None]]:
-        """Add what a text names: the names of the columns, each with why it cannot be had if so.
+        """Add what a text names; returns the names of the columns, each with the reason if it is unavailable.
 
         Raises:
-            UsageError: it is no counter as written.
+            UsageError: the text is not a counter.
         """
 
     def remove(self, name: str) -> None:
-        """Take away a column that a person added."""
+        """Remove an added column."""
 
 
 class CpuAdditions:
-    """Columns of the tables of CPUs.
+    """Added columns of the tables of CPUs.
 
     Args:
-        watch: where the counters go.
+        watch: the watch that receives the counters.
     """
 
     introduction = _INTRODUCTION
@@ -102,11 +102,11 @@ class CpuAdditions:
 
 
 class AddCounter(FieldWindow):
-    """Window that adds and removes counters; the table behind it changes at once.
+    """The window that adds and removes counters; the table behind it changes at once.
 
     Args:
-        additions: where the counters go.
-        changed: called when a column came or went, with the name of the one that came.
+        additions: the columns to add to and remove from.
+        changed: called when a column was added or removed, with the name of the added one.
     """
 
     DEFAULT_CSS = """
@@ -124,7 +124,7 @@ class AddCounter(FieldWindow):
         self._search: EventSearch | None = None
 
     def on_mount(self) -> None:
-        """Read the vendor's tables meanwhile: Textual calls on_mount of the classes above by itself."""
+        """Start reading the vendor's tables; Textual calls on_mount of the base classes by itself."""
         self.run_worker(self._read_tables())
 
     async def _read_tables(self) -> None:
@@ -133,13 +133,13 @@ class AddCounter(FieldWindow):
             self.fill()
 
     def parts(self) -> Iterable[Widget]:
-        """Field, sentence, completions and added counters."""
+        """The field, a sentence, completions and added counters."""
         more = ", msr0x, perf/, /sys/, pmt," if self._additions.takes_places else ""
         field = Input(placeholder=f"event, NAME=formula, set:, metric:{more}", select_on_focus=False)
         return field, Static(self._additions.introduction, id="said", markup=False), Listing()
 
     def fill(self) -> None:
-        """List the completions of the text in the field, and the counters that were added."""
+        """List the completions of the typed text and the added counters."""
         text = self.query_one(Input).value
         there = [_there(*one) for one in self._additions.there()]
         if there:
@@ -150,7 +150,7 @@ class AddCounter(FieldWindow):
             Item(((f" {one.text:<{_WIDE}}", StyleRole.PLAIN), (f" {one.note}", StyleRole.DIM)), one.text)
             for one in found
         ]
-        # while somebody types, what may follow is looked for; before, what is there
+        # possible continuations while text is typed; the added counters before
         items = [*follow, *there] if text else [*there, *follow]
         listing = self.query_one(Listing)
         listing.show(items)
@@ -159,7 +159,7 @@ class AddCounter(FieldWindow):
             listing.select(texts[0])
 
     def _following(self, text: str) -> list[Completion]:
-        """Ways to go on: events first, then turbostat's places."""
+        """Possible continuations: events first, followed by turbostat's places."""
         host = self._additions.host
         try:
             sets = self._additions.sets()
@@ -174,7 +174,7 @@ class AddCounter(FieldWindow):
         return [*events, *(one for one in counters if one.text not in known and _is_place(one.text))]
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Add the typed counter, or say what is wrong with it."""
+        """Add the typed counter, or show why it is wrong."""
         if not event.value:
             return
         try:
@@ -185,7 +185,7 @@ class AddCounter(FieldWindow):
         shown = [name for name, why in reasons.items() if why is None]
         said = [f"{', '.join(shown)} {'is' if len(shown) == 1 else 'are'} shown"] if shown else []
         for name, why in reasons.items():
-            if why is not None:  # not kept: what was typed stays in the field to be put right
+            if why is not None:  # not cleared: the typed text stays in the field for correction
                 self._additions.remove(name)
                 said.append(f"{name} is not added: {why.sentence()}")
         self.say("\n".join(said))
@@ -195,13 +195,13 @@ class AddCounter(FieldWindow):
         self.fill()
 
     def action_take(self) -> None:
-        """Take the completion under the cursor."""
+        """Accept the completion under the cursor."""
         key = self.query_one(Listing).key
         if key and not key.startswith(_REMOVE):
             self.put(key)
 
     def action_remove(self) -> None:
-        """Take the added counter under the cursor away."""
+        """Remove the added counter under the cursor."""
         key = self.query_one(Listing).key
         if key.startswith(_REMOVE):
             name = key.removeprefix(_REMOVE)
@@ -212,11 +212,11 @@ class AddCounter(FieldWindow):
 
 
 def _there(name: str, what: str, why: Unavailable | None) -> Item:
-    """A column that was added, with why it cannot be had if so."""
+    """An added column, with the reason if it is unavailable."""
     role, said = (StyleRole.PLAIN, what) if why is None else (StyleRole.DIM, f"{what}: {why.sentence()}")
     return Item(((f"{' ' if why is None else '-'}{name}", role), (f"  {said}", StyleRole.DIM)), f"{_REMOVE}{name}")
 
 
 def _is_place(text: str) -> bool:
-    """Whether a completion of turbostat's grammar names a place; its other words only follow one."""
+    """Whether a completion of turbostat's grammar names a place; its other words only follow a place."""
     return text.startswith(("perf/", "msr", "/", "pmt,"))

@@ -1,4 +1,4 @@
-"""Alerts in the dashboard: told by colour, a line, the bell, a mark on the time bar and a log."""
+"""Alerts in the dashboard, shown by colour, a line, the bell, a mark on the time bar and a log entry."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ if TYPE_CHECKING:  # most alerts are about CPUs
     from turbotui.app.row_alerts import RowAlerts
 
 MOST_LOGGED: Final = 1 << 20
-"""Bytes of the log, and of the one before it."""
+"""Size limit in bytes of the log and of the log before it."""
 _ROLES: Final[Mapping[str, StyleRole]] = dict(zip(LEVELS, (StyleRole.AMBER, StyleRole.RED), strict=True))
 
 
 def make_alerts(settings: PersonalSettings, session: WatchedSession,
                 why_absent: Callable[[CounterColumn], Unavailable | None]) -> tuple[Alerting | None, tuple[str, ...]]:
-    """The alerts of a person's settings on this machine; None without any.
+    """The alerts of the user's settings on this machine; None without any.
 
     Args:
         settings: the requests.
-        session: what is watched.
-        why_absent: why a column cannot be had; None where it can.
+        session: the watched session.
+        why_absent: why a column is unavailable; None if it is available.
 
     Returns:
-        The alerts, and sentences about those that cannot be understood, each with its line.
+        The alerts, and a sentence with line number for each alert that cannot be understood.
     """
     rules: list[AlertRule] = []
     absent: list[str] = []
@@ -78,16 +78,16 @@ def _counters(columns: Iterable[Column[Any]]) -> list[CounterColumn]:
 
 
 class Alerting:
-    """The alerts of one machine. Lives on the user interface's thread; the log is written on another one.
+    """The alerts of one machine, on the user interface's thread; another thread writes the log.
 
     Args:
-        rules: what is watched for.
+        rules: the conditions.
         absent: sentences about alerts whose columns this machine lacks.
         kind, host: of the machine.
-        tables: what is watched for in other tables than that of CPUs.
+        tables: conditions on other tables than that of CPUs.
 
     Attributes:
-        trouble: why the log cannot be written; "" where it can, or nothing was to be written yet.
+        trouble: why the log cannot be written; "" if it can, or if nothing had to be written yet.
     """
 
     def __init__(self, rules: Sequence[AlertRule], absent: Sequence[str], kind: HostKind, host: str,
@@ -108,14 +108,14 @@ class Alerting:
 
     @property
     def active(self) -> Sequence[Alert]:
-        """The alerts that go on, those about CPUs first."""
+        """The current alerts, those about CPUs first."""
         return [alert for watch in (self.watch, *(table.watch for table in self.tables)) for alert in watch.active]
 
     def take(self, frame: Frame) -> tuple[tuple[PastEvent, ...], bool]:
-        """Look at an interval of a machine that is watched, and write what begins and ends into the log.
+        """Check an interval of a watched machine, and log alerts that begin and end.
 
         Returns:
-            Marks for the time bar, and whether the bell is to ring.
+            Marks for the time bar, and whether to ring the bell.
         """
         self._frame = frame
         begun, ended = map(list, self.watch.take(frame))
@@ -131,12 +131,12 @@ class Alerting:
         return marks, any(alert.rule.request.bell for alert in begun)
 
     def replay(self, frame: Frame, *, played: bool) -> bool:
-        """Look at a moment of a recording, which writes no log.
+        """Check a moment of a recording, without writing the log.
 
         Args:
             frame: the moment.
-            played: it follows the one before, whatever was left out at a high speed; else somebody moved to it, and
-                only what holds without a duration can be told.
+            played: whether it follows the moment before, whatever was left out at a high speed; after a jump, only
+                conditions without a duration can be shown.
 
         Returns:
             Whether an alert with a bell begins.
@@ -150,7 +150,7 @@ class Alerting:
     # The log
 
     def _log(self, lines: str) -> None:
-        if self._writer is None:  # a disk may keep the writer waiting, and must not keep the screen
+        if self._writer is None:  # a slow disk may delay the writer, but must not delay the screen
             self._writer = ThreadPoolExecutor(1, "alerts")
         self._writer.submit(self._write, lines.encode("utf-8", "replace"))
 
@@ -163,14 +163,14 @@ class Alerting:
             self.trouble = ""
 
     def close(self) -> None:
-        """Close what is read, and wait for the log."""
+        """Close the background readers and wait for the log."""
         for table in self.tables:
             table.close()
         if self._writer is not None:
             self._writer.shutdown()
 
     def log_line(self, frame: Frame, alert: Alert) -> str:
-        """The line of the log for an alert that begins, or has ended: time, machine, what, which rows, how much."""
+        """The log's line for the beginning or end of an alert: time, machine, condition, rows, value."""
         at = _time(alert.begun_ns if alert.ended_ns is None else alert.ended_ns)
         what = "begins" if alert.ended_ns is None else "ends"
         return one_line(f"{at} {self._kind.value} {self._host} {what} {sentence(frame, alert)}") + "\n"
@@ -178,7 +178,7 @@ class Alerting:
     # On the screen
 
     def line(self, width: int) -> list[TextSegment]:
-        """The line about the alerts that go on; empty for none."""
+        """The line about current alerts; empty for none."""
         active, frame = self.active, self._frame
         if frame is None or not active:
             return []
@@ -192,15 +192,15 @@ class Alerting:
         return [((text + tail)[:width].ljust(width), _ROLES[first.rule.request.level])]
 
     def cells(self) -> Mapping[ColumnId, Mapping[Hashable, StyleRole]]:
-        """Roles of the cells of CPUs that alerts are about, by column and row."""
+        """Roles of cells of CPUs that belong to alerts, by column and row."""
         return _cells(self.watch.active)
 
     def row_cells(self, name: str) -> Mapping[ColumnId, Mapping[Hashable, StyleRole]]:
-        """Roles of the cells of a table of rows that alerts are about, by column and row."""
+        """Roles of cells of a table of rows that belong to alerts, by column and row."""
         return _cells([alert for table in self.tables if table.table == name for alert in table.watch.active])
 
     def told(self) -> list[str]:
-        """Lines of the window: alerts in force, past ones, conditions watched, and those that cannot be."""
+        """Lines of the window: current alerts, past alerts, conditions watched, and those that cannot be watched."""
         lines: list[str] = []
         frame = self._frame
         if frame is not None:
@@ -223,7 +223,7 @@ class Alerting:
 
 
     def sentences(self) -> list[str]:
-        """The alerts that go on, in words."""
+        """The current alerts, in words."""
         frame = self._frame
         return [] if frame is None else [sentence(frame, alert) for alert in self.active]
 

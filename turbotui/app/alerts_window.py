@@ -1,4 +1,4 @@
-"""!: which alerts go on, which were, what is watched for."""
+"""!: current and past alerts, and the conditions that are watched."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _HOW = ("No alert is in your settings. An alert is a table of settings.toml:", "
 
 
 def alerts_window(watch: Watch) -> TextWindow:
-    """The window that lists the alerts of a person."""
+    """Make the window that lists the user's alerts."""
 
     def tell(width: int) -> tuple[str, list[str]]:
         lines = _HOW if watch.alerts is None else watch.alerts.told()

@@ -1,4 +1,4 @@
-"""Order and widths of a table's columns: keys for the column under the cursor, and what the mouse did to the titles."""
+"""Order and widths of a table's columns, changed by keys for the column under the cursor or by the mouse."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ from turbotui.widgets.table_view import TableView
 from turbotui.widgets.table_widget import TableWidget
 
 _LEAST_NAME: Final = 8
-"""Characters of a column's name that stand before the keys."""
+"""Width of a column's name before the keys."""
 
 
 class Arranges(Protocol):
-    """Whose columns are moved and given widths; each says what it did."""
+    """A table whose columns can be moved and resized; each method reports what it did."""
 
     def move_column(self, name: ColumnId, by: int) -> str:
-        """Have a column take the place of the one beside it."""
+        """Move a column by one place."""
 
     def size_column(self, name: ColumnId, by: int) -> str:
-        """Make a column wider or narrower; 0 for its natural width."""
+        """Make a column wider or narrower; 0 restores its natural width."""
 
 
 class ArrangedTable(WatchScreen, Generic[F, C, K]):
-    """A screen whose table has columns that a person can move and make wider or narrower."""
+    """A screen with a table whose columns the user can move and resize."""
 
     _table: TableWidget[F, C, K]
 
     @property
     @abstractmethod
     def table_name(self) -> str:
-        """The name under which order and widths are kept; "" while there is no table."""
+        """The name under which order and widths are stored; "" without a table."""
 
     @abstractmethod
     def show_view(self, view: TableView[C, K]) -> None:
-        """Show the table another way: with what `arrangement` says."""
+        """Show the table another way, arranged as `arrangement` says."""
 
     @abstractmethod
     def enter(self, table: TableWidget[F, C, K]) -> None:
@@ -59,7 +59,7 @@ class ArrangedTable(WatchScreen, Generic[F, C, K]):
         return self.watch_state.arrangements.get(self.table_name, USUAL)
 
     def show_arrangement(self, arrangement: ColumnArrangement) -> None:
-        """Show the table with another order, or other widths."""
+        """Show the table with another order or other widths."""
         if arrangement == USUAL:
             self.watch_state.arrangements.pop(self.table_name, None)
         else:
@@ -71,7 +71,7 @@ class ArrangedTable(WatchScreen, Generic[F, C, K]):
         return [column.id for column in self._table.columns_in_order]
 
     def move_column(self, name: ColumnId, by: int) -> str:
-        """See `Arranges.move_column`: the one beside it that is drawn, else whatever stands beside it."""
+        """See `Arranges.move_column`; swaps with the drawn neighbour, or else with the next column."""
         columns = {column.id: column for column in self._table.columns_in_order}
         if name not in columns:
             return f"{name} is not shown: Space shows it"
@@ -96,7 +96,7 @@ class ArrangedTable(WatchScreen, Generic[F, C, K]):
         return f"{name} is {self._table.width_of(column) or width} characters wide: Ctrl+S remembers it"
 
     def action_arrange(self) -> None:
-        """Move the column under the cursor, and change its width, with the next keys."""
+        """Let the next keys move and resize the column under the cursor."""
         cell = self._table.selected
         if cell is None or not self._table.headings:
             self.notice("No column is under the cursor")
@@ -112,7 +112,7 @@ class ArrangedTable(WatchScreen, Generic[F, C, K]):
     # Mouse
 
     def on_table_widget_column_dragged(self, message: ColumnDragged) -> None:
-        """Say where the column would go, or put it there."""
+        """Show where the column would go, or move it there."""
         name, to = message.column.id, message.to.id
         if not message.dropped:
             self.notice(f"{name}: let it go to put it in the place of {to}" if name != to else f"{name} stays here")
@@ -130,7 +130,7 @@ class ArrangedTable(WatchScreen, Generic[F, C, K]):
 
 
 class ArrangeKeys(Window[None]):
-    """Window for the keys that move one column and change its width, on the last line; the table behind changes."""
+    """The key bar for moving and resizing one column, on the last line; the table behind it changes at once."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,h,less_than_sign", "move(-1)", "left", priority=True),
@@ -194,11 +194,11 @@ class ArrangeKeys(Window[None]):
         self._show()
 
     def action_usual(self) -> None:
-        """Have all columns of the table where and as wide as they usually are."""
+        """Restore the default order and widths of all columns."""
         self._below.show_arrangement(self._below.arrangement.in_place())
         self._show()
 
     def action_undo(self) -> None:
-        """Have all columns as they were, and close."""
+        """Restore all columns as they were, and close."""
         self._below.show_arrangement(self._before)
         self.dismiss(None)

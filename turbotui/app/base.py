@@ -1,4 +1,4 @@
-"""The base of full screens: banner, summary, the screen's own body, status line, keys."""
+"""The base of full screens: banner, summary, the screen's own body, status line and keys."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from turbotui.widgets.segment_lines import Hot, SegmentLines
 from turbotui.widgets.summary import Place, gauge_line, place_line, short_model
 
 SMALLEST = (40, 10)
-"""Characters and lines below which one sentence is shown instead."""
+"""Minimum size of a screen; below it one sentence is shown instead."""
 
 _Tab = tuple[TextSegment, str]
-"""A screen in the footer with the action of a click on it."""
+"""A screen in the footer, with the action of a click on it."""
 _KEYS_ROOM: Final = 18
-"""Columns of the footer that keys have at least, so that the ways to help and out are seen."""
+"""Minimum width of the keys in the footer, so that the ways to help and out stay visible."""
 
 
 def _tabs_width(tabs: Sequence[_Tab]) -> int:
@@ -46,8 +46,8 @@ def _tabs_width(tabs: Sequence[_Tab]) -> int:
 class WatchScreen(DirectScreen, inherit_bindings=False):
     """A screen that shows frames of the watched machine.
 
-    Nothing on it takes the focus, so Textual's keys of every screen (Tab to move the focus, Ctrl+C to copy) are not
-    inherited: they would hide the app's actions on the same keys.
+    No widget on it takes the focus, so Textual's keys of every screen (Tab to move the focus, Ctrl+C to copy) are not
+    inherited, because they would hide the app's actions on the same keys.
     """
 
     where: ClassVar[Where] = Where.APP
@@ -76,14 +76,14 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         self._is_quiet = False
         self._is_composed = False
         self._banner: SegmentLines | None = None
-        self._keys_fit = -1  # the width that the footer was drawn for
+        self._keys_fit = -1  # the width for which the footer was drawn
 
     def body(self) -> Iterable[Widget]:
         """The widgets between summary and status line."""
         raise NotImplementedError
 
     def compose(self) -> ComposeResult:
-        """Band (unless the machine is real and read by this process), summary, body, status line, keys."""
+        """Lay out banner (unless the machine is real and read here), summary, body, status line and keys."""
         session = self.watch_state.session
         if session.machine.host.kind is not HostKind.REAL or isinstance(session, FarSession):
             self._banner = SegmentLines(base=StyleRole.BANNER, id="banner")
@@ -104,7 +104,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
     # Called by the app
 
     def show_frame(self) -> None:
-        """Show the frame that the watch holds now.
+        """Show the watch's current frame.
 
         Called for every frame while this screen is on top or under a window.
         """
@@ -113,12 +113,12 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
     def take(self, frame: Frame) -> None:
         """Keep what this screen will need of a frame.
 
-        Called for every frame while this screen is on top or under a window, also while the picture is paused, and
-        for some minutes after it was left.
+        Called for every frame while this screen is on top or under a window, also while the picture is paused, and for
+        some minutes after the user left the screen.
         """
 
     def show_columns(self) -> None:
-        """Lay the screen out for its size and the columns that were chosen."""
+        """Lay the screen out for its size and the chosen columns."""
 
     @property
     def sparks(self) -> Iterable[str]:
@@ -127,12 +127,12 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
 
     @property
     def groups(self) -> Sequence[RowId]:
-        """Rows of groups that have sparks."""
+        """Rows of groups that have sparklines."""
         return ()
 
     @property
     def shown(self) -> tuple[Sequence[CounterColumn], Sequence[RowId]]:
-        """Columns and rows that can be seen now."""
+        """Visible columns and rows."""
         return (), ()
 
     @property
@@ -141,24 +141,24 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         return self.watch_state.columns
 
     def read_beside(self) -> None:
-        """Read what this screen needs beside columns: nothing, unless it says otherwise."""
+        """Read what this screen needs beside columns; by default nothing."""
         self.watch_state.read_also(self, (), frozenset())
 
     def point_at(self, row: RowId) -> None:
-        """Put the cursor on a row as soon as it is drawn; on screens without rows nothing happens."""
+        """Put the cursor on a row as soon as the row is drawn; does nothing on screens without rows."""
         del row
 
     def open_chosen(self) -> bool:
-        """Open what the cursor is on; false, as on most screens, where there is nothing to open."""
+        """Open the item under the cursor; returns false if there is nothing to open, as on most screens."""
         return False
 
     def drop_cursor(self) -> None:
-        """Leave the screen without a cursor, where a screen can be without one; nothing here."""
+        """Remove the cursor on screens that can do without one; does nothing here."""
 
     # Texts
 
     def show_time(self) -> None:
-        """Draw the time bar, which is there while a moment of the past is shown."""
+        """Draw the time bar, which is shown during a moment of the past."""
         if not self.composed:
             return
         cursor = self.watch_state.cursor
@@ -197,12 +197,12 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         lines = [place_line(place, width), self.second_line(width)]
         self.query_one("#summary", SegmentLines).show(lines)
         self.show_alerts()
-        if width != self._keys_fit:  # which keys there are follows from the class of the screen
+        if width != self._keys_fit:  # the class of the screen determines the keys
             self._keys_fit = width
             self.show_keys()
 
     def show_alerts(self) -> None:
-        """Draw the line about alerts, which is there while one goes on."""
+        """Draw the line about alerts, which is shown while an alert lasts."""
         alerts = self.watch_state.alerts
         if alerts is not None and self.composed:
             line = alerts.line(self.size.width)
@@ -210,12 +210,12 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
             self.query_one("#alert", SegmentLines).show([line])
 
     def second_line(self, width: int) -> list[TextSegment]:
-        """The line below the machine's: gauges of the whole of it."""
+        """The line below the machine's: gauges of the whole machine."""
         frame = self.watch_state.frame
         return gauge_line(gauges_of(self.watch_state), width, 0 if frame is None else frame.seq)
 
     def show_trouble(self) -> None:
-        """Draw the banner: no frame comes that would."""
+        """Draw the banner that says that no frames arrive."""
         self._show_banner(self.size.width)
         self.show_status()
 
@@ -224,7 +224,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
             self._banner.show([[(self._banner_text(width), StyleRole.BANNER)]])
 
     def _show_beside(self, width: int) -> None:
-        """Draw the line of the command that runs beside the dashboard, if one does."""
+        """Draw the line of the command beside the dashboard, if there is one."""
         command = self.watch_state.beside
         if command is not None:
             from turbotui.app.beside import beside_line  # noqa: PLC0415 - most watch without a command
@@ -244,7 +244,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         return (long if len(long) + 2 <= width else f"{word} {host.name}").center(width)
 
     def show_keys(self) -> None:
-        """Draw the footer: keys by rank as they fit, screens at the right."""
+        """Draw the footer: as many keys as fit, by rank, and the screens at the right."""
         if not self.composed:
             return
         app_screens: Sequence[tuple[str, str, str]] = getattr(self.app, "screen_table", ())
@@ -284,7 +284,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         self.query_one("#keys", SegmentLines).show([segments], hot)
 
     def _tabs(self, screens: Sequence[tuple[str, str, str]], named: AbstractSet[str]) -> Sequence[_Tab]:
-        """The screens at the right of the footer, with a word for those whose keys are in `named`."""
+        """The screens at the right of the footer; those whose keys are in `named` have a word."""
         found: list[_Tab] = []
         for name, key, word in screens:
             role = StyleRole.SORTED if key == self.number else StyleRole.DIM
@@ -293,19 +293,19 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
 
     @property
     def nothing_here(self) -> str:
-        """Why the keys of this screen have nothing to act on; "" while they have."""
+        """Why the keys of this screen have nothing to act on; "" if they have."""
         return ""
 
     def waiting_for(self, what: str) -> str:
-        """What is said while nothing can be shown: a paused picture waits for a key."""
+        """The text while nothing can be shown; a paused picture waits for a key."""
         return f"Paused before {what}: space goes on" if self.watch_state.paused else f"Waiting for {what}"
 
     def notice(self, text: str, *, quiet: bool = False) -> None:
-        """A sentence on the status line until the next key or frame that has something else to say.
+        """Show a sentence on the status line until the next key or frame with something else to say.
 
         Args:
             text: the sentence.
-            quiet: dim, as what is read out there.
+            quiet: whether it is dim, like the usual text there.
         """
         self.noticed = as_sentence(text)
         self._is_quiet = quiet
@@ -325,7 +325,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         self.query_one("#status", SegmentLines).show([[(text.ljust(room + 1), role), (right, StyleRole.AMBER)]])
 
     def readout(self) -> str:
-        """Text of the status line while no notice is shown."""
+        """Text of the status line without a notice."""
         return ""
 
     def copied(self) -> str:
@@ -366,13 +366,13 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
 
     @property
     def composed(self) -> bool:
-        """Whether the widgets are there. Textual resumes a screen on its first visit before it is composed."""
+        """Whether the widgets exist; on a first visit Textual resumes a screen before it is composed."""
         if not self._is_composed:
             self._is_composed = bool(self.query("#tiny"))
         return self._is_composed
 
     def on_mount(self) -> None:
-        """Draw what came before the widgets were there."""
+        """Draw what arrived before the widgets existed."""
         self.on_screen_resume()
 
     def go_to(self, screen: str) -> None:
@@ -380,14 +380,14 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         self.app.call_later(self.app.run_action, f"app.show_screen({screen!r})")
 
     def go_back(self) -> None:
-        """Point at no CPU and no task any more, and return to the screen on which that began."""
+        """Stop pointing at a CPU or task, and return to the screen on which that began."""
         back = self.watch_state.pointing.clear()
         if back:
             self.show_frame()
             self.go_to(back)
 
     def on_screen_resume(self) -> None:
-        """Take the newest frame: a hidden screen gets none."""
+        """Take the newest frame, because a hidden screen gets none."""
         if not self.composed:
             return
         if self.watch_state.frame is not None:

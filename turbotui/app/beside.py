@@ -13,19 +13,19 @@ from turbotui.widgets.painter import TextSegment
 
 
 class BesideCommand(Protocol):
-    """A command that runs beside the dashboard, until it ends or is left to itself."""
+    """A command that runs beside the dashboard until it ends or is detached."""
 
     stays: bool
     """Whether the screen stays when the command has ended."""
     columns: tuple[CounterColumn, ...]
-    """What is read from its first instruction to its end, whichever screen is shown."""
+    """What is read from its first instruction to its end, on every screen."""
 
     on_end: Callable[[], None]
-    """Called, on any thread, once it has ended and the last reading is there."""
+    """Called on any thread once the command has ended and the last reading is there."""
 
     @property
     def title(self) -> str:
-        """The words of the command, in one line."""
+        """The words of the command on one line."""
 
     @property
     def over(self) -> bool:
@@ -33,28 +33,28 @@ class BesideCommand(Protocol):
 
     @property
     def state(self) -> str:
-        """The process, whether it runs or how it ended, and for how long it ran."""
+        """The process, whether it runs or how it ended, and its run time."""
 
     def lines(self, most: int) -> list[str]:
-        """The last lines of its output, so many at most."""
+        """The last lines of its output, up to a number."""
 
     def take(self, frame: Frame) -> None:
-        """Keep what its report needs of a frame. On the sampler's thread."""
+        """Keep what the report needs of a frame; called on the sampler's thread."""
 
     def send(self, number: int) -> None:
-        """Send a signal to all that it started."""
+        """Send a signal to every process that it started."""
 
     def pause(self, stopped: bool) -> None:
-        """Stop the command, as Ctrl+Z stops the dashboard, or let the command continue."""
+        """Stop the command, as Ctrl+Z stops the dashboard, or let it continue."""
 
 
 def beside_line(command: BesideCommand, width: int, key: str) -> list[TextSegment]:
-    """The line on top: the command, its state, and the last line that it wrote.
+    """The line on top: the command, its state, and its last line of output.
 
     Args:
-        command: what runs.
+        command: the command.
         width: of the screen.
-        key: that shows its output.
+        key: the key that shows its output.
     """
     right = f" {key} output "
     state = f" · {command.state}"

@@ -1,4 +1,4 @@
-"""The application's part for a command that runs beside it: its end, its output, ways to leave."""
+"""The application's handling of a command beside it: its end, its output, ways to leave."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from textual.driver import Driver
 from turbotui.app.frames import FramesApp
 from turbotui.app.watch import Watch
 
-if TYPE_CHECKING:  # most watch without a command
+if TYPE_CHECKING:  # most runs have no command
     from turbotui.app.beside import BesideCommand
 
 
 class BesideApp(FramesApp):
-    """Shows frames, and knows the command that runs beside, if one does.
+    """Shows frames and knows the command that runs beside the dashboard, if there is one.
 
     Attributes:
         left_by: the signal that ended the program; 0 for none.
@@ -27,11 +27,11 @@ class BesideApp(FramesApp):
         self.left_by = 0
 
     def request(self, what: str) -> None:
-        """Ask for something from another thread or a signal handler."""
+        """Request something from another thread or a signal handler."""
         raise NotImplementedError
 
     def set_beside(self, command: BesideCommand | None) -> None:
-        """Run beside a command; before the application runs."""
+        """Run beside a command; called before the application runs."""
         self.watched.beside = self.watched.marked = command
         if command is not None:
             command.on_end = partial(self.request, "command ended")
@@ -42,7 +42,7 @@ class BesideApp(FramesApp):
         self.request("quit")
 
     def leaves_with_command(self) -> bool:
-        """Whether the program ends with the command, which has ended; where it stays, say so."""
+        """Whether the program ends with the command, which has ended; if it stays, say so."""
         command = self.watched.beside
         if command is None or not command.stays:
             return True
@@ -71,7 +71,7 @@ class BesideApp(FramesApp):
             self._say(f"{signal.Signals(SIGNALS[choice]).name} was sent: the report follows when the command has ended")
 
     def action_interrupt(self) -> None:
-        """Leave with status 0, whatever is open; while a command runs beside, interrupt it, as its terminal would."""
+        """Leave with status 0 whatever is open; while a command runs beside, interrupt it as its terminal would."""
         command = self.watched.beside
         if command is None or command.over:
             self.exit(0)
@@ -80,7 +80,7 @@ class BesideApp(FramesApp):
         self._say("SIGINT was sent to the command: the report follows when it has ended (q: what else can be done)")
 
     def action_output(self) -> None:
-        """Show what the command wrote."""
+        """Show the command's output."""
         command = self.watched.beside
         if command is None:
             self._say("No command runs beside: turbotui -- COMMAND starts one")
@@ -90,11 +90,11 @@ class BesideApp(FramesApp):
         self.push_screen(OutputWindow(command))
 
     def stop_beside(self) -> None:
-        """The program stops for a while, and the command with it."""
+        """Stop the command together with the program."""
         if self.watched.beside is not None:
             self.watched.beside.pause(True)
 
     def go_on_beside(self) -> None:
-        """The program goes on, and the command with it."""
+        """Continue the command together with the program."""
         if self.watched.beside is not None:
             self.watched.beside.pause(False)

@@ -1,4 +1,4 @@
-"""`c`, then a letter: a category of columns on or off."""
+"""`c` followed by a letter: show or hide a category of columns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from turbotui.widgets.segment_lines import Hot, SegmentLines
 
 
 class CategoryKeys(Window[str]):
-    """Window for one letter; its result is a sentence, "" to open the picker, None for nothing."""
+    """Window for one letter; returns a sentence, "" to open the picker, or None for nothing."""
 
     DEFAULT_CSS = """
     CategoryKeys { align: left bottom; background: transparent; }

@@ -1,4 +1,4 @@
-"""A failing window or screen goes, and nothing else with it; a second failure at the same place ends the program."""
+"""Close a failing window or screen and nothing else; a second failure at the same place ends the program."""
 
 from __future__ import annotations
 

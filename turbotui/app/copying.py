@@ -1,4 +1,4 @@
-"""Copying by the terminal: OSC 52 of XTerm Control Sequences, which a terminal obeys, ignores, or never learnt."""
+"""Copy through the terminal: OSC 52 of XTerm Control Sequences, which a terminal obeys, ignores or does not know."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Clipboard(Enum):
-    """Whether a terminal takes what programs copy. The value begins the sentence about it."""
+    """Whether a terminal accepts copies from programs, by the start of the sentence about it."""
 
     TAKES = "Copied"
     MAY = "Copied, if this terminal lets programs (OSC 52)"
@@ -21,7 +21,7 @@ class Clipboard(Enum):
 
 
 _KNOWN: Final[tuple[tuple[str, str, Clipboard], ...]] = (
-    ("TMUX", "", Clipboard.TMUX),  # tmux(1), set-clipboard: "external" ignores what programs copy
+    ("TMUX", "", Clipboard.TMUX),  # tmux(1), set-clipboard: "external" ignores copies from programs
     ("STY", "", Clipboard.NEVER),  # screen(1) has no such sequence
     ("KITTY_WINDOW_ID", "", Clipboard.TAKES),  # kitty.conf(5), clipboard_control: write-clipboard
     ("ALACRITTY_WINDOW_ID", "", Clipboard.TAKES),  # alacritty(5), terminal.osc52: OnlyCopy
@@ -34,23 +34,23 @@ _KNOWN: Final[tuple[tuple[str, str, Clipboard], ...]] = (
     ("TERM", "linux", Clipboard.NEVER),  # console_codes(4) knows no OSC 52
     ("TERM", "vt", Clipboard.NEVER),
 )
-"""Variable of the environment, how its value begins, what is so then; the first that fits."""
+"""Environment variable, prefix of its value, and the result; the first match counts."""
 
 
 def clipboard_of(environment: Mapping[str, str]) -> Clipboard:
-    """Whether the terminal of this environment takes what programs copy; MAY where nobody knows."""
+    """Whether the terminal of this environment accepts copies from programs; MAY if unknown."""
     fits = (clipboard for name, begins, clipboard in _KNOWN
             if environment.get(name) and environment[name].startswith(begins))
     return next(fits, Clipboard.MAY)
 
 
 def copy_text(app: App[int], text: str, what: str) -> str:
-    """Have the terminal copy a text; gives the sentence about it.
+    """Copy a text through the terminal; returns a sentence about the result.
 
     Args:
         app: whose terminal.
-        text: what is copied.
-        what: what that is, for the sentence.
+        text: the text to copy.
+        what: what the text is, for the sentence.
     """
     app.copy_to_clipboard(text)
     return f"{clipboard_of(os.environ).value}: {what}"

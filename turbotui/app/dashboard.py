@@ -1,4 +1,4 @@
-"""The Textual application: themes, screens as modes, one handler for frames."""
+"""The Textual application: themes, screens as modes, and one handler for frames."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ from turbotui.sampling.frame import Frame
 from turbotui.terminal.driver import Continued, TerminalDriver, TerminalLost
 from turbotui.widgets.profiles import Profile
 
-_QUIET = 1.5  # seconds without a key after which the next one is not near
+_QUIET = 1.5  # seconds without a key after which no key is expected soon
 _MOST_KEYS = 50
-_TROUBLE_SECONDS = 0.5  # after which a connection is looked at
+_TROUBLE_SECONDS = 0.5  # seconds between two looks at a connection
 _ANY_TERMINAL = Abilities()
 
 
 class _Asked(Message, bubble=False):
-    """Message with a request from another thread or a signal handler."""
+    """A request from another thread or a signal handler, as a message."""
 
     def __init__(self, what: str) -> None:
         super().__init__()
@@ -63,23 +63,23 @@ class TurbotuiApp(HandsApp, TourApp):
     `run()` returns the exit status; the terminal is restored by Textual whatever happens.
 
     Args:
-        session: what is watched; started when the screen is there, stopped when it goes.
-        columns: visible at the start; None for the catalog's defaults that can be had.
+        session: the watched session; started with the screen and stopped at its end.
+        columns: visible at the start; None for the catalog's available defaults.
         abilities: of the terminal.
         theme: name of one of `THEMES`; None for the first that the terminal can show.
-        screen: mode of the screen to begin with; "" for the table of CPUs.
+        screen: mode of the first screen; "" for the table of CPUs.
         profile: name and content of the saved view to begin with.
-        player: of the recording that is shown; None for a machine that is watched.
+        player: of the recording that is shown; None for a watched machine.
         tour: whether to offer the tour.
-        settings: what the person wants at every start: theme, first screen and keys are taken here.
+        settings: the user's settings; theme, first screen and keys are used here.
         on_shown: called when the empty first screen is there.
-        on_rest: called after keys, when nobody has typed for a while; at the latest after some dozens of them.
+        on_rest: called after keys when nobody has typed for a while, at the latest after some dozens of keys.
 
     Attributes:
-        failure: the exception that ended the program, if one did.
-        containment: what failed without ending it.
-        repertoire: what stands in for characters that the terminal lacks; None for nothing.
-        terminal_lost: why the terminal could not be used any more, if that ended the program.
+        failure: the exception that ended the program, if any.
+        containment: failures that did not end the program.
+        repertoire: replacements for characters that the terminal lacks; None for none.
+        terminal_lost: why the terminal could no longer be used, if that ended the program.
 
     Raises:
         UsageError: there is no such theme, or no such screen.
@@ -139,7 +139,7 @@ class TurbotuiApp(HandsApp, TourApp):
         self._trouble = ""
         self.animation_level = "none"
         self.session = session
-        # the line that says SIMULATED or RECORDED stays in sight above every window
+        # the line that says SIMULATED or RECORDED stays visible above every window
         self.set_class(self._banded, "-banded")
         self._live_past = LivePast() if player is None else None
         if self._live_past is not None:
@@ -176,7 +176,7 @@ class TurbotuiApp(HandsApp, TourApp):
             self.set_interval(_TROUBLE_SECONDS, partial(self._show_trouble, self.session))
 
     def _show_trouble(self, session: FarSession) -> None:
-        """Say that no frame comes any more, or that they come again."""
+        """Say that frames no longer arrive, or that they arrive again."""
         if self._base is not None and self._base.composed and session.trouble != self._trouble:
             self._trouble = session.trouble
             self._base.show_trouble()
@@ -200,7 +200,7 @@ class TurbotuiApp(HandsApp, TourApp):
             self.call_after_refresh(self.begin_tour)
 
     def _taken(self, frame: Frame) -> None:
-        """Keep a frame for the past, and hand it to the screens. On the sampler's thread."""
+        """Keep a frame for the past and hand it to the screens; called on the sampler's thread."""
         if self._live_past is not None:
             self._live_past.take(frame)
         if self.watched.recorder is not None:
@@ -210,7 +210,7 @@ class TurbotuiApp(HandsApp, TourApp):
         self._frames.put(frame)
 
     def on_unmount(self) -> None:
-        """Close every counter, unless a command goes on without the screen, and end a recording."""
+        """Close every counter, unless a command continues without the screen, and end a recording."""
         if self.watched.beside is None:
             self.session.stop()
         if self.watched.recorder is not None:
@@ -219,12 +219,12 @@ class TurbotuiApp(HandsApp, TourApp):
             self.watched.alerts.close()
 
     def request(self, what: str) -> None:
-        """Ask for something from another thread or a signal handler: "quit", "end_interval"."""
+        """Request something from another thread or a signal handler: "quit", "end_interval"."""
         loop = self._loop_here
         if loop is None:
             self._asked_early.append(what)
         elif not loop.is_closed():
-            # A signal handler runs inside the loop's own wait: only this call ends that wait.
+            # a signal handler runs inside the loop's own wait, which only this call ends
             loop.call_soon_threadsafe(self.post_message, _Asked(what))
 
     def request_end_interval(self) -> None:
@@ -244,25 +244,25 @@ class TurbotuiApp(HandsApp, TourApp):
         self.exit(TerminalError.exit_status)
 
     def on_continued(self, _message: Continued) -> None:
-        """Draw everything anew after the shell had the terminal."""
+        """Redraw everything after the shell had the terminal."""
         self.go_on_beside()
         if self.screen_stack:
             self.screen.refresh()
 
     def _handle_exception(self, error: Exception, *, alive: bool = False) -> None:
-        """Take away what failed; where that is not possible leave with the terminal restored, and the command says why.
+        """Contain a failure; if that is impossible, leave with the terminal restored, and let the command say why.
 
-        Without Textual's own report, which shows every local variable.
+        Textual's own report, which shows every local variable, is not used.
         """
         if self.is_headless:
             self.failure = error
-            super()._handle_exception(error)  # tests want the whole story
+            super()._handle_exception(error)  # tests need the whole traceback
         elif not self.containment.contain(error, alive=alive):
             self.failure = error
             self.exit(InternalError.exit_status)
 
     async def _dispatch_action(self, namespace: DOMNode, action_name: str, params: object) -> bool:
-        """Run the action of a key, contain its failure, and say why where it had nothing to act on."""
+        """Run the action of a key, contain its failure, and say why if it had nothing to act on."""
         base = self._base if namespace is self._base else None
         before = None if base is None else (base.noticed, len(self.screen_stack))
         try:
@@ -275,14 +275,14 @@ class TurbotuiApp(HandsApp, TourApp):
         return found
 
     async def _dispatch_message(self, message: Message) -> None:
-        """Contain what fails while a frame is drawn, which would end Textual's message loop and with it all keys."""
+        """Contain failures while a frame is drawn, which would end Textual's message loop and with it all keys."""
         try:
             await super()._dispatch_message(message)
         except Exception as error:  # noqa: BLE001 - whatever it is
             self._handle_exception(error)
 
     async def on_event(self, event: events.Event) -> None:
-        """Hand keys from the terminal on one at a time, other events at once."""
+        """Hand keys from the terminal on one at a time, and other events at once."""
         if isinstance(event, events.Key) and not event.is_forwarded:
             self._keys_since_rest += 1
             self._last_key = time.monotonic()
@@ -293,11 +293,11 @@ class TurbotuiApp(HandsApp, TourApp):
     # Frames
 
     def _rested(self) -> None:
-        """Do what would keep a key waiting, such as clearing caches, between two frames."""
+        """Do slow work, such as clearing caches, between two frames."""
         typed = self._keys_since_rest
         if typed > _MOST_KEYS or (typed and time.monotonic() - self._last_key > _QUIET):
             self._keys_since_rest = 0
-            # Textual 8.2 remembers in here the caches of closed windows, with every line they have drawn
+            # Textual 8.2 keeps the caches of closed windows here, with every line they have drawn
             StylesCache.get_inner_outer.cache_clear()
             if self._on_rest is not None:
                 self._on_rest()
@@ -313,7 +313,7 @@ class TurbotuiApp(HandsApp, TourApp):
     # Actions
 
     def action_suspend(self) -> None:
-        """Give the terminal back to the shell, and stop until it continues us."""
+        """Give the terminal back to the shell, and stop until the shell continues the program."""
         if isinstance(self._driver, TerminalDriver):
             self._driver.suspend()
 
@@ -322,19 +322,19 @@ class TurbotuiApp(HandsApp, TourApp):
         self.push_screen(Help(self.watched, self.screen_table, None if self._base is None else self._base.where))
 
     def action_remember(self) -> None:
-        """Write what is seen now into the settings."""
+        """Write the current view into the settings."""
         base = self._base
         spec = next((spec for spec in self.screens if base is not None and spec.number == base.number), self.screens[0])
         self._say(remember_view(self.watched, self.theme, spec))
 
     def action_alerts(self) -> None:
-        """List alerts: those that go on, those that were, what is watched for."""
+        """List current and past alerts and the conditions that are watched."""
         from turbotui.app.alerts_window import alerts_window  # noqa: PLC0415 - the first frame does without
 
         self.push_screen(alerts_window(self.watched))
 
     def action_why(self) -> None:
-        """Say what is in the way of the machine's work."""
+        """Show what slows the machine down."""
         from turbotui.app.why_window import WhyWindow  # noqa: PLC0415 - the first frame does without
 
         self.push_screen(WhyWindow(self.watched), self._asked_why)
@@ -347,7 +347,7 @@ class TurbotuiApp(HandsApp, TourApp):
             self.action_show_screen(spec.id)
 
     def action_end_interval(self) -> None:
-        """End the interval now, or open what the cursor of the screen is on."""
+        """End the interval now, or open what is under the screen's cursor."""
         if self._base is None or not self._base.open_chosen():
             self.session.end_interval()
 
@@ -365,13 +365,13 @@ class TurbotuiApp(HandsApp, TourApp):
             self._base.notice(f"Interval {seconds:g} s")
 
     def action_reset(self) -> None:
-        """Start least, greatest and mean values anew."""
+        """Reset least, greatest and mean values."""
         self.watched.history.reset()
         if self._base is not None:
             self._base.notice("Least, greatest and mean start anew")
 
     def action_tcc(self) -> None:
-        """Ask for the temperature that readouts count down from."""
+        """Ask for the temperature from which readouts count down."""
         base = self._base
         if base is not None:
             def told(sentence: str) -> None:
@@ -381,5 +381,5 @@ class TurbotuiApp(HandsApp, TourApp):
             self.push_screen(*tcc_prompt(self.session, told))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """The palette: every action that works on this screen, every screen, every profile."""
+        """The palette: every action that works on this screen, every screen and every profile."""
         return palette_commands(self, screen, self.screens)

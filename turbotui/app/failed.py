@@ -1,4 +1,4 @@
-"""The screen that is shown in place of one that failed."""
+"""The screen shown in place of one that failed."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from turbotui.widgets.segment_lines import SegmentLines
 
 
 class FailedScreen(WatchScreen):
-    """Says what failed, and that everything else goes on.
+    """Says what failed, and that everything else continues.
 
     Args:
-        watch: what all screens share.
+        watch: the state that all screens share.
         number, word: of the screen that failed.
-        sentence: what failed, and where its report is.
+        sentence: what failed, and where the report is.
     """
 
     DEFAULT_CSS = "FailedScreen #failed { height: 1fr; }"
 
     def __init__(self, watch: Watch, number: str, word: str, sentence: str) -> None:
         super().__init__(watch)
-        # the class has a number and a word for a screen, this one stands for any of them
+        # a screen's class has its number and word, but this class stands for any screen
         self.number = number  # type: ignore[misc]
         self.word = word  # type: ignore[misc]
         self._sentence = sentence

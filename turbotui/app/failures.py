@@ -1,4 +1,4 @@
-"""Failures of the dashboard itself: told apart by their place, each with a report in a file. Nothing knows Textual."""
+"""Failures of the dashboard itself, identified by their place, each with a report file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from turbotui.machine.identity import as_invoking_user
 from turbotui.machine.own_files import replace_file, state_folder
 from turbotui.untrusted import one_line, visible
 
-_KEPT: Final = 10  # reports; older ones make room
+_KEPT: Final = 10  # reports; older ones are deleted
 _LONGEST: Final = 60_000  # characters of a report
 _WORDS: Final = 300  # characters of an exception's own text
 _PACKAGE: Final = os.path.dirname(os.path.abspath(__file__)).rpartition(os.sep)[0]
@@ -25,13 +25,13 @@ _PACKAGE: Final = os.path.dirname(os.path.abspath(__file__)).rpartition(os.sep)[
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One exception that was contained, or ended the program.
+    """An exception that was contained, or that ended the program.
 
     Attributes:
-        where: what failed, as a person would name it: "the window Graph", "screen 3 map".
-        place: file and function of the project that it came from.
+        where: what failed, in words for people: "the window Graph", "screen 3 map".
+        place: file and function of the project in which it occurred.
         error: the exception.
-        report: path of the report; "" where none could be written.
+        report: path of the report; "" if none could be written.
     """
 
     where: str
@@ -53,7 +53,7 @@ class Failures:
         environment: for the state folder.
 
     Attributes:
-        seen: from the first on.
+        seen: in the order of occurrence.
     """
 
     def __init__(self, environment: Mapping[str, str]) -> None:
@@ -61,7 +61,7 @@ class Failures:
         self.seen: list[Failure] = []
 
     def take(self, error: BaseException, where: str) -> tuple[Failure, bool]:
-        """Note a failure and write its report; also gives whether something has failed at this place before."""
+        """Record a failure and write its report; also returns whether something has failed at this place before."""
         place = place_of(error)
         again = any(failure.place == place for failure in self.seen)
         report = ""
@@ -73,7 +73,7 @@ class Failures:
 
 
 def place_of(error: BaseException) -> str:
-    """File and function of the innermost call of this project; of the innermost call, where there is none."""
+    """File and function of the innermost call in this project, or of the innermost call at all."""
     calls = [(frame.f_code.co_filename, frame.f_code.co_qualname) for frame in _frames(error.__traceback__)]
     ours = [call for call in calls if call[0].startswith(_PACKAGE)]
     file, function = (ours or calls or [("", "")])[-1]
@@ -108,7 +108,7 @@ def write_report(error: BaseException, where: str, environment: Mapping[str, str
             f"Linux {platform.release()} {platform.machine()}\n{now:%Y-%m-%d %H:%M:%S}Z: {where} failed\n"
             f"{calls[-_LONGEST:]}{_said(error)}\n")
     replace_file(path, visible(text.replace(home, "~") if home != "/" else text))
-    with as_invoking_user(environment):  # a link in that person's folder must not lead root to other files
+    with as_invoking_user(environment):  # a link in the user's folder must not lead root to other files
         reports = sorted(name for name in os.listdir(folder) if name.endswith("Z.txt"))
         for name in reports[:-_KEPT]:
             with contextlib.suppress(FileNotFoundError):  # another dashboard was faster

@@ -1,4 +1,4 @@
-"""Windows with one line to type into, a sentence below it, and a list of what may be taken from or removed."""
+"""Windows with one line to type into, a sentence below it, and a list to accept from or remove from."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from turbotui.app.list_window import ListWindow
 
 
 class FieldWindow(ListWindow):
-    """Window with a field, a sentence and a list, whose line under the cursor can be put into the field."""
+    """A window with a field, a sentence and a list, whose current line can be put into the field."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("tab", "take", "take over", priority=True),
@@ -19,11 +19,11 @@ class FieldWindow(ListWindow):
     ]
 
     def action_take(self) -> None:
-        """Put what is under the cursor of the list into the field."""
+        """Put the current line of the list into the field."""
         raise NotImplementedError
 
     def put(self, text: str) -> None:
-        """Put a text into the field, to go on typing behind it."""
+        """Put a text into the field and continue typing after it."""
         field = self.query_one(Input)
         field.value = text
         field.cursor_position = len(text)

@@ -1,4 +1,4 @@
-"""f: a filter of rows, typed at the bottom, taking effect with every letter."""
+"""f: a filter of rows, typed at the bottom, applied with every letter."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from turbotui.quantities.filters import C, Filter, FilterError, parse_filter
 
 def filter_prompt(before: Filter[C], find: Callable[[str], C | None],
                   take: Callable[[Filter[C]], None]) -> tuple[Prompt, Callable[[str | None], None]]:
-    """The prompt for a filter, and the function that takes its answer; Esc restores the filter that there was.
+    """The prompt for a filter, and the function that takes its answer; Esc restores the earlier filter.
 
     Args:
-        before: the filter as it is.
-        find: the column of a name as a person types it, None if there is none.
-        take: shows the rows that a filter leaves; an empty one leaves all.
+        before: the current filter.
+        find: the column of a name as a user types it; None if there is none.
+        take: shows the rows that a filter leaves; an empty filter leaves all.
     """
 
     def typed(text: str) -> str:

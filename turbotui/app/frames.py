@@ -1,4 +1,4 @@
-"""The part of the application that shows frames: the newest, one at which the picture was paused, one of the past."""
+"""The part of the application that shows frames: the newest, the one paused at, or one of the past."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
 from turbotui.terminal.handover import Handover
 
-if TYPE_CHECKING:  # most people record nothing, and have no alerts
+if TYPE_CHECKING:  # most users record nothing and have no alerts
     from turbotui.app.alerting import Alerting
     from turbotui.machine.machine import Machine
     from turbotui.recording.recorder import FrameRecorder
 
 _FILL_AFTER = 0.1
-"""Seconds without a key after which the sparks of a moment are drawn: those of each moment on the way nobody sees."""
+"""Seconds without a key after which a moment's sparklines are drawn; nobody looks at those on the way."""
 _MOST_MARKS = 500
-"""Marks on the time bar: alerts may begin and end for days."""
+"""Maximum number of marks on the time bar, because alerts may begin and end for days."""
 _PART = 0.02
-"""Seconds of a search between which keys are heard."""
+"""Seconds of a search between two checks for keys."""
 
 
 class FramesApp(App[int]):
-    """Shows frames on the screens that can be seen.
+    """Shows frames on the visible screens.
 
     Attributes:
-        watched: what every screen shares.
-        containment: what failed without ending the program.
-        open_recorder: opens a file to record to; None: a recording of the readings alone.
-        handover: the terminal as the opening leaves it; None where there was none.
+        watched: the state that every screen shares.
+        containment: failures that did not end the program.
+        open_recorder: opens a file to record to; None for a recording of the readings alone.
+        handover: the terminal as the opening left it; None without an opening.
     """
 
     containment: Containment
@@ -63,15 +63,15 @@ class FramesApp(App[int]):
         self._work: asyncio.Task[None] | None = None
         self._playing: asyncio.Task[None] | None = None
         self.open_recorder: Callable[[str, Machine], FrameRecorder] | None = None
-        self._is_filled = False  # the history of the past that is shown: with what led to its moment
-        self._laid_out: tuple[object, ...] = ()  # what the screen was laid out for when a moment was shown last
+        self._is_filled = False  # the history of the past that is shown: the values that led to its moment
+        self._laid_out: tuple[object, ...] = ()  # the columns and rows for which the screen was last laid out
 
     # Frames as they come
 
     def _wake(self) -> None:
-        """Have the newest frame taken; from any thread.
+        """Let the newest frame be shown; may be called from any thread.
 
-        Past Textual's queue of messages: a message for each frame was a tenth of what showing it costs.
+        This bypasses Textual's message queue: a message per frame was a tenth of the cost of showing it.
         """
         loop = self._loop_here
         if loop is None or loop.is_closed():
@@ -92,9 +92,9 @@ class FramesApp(App[int]):
                 self._handle_exception(error)
 
     def show_newest(self) -> None:
-        """Keep the newest frame's history; draw it on the screens that can be seen, unless the picture is held."""
+        """Keep the newest frame's history, and draw the frame on the visible screens unless the picture is held."""
         frame = self._frames.take()
-        if frame is None:  # a newer one took its place, and has been drawn
+        if frame is None:  # a newer frame took its place and has been drawn
             return
         watch = self.watched
         base = self._base
@@ -121,7 +121,7 @@ class FramesApp(App[int]):
         self._rested()
 
     def _alert(self, alerts: Alerting, frame: Frame) -> None:
-        """Tell of the alerts that begin and end with the newest frame, whatever moment is shown."""
+        """Show the alerts that begin and end with the newest frame, whatever moment is shown."""
         watch = self.watched
         marks, rings = alerts.take(frame)
         if watch.cursor is not None:
@@ -135,7 +135,7 @@ class FramesApp(App[int]):
             self._base.show_alerts()
 
     def _rested(self) -> None:
-        """Do work that would keep a key waiting, between two frames: nothing here."""
+        """Do slow work between two frames; nothing here."""
 
     def _draw(self) -> None:
         for screen in self.screen_stack:
@@ -150,15 +150,15 @@ class FramesApp(App[int]):
         return screen if isinstance(screen, WatchScreen) else None
 
     def _resumed(self) -> None:
-        """Draw the screen that is shown anew, and read what it needs."""
+        """Redraw the current screen, and read what it needs."""
         raise NotImplementedError
 
     def read_wanted(self) -> None:
-        """Read what the screen that is shown needs, and cells that somebody looks into, from the next tick on."""
+        """Read what the current screen and explained cells need from the next tick on."""
         raise NotImplementedError
 
     def action_pause(self) -> None:
-        """Hold the picture; measuring and histories go on. A recording plays, or stops."""
+        """Hold the picture while measuring and histories continue; for a recording, play or stop."""
         watch = self.watched
         if self.watched.player is not None:
             self._play(self.watched.player)
@@ -173,7 +173,7 @@ class FramesApp(App[int]):
     # The past
 
     def _past(self) -> TimeCursor | None:
-        """The moments that can be shown; says so on the status line where there are none."""
+        """The moments that can be shown; if there are none, the status line says so."""
         cursor = self.watched.cursor
         if cursor is None or len(cursor.timeline.times) < 2:
             self._say("No past yet: two intervals are needed")
@@ -198,26 +198,26 @@ class FramesApp(App[int]):
             self._show_moment(cursor)
 
     def action_past_jump(self) -> None:
-        """Ask for a time, or for what is looked for."""
+        """Ask for a time, or for a condition to look for."""
         cursor = self._past()
         if cursor is not None:
             self.push_screen(*past_prompt(cursor, self.watched.find, self._jumped))
 
     def _jumped(self, cursor: TimeCursor) -> None:
-        """The prompt was answered: with a time, where the cursor stands now, or with a condition to look for."""
+        """Handle the prompt's answer: a time, to which the cursor has moved, or a condition to look for."""
         if cursor.condition is None:
             self._show_moment(cursor)
         else:
             self.action_past_event(-1)
 
     def action_past_event(self, by: int) -> None:
-        """Show the next moment at which something happened, or what is looked for begins to be so."""
+        """Show the next event, or the next moment at which the condition begins to hold."""
         cursor = self._past()
         if cursor is not None:
             self._do(self._search(cursor, by))
 
     def on_time_line_pointed(self, message: TimeLine.Pointed) -> None:
-        """Show the moment that somebody pointed at on the bar."""
+        """Show the moment that the user pointed at on the bar."""
         self.go_to_time(message.time_ns)
 
     def go_to_time(self, time_ns: int) -> None:
@@ -241,7 +241,7 @@ class FramesApp(App[int]):
                 self._base.show_time()
 
     def action_record(self) -> None:
-        """Ask for a file and record to it from now on; or end the recording."""
+        """Ask for a file and record to it from now on, or end the recording."""
         watch = self.watched
         if watch.player is not None:
             self._say("This is a recording already")
@@ -288,7 +288,7 @@ class FramesApp(App[int]):
     # Playing
 
     def _play(self, player: Player) -> None:
-        """Play the recording from the moment that is shown, or stop; from its end, from the beginning."""
+        """Play the recording from the current moment, or stop; from its end, start again."""
         player.playing = not player.playing
         player.moved()
         if self._playing is not None:
@@ -316,7 +316,7 @@ class FramesApp(App[int]):
     def step_speed(self, player: Player, by: int) -> None:
         """Play faster, or slower."""
         speed = player.step_speed(by)
-        if player.playing:  # what was waited for at the old speed is not due at the new one
+        if player.playing:  # the pending wait was for the old speed
             self._play(player)
             self._play(player)
         if self._base is not None:
@@ -330,7 +330,7 @@ class FramesApp(App[int]):
 
         Args:
             cursor: where it stands.
-            played: time passed; otherwise somebody moved it.
+            played: whether time passed; otherwise the user moved the cursor.
         """
         watch = self.watched
         if self.watched.player is not None and not played:
@@ -368,7 +368,7 @@ class FramesApp(App[int]):
         self._do(None if self._is_filled or cursor.at is None else self._fill(cursor))
 
     def _lay_out(self, base: WatchScreen) -> None:
-        """Lay the screen out where the moment has other columns or rows than the one before: it is drawn twice then."""
+        """Lay the screen out if the moment has other columns or rows than the one before; then it is drawn twice."""
         frame = self.watched.frame
         wanted = base, self.watched.in_past, frame and frame.capabilities, frame and frame.topology
         if not self._laid_out or any(one is not before for one, before in zip(wanted, self._laid_out, strict=True)):
@@ -381,7 +381,7 @@ class FramesApp(App[int]):
         raise NotImplementedError
 
     async def _fill(self, cursor: TimeCursor) -> None:
-        """Draw the sparks that lead to a moment, once no key has come for a while."""
+        """Draw the sparklines that lead to a moment once no key has come for a while."""
         await asyncio.sleep(_FILL_AFTER)
         watch, base, history = self.watched, self._base, History()
         for time_ns in cursor.before(history.length):
@@ -393,13 +393,13 @@ class FramesApp(App[int]):
         self._draw()
 
     def _do(self, work: Coroutine[Any, Any, None] | None) -> None:
-        """Start a task beside keys and frames, and cancel the one before it."""
+        """Start a task beside keys and frames, cancelling the one before it."""
         if self._work is not None:
             self._work.cancel()
         self._work = None if work is None else asyncio.get_running_loop().create_task(work)
 
 
 def _follows(frame: Frame, before: Frame | None) -> bool:
-    """Whether an interval begins where another one ended."""
+    """Whether an interval starts where another one ended."""
     return (before is not None and frame.older is not None and frame.older.seq == before.newer.seq
             and frame.older.wall_ns == before.newer.wall_ns)

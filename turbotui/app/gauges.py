@@ -1,4 +1,4 @@
-"""The gauges of the whole machine on the second line of most screens."""
+"""Gauges of the whole machine on the second line of most screens."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from turbotui.widgets.summary import Gauge
 
 
 def gauges_of(watch: Watch) -> list[Gauge]:
-    """Load, clock, watts, heat and interrupts, as far as there are any."""
+    """Load, clock, watts, heat and interrupts, as far as available."""
     frame = watch.frame
     tops = scales.tops(watch)
     gauges: list[Gauge] = []

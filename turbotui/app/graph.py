@@ -1,4 +1,4 @@
-"""g: cells over time, with a cursor; e: where one number comes from. Each of the two windows leads to the other."""
+"""g: cells over time, with a cursor; e: where one number comes from. Each window leads to the other."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from turbotui.widgets.graph_picture import GraphPainter, GraphPicture, Happening
 from turbotui.widgets.segment_lines import SegmentLines
 
 _PART: Final = 0.004
-"""Seconds of reading the past between which keys are heard for as long."""
+"""Seconds of reading the past between two checks for keys, which may take as long."""
 _REDRAW: Final = 0.2
-"""Seconds between two pictures of what has been read, at least; five times what one takes, where that is more."""
+"""Minimum seconds between two pictures of what has been read; at least five times what a picture takes."""
 _SMALLEST: Final = (30, 8)
-"""Characters and lines without which there is no room for an axis and a curve."""
+"""Minimum size for an axis and a curve."""
 
 
 class GraphLines(SegmentLines):
-    """The picture; says where it was clicked."""
+    """The picture, which reports where it was clicked."""
 
     class Clicked(Message):
-        """A place was clicked: characters from the left end of the lines."""
+        """A place was clicked, in characters from the left end of the lines."""
 
         def __init__(self, place: int) -> None:
             super().__init__()
@@ -49,7 +49,7 @@ class GraphLines(SegmentLines):
 
 
 class Graph(Window[None]):
-    """Cells as curves over all the past that there is: one panel for each column, one curve for each row.
+    """Cells as curves over the whole available past: a panel for each column, a curve for each row.
 
     Args:
         cells: of one column.
@@ -114,7 +114,7 @@ class Graph(Window[None]):
         return f"{move} · {zoom} · C columns · Enter go there · e explain · Esc close"
 
     def show_frame(self) -> None:
-        """Show the curves up to the newest frame, and read what is missing of them."""
+        """Show the curves up to the newest frame, and read missing values."""
         self._paint()
         self._load()
 
@@ -146,7 +146,7 @@ class Graph(Window[None]):
         return f"{cells.first.column.id} · {cells.first.name} and {many} tagged{left_out}"
 
     def _moved(self, moments: Sequence[int], seconds: float, width: int) -> GraphCursor:
-        """The cursor among these moments; at first where the screens are."""
+        """The cursor among these moments; initially at the screens' moment."""
         interval, places = round(seconds * NS), 2 * width
         if self._cursor is None:
             watch = self.app.watched if isinstance(self.app, FramesApp) else None
@@ -170,17 +170,17 @@ class Graph(Window[None]):
     # The past
 
     def _load(self) -> None:
-        """Begin to read what is missing of the visible curves."""
+        """Start reading missing values of the visible curves."""
         if self._cells is None or self._cursor is None:
             return
         if not self._cells.missing(self._cursor.span):
             self._loading = ""
         else:
-            # the method, not a coroutine: a worker that is cancelled before it begins would never await that
+            # the method, not a coroutine: a worker that is cancelled before it starts would never await that
             self.run_worker(self._read_missing, group="past", exclusive=True)  # type: ignore[arg-type] # inferred as Never
 
     async def _read_missing(self) -> None:
-        """Read missing values of the past, newest first and between keys, and draw each as it comes."""
+        """Read missing values of the past, newest first and between keys, drawing them as they come."""
         cells, cursor = self._cells, self._cursor
         if cells is None or cursor is None:
             return
@@ -204,37 +204,37 @@ class Graph(Window[None]):
     # Keys
 
     def action_step(self, by: int) -> None:
-        """Move the cursor by so many intervals."""
+        """Move the cursor by a number of intervals."""
         if self._cursor is not None:
             self._cursor.step(by)
             self.show_frame()
 
     def action_page(self, by: int) -> None:
-        """On by what is seen, or back."""
+        """Move forward or back by the visible span."""
         if self._cursor is not None:
             self._cursor.page(by)
             self.show_frame()
 
     def action_end(self, by: int) -> None:
-        """The first interval, or the newest."""
+        """Move to the first interval or the newest."""
         if self._cursor is not None:
             self._cursor.end(by)
             self.show_frame()
 
     def action_zoom(self, by: int) -> None:
-        """Nearer, or from further away."""
+        """Zoom in or out."""
         if self._cursor is not None:
             self._cursor.zoom(by)
             self.show_frame()
 
     def action_whole(self) -> None:
-        """All the past that there is."""
+        """Show the whole past."""
         if self._cursor is not None:
             self._cursor.show_whole()
             self.show_frame()
 
     def action_columns(self) -> None:
-        """Choose further columns."""
+        """Choose more columns."""
         if self._cells is not None:
             self.app.push_screen(RowPicker(self._cells, self._cells.first.column.id))
 
@@ -244,7 +244,7 @@ class Graph(Window[None]):
         self.show_frame()
 
     def on_graph_lines_clicked(self, message: GraphLines.Clicked) -> None:
-        """Put the cursor there."""
+        """Put the cursor on the clicked place."""
         place, across = message.place - self._painter.left, self._painter.across
         if self._cursor is not None and 0 <= place < across:
             self._cursor.go_to(self._cursor.span.time(place, across))
@@ -267,7 +267,7 @@ class Graph(Window[None]):
 
 
 class Explain(TextWindow):
-    """Window that explains one cell, with every frame anew: the answer in bright, the readings below it."""
+    """The window that explains one cell and is updated with every frame: the answer bright, the readings below it."""
 
     DEFAULT_CSS = """
     Explain #text { color: $tui-strong; }
@@ -281,9 +281,9 @@ class Explain(TextWindow):
         self._cell = cell
 
     def on_mount(self) -> None:
-        """Show the text, and read what the cell was before anybody looked at it."""
+        """Show the text, and read the cell's values from before anybody looked at it."""
         super().on_mount()
-        # the method, not a coroutine: a worker that is cancelled before it begins would never await that
+        # the method, not a coroutine: a worker that is cancelled before it starts would never await that
         self.run_worker(self._read_earlier, group="past", exclusive=True)  # type: ignore[arg-type] # inferred as Never
 
     async def _read_earlier(self) -> None:

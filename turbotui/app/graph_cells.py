@@ -1,4 +1,4 @@
-"""Cells that a graph draws, of one or more rows and columns, and their values over time."""
+"""The cells of a graph, of one or more rows and columns, with their values over time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LANES: Final = tuple(StyleRole[f"LANE_{lane}"] for lane in range(8))
 
 
 def kept_values(ring: HistoryRing | None, times: Iterable[FrameTime]) -> list[TimedValue]:
-    """The values of a ring with the times of its intervals; NaN for those in which it was not kept."""
+    """The values of a ring with the times of its intervals; NaN for intervals in which it was not kept."""
     if ring is None or ring.last < 0:
         return []
     values = ring.values()
@@ -34,13 +34,13 @@ def kept_values(ring: HistoryRing | None, times: Iterable[FrameTime]) -> list[Ti
 
 
 class CellCurve:
-    """The values of one cell: what its ring has, until frames of the past have been read.
+    """The values of one cell: those of its ring until frames of the past have been read.
 
     Attributes:
-        cell: whose.
+        cell: the cell.
         role: its colour.
-        name: of the row, also when that has gone.
-        timed: oldest first; another object whenever they change.
+        name: of the row, kept after the row has gone.
+        timed: oldest first; a new object whenever the values change.
     """
 
     def __init__(self, cell: OneCell, role: StyleRole) -> None:
@@ -54,18 +54,18 @@ class CellCurve:
         self._stale = False
 
     def has(self, time_ns: int) -> bool:
-        """Whether the frame that ended then has been read, or need not be."""
+        """Whether the frame that ended at that time has been read, or need not be."""
         return not self.cell.in_frames or time_ns in self._read
 
     def read(self, time_ns: int, frame: Frame | None) -> None:
-        """Take the value of a frame; None if it cannot be read any more."""
+        """Take the value of a frame; None if the frame can no longer be read."""
         value = None if frame is None else self.cell.read(frame)
         length = round((frame.seconds or 0.0) * NS) if frame is not None else 0
         self._read[time_ns] = TimedValue(time_ns - max(1, length), time_ns, math.nan if value is None else value)
         self._stale = True
 
     def renew(self, first_ns: int) -> None:
-        """Take what the ring has now, and forget what ended before a time."""
+        """Take the ring's current values, and forget those that ended before a time."""
         ring = self.cell.live_ring
         if ring is not None and ring.last != self._taken:
             self._taken = ring.last
@@ -78,21 +78,21 @@ class CellCurve:
         found = dict(self._read)
         for one in self._kept:
             there = found.get(one.end)
-            if there is None or not there.known:  # a frame may be without what was read beside columns
+            if there is None or not there.known:  # a frame may lack what was read beside columns
                 found[one.end] = one
         self.timed = tuple(found[end] for end in sorted(found))
 
 
 class GraphCells:
-    """The cells of a graph: rows are curves, columns are panels. Columns are chosen as those of a table are.
+    """The cells of a graph: rows are curves, columns are panels; columns are chosen as those of a table are.
 
     Args:
         watch: has the frames of the past.
         cells: of one column.
-        changed: called when columns have come or gone.
+        changed: called when columns are added or removed.
 
     Attributes:
-        left_out: how many cells there is no colour for.
+        left_out: number of cells for which there is no colour.
     """
 
     def __init__(self, watch: Watch, cells: Sequence[OneCell], changed: Callable[[], None] = lambda: None) -> None:
@@ -104,7 +104,7 @@ class GraphCells:
 
     @staticmethod
     def _panel(cells: Iterable[OneCell]) -> list[CellCurve]:
-        """Curves of one column: rows that show the same value have one."""
+        """Curves of one column; rows that show the same value share one."""
         found: dict[object, CellCurve] = {}
         for cell, role in zip(cells, LANES, strict=False):
             found.setdefault(cell.home, CellCurve(cell, role))
@@ -118,11 +118,11 @@ class GraphCells:
         return [column for column in self.rows[0].columns if not column.identity and column.decimals >= 0]
 
     def why_absent(self, column: Column[Any]) -> Unavailable | None:
-        """Why a column cannot be drawn; None where it can."""
+        """Why a column cannot be drawn; None if it can."""
         return self.rows[0].why_absent(column)
 
     def section(self, column: Column[Any]) -> str:
-        """The heading that the picker lists a column below."""
+        """The heading in the picker's list above a column."""
         return self.rows[0].section(column)
 
     def is_shown(self, column: Column[Any]) -> bool:
@@ -130,7 +130,7 @@ class GraphCells:
         return any(panel[0].cell.column.id == column.id for panel in self._panels)
 
     def toggle(self, column: Column[Any]) -> None:
-        """Draw a column or take it away; one at least stays."""
+        """Draw a column or remove it; at least one stays."""
         staying = [panel for panel in self._panels if panel[0].cell.column.id != column.id]
         if len(staying) == len(self._panels):
             self._panels.append(self._panel(cell.beside(column) for cell in self.rows))
@@ -142,7 +142,7 @@ class GraphCells:
 
     @property
     def first(self) -> OneCell:
-        """The cell that was asked for, or what has taken its place."""
+        """The requested cell, or its replacement."""
         return self._panels[0][0].cell
 
     @property
@@ -152,25 +152,25 @@ class GraphCells:
 
     @property
     def times(self) -> Sequence[int]:
-        """When intervals ended whose frames can be read, oldest first."""
+        """Ends of the intervals whose frames can be read, oldest first."""
         cursor = self._watch.cursor
         return cursor.timeline.times if cursor is not None and any(one.cell.in_frames for one in self.curves) else ()
 
     def moments(self) -> Sequence[int]:
-        """When the intervals ended that the cursor can stand on, in ns since 1970, oldest first."""
+        """Ends of the intervals on which the cursor can stand, in ns since 1970, oldest first."""
         times = self.times
         for curve in self.curves:
             curve.renew(times[0] if times else 0)
         return sorted({*times, *(one.end for curve in self.curves for one in curve.timed)})
 
     def missing(self, span: TimeSpan) -> Sequence[int]:
-        """When intervals of a span ended whose frames have not been read, newest first."""
+        """Ends of a span's intervals whose frames have not been read, newest first."""
         times, curves = self.times, self.curves
         inside = times[bisect_right(times, span.first):bisect_right(times, span.last)]
         return [time_ns for time_ns in reversed(inside) if not all(curve.has(time_ns) for curve in curves)]
 
     def read(self, time_ns: int) -> None:
-        """Read the frame that ended then; it may take some milliseconds."""
+        """Read the frame that ended at that time, which may take some milliseconds."""
         watch = self._watch
         latest = watch.session.latest
         if latest is not None and latest.newer.wall_ns == time_ns:

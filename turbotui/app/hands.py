@@ -1,4 +1,4 @@
-"""Keys that every screen has for what is shown: save it, copy it; and what is said of a key that does nothing here."""
+"""Keys of every screen that save or copy the view, and the sentence about a key that does nothing on a screen."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ _SCREENS_TOLD: Final = 4
 
 
 class HandsApp(ScreensApp):
-    """Saves and copies what is shown, and says where a key works.
+    """Saves and copies the view, and says where a key works.
 
     Attributes:
-        repertoire: what stands in for characters that the terminal lacks; None for nothing.
+        repertoire: replacements for characters that the terminal lacks; None for none.
     """
 
     repertoire: Repertoire | None = None
     _is_help_told = False
 
     def action_save_screen(self) -> None:
-        """Save what is shown as a drawing and as text, into the current folder."""
+        """Save the view as a drawing and as text in the current folder."""
         self._say(self._saved())
 
     def _saved(self) -> str:
@@ -54,14 +54,14 @@ class HandsApp(ScreensApp):
         return f"Saved {os.path.basename(path)}.svg and .txt in {guarded(folder)}"
 
     def pictures(self, title: str) -> tuple[str, str]:
-        """The terminal's present picture, windows included, as a drawing (SVG) and as text.
+        """The terminal's current picture, windows included, as a drawing (SVG) and as text.
 
         Args:
             title: of the drawing.
         """
         from turbotui.widgets.drawn_screen import drawn_screen  # noqa: PLC0415 - few save a picture
 
-        visible_screen_stack.set(self._background_screens)  # what a window lies over
+        visible_screen_stack.set(self._background_screens)  # the screen behind a window
         shown: Screen[object] = self.screen
         shown_as = str if self.repertoire is None else self.repertoire.shown
         lines = [[segment._replace(text=shown_as(segment.text)) for segment in strip if not segment.control]
@@ -74,7 +74,7 @@ class HandsApp(ScreensApp):
     # Copying
 
     def action_copy(self) -> None:
-        """Copy what the cursor of the screen is on, or what the window over it says."""
+        """Copy what is under the screen's cursor, or the text of the window over it."""
         shown = self.screen
         if not isinstance(shown, WatchScreen | Window):
             return
@@ -87,7 +87,7 @@ class HandsApp(ScreensApp):
         self._say(copy_text(self, f"{first}{self._origin()}{text[len(first):]}", f"{first}{more}"))
 
     def _origin(self) -> str:
-        """A word for numbers of another machine, or of the past; "" where they are of this machine now."""
+        """A word for numbers of another machine or of the past; "" for numbers of this machine now."""
         watch = self.watched
         host = watch.session.machine.host
         machine = "" if host.kind is HostKind.REAL else f"{host.kind.value} machine {host.name}"
@@ -98,7 +98,7 @@ class HandsApp(ScreensApp):
     # Keys that do nothing
 
     async def _check_bindings(self, key: str, priority: bool = False) -> bool:
-        """Run what a key is bound to, and say where it would do something if it does nothing here."""
+        """Run a key's binding; if the key does nothing here, say where it does something."""
         found = await super()._check_bindings(key, priority)
         base = self._base
         if not found and not priority and base is not None and self.screen is base:
@@ -106,7 +106,7 @@ class HandsApp(ScreensApp):
         return found
 
     def _where_it_works(self, key: str, here: Where) -> str:
-        """A sentence about a key that is bound to nothing on a screen; "" where nothing is to be said again."""
+        """A sentence about a key without a binding on a screen; "" if it need not be repeated."""
         others = [action for action in actions_of(self) if key in action.keys and here not in action.where]
         places = {where for action in others for where in action.where}
         screens = [f"{spec.word} ({spec.number})" for spec in self.screens if where_keys_of(spec) in places]
@@ -120,14 +120,14 @@ class HandsApp(ScreensApp):
 
 
 def _shown(keys: tuple[str, ...], shown: str, key: str) -> str:
-    """A key as people read it: where an action shows several, the one that was pressed."""
+    """A key's name for people; for an action with several shown keys, the pressed one."""
     words = shown.split(" ")
     at = keys.index(key)
     return words[at] if len(words) == len(keys) else words[0]
 
 
 def _listed(words: list[str]) -> str:
-    """The words as one says them: "a", "a and b", "a, b and c"; more than a few are counted."""
+    """Words as a list in a sentence: "a", "a and b", "a, b and c"; more than a few are counted."""
     more = len(words) - _SCREENS_TOLD
     if more > 0:
         words = [*words[:_SCREENS_TOLD], f"{more} more"]

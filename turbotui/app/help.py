@@ -1,4 +1,4 @@
-"""F1: the keys, made from the table of actions, and the columns, made from the catalog."""
+"""F1: the keys, from the table of actions, and the columns, from the catalog."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from turbotui.widgets.cells import (
 from turbotui.widgets.listing import Item, Listing
 
 _NARROWEST = 20
-"""Characters of a line, however narrow the window is."""
+"""Minimum width of a line, however narrow the window is."""
 
 MARKS: tuple[tuple[str, str], ...] = (
     (UNKNOWN, "Unknown; e says why, and what would help. Never 0."),
@@ -61,12 +61,12 @@ STATES: tuple[tuple[str, str], ...] = (
     ("own", "What turbotui itself takes: of one CPU, of memory, and of time to read everything once."),
     ("#", "The number of the interval that is shown; the seconds before it are how long that was."),
 )
-"""Words in capital letters at the edges of the screen, and what stands beside them."""
+"""Words in capital letters at the edges of the screen, and the texts beside them."""
 
 
 def help_items(watch: Watch, screens: tuple[tuple[str, str, str], ...], here: Where | None = None,
                actions: tuple[Action, ...] = ACTIONS) -> list[Item]:
-    """Keys of the screen that is shown, keys by place, marks, and every column that is to be had here.
+    """Keys of the current screen, all keys by place, marks, and every column that is available here.
 
     Args:
         watch: for the columns.
@@ -103,7 +103,7 @@ def help_items(watch: Watch, screens: tuple[tuple[str, str, str], ...], here: Wh
 
 
 def matching(items: Sequence[Item], text: str) -> list[Item]:
-    """The lines that have every word of a text in any case, below their headings; all lines for no text."""
+    """The lines with every word of a text, in any case, below their headings; all lines for an empty text."""
     words = text.lower().split()
     if not words:
         return list(items)
@@ -125,7 +125,7 @@ def _text_of(item: Item) -> str:
 
 
 def _laid_out(item: Item, width: int) -> list[Item]:
-    """A line as so many as it needs, the others below its text."""
+    """Wrap a line, with further lines below its text."""
     if len(item.segments) < 2:
         return [item]
     key, (text, role) = item.segments
@@ -135,7 +135,7 @@ def _laid_out(item: Item, width: int) -> list[Item]:
 
 
 class Help(MenuWindow[None]):
-    """Window with the keys and the columns, which can be searched."""
+    """The searchable window with the keys and the columns."""
 
     AUTO_FOCUS: ClassVar[str | None] = ""
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -183,7 +183,7 @@ class Help(MenuWindow[None]):
         listing.show([line for item in found for line in _laid_out(item, listing.size.width - 1)])
 
     def action_search(self) -> None:
-        """Have letters go to the field."""
+        """Send typed letters to the field."""
         self.add_class("-searching")
         self.query_one(Input).focus()
 
@@ -193,11 +193,11 @@ class Help(MenuWindow[None]):
         self.query_one(Listing).scroll_to(y=0, animate=False, immediate=True)
 
     def on_input_submitted(self) -> None:
-        """Keep the lines, and give the keys back to the window."""
+        """Keep the matching lines, and send keys to the window again."""
         self.set_focus(None)
 
     def action_close(self) -> None:
-        """Show all lines again; close where all are shown."""
+        """Show all lines again; close if all are shown."""
         if self.has_class("-searching"):
             self.remove_class("-searching")
             self.query_one(Input).value = ""

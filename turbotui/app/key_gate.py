@@ -1,7 +1,7 @@
-"""One key at a time: the next one waits until the one before has done all it does, and goes where that leads.
+"""Deliver keys one at a time: a key waits for the effects of the key before it, and goes to the widget that results.
 
-A terminal may hand over several keys at once, and what a key does is decided only after it has passed a few queues.
-The second of two keys would else go to the screen that the first one is about to cover.
+A terminal may deliver several keys at once, and what a key does is decided only after the key has passed several
+queues. Without the gate, the second of two keys would go to the screen that the first one is about to cover.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from textual.timer import Timer
 
 _PATIENCE = 0.5
 _LONGEST = 20
-"""Times that it may still be there: on a busy machine a key can take seconds, but none holds others back for ever."""
+"""Number of waits for a key that is still in a queue: on a busy machine a key can take seconds, but not for ever."""
 
 
 class KeyGate:
-    """Hands keys on one at a time: a key waits until the effects of the key before it are shown.
+    """Delivers keys one at a time: a key waits until the effects of the key before it are visible.
 
     Args:
-        app: whose keys.
-        pass_on: what happens to a key when its turn has come.
-        patience: seconds, after which it is asked whether the widget that a key is at has gone: it says nothing then.
+        app: the app that receives the keys.
+        pass_on: delivers a key at its turn.
+        patience: seconds before checking whether the widget that holds a key has gone, which it does not report.
     """
 
     def __init__(self, app: App[int], pass_on: Callable[[events.Key], Awaitable[None]],
@@ -37,17 +37,17 @@ class KeyGate:
         self._waiting: deque[events.Key] = deque()
         self._turn = 0
         self._busy = False
-        self._at: DOMNode | None = None  # whose queue the key is in; None: the app's
+        self._at: DOMNode | None = None  # whose queue holds the key; None for the app's
         self._asked = 0
         self._watchdog: Timer | None = None
 
     @property
     def idle(self) -> bool:
-        """Whether every key that was taken has done what it does."""
+        """Whether every accepted key has taken effect."""
         return not self._busy and not self._waiting
 
     async def take(self, key: events.Key) -> None:
-        """Accept a key from the terminal, and hand it on when it is due."""
+        """Accept a key from the terminal, and deliver it at its turn."""
         self._waiting.append(key)
         if not self._busy:
             await self._next()
@@ -66,22 +66,22 @@ class KeyGate:
         self._follow(target, self._turn, self._acted)
 
     def _follow(self, node: DOMNode | None, turn: int, then: Callable[[int], Awaitable[None]]) -> None:
-        """Go behind the key through every queue on its way up to the app, where its action is run."""
+        """Follow the key through every queue on its way up to the app, which runs its action."""
         while node is not None and node is not self._app:
             if node.call_later(self._follow, node.parent, turn, then):
                 self._at = node
                 return
-            node = node.parent  # this one is closing, and takes nothing any more
+            node = node.parent  # this widget is closing and accepts nothing any more
         self._at = None
         self._app.call_later(then, turn)
 
     async def _acted(self, turn: int) -> None:
-        """Wait for messages that the action posted: Enter in a field tells its window, which then closes."""
-        if self._app.screen_stack:  # else the key was to leave
+        """Wait for messages that the action posted: Enter in a field notifies its window, which then closes."""
+        if self._app.screen_stack:  # otherwise the key made the program leave
             self._follow(self._app.focused or self._app.screen, turn, self._answered)
 
     async def _answered(self, turn: int) -> None:
-        """Wait until the window that a key opened stands and has the focus."""
+        """Wait until a window opened by a key is complete and has the focus."""
         if not self._app.screen_stack:
             return
         self._at = self._app.screen
@@ -92,10 +92,10 @@ class KeyGate:
         self._watchdog = self._app.set_timer(self._patience, partial(self._overdue, self._turn))
 
     async def _overdue(self, turn: int) -> None:
-        """Let keys go on whose forerunner is in the queue of a widget that has gone; wait on for one that is slow.
+        """Release keys that wait for a key in the queue of a closed widget; keep waiting for a slow widget.
 
-        A widget that closes takes no message any more, but handles those that it has until it no longer runs. (It
-        has no `task` then, which Textual says by an assertion.)
+        A closing widget accepts no more messages but handles those that it has until it stops running. (It has no
+        `task` then, which Textual reports by an assertion.)
         """
         self._watchdog = None
         self._asked += 1
@@ -118,4 +118,4 @@ class KeyGate:
 
 
 def _nothing() -> None:
-    """What a widget that is there is asked to do."""
+    """A callback that does nothing; only an existing widget runs it."""

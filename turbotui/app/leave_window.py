@@ -1,4 +1,4 @@
-"""q while a command runs beside the dashboard: what is to happen to it."""
+"""q while a command runs beside the dashboard: choose what happens to the command."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.listing import Item, Listing
 
 LEAVE: Final = "leave"
-"""The choice to close the screen, while the command goes on in front of the terminal."""
+"""The choice that closes the screen while the command continues in the terminal's foreground."""
 SIGNALS: Final[Mapping[str, int]] = {"interrupt": signal.SIGINT, "end": signal.SIGTERM, "kill": signal.SIGKILL}
-"""The choices that send the command a signal; the screen closes when it has ended by it."""
+"""The choices that send the command a signal; the screen closes when the command has ended."""
 _CHOICES: Final = (
     ("interrupt", "Interrupt it (SIGINT), as Ctrl+C does; the report follows when it has ended"),
     ("end", "End it (SIGTERM)"),
@@ -26,10 +26,10 @@ _CHOICES: Final = (
 
 
 class LeaveWindow(MenuWindow[str]):
-    """Gives one of the choices, None to go on as before.
+    """Returns one of the choices, or None to continue as before.
 
     Args:
-        command: that runs.
+        command: the running command.
     """
 
     hint = "Enter choose · Esc go on"
@@ -49,5 +49,5 @@ class LeaveWindow(MenuWindow[str]):
         self.query_one(".window", Vertical).border_title = title.replace("[", "\\[")
 
     def action_choose(self) -> None:
-        """Take the choice under the cursor."""
+        """Return the choice under the cursor."""
         self.dismiss(self.query_one(Listing).key)

@@ -1,4 +1,4 @@
-"""Columns of a screen that was left are read for a while longer, so that on return the numbers are there."""
+"""Keep reading the columns of a screen for a while after the user left it, so that on return the numbers are there."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class _Beside:
-    """Sources and signals that one screen reads beside columns.
+    """Sources and signals that one screen reads in addition to columns.
 
     Attributes:
-        until: when they are closed, by the clock; None while their screen is shown.
+        until: when they are closed, on the clock; None while their screen is shown.
     """
 
     sources: tuple[Source, ...]
@@ -37,10 +37,10 @@ class _Beside:
 
 
 class Lingering:
-    """Columns that are read for the screens: those shown now, those shown lately, and those that cost nothing.
+    """The columns that are read for the screens: those shown now, those shown recently, and those that cost nothing.
 
     Args:
-        session: that reads it.
+        session: the session that reads them.
         clock: seconds that only grow.
     """
 
@@ -52,11 +52,11 @@ class Lingering:
         self._beside: dict[object, _Beside] = {}
 
     def want(self, columns: Iterable[CounterColumn], hidden: Collection[ColumnId] = ()) -> None:
-        """Read these columns from now on; columns wanted before are read for `LINGER` longer.
+        """Read these columns from now on; earlier columns are read for `LINGER` longer.
 
         Args:
-            columns: of what is shown now.
-            hidden: columns that a person took away: they do not linger.
+            columns: of the current view.
+            hidden: columns that the user removed, which do not linger.
         """
         until = self._clock() + LINGER
         wanted = {column.id: column for column in columns}
@@ -67,12 +67,12 @@ class Lingering:
         self._ask()
 
     def read_also(self, owner: object, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
-        """Read signals of sources beside columns for one screen; those of other screens are read for `LINGER` longer.
+        """Read signals of sources for one screen; those of other screens are read for `LINGER` longer.
 
         Args:
-            owner: the screen that shows them; what it asked for before is forgotten.
-            sources: of signals that the session does not know by itself.
-            signals: what is read; none: nothing beside columns.
+            owner: the screen that shows them; its earlier request is replaced.
+            sources: sources of signals that the session does not know.
+            signals: what to read; none for nothing beside columns.
         """
         until = self._clock() + LINGER
         for other, beside in self._beside.items():
@@ -84,7 +84,7 @@ class Lingering:
         self._ask_beside()
 
     def look(self, frame: Frame) -> None:
-        """Stop reading columns whose time is over, or whose counters are needed for columns shown now."""
+        """Stop reading columns whose time is over, or whose counters the shown columns need."""
         now = self._clock()
         gone = {name for name, (_column, until) in self._until.items() if until <= now}
         closed = [owner for owner, beside in self._beside.items() if beside.until is not None and beside.until <= now]
@@ -103,7 +103,7 @@ class Lingering:
             self._ask_beside()
 
     def _crowded(self, frame: Frame) -> bool:
-        """Whether a shown column is multiplexed while columns that nobody sees use counters too."""
+        """Whether a shown column is multiplexed while invisible columns also use counters."""
         if not any(_can_be_multiplexed(column, frame.capabilities) for column, _until in self._until.values()):
             return False
         return any(frame.estimated(column, SYSTEM_ROW) for column in self._now.values()
@@ -116,7 +116,7 @@ class Lingering:
     def _ask_beside(self) -> None:
         found: dict[str, Source] = {}
         signals: frozenset[SignalId] = frozenset()
-        for beside in self._beside.values():  # a PMU that two screens count on is opened by the one that is shown
+        for beside in self._beside.values():  # if two screens count on a PMU, the visible one opens it
             found = {source.id: source for source in beside.sources} | found
             signals |= beside.signals
         self._session.read_also(tuple(found.values()), signals)
@@ -129,14 +129,14 @@ def _can_be_multiplexed(column: CounterColumn, capabilities: Capabilities) -> bo
 
 
 class Visited(Generic[T]):
-    """Screens that were left less than `LINGER` ago and still keep what they need of each frame."""
+    """Screens left less than `LINGER` ago, which still keep what they need of each frame."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._seen: dict[T, float] = {}
 
     def beside(self, here: T) -> tuple[T, ...]:
-        """Screens that were left lately, without the one that is shown."""
+        """Recently left screens, without the current one."""
         now = self._clock()
         self._seen = {one: at for one, at in self._seen.items() if now - at < LINGER} | {here: now}
         return tuple(one for one in self._seen if one is not here)

@@ -1,4 +1,4 @@
-"""Windows with a list: a menu, and a line to type into with a list that follows it."""
+"""Windows with a list: a menu, and a field with a list that follows the typed text."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from turbotui.widgets.listing import Item, Listing
 
 ARRANGING: Final = ("less_than_sign", "greater_than_sign", "left_square_bracket", "right_square_bracket",
                     "equals_sign")
-"""Keys of a list of columns that move them and change their widths: no name of a column has these characters."""
+"""Keys that move and resize columns in a list of columns; no column's name contains these characters."""
 
 NAME_ROOM: Final = 14
 """Characters for names of columns; a few names are longer, and what stands beside those begins further right."""
 
 
 class ListingWindow(Window[Result]):
-    """Window with a list in which one moves.
+    """A window with a list and a cursor.
 
     Attributes:
         heading, hint: in the window's frame.
@@ -47,15 +47,15 @@ class ListingWindow(Window[Result]):
         return (Listing(),)
 
     def action_move(self, by: int) -> None:
-        """Move in the list."""
+        """Move the cursor in the list."""
         self.query_one(Listing).move(by)
 
 
 class MenuWindow(ListingWindow[Result]):
-    """Window with a list from which one line is taken.
+    """A window with a list from which one line is chosen.
 
     Attributes:
-        page: items that the page keys pass over.
+        page: number of items that the page keys skip.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -69,37 +69,37 @@ class MenuWindow(ListingWindow[Result]):
     page: int = 10
 
     def action_page(self, by: int) -> None:
-        """Move in the list by pages."""
+        """Move the cursor by pages."""
         self.action_move(by * self.page)
 
     def action_choose(self) -> None:
-        """Take the line under the cursor; without lines to take there is nothing to do."""
+        """Choose the current line; does nothing if no line can be chosen."""
 
     def on_listing_chosen(self) -> None:
-        """Take the line that was clicked."""
+        """Choose the clicked line."""
         self.action_choose()
 
 
 class SearchField(Input):
-    """A field that leaves the space key to the list: no name of a column has one.
+    """A field that leaves the space key to the list, because no column's name contains a space.
 
     Attributes:
-        left: further keys that the list has.
+        left: further keys for the list.
     """
 
     left: tuple[str, ...] = ()
 
     def check_consume_key(self, key: str, character: str | None = None) -> bool:
-        """Take every printable key but those of the list."""
+        """Take every printable key except those of the list."""
         return key not in ("space", *self.left) and super().check_consume_key(key, character)
 
 
 class ListWindow(ListingWindow[None]):
-    """Window with a field and a list that follows what is typed: letters go to the field, arrows to the list.
+    """A window with a field and a list that follows the typed text: letters go to the field, arrows to the list.
 
     Attributes:
-        first: the key that the list's cursor begins on; "": the first there is.
-        said: selects the widget of the sentences that the window says.
+        first: the key on which the list's cursor starts; "" for the first.
+        said: selector of the widget with the window's sentences.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -113,7 +113,7 @@ class ListWindow(ListingWindow[None]):
     said: str = "#said"
 
     def fill(self) -> None:
-        """Show what the list has for the text in the field."""
+        """Fill the list for the text in the field."""
         raise NotImplementedError
 
     def on_mount(self) -> None:
@@ -131,17 +131,17 @@ class ListWindow(ListingWindow[None]):
         self.fill()
 
     def say(self, text: str) -> None:
-        """Show a sentence: what is meant, what was done, or why typed text is refused."""
+        """Show a sentence: a meaning, what was done, or why typed text is refused."""
         self.query_one(self.said, Static).update(text)
 
 
 class PickWindow(ListWindow):
-    """On the right: a list of what can be shown, what the line under the cursor means, and the table behind.
+    """A window on the right with the list of what can be shown, and the meaning of the current line.
 
-    Space or a click shows and hides what is under the cursor; the table changes at once.
+    Space or a click shows and hides an item; the table behind changes at once.
 
     Attributes:
-        placeholder: in the empty field.
+        placeholder: text in the empty field.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -172,12 +172,12 @@ class PickWindow(ListWindow):
             self.hint = "type to search · Space show · < > move · [ ] = width · Esc"
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
-        """Leave the keys of order and width to the field where the list is of no table's columns."""
+        """Leave the keys for order and width to the field if the list is not of a table's columns."""
         del parameters
         return self._arranges is not None or action not in {"move_column", "size_column"}
 
     def parts(self) -> Iterable[Widget]:
-        """Search field, list, what the line under the cursor means."""
+        """The search field, the list, and the meaning of the current line."""
         field = SearchField(placeholder=self.placeholder, select_on_focus=False)
         field.left = () if self._arranges is None else ARRANGING
         return field, Listing(), Static("", id="about", markup=False)
@@ -187,12 +187,12 @@ class PickWindow(ListWindow):
         raise NotImplementedError
 
     def action_move_column(self, by: int) -> None:
-        """Have the column under the cursor change places in the table behind."""
+        """Move the current column in the table behind."""
         if self._arranges is not None:
             self.say(self._arranges.move_column(self.query_one(Listing).key, by))
 
     def action_size_column(self, by: int) -> None:
-        """Make the column under the cursor wider or narrower in the table behind."""
+        """Make the current column wider or narrower in the table behind."""
         if self._arranges is not None:
             self.say(self._arranges.size_column(self.query_one(Listing).key, by))
 
@@ -202,13 +202,13 @@ class PickWindow(ListWindow):
 
 
 def pick_line(name: str, wide: int, rest: str, why: Unavailable | None = None, *, is_shown: bool) -> Item:
-    """The line of something that can be shown: a mark where it is, its name, and what it means or why it cannot be had.
+    """The line of an item: a mark if it is shown, its name, and its meaning or why it is unavailable.
 
     Args:
-        name: which is also the line's key.
-        wide: characters for the name.
-        rest: what it means.
-        why: it cannot be had.
+        name: also the line's key.
+        wide: width of the name.
+        rest: the meaning.
+        why: why it is unavailable, if it is.
         is_shown: whether it is shown now.
     """
     if why is not None:

@@ -1,4 +1,4 @@
-"""The last hour of a machine that is watched, as moments that can be shown."""
+"""The last hour of a watched machine, as moments that can be shown."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from turbotui.quantities.moments import age
 from turbotui.sampling.frame import Frame
 from turbotui.untrusted import one_line
 
-if TYPE_CHECKING:  # loaded with the first frame, when the screen is there
+if TYPE_CHECKING:  # loaded with the first frame, after the screen
     from turbotui.recording.ring import PastRing
     from turbotui.recording.stream_writer import Event, Gap
 
@@ -20,10 +20,10 @@ class LivePast:
 
     def __init__(self) -> None:
         self._ring: PastRing | None = None
-        self._first = -1  # the time of the first reading, which ends no interval
+        self._first = -1  # the time of the first reading, at which no interval ends
 
     def take(self, frame: Frame) -> None:
-        """Keep a frame. On the sampler's thread."""
+        """Keep a frame; called on the sampler's thread."""
         if self._ring is None:
             from turbotui.recording.ring import PastRing  # noqa: PLC0415 - as above
 
@@ -31,7 +31,7 @@ class LivePast:
         self._ring.take(frame)
 
     def look_again(self) -> None:
-        """See `PastFrames.look_again`: what there is is there."""
+        """See `PastFrames.look_again`: the list is always up to date."""
 
     @property
     def times(self) -> Sequence[int]:

@@ -1,4 +1,4 @@
-"""A recording that is made while the dashboard runs: begun and ended by a key."""
+"""A recording that a key starts and stops while the dashboard runs."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class LiveRecorder:
     """Writes frames to a file as they come.
 
     Args:
-        path: of the file; one that is there already is continued.
-        machine: whose frames come.
+        path: of the file; an existing one is continued.
+        machine: the machine of the frames.
         open_recorder: opens the file.
 
     Attributes:
-        failure: why it has ended by itself, "" while it goes on. Screens go on without it.
+        failure: why it ended by itself; "" while it continues. Screens continue without it.
 
     Raises:
         RecordingError: the file cannot be written, is written by another process, or is no recording.
@@ -39,15 +39,15 @@ class LiveRecorder:
         self._writing = threading.Lock()
 
     def take(self, frame: Frame) -> None:
-        """Write a frame. On the sampler's thread."""
+        """Write a frame; called on the sampler's thread."""
         self._do(lambda recorder: recorder.take(frame))
 
     def rows(self, rows: IntervalRows) -> None:
-        """Write the rows of another table, of an interval whose frame was taken. On any thread."""
+        """Write rows of another table for an interval whose frame was written; called on any thread."""
         self._do(lambda recorder: recorder.rows(rows))
 
     def mark(self, text: str) -> None:
-        """Note what a person says of the newest moment."""
+        """Store the user's note about the newest moment."""
         self._do(lambda recorder: recorder.mark(text))
 
     def _do(self, what: Callable[[FrameRecorder], None]) -> None:
@@ -69,7 +69,7 @@ class LiveRecorder:
                 self.failure = self.failure or str(error)
 
     def stop(self) -> str:
-        """End the recording; says what there is now."""
+        """End the recording; returns a sentence about its content."""
         with self._writing:
             size = 0 if self._recorder is None else self._recorder.size
             self._end()
@@ -87,7 +87,7 @@ class LiveRecorder:
 
 
 def default_path(machine: Machine, now: float) -> str:
-    """A name for a recording in the current folder: of the machine, with the time."""
+    """A name for a recording in the current folder, from the machine's name and the time."""
     name = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in machine.host.name)
     stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(now))
     return str(Path(f"{name or 'machine'}-{stamp}.ttj"))

@@ -1,4 +1,4 @@
-"""Loads what the dashboard stands on, without what it never uses. Nothing here imports Textual."""
+"""Load what the dashboard needs without parts that it never uses; nothing here imports Textual."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import sys
 def load_asyncio() -> None:
     """Import asyncio without TLS, if neither was imported yet: 4 MB and 5 ms of CPU time.
 
-    Where `ssl` cannot be imported asyncio does without it, as in a Python that was built without OpenSSL; None in
-    `sys.modules` has an import fail (the import system, "The module cache"). No connection of the dashboard's loop is
-    one of TLS; whoever imports `ssl` later, as HTTP of the fleet does, has it.
+    asyncio works without `ssl` if that cannot be imported, as in a Python built without OpenSSL; None in `sys.modules`
+    makes an import fail (the import system, "The module cache"). No connection of the dashboard's loop uses TLS. Code
+    that imports `ssl` later, such as the fleet's HTTP, gets it.
     """
     if "ssl" in sys.modules or "asyncio" in sys.modules:
         return

@@ -1,4 +1,4 @@
-"""Windows over a screen. Esc, q and the key that opened one close it; frames go on behind."""
+"""Windows over a screen. Esc, q and the key that opened a window close it; frames continue behind it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 
 
 class Window(ModalScreen[Result]):
-    """A window that shows live values if it wants to."""
+    """A window, which may show live values."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "close", "close", priority=True),
@@ -39,18 +39,18 @@ class Window(ModalScreen[Result]):
 
     @property
     def wanted(self) -> Sequence[CounterColumn]:
-        """Columns that have to be read while the window is open, beside those of the screen below."""
+        """Columns to read while the window is open, beside those of the screen below."""
         return ()
 
     def copied(self) -> str:
-        """Text that `y` copies, the first of several lines a title; "" for none."""
+        """Text that `y` copies, its first line a title; "" for none."""
         return ""
 
     def show_frame(self) -> None:
-        """A newer frame is there."""
+        """Show a newer frame."""
 
     def dismiss(self, result: Result | None = None) -> AwaitComplete:
-        """Close with a choice; keys that were typed faster than the window could close change nothing any more."""
+        """Close with a choice; keys typed before the window is gone have no effect."""
         return super().dismiss(result) if self.is_current else AwaitComplete()
 
     def action_close(self) -> None:

@@ -1,4 +1,4 @@
-"""The vendor's names of events for windows in which events are typed, read beside the keys."""
+"""Read the vendor's names of events in the background, for windows in which events are typed."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 
 async def find_named_events(host: Host) -> EventSearch | None:
-    """The vendor's tables of a machine, to be searched; None where there are none.
+    """The vendor's tables of a machine, for searching; None if there are none.
 
-    They are read in a thread: the first time perf is run for them, which takes half a second and may take ten.
+    A thread reads them, because the first run of perf takes half a second, and may take ten.
     """
     return await asyncio.to_thread(_search, host)
 
 
 def _search(host: Host) -> EventSearch | None:
-    # imported where an event is typed: most runs read no table
+    # imported on use: most runs read no table
     from turbotui.events.vendor.opening import open_vendor_tables  # noqa: PLC0415
     from turbotui.events.vendor.searching import EventSearch  # noqa: PLC0415
 
     try:
         return EventSearch(host, open_vendor_tables(host))
-    except UsageError:  # what is named with the table's name says why
+    except UsageError:  # adding an event by the table's name reports the reason
         return None

@@ -1,4 +1,4 @@
-"""One cell of a table, as the windows that explain it and draw its past ask for it."""
+"""One cell of a table, as the windows that explain and graph it need it."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class OneCell(ABC):
 
     Attributes:
         column: of the cell.
-        row: of the cell, by the key that it keeps.
+        row: of the cell, by its stable key.
         seconds: length of an interval.
-        top: end of the scale of its values; 0.0 where they have none.
-        in_frames: whether frames of the past have it.
+        top: end of the scale of its values; 0.0 if they have none.
+        in_frames: whether frames of the past contain it.
     """
 
     column: Column[Any]
@@ -41,11 +41,11 @@ class OneCell(ABC):
     @property
     @abstractmethod
     def content(self) -> Content[Any, Any] | None:
-        """The table now; None before the first reading."""
+        """The current table; None before the first reading."""
 
     @property
     def mark(self) -> Content[Any, Any] | None:
-        """The table at the moment that it is compared with; None where values are shown."""
+        """The table at the moment of comparison; None if values are shown."""
         return None
 
     @property
@@ -58,11 +58,11 @@ class OneCell(ABC):
 
     @property
     def past_title(self) -> str:
-        """Column, row and newest value for the graph, whose row may be the package that the cell's row lies in."""
+        """Column, row and newest value for the graph; the row may be the package that contains the cell's row."""
         return self.title
 
     def lines(self, width: int) -> list[str]:
-        """The explanation of the cell, in lines of at most so many characters."""
+        """The explanation of the cell, in lines up to a width."""
         content, column, mark = self.content, self.column, self.mark
         past: list[str] = []
         if content is not None and not column.identity:
@@ -78,7 +78,7 @@ class OneCell(ABC):
         """History of the cell's values; None if none was kept."""
 
     def read_earlier(self) -> Iterator[None]:
-        """Read what the cell was before it was kept, where that can be read: a part at each step."""
+        """Read the cell's values from before it was kept, if possible, one part at each step."""
         yield from ()
 
     # For a graph
@@ -86,49 +86,49 @@ class OneCell(ABC):
     @property
     @abstractmethod
     def times(self) -> Sequence[FrameTime]:
-        """When the intervals were that the ring numbers, oldest first."""
+        """Times of the intervals that the ring numbers, oldest first."""
 
     @property
     def live_ring(self) -> HistoryRing | None:
-        """The cell's history up to now, also while a moment of the past is shown."""
+        """The cell's history up to now, even while a moment of the past is shown."""
         return self.ring
 
     @property
     def home(self) -> object:
-        """A key that rows with the same value share."""
+        """A key shared by rows with the same value."""
         return self.row
 
     @property
     def name(self) -> str:
-        """The row, for people."""
+        """The row's name for people."""
         return "" if self.content is None else self.content.name(self.column, self.row)
 
     def read(self, frame: Frame) -> float | None:
-        """The cell's value in a frame of the past; None for unknown."""
+        """The cell's value in a frame of the past; None if unknown."""
         raise NotImplementedError(f"no frame has {self.column.id}")
 
     @property
     def columns(self) -> Sequence[Column[Any]]:
-        """Columns of which the row has further cells."""
+        """Columns of further cells of the row."""
         return (self.column,)
 
     def why_absent(self, column: Column[Any]) -> Unavailable | None:
-        """Why the row has no cell of a column; None where the row has one."""
+        """Why the row has no cell of a column; None if it has one."""
         del column
         return None
 
     def section(self, column: Column[Any]) -> str:
-        """The heading that a picker lists one of them below; "" for none."""
+        """The picker's heading above a column; "" for none."""
         del column
         return ""
 
     def beside(self, column: Column[Any]) -> OneCell:
-        """The row's cell of another column. It is kept from now on."""
+        """The row's cell of another column, which is kept from now on."""
         raise NotImplementedError(f"no cell of {column.id} is beside that of {self.column.id}")
 
 
 def cell_said(frame: Frame, column: CounterColumn, row: RowId) -> str:
-    """A cell of a frame in words: column, row, and value with its unit, or why there is none."""
+    """A cell of a frame in words: column, row, and value with unit or reason."""
     value = frame.cell(column, row)
     why = frame.why(column, row) if value is None else None
     words = said(column, value) if why is None else f"unknown: {why.sentence()}"
@@ -136,7 +136,7 @@ def cell_said(frame: Frame, column: CounterColumn, row: RowId) -> str:
 
 
 class FrameCell(OneCell):
-    """A cell of the counter table. It is kept from now on."""
+    """A cell of the CPU table, which is kept from now on."""
 
     in_frames = True
 
@@ -189,7 +189,7 @@ class FrameCell(OneCell):
     def read_earlier(self) -> Iterator[None]:
         """See `OneCell.read_earlier`: from the frames of the last intervals."""
         watch, history = self._watch, self._watch.live_history
-        if watch.in_past or watch.cursor is None:  # a moment of the past has all that led to it
+        if watch.in_past or watch.cursor is None:  # a moment of the past has everything that led to it
             return
         timeline, began = watch.cursor.timeline, history.began(self.column.id, self._home)
         ends = {time.end for time in watch.times if time.seq < began}
@@ -219,7 +219,7 @@ class FrameCell(OneCell):
 
     @property
     def home(self) -> RowId:
-        """See `OneCell.home`: the instance that the row lies in."""
+        """See `OneCell.home`: the instance that contains the row."""
         return self._home
 
     @property

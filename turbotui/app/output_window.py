@@ -1,4 +1,4 @@
-"""O: what the command beside the dashboard wrote, its end in sight while it goes on."""
+"""O: the output of the command beside the dashboard, following its end."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from turbotui.app.modal import Window
 from turbotui.untrusted import guarded
 
 _MOST = 1000
-"""Lines: a command may write millions."""
+"""Maximum number of lines, because a command may write millions."""
 
 
 class OutputWindow(Window[None]):
-    """Window with the last lines of a command; who scrolls back is left there.
+    """The window with a command's last lines, which stays in place once the user scrolls back.
 
     Args:
-        command: whose.
+        command: the command.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("O", "close", "close", show=False)]
@@ -47,7 +47,7 @@ class OutputWindow(Window[None]):
         self.call_after_refresh(self._to_the_end)
 
     def show_frame(self) -> None:
-        """Show what came since the frame before."""
+        """Show the lines since the last frame."""
         window = self.query_one(".window", VerticalScroll)
         window.border_title = f"{self._command.title} · {self._command.state}".replace("[", "\\[")
         lines = self._command.lines(_MOST)

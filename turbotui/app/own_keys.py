@@ -1,4 +1,4 @@
-"""Keys of a person's own: presets, and what settings give an action in place of its keys."""
+"""A user's own keys: presets, and the settings' keys for single actions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _KEY_WORDS: Final[Mapping[str, str]] = {
     "pageup": "PgUp", "pagedown": "PgDn", "home": "Home", "end": "End", "enter": "Enter", "tab": "Tab",
     "up": "↑", "down": "↓", "left": "←", "right": "→", "backspace": "⌫",
 }
-"""What people read for a key that Textual calls otherwise."""
+"""Names of keys for people that differ from Textual's."""
 
 PRESETS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "vi": {
@@ -40,18 +40,18 @@ PRESETS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "past_back": ("left_curly_bracket",),
     },
 }
-"""Sets of keys for hands that are used to another program; keys that are not named stay."""
+"""Presets for users of other programs; actions that are not named keep their keys."""
 
 
 def with_keys(keys: Mapping[str, tuple[str, ...]]) -> tuple[tuple[Action, ...], dict[str, str]]:
-    """The actions with keys of a person's own.
+    """The actions with the user's keys.
 
     Args:
         keys: by the action's id, in Textual's names of keys.
 
     Returns:
-        `ACTIONS` with these keys, and for each name that cannot be used why: there is no such action, or the key does
-        something else where the action works, and is not given away.
+        `ACTIONS` with these keys, and for each unusable name the reason: there is no such action, or the key already
+        does something else where the action works.
     """
     problems = {name: f'no action is called "{name}"; docs/settings.md names them all'
                 for name in keys if all(action.id != name for action in ACTIONS)}
@@ -73,5 +73,5 @@ def with_keys(keys: Mapping[str, tuple[str, ...]]) -> tuple[tuple[Action, ...], 
 
 
 def _meet(one: Action, other: Action) -> bool:
-    """Whether there is a screen where both work."""
+    """Whether there is a screen on which both work."""
     return Where.APP in one.where or Where.APP in other.where or not set(one.where).isdisjoint(other.where)

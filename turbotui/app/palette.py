@@ -1,4 +1,4 @@
-"""The palette: what can be done on a screen, made from the tables of actions and screens."""
+"""The palette: what can be done on a screen, from the tables of actions and screens."""
 
 from __future__ import annotations
 

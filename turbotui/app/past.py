@@ -1,4 +1,4 @@
-"""The past of a watched machine as a person walks through it. Nothing here knows Textual."""
+"""The past of a watched machine and a cursor in it. Nothing here knows Textual."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from turbotui.widgets.rows import row_words
 
 @dataclass(frozen=True, slots=True)
 class PastEvent:
-    """Something that happened at a moment, told by a tick on the time bar.
+    """An event at a moment, shown by a tick on the time bar.
 
     Attributes:
         time_ns: ns since 1970.
-        text: a sentence; from outside if it is a person's mark.
+        text: a sentence; outside text if it is a user's mark.
     """
 
     time_ns: int
@@ -29,37 +29,37 @@ class PastEvent:
 
 
 class PastFrames(Protocol):
-    """Moments that can be shown: those of the last hour, or of a recording."""
+    """Moments that can be shown, of the last hour or of a recording."""
 
     @property
     def times(self) -> Sequence[int]:
-        """When each interval ended that is still there, in ns since 1970, oldest first."""
+        """End of each interval that still exists, in ns since 1970, oldest first."""
 
     @property
     def events(self) -> Sequence[PastEvent]:
         """Events, oldest first."""
 
     def look_again(self) -> None:
-        """Find moments that came since; those of a recording that still grows."""
+        """Find moments that were added since, in a recording that still grows."""
 
     def frame(self, time_ns: int) -> Frame | None:
-        """The interval that ended at one of `times`; None if it is not there any more, or damaged."""
+        """The interval that ended at one of `times`; None if it is gone or damaged."""
 
 
 Condition = Filter[CounterColumn]
 
 
 class TimeCursor:
-    """The moment that is looked at: now, or one of a timeline.
+    """The shown moment: now, or one of a timeline.
 
     Args:
-        timeline: where moments come from.
-        live: whether there is a now behind the last moment; a recording has none.
+        timeline: provides the moments.
+        live: whether there is a now after the last moment; a recording has none.
 
     Attributes:
         at: ns since 1970 of the moment; None for now.
         condition: what `search` also looks for; None for nothing.
-        marks: moments that a person marked.
+        marks: moments marked by the user.
     """
 
     def __init__(self, timeline: PastFrames, *, live: bool = True) -> None:
@@ -71,18 +71,18 @@ class TimeCursor:
 
     @property
     def index(self) -> int:
-        """Position of the moment in the timeline's times; -1 where there are none."""
+        """Index of the moment in the timeline's times; -1 if there are none."""
         times = self.timeline.times
         return len(times) - 1 if self.at is None else max(0, bisect_right(times, self.at) - 1) if times else -1
 
     @property
     def events(self) -> Sequence[PastEvent]:
-        """Events and a person's marks, oldest first."""
+        """Events and the user's marks, oldest first."""
         found = self.timeline.events
         return sorted((*found, *self.marks), key=lambda event: event.time_ns) if self.marks else found
 
     def step(self, by: int) -> bool:
-        """Go so many moments on, or back; past the last one of a machine that is watched is now.
+        """Step forward or back by a number of moments; after the last one of a watched machine comes now.
 
         Returns:
             Whether another moment is shown.
@@ -90,7 +90,7 @@ class TimeCursor:
         return self.go_to(self.index + by)
 
     def go_to(self, index: int) -> bool:
-        """Show the moment at a position; before the first one is the first one."""
+        """Show the moment at an index; before the first comes the first."""
         times = self.timeline.times
         before = self.at
         if not times:
@@ -112,26 +112,26 @@ class TimeCursor:
         self.at = None if self.live or not times else times[-1]
 
     def frame(self) -> Frame | None:
-        """The interval that ended at the moment; None for now, and where it is not there any more."""
+        """The interval that ended at the moment; None for now, and if it is gone."""
         if self.at is None:
             return None
         index = self.index
         return None if index < 0 else self.timeline.frame(self.timeline.times[index])
 
     def before(self, count: int) -> Sequence[int]:
-        """The times of up to so many moments before this one, and of itself, oldest first."""
+        """The times of up to a number of moments before this one, and its own, oldest first."""
         index = self.index
         return self.timeline.times[max(0, index - count + 1):index + 1]
 
     def search(self, by: int) -> Iterator[Found | None]:
-        """Look for the next event, or the next moment from which on the condition holds.
+        """Look for the next event, or the next moment at which the condition begins to hold.
 
         Args:
             by: 1 for later moments, -1 for earlier ones.
 
         Yields:
-            None after each moment that was looked at, so that the caller can do something else in between, and at last
-            what was found, if anything was.
+            None after each moment checked, so that the caller can do something else in between, and finally the result,
+            if any.
         """
         times = tuple(self.timeline.times)
         here = self.index
@@ -153,10 +153,10 @@ class TimeCursor:
 
     def _onsets(self, condition: Condition, times: Sequence[int], here: int, by: int,
                 edge: int | None) -> Iterator[Found | None]:
-        """Moments up to the position `edge` at which a condition holds, and not at the one before."""
+        """Moments up to the index `edge` at which a condition holds, but not at the moment before."""
         end = edge if edge is not None else len(times) - 1 if by > 0 else 0
         holds = self._holds(times[here], condition) if by > 0 and 0 <= here < len(times) else None
-        later: Found | None = None  # looking back: the moment after the one that is looked at
+        later: Found | None = None  # looking back: the moment after the one being checked
         for index in range(here + by, end + by, by):
             yield None
             found = self._holds(times[index], condition)
@@ -180,11 +180,11 @@ class TimeCursor:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A moment that was looked for.
+    """A moment found by a search.
 
     Attributes:
         time_ns: when, in ns since 1970.
-        text: what was there.
+        text: what was found there.
     """
 
     time_ns: int

@@ -1,4 +1,4 @@
-"""@: the time to show, or the condition to look for, typed at the bottom."""
+"""@: a time to show or a condition to look for, typed at the bottom."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def past_prompt(cursor: TimeCursor, find: Callable[[str], CounterColumn | None],
     """The prompt for a time or a condition, and the function that takes its answer.
 
     Args:
-        cursor: moves to a time that is typed, and keeps a condition.
-        find: the column of a name as a person types it, None if there is none.
+        cursor: moves to the typed time, or keeps the condition.
+        find: the column of a name as a user types it; None if there is none.
         answered: called on Enter, after the cursor has moved or has a condition.
     """
     times = cursor.timeline.times
@@ -46,7 +46,7 @@ def past_prompt(cursor: TimeCursor, find: Callable[[str], CounterColumn | None],
 
 def _take(cursor: TimeCursor, text: str, here: int, find: Callable[[str], CounterColumn | None], *,
           move: bool) -> None:
-    """Understand a text; move the cursor, or give it the condition, if asked to."""
+    """Parse a text and, if asked to, move the cursor or set its condition."""
     times = cursor.timeline.times
     if is_moment(text) or not text.strip():
         if text.strip():

@@ -1,4 +1,4 @@
-"""F2: every column this program knows, with what it means; Space shows and hides it in the table behind, at once."""
+"""F2: every known column with its meaning; Space shows and hides it in the table behind at once."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Picker(PickWindow):
         return items
 
     def _added_of(self, one: EventSet) -> list[str]:
-        """The columns of a set that are there."""
+        """The columns of a set that were added."""
         names = {name for name, _what in self._watch.session.by_hand()}
         return [column.name for column in one.columns if column.name in names]
 
@@ -80,7 +80,7 @@ class Picker(PickWindow):
                          is_shown=self._watch.is_visible(column))
 
     def on_listing_moved(self) -> None:
-        """Say what the column means."""
+        """Show what the column means."""
         key = self.query_one(Listing).key
         if key.startswith(SET):
             one = self._watch.session.find_sets()[key.removeprefix(SET)]
@@ -114,7 +114,7 @@ class Picker(PickWindow):
             self.fill()
 
     def _toggle_set(self, one: EventSet) -> None:
-        """Add a set, or take it away where it is there."""
+        """Add a set, or remove it if it was added."""
         there = self._added_of(one)
         self._said = ""
         if there:

@@ -1,4 +1,4 @@
-"""The help of the opening: every key by its place, from the table of actions. Nothing here imports Textual."""
+"""The opening's help: every key by its place, from the table of actions; nothing here imports Textual."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from turbotui.opening.picture import DIM, PLAIN, STRONG, Line
 
 _WORDS: Final[Mapping[str, str]] = {"\u2191": "Up", "\u2193": "Down", "\u2190": "Left", "\u2192": "Right",
                                     "\u232b": "Backspace"}
-"""Keys whose sign is not in every character set."""
+"""Keys whose sign is missing from some character sets."""
 
 
 def plain_help() -> list[Line]:
-    """Help on every key for when the screens are there: keys of all screens, then each screen's."""
+    """Help on every key that works once there are screens: keys of all screens, then those of each."""
     lines: list[Line] = [((" The screens come as soon as it is known what this machine offers. Then:", DIM),), ()]
     screens = sorted((screen for feature in FEATURES for screen in feature.screens), key=lambda screen: screen.number)
     for where in Where:

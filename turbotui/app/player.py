@@ -1,4 +1,4 @@
-"""Playing a recording: the moment that is shown moves on by itself, at a speed. Nothing here knows Textual."""
+"""Play a recording: the shown moment advances by itself at a speed. Nothing here knows Textual."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from turbotui.app.past import TimeCursor
 from turbotui.quantities.moments import NS
 
 SPEEDS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
-"""Seconds of the recording that pass in a second."""
+"""Possible speeds, in seconds of the recording per second."""
 _LEAST: Final = 0.05
-"""Seconds between two moments that are shown: what passes faster is left out."""
+"""Minimum seconds between two shown moments; moments in between are left out."""
 _IDLE: Final = 0.5
-"""Seconds after which the end of a recording is looked at again: it may still grow."""
+"""Seconds between two looks at the end of a recording, which may still grow."""
 
 
 class Player:
@@ -24,7 +24,7 @@ class Player:
         speed: seconds of the recording that pass in a second.
 
     Attributes:
-        playing: whether the moment moves on by itself.
+        playing: whether the moment advances by itself.
     """
 
     def __init__(self, cursor: TimeCursor, speed: float = 1.0) -> None:
@@ -47,7 +47,7 @@ class Player:
         return self.speed
 
     def moved(self) -> None:
-        """The cursor was moved by hand: go on from there."""
+        """Continue from where the cursor was moved by hand."""
         self._head = None
 
     def wait(self) -> float:
@@ -60,18 +60,18 @@ class Player:
         return max(_LEAST, (times[after] - head) / NS / self.speed)
 
     def advance(self, seconds: float) -> bool:
-        """Move the cursor of the recording by the time that has passed.
+        """Move the cursor by the time that has passed.
 
         Args:
             seconds: that passed since the last call.
 
         Returns:
-            Whether another moment is to be shown.
+            Whether another moment has to be shown.
         """
         at = self.cursor.at
         if at is None:
             return False
         times = self.cursor.timeline.times
         head = (at if self._head is None else self._head) + seconds * self.speed * NS
-        self._head = min(head, float(times[-1]))  # at the end of a recording that grows nothing is caught up
+        self._head = min(head, float(times[-1]))  # at the end of a growing recording, waiting time is not made up for
         return self.cursor.jump(round(self._head))

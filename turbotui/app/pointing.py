@@ -1,4 +1,4 @@
-"""What one screen points out on another: a CPU whose tasks are wanted, or CPUs that a task ran on."""
+"""What one screen points out on another: a CPU whose tasks are wanted, or CPUs on which a task ran."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from turbotui.dataclass import dataclass
 
 @dataclass(slots=True)
 class Pointing:
-    """The newest thing pointed at.
+    """The latest thing pointed at.
 
     Attributes:
-        cpu: the tasks screen shows what ran there; None: everything.
-        cpus: lit on the map and pinned in the tables of CPUs.
+        cpu: the CPU whose tasks the tasks screen shows; None for all.
+        cpus: CPUs to highlight on the map and to pin in the tables of CPUs.
         who: the task that ran on them.
         came_from: the screen to which Esc returns; "" for none.
     """
@@ -22,14 +22,14 @@ class Pointing:
     came_from: str = ""
 
     def at_cpu(self, cpu: int, came_from: str) -> None:
-        """Ask who runs on a CPU."""
+        """Ask which tasks run on a CPU."""
         self.cpu, self.came_from = cpu, came_from
 
     def at_cpus(self, cpus: tuple[int, ...], who: str, came_from: str) -> None:
-        """Light the CPUs of a task."""
+        """Highlight the CPUs of a task."""
         self.cpus, self.who, self.came_from = cpus, who, came_from
 
     def clear(self) -> str:
-        """Point at nothing any more; gives the screen to return to."""
+        """Stop pointing; returns the screen to return to."""
         back, self.cpu, self.cpus, self.who, self.came_from = self.came_from, None, (), "", ""
         return back

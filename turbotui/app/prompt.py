@@ -1,4 +1,4 @@
-"""One line to type into, at the bottom: search and filter, taking effect with every letter."""
+"""One line to type into, at the bottom: search and filter, applied with every letter."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from turbotui.app.modal import Window
 
 
 class Prompt(Window[str]):
-    """Gives the text on Enter, None on Esc.
+    """Returns the text on Enter, None on Esc.
 
     Args:
         word: before the field.
         text: to start with.
-        typed: called with every change; gives a sentence to show, or "".
+        typed: called with every change; returns a sentence to show, or "".
     """
 
     DEFAULT_CSS = """
@@ -52,7 +52,7 @@ class Prompt(Window[str]):
         field.focus()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Take effect, and say what is wrong."""
+        """Apply the text, and show what is wrong."""
         self.query_one(".said", Static).update(self._typed(event.value))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:

@@ -1,4 +1,4 @@
-"""Settings in the dashboard: keys and first screen at the start, and what Ctrl+S writes."""
+"""Settings in the dashboard: keys and first screen at the start, and the values that Ctrl+S writes."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _USUAL_SCREEN = "overview"
 
 
 def own_actions(settings: PersonalSettings) -> tuple[tuple[Action, ...], Mapping[str, str], tuple[str, ...]]:
-    """The keys that hold with a person's settings.
+    """The keys in force with a user's settings.
 
     Returns:
-        The actions with their keys; keys by the action's id as Textual's keymap takes them; what cannot be used.
+        The actions with their keys; keys by the action's id, as for Textual's keymap; what cannot be used.
     """
     if not settings.keys and not settings.preset:
         return ACTIONS, {}, ()
@@ -42,7 +42,7 @@ def own_actions(settings: PersonalSettings) -> tuple[tuple[Action, ...], Mapping
 
 
 def presented(settings: PersonalSettings, session: WatchedSession) -> tuple[str, ...]:
-    """Give a session's columns the units and marks of the settings; returns what cannot be used of them."""
+    """Apply the settings' units and marks to a session's columns; returns what cannot be used."""
     from turbotui.quantities.presentation import Presentation  # noqa: PLC0415 - most people have none of their own
 
     names = {column.id.lower(): column.id for column in session.catalog.columns}
@@ -55,7 +55,7 @@ def presented(settings: PersonalSettings, session: WatchedSession) -> tuple[str,
 
 
 def first_screen(settings: PersonalSettings) -> tuple[str, str]:
-    """The mode of the screen that settings want first, and what is wrong with it; each "" where there is nothing."""
+    """The mode of the settings' first screen, and a mistake in it; each "" if there is none."""
     if not settings.screen:
         return "", ""
     try:
@@ -65,7 +65,7 @@ def first_screen(settings: PersonalSettings) -> tuple[str, str]:
 
 
 def remember_view(watch: Watch, theme: str, screen: ScreenSpec) -> str:
-    """Write theme, interval, screen and visible columns into the settings; returns what was done, or why not."""
+    """Write theme, interval, screen and visible columns into the settings; returns a sentence about the result."""
     columns = tuple(column.id for column in watch.columns)
     if frozenset(columns) == watch.usual:
         columns = ()  # the usual ones, whatever another machine has of them

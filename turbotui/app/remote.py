@@ -15,10 +15,10 @@ from turbotui.repertoire import Abilities
 
 
 def show_remote(way: Way, abilities: Abilities, *, theme: str | None = None, screen: str = "") -> int:
-    """Connect, and show what comes until the person leaves.
+    """Connect, and show readings until the user leaves.
 
     Args:
-        way: to the collector.
+        way: how to reach the collector.
         abilities: of the terminal.
         theme: see `TurbotuiApp`.
         screen: as above.
@@ -27,9 +27,9 @@ def show_remote(way: Way, abilities: Abilities, *, theme: str | None = None, scr
         The exit status.
 
     Raises:
-        LinkError: there is no connection, or no reading came.
+        LinkError: there is no connection, or no reading arrived.
         RecordingError: the collector is of a later version.
-        InternalError: something of ours failed; the terminal is restored first.
+        InternalError: a fault of turbotui; the terminal is restored first.
     """
     session = RemoteSession(way, LinuxHost())
     app = TurbotuiApp(session, abilities=abilities, theme=theme, screen=screen,

@@ -1,4 +1,4 @@
-"""Alerts about rows that are no CPUs: features read their tables in the background while a person wants to be told."""
+"""Alerts about rows other than CPUs, whose tables features read in the background."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from turbotui.sampling.frame import Frame
 from turbotui.widgets.row_content import RowContent
 
 Publish: TypeAlias = Callable[[RowContent[Any], int, int], None]
-"""What takes a table of rows with the beginning and end of its interval, in ns since 1970; called on any thread."""
+"""Takes a table of rows with the start and end of its interval, in ns since 1970; called on any thread."""
 _MOST_WAITING: Final = 8
-"""Intervals of a table that may wait for the next frame."""
+"""Maximum number of a table's intervals that wait for the next frame."""
 
 
 class BackgroundTable(Protocol):
-    """Reads a table again and again, on a thread of its own, for as long as the dashboard runs."""
+    """Reads a table repeatedly on a thread of its own, as long as the dashboard runs."""
 
     @property
     def columns(self) -> Sequence[Column[Any]]:
         """The columns that can be watched."""
 
     def begin(self, columns: Sequence[Column[Any]], publish: Publish) -> None:
-        """Begin to read what these columns need."""
+        """Start reading what these columns need."""
 
     def tick(self, frame: Frame) -> None:
-        """A frame ends the table's interval, too; never waits."""
+        """End the table's interval together with a frame's; never waits."""
 
     def why_none(self) -> str:
-        """Why there is nothing to read; "" where there is."""
+        """Why there is nothing to read; "" if there is."""
 
     def stop(self) -> None:
         """Close everything."""
@@ -58,7 +58,7 @@ class ContentMoment:
         return self.content.rows
 
     def cells(self, column: Column[Any], rows: Sequence[Hashable]) -> Sequence[Value]:
-        """See `AlertMoment.cells`: what is unknown for a reason is no number."""
+        """See `AlertMoment.cells`; a value that is unknown for a reason is no number."""
         return [self.content.cell(column, row).value for row in rows]
 
     def words(self, row: Hashable) -> str:
@@ -71,11 +71,11 @@ class ContentMoment:
 
 
 class RowAlerts:
-    """The alerts about one table, and what reads it.
+    """The alerts about one table, with their reader.
 
     Args:
         table: its name.
-        rules: what is watched for.
+        rules: the conditions.
         reader: reads the table.
     """
 
@@ -88,11 +88,11 @@ class RowAlerts:
 
     @property
     def why_none(self) -> str:
-        """Why nothing can be told; "" where it can."""
+        """Why no alerts are possible; "" if they are."""
         return self._reader.why_none()
 
     def take(self, frame: Frame) -> tuple[Sequence[Alert], Sequence[Alert]]:
-        """Look at what was read since the frame before, and have the next interval read.
+        """Check what was read since the last frame, and start reading the next interval.
 
         Returns:
             The alerts that begin, and those that end.
@@ -120,15 +120,14 @@ class RowAlerts:
 
 
 def row_alerts(settings: PersonalSettings, session: WatchedSession) -> tuple[list[RowAlerts], list[str], list[str]]:
-    """Alerts of a person's settings on tables other than that of CPUs.
+    """Make the alerts of a user's settings on tables other than that of CPUs.
 
     Args:
         settings: the requests.
-        session: what is watched.
+        session: the watched session.
 
     Returns:
-        The alerts by table; sentences about those that cannot be watched for here; about those that cannot be
-        understood, each with its line.
+        The alerts by table; sentences about alerts that are impossible here; about malformed alerts, with line numbers.
     """
     modules = background_modules()
     rules: dict[str, list[AlertRule]] = {}

@@ -1,4 +1,4 @@
-"""F2 on a table of rows: its columns, with what they mean; Space shows and hides them at once."""
+"""F2 on a table of rows: its columns with their meaning; Space shows and hides them at once."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from turbotui.widgets.listing import Item, Listing
 
 
 class Choosing(Protocol):
-    """A table whose columns a person chooses."""
+    """A table whose columns the user chooses."""
 
     @property
     def known_columns(self) -> Sequence[Column[Any]]:
-        """Every column that there could be."""
+        """Every possible column."""
 
     def why_absent(self, column: Column[Any]) -> Unavailable | None:
-        """Why a column cannot be shown; None where it can."""
+        """Why a column cannot be shown; None if it can."""
 
     def section(self, column: Column[Any]) -> str:
-        """The heading that a column is listed below; "" for none."""
+        """The heading above a column in the list; "" for none."""
 
     def is_shown(self, column: Column[Any]) -> bool:
-        """Whether a column stands in the table."""
+        """Whether the table shows a column."""
 
     def toggle(self, column: Column[Any]) -> None:
         """Show or hide a column."""
@@ -69,12 +69,12 @@ class RowPicker(PickWindow):
         self.query_one(Listing).show(items)
 
     def further(self, wanted: str) -> Sequence[Item]:
-        """Lines below those of the columns."""
+        """Lines after those of the columns."""
         del wanted
         return ()
 
     def matches(self, column: Column[Any], wanted: str) -> bool:
-        """Whether a column has a text, in lower case, in its name or what it means."""
+        """Whether a column's name or meaning contains a text, in lower case."""
         return wanted in f"{column.id} {column.help}".lower()
 
     def _item(self, column: Column[Any], wide: int) -> Item:
@@ -87,7 +87,7 @@ class RowPicker(PickWindow):
         return next((column for column in self._choosing.known_columns if column.id == key), None)
 
     def on_listing_moved(self) -> None:
-        """Say what the column under the cursor is."""
+        """Show the meaning of the current column."""
         column = self._current
         if column is None:
             self.say(self.about_no_column())
@@ -101,7 +101,7 @@ class RowPicker(PickWindow):
         self.say("\n".join(line for line in (*lines, *self.more_about(column)) if line))
 
     def about_no_column(self) -> str:
-        """What is said of a line that is no column's."""
+        """The text for a line that is not a column's."""
         return "No column matches"
 
     def more_about(self, column: Column[Any]) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""A screen whose table is a `RowTable`: all keys of tables, over rows of any kind."""
+"""A screen whose table is a `RowTable`, with all keys of tables."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
     """Screen with a table of rows of any kind, shown by `show_content`.
 
     Attributes:
-        painter_kind: what paints the lines.
+        painter_kind: paints the lines.
     """
 
     unsorted = "the table's order"
@@ -52,7 +52,7 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
                            id="table")
 
     def first_view(self) -> RowView[R]:
-        """The settings that the table has before a person changes them."""
+        """The table's settings before the user changes them."""
         return TableView()
 
     def row_list(self) -> RowList[RowContent[R], Column[R], Hashable]:
@@ -66,12 +66,12 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
 
     @property
     def wanted(self) -> Sequence[CounterColumn]:
-        """See `WatchScreen.wanted`: those of the summary only, for the rows have numbers of their own."""
+        """See `WatchScreen.wanted`: only those of the summary, because the rows have numbers of their own."""
         return ()
 
     @property
     def row_at_cursor(self) -> R | None:
-        """The row that the cursor is on; None where there is none."""
+        """The row under the cursor; None if there is none."""
         content, current = self._table.content, self._table.current
         return None if content is None or current is None else content.get(current)
 
@@ -79,7 +79,7 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
         """Close what is open only while the screen is shown."""
 
     def on_screen_suspend(self) -> None:
-        """Close the reader when another screen is shown; a window over this screen changes nothing."""
+        """Close the reader when another screen is shown; a window over this screen does not count."""
         if self not in self.app.screen_stack:
             self.close()
 
@@ -88,13 +88,13 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
         self.close()
 
     def show_content(self, content: RowContent[R]) -> None:
-        """Show newer content, with the columns that it has and a person wants."""
+        """Show newer content, with its columns as the user arranged them."""
         self.fill(self._table, content)
         self.show_mark()
         self.show_status()
 
     def fill(self, table: RowWidget[R], content: RowContent[R]) -> None:
-        """Show newer content in a table, with the columns that it has and a person wants."""
+        """Show newer content in a table, with its columns as the user arranged them."""
         limits = self.watch_state.row_limits.get(content.whole.name)
         if limits is not None and limits is not content.limits:
             self._limit(content, limits)
@@ -112,7 +112,7 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
             past.ended(frame_time(frame)._replace(seq=content.seq))
 
     def _limit(self, content: RowContent[R], limits: Mapping[str, Limits]) -> None:
-        """Mark a table's columns as a person wants them, and say once what names of the settings it does not have."""
+        """Apply the user's marks to a table's columns, and say once which names of the settings it does not have."""
         content.limit(limits)
         name, known = content.whole.name, {one.id.lower() for one in (*content.whole.columns, *self.known_columns)}
         unknown = [one for one in limits if one not in known]
@@ -121,7 +121,7 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
             self.notice(f"[thresholds.{name}] of your settings: no column here is called {', '.join(unknown)}")
 
     def past(self, content: RowContent[R]) -> RowHistory:
-        """Past cells of the table of a name."""
+        """Past cells of the table with a name."""
         return self._pasts.setdefault(content.whole.name, RowHistory())
 
     @property
@@ -146,7 +146,7 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
         return next((column for column in columns if column.id.lower() == name.lower()), None)
 
     def cell(self, column: Column[R], row: Hashable) -> OneCell:
-        """See `TableKeys.cell`. The cell is kept from now on."""
+        """See `TableKeys.cell`; the cell is kept from now on."""
         content = self._table.content
         if content is not None:
             self.past(content).keep(content, column, row)
@@ -168,21 +168,21 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
 
     @property
     def known_columns(self) -> Sequence[Column[R]]:
-        """Every column that there could be."""
+        """Every possible column."""
         return () if self._table.content is None else self._table.content.whole.columns
 
     def why_absent(self, column: Column[R]) -> Unavailable | None:
-        """Why a column cannot be shown; None where it can."""
+        """Why a column cannot be shown; None if it can."""
         del column
         return None
 
     def section(self, column: Column[R]) -> str:
-        """The heading that the picker lists a column below; "" for none."""
+        """The picker's heading above a column; "" for none."""
         del column
         return ""
 
     def is_shown(self, column: Column[R]) -> bool:
-        """Whether a column stands in the table."""
+        """Whether the table shows a column."""
         return any(column.id == shown.id for shown in self._table.view.columns)
 
     def toggle(self, column: Column[R]) -> None:

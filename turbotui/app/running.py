@@ -1,4 +1,4 @@
-"""Runs the application until the person leaves, and says on stderr what failed."""
+"""Run the application until the user leaves, and report failures on stderr."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from turbotui.machine.signal_guard import guarded_signals
 
 def run_app(app: TurbotuiApp, stop: Callable[[], None], failure: Callable[[], BaseException | None],
             left: Callable[[], bool] = lambda: False) -> int:
-    """Run an application, and restore the terminal when it ends.
+    """Run an application and restore the terminal at its end.
 
     Args:
         app: not started yet.
-        stop: ends what the application shows, however it ended itself.
-        failure: what ended the sampling, if anything did.
-        left: whether the program was asked to end before signals came here.
+        stop: ends the session, however the application ended.
+        failure: what ended the sampling, if anything.
+        left: whether the program was asked to end before signals were handled here.
 
     Returns:
         The exit status.
 
     Raises:
-        InternalError: something of ours failed.
+        InternalError: a fault of turbotui.
     """
     settle()
     with _signals(app):
@@ -54,7 +54,7 @@ def run_app(app: TurbotuiApp, stop: Callable[[], None], failure: Callable[[], Ba
 
 
 def _tell(failures: Failures, ending: Failure | None) -> None:
-    """Say on stderr what failed and was contained; with TURBOTUI_TRACEBACK=1 also where."""
+    """Report contained failures on stderr, with tracebacks if TURBOTUI_TRACEBACK=1."""
     for failure in failures.seen:
         if failure is not ending:
             print(f"turbotui: {failure.sentence}", file=sys.stderr)
@@ -63,10 +63,11 @@ def _tell(failures: Failures, ending: Failure | None) -> None:
 
 
 def settle() -> None:
-    """Freeze what lives for ever (modules, catalog, topology, widgets): no collection need walk it again.
+    """Freeze objects that live for ever (modules, catalog, topology, widgets), so that no collection walks them again.
 
-    At the start only: cycles are never freed of what is frozen. At every change of screens it kept 0.6 MB. A frame has
-    no cycles: from now on collections come seldom, for they come in the middle of a key press.
+    Call it at the start only, because cycles among frozen objects are never freed: at every change of screens it kept
+        0.6 MB. Frames have no cycles, so collections become rare from now on, because they would run in the middle of a
+        key press.
     """
     gc.set_threshold(20_000, 50, 100)
     gc.collect()
@@ -74,11 +75,11 @@ def settle() -> None:
 
 
 def collect() -> None:
-    """Free what closed windows have left: up to a megabyte of cycles each (widgets and their styles)."""
+    """Free the remains of closed windows: up to a megabyte of cycles each (widgets and their styles)."""
     gc.collect()
 
 
 def _signals(app: TurbotuiApp) -> AbstractContextManager[None]:
-    """SIGUSR1 ends the interval; SIGINT, SIGTERM and SIGHUP leave as `q` does, with the terminal restored."""
+    """SIGUSR1 ends the interval; SIGINT, SIGTERM and SIGHUP leave as `q` does, restoring the terminal."""
     leaving = dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), app.request_leave)
     return guarded_signals({signal.SIGUSR1: lambda _number: app.request_end_interval(), **leaving})

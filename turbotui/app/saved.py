@@ -1,4 +1,4 @@
-"""Saved views: what a profile keeps of the screens, and how they take one up."""
+"""Saved views: what a profile stores of the screens, and how screens apply it."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def profile_of(watch: Watch, view: CounterView, screen: str, theme: str) -> Prof
     """The current view of a screen as a profile.
 
     Args:
-        watch: columns, added counters, interval.
-        view: of the table that is looked at.
+        watch: has the columns, added counters and interval.
+        view: of the current table.
         screen: its mode.
         theme: by name.
     """
@@ -46,18 +46,18 @@ def profile_of(watch: Watch, view: CounterView, screen: str, theme: str) -> Prof
 
 
 def view_of(profile: Profile, watch: Watch, view: CounterView, *, grouped: bool) -> CounterView:
-    """A table's settings as a profile has them; what this machine does not have stays as it is.
+    """A table's settings from a profile; settings that this machine does not have are unchanged.
 
     Args:
-        profile: what to take up.
+        profile: the profile to apply.
         watch: for columns by name.
-        view: the settings so far.
-        grouped: whether the table's levels are for a person to choose.
+        view: the current settings.
+        grouped: whether the user can choose the table's levels.
     """
     view = replace(view, sort=watch.find(profile.sort), reverse=profile.reverse)
     try:
         view = replace(view, filter=parse_filter(profile.filter, watch.find))
-    except FilterError:  # a column that is not here: `absent_of` says so
+    except FilterError:  # a column that this machine lacks: see `absent_of`
         view = replace(view, filter=parse_filter("", watch.find))
     if not grouped:
         return view
@@ -69,7 +69,7 @@ def view_of(profile: Profile, watch: Watch, view: CounterView, *, grouped: bool)
 
 
 def absent_of(profile: Profile, watch: Watch) -> tuple[str, ...]:
-    """Columns that a profile asks for and this machine lacks, and a filter over such columns."""
+    """Columns of a profile that this machine lacks, and a filter that uses such columns."""
     names = dict.fromkeys((*profile.columns, *([profile.sort] if profile.sort else [])))
     absent = [name for name in names if watch.find(name) is None]
     try:
@@ -81,11 +81,11 @@ def absent_of(profile: Profile, watch: Watch) -> tuple[str, ...]:
 
 def name_prompt(profile: Callable[[], Profile], said: Callable[[str], None]) -> tuple[
         Prompt, Callable[[str | None], None]]:
-    """The line that asks for a name, and what saves under it.
+    """The prompt for a name, and the function that saves under it.
 
     Args:
-        profile: what is to be saved.
-        said: takes the sentence about what was done, or why not.
+        profile: the profile to save.
+        said: takes a sentence about the result.
     """
     profiles = Profiles(os.environ)
 

@@ -1,4 +1,4 @@
-"""Scales of sparks and gauges, and the readings that the summary compares with: a power limit, the hottest row."""
+"""Scales of sparklines and gauges, and values that the summary compares with: a power limit, the hottest row."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from turbotui.quantities.scope import SYSTEM_ROW, RowId
 
 
 def sparks(watch: Watch, width: int) -> Mapping[ColumnId, int]:
-    """Columns that have a picture of their history beside them, and its width on a screen of this width."""
+    """Columns with a sparkline beside them, and its width on a screen of this width."""
     size = 0 if width < 70 else 6 if width < 110 else 10 if width < 180 else 20
     watts = watch.session.catalog.get("CorWatt")
     ratios = (watch.session.catalog.get(name) for name in ("Ratio", "MinRatio"))
@@ -19,7 +19,7 @@ def sparks(watch: Watch, width: int) -> Mapping[ColumnId, int]:
 
 
 def tops(watch: Watch) -> dict[ColumnId, float]:
-    """Fixed ends of the scales of sparks and gauges: 100 %, the greatest clock that cpufreq knows."""
+    """Fixed ends of the scales of sparklines and gauges: 100 %, the greatest clock known to cpufreq."""
     found: dict[ColumnId, float] = {}
     for column in (*watch.headline, *watch.columns):
         if column.scale_max is not None:

@@ -1,4 +1,4 @@
-"""The screens of all features in the order of their keys: modes, tabs, help and palette are made from this table."""
+"""The screens of all features in the order of their keys, from which modes, tabs, help and palette are made."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from turbotui.sources.source import Source
 SCREENS: Final[tuple[ScreenSpec, ...]] = tuple(
     sorted((screen for feature in FEATURES for screen in feature.screens), key=lambda screen: screen.number)
 )
-"""Every screen there is."""
+"""Every screen."""
 
 
 class CountsMemory(Protocol):
-    """Counts what memory controllers move, beside the columns."""
+    """Measures the traffic of memory controllers beside the columns."""
 
     @property
     def counts(self) -> bool:
-        """Whether there is something to count."""
+        """Whether there is something to measure."""
 
     def sources(self) -> Sequence[Source]:
-        """Sources read beside the columns."""
+        """Sources to read beside the columns."""
 
     def signals(self) -> frozenset[SignalId]:
         """The signals of these sources."""
@@ -47,10 +47,10 @@ def where_keys_of(spec: ScreenSpec) -> Where:
 
 
 def screen_named(name: str, screens: Sequence[ScreenSpec] = SCREENS) -> str:
-    """The mode of a screen that a person names: by mode, key or word; "" is the table of CPUs.
+    """The mode of a screen given by mode, key or word; "" is the table of CPUs.
 
     Raises:
-        UsageError: there is none of this name.
+        UsageError: there is no such screen.
     """
     wanted = name.lower() or "cpus"
     for spec in screens:
@@ -60,7 +60,7 @@ def screen_named(name: str, screens: Sequence[ScreenSpec] = SCREENS) -> str:
 
 
 def watch_memory(machine: Machine) -> CountsMemory | None:
-    """The reader of memory traffic and its peak; None where no feature has one. It reads files: call on a thread."""
+    """The reader of memory traffic and its peak; None if no feature has one. It reads files: call it on a thread."""
     module = next((feature.memory for feature in FEATURES if feature.memory), "")
     if not module:
         return None
@@ -69,11 +69,11 @@ def watch_memory(machine: Machine) -> CountsMemory | None:
 
 
 def background_modules() -> dict[str, str]:
-    """Tables that can be read in the background, and the modules that do it; see `Feature.background`."""
+    """Tables that can be read in the background, with their modules; see `Feature.background`."""
     return {table: module for feature in FEATURES for table, module in feature.background}
 
 
 def build_screen(spec: ScreenSpec, watch: Watch) -> WatchScreen:
-    """A new screen; its module is imported when a screen of it is first shown."""
+    """Make a screen; its module is imported when the screen is first shown."""
     made: WatchScreen = getattr(importlib.import_module(spec.module), spec.name)(watch)
     return made

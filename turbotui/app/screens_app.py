@@ -1,4 +1,4 @@
-"""The part of the application that has screens: each a mode, and made anew when it failed; and saved views."""
+"""The part of the application that manages screens, each a mode that is rebuilt after a failure, and saved views."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from turbotui.quantities.scope import RowId
 from turbotui.widgets.profiles import Profile, Profiles
 
 _FAILED = "failed "
-"""Begins the mode that tells of a failed screen."""
+"""Prefix of the mode that reports a failed screen."""
 
 
 class ScreensApp(BesideApp):
     """Shows one screen at a time, by key, name or saved view.
 
     Args:
-        watched: what every screen shares.
+        watched: the state that every screen shares.
         driver_class: of the terminal.
         first_screen: mode of the screen to begin with.
 
     Attributes:
-        screens: that there are, in the order of their keys.
+        screens: all screens, in the order of their keys.
     """
 
     screens: ClassVar[Sequence[ScreenSpec]] = SCREENS
@@ -68,7 +68,7 @@ class ScreensApp(BesideApp):
             base.point_at(row)
 
     def _show_failed(self, screen: WatchScreen, sentence: str) -> None:
-        """Have a screen made anew when it is shown the next time; if it is shown now, say why it is not."""
+        """Have a screen rebuilt when it is next shown; if it is shown now, say why it is gone."""
         spec = next(spec for spec in self.screens if spec.number == screen.number)
         if spec.id == self.current_mode:
             told = f"{_FAILED}{spec.id}"
@@ -80,7 +80,7 @@ class ScreensApp(BesideApp):
 
     def _resumed(self) -> None:
         base = self._base
-        if base is not None and base.composed:  # a screen that is not yet draws what there is when it is
+        if base is not None and base.composed:  # a screen that does not exist yet draws everything when it does
             base.show_columns()
             base.show_frame()
             self.read_wanted()
@@ -118,7 +118,7 @@ class ScreensApp(BesideApp):
             self._base.notice(f"Theme {self.theme}")
 
     def action_close(self) -> None:
-        """Return from what `i` showed, or take away the cursor of the screen; Esc never quits."""
+        """Return from what `i` showed, or remove the screen's cursor; Esc never quits."""
         if self._base is not None:
             self._base.drop_cursor()
             self._base.go_back()

@@ -1,4 +1,4 @@
-"""`/` and `n`: find what is called so as one types, on screens of every kind."""
+"""`/` and `n`: find named things while typing, on screens of every kind."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from turbotui.app.watch import Watch
 
 
 class SearchScreen(WatchScreen):
-    """A screen with rows, CPUs, panels or lines that are found by their names."""
+    """A screen with rows, CPUs, panels or lines that can be found by name."""
 
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
@@ -19,14 +19,14 @@ class SearchScreen(WatchScreen):
 
     @abstractmethod
     def find(self, text: str, *, after: bool = False) -> bool:
-        """Go to what a text is found in, from the cursor on (with `after`: behind it) and around; false for nothing."""
+        """Go to the first match from the cursor on (with `after`: behind it), wrapping around; false for none."""
 
     @abstractmethod
     def way_back(self) -> Callable[[], None]:
-        """Give what puts the cursor back where it is now."""
+        """Return a function that puts the cursor back to its current place."""
 
     def action_search(self) -> None:
-        """Find as one types; Enter keeps the place, Esc goes back."""
+        """Search while the user types; Enter keeps the place, Esc goes back."""
         from turbotui.app.prompt import Prompt  # noqa: PLC0415 - the first screen loads what it draws
 
         back = self.way_back()
@@ -50,12 +50,12 @@ class SearchScreen(WatchScreen):
 
 
 def next_match(names: Sequence[str], text: str, start: int) -> int | None:
-    """The first place whose name has a text in any case, from one on and around; None for none.
+    """The first place from a start whose name contains a text in any case, wrapping around; None if there is none.
 
     Args:
         names: of the places, in their order.
-        text: a number stands for itself: 7 is not found in "cpu 17".
-        start: the place to begin with.
+        text: a number matches only itself: 7 does not match "cpu 17".
+        start: index of the place to begin with.
     """
     wanted = text.strip().lower()
     pattern = re.compile(rf"(?<!\d){wanted}(?!\d)" if wanted.isdecimal() else re.escape(wanted))

@@ -1,8 +1,8 @@
-"""Settings: how a person wants the dashboard, in TOML that a person may write. Nothing here knows Textual.
+"""Settings: how a user wants the dashboard, in a TOML file. Nothing here knows Textual.
 
-File: $XDG_CONFIG_HOME/turbotui/settings.toml, ~/.config by default (XDG Base Directory Specification 0.8). What the
-command line says comes first, a profile next, settings last. What is wrong in the file is told with its line; the rest
-holds.
+File: $XDG_CONFIG_HOME/turbotui/settings.toml, ~/.config by default (XDG Base Directory Specification 0.8). The command
+    line overrides a profile, and a profile overrides the settings. A mistake is reported with its line; the rest of the
+    file is used.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _HEAD: Final = "# turbotui settings: written by the key Ctrl+S, and by hand (docs/settings.md)\n"
 _TOUR_SWITCH: Final = "TURBOTUI_TOUR"
-"""Variable of the environment: 0 where nobody is to be offered the tour."""
+"""Environment variable: 0 if nobody is to be offered the tour."""
 _KEYS: Final = "keys"
 _PRESET: Final = "preset"
 _TABLES: Final = "tables"
@@ -44,27 +44,27 @@ MOST_ALERTS: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class PersonalSettings:
-    """A person's choices for every start; empty fields leave the defaults.
+    """A user's choices for every start; empty fields leave the defaults.
 
     Attributes:
         theme: its name.
-        interval: seconds; None for the dashboard's own.
+        interval: seconds; None for the dashboard's default.
         screen: id of the first screen.
         profile: name of the saved view to begin with.
-        columns: names of the columns of CPUs that are visible.
+        columns: names of the visible columns of CPUs.
         tour: whether the tour is offered at the start.
-        event_tables: folder of the vendor's names of events; read where names are (`events.vendor.opening`).
+        event_tables: folder of the vendor's names of events; used by `events.vendor.opening`.
         keys: keys of actions, by the action's id, in Textual's names of keys.
         preset: name of a set of keys, under those of `keys`.
         tables: order, widths and choice of columns, by the table's name.
-        alerts: what to tell of, each with the number of its table in the file, from 0 on.
+        alerts: conditions, each with the index of its table in the file.
         units: by the quantity: "temperature", "energy".
-        thresholds: from which values on columns of CPUs are marked, by name.
-        row_thresholds: the same of other tables, by the table's name.
-        why: percent of the wanted work from which causes of slowness are told, by the rule's id; infinite for never.
-        fleet: of nodes that a server knows, as it is written: `features.fleet.own_settings` reads it.
-        problems: sentences about what is wrong in the file, each with its line; that part of the file is not used.
-        where: the file.
+        thresholds: values from which columns of CPUs are marked, by name.
+        row_thresholds: the same for other tables, by the table's name.
+        why: percent of the wanted work from which causes of slowness are shown, by the rule's id; infinite for never.
+        fleet: the table of the fleet as written; `features.fleet.own_settings` reads it.
+        problems: sentences about mistakes, each with its line; the part with the mistake is not used.
+        where: the path of the file.
         written: its text.
     """
 
@@ -89,12 +89,12 @@ class PersonalSettings:
     written: str = field(default="", repr=False)
 
     def problem(self, name: str, why: str, within: Sequence[str] = (), which: int = 0) -> str:
-        """A sentence about what is wrong with a name, with its line in the file; see `line_of`."""
+        """A sentence about the mistake in a name, with its line in the file; see `line_of`."""
         return f"{self.where}, line {line_of(self.written, name, within, which)}: {why}"
 
 
 NO_SETTINGS: Final = PersonalSettings()
-"""Of a person who never wrote any."""
+"""The settings of a user who never wrote any."""
 
 
 def _seconds(value: object) -> float:
@@ -112,23 +112,23 @@ VALUES: Final[Mapping[str, tuple[Callable[[object], object], str]]] = {
     "tour": (switch, "`false`: the tour of five steps is not offered at the start; written when it ends."),
     "event_tables": (text, "A folder of the vendor's names of events, or `none`; `--event-tables` comes first."),
 }
-"""What may stand in the file before its tables: how each value is read, and the line of docs/settings.md."""
+"""Values that the file may have before its tables: how to read each, and its line of docs/settings.md."""
 
 
 _Reader: TypeAlias = Callable[[PersonalSettings, object, list[str]], dict[str, Any]]
-"""What reads a table of the file: its values by their names; what is wrong is added to the problems."""
+"""Reads a table of the file from its values by name, adding mistakes to the problems."""
 
 UNITS: Final[Mapping[str, tuple[str, ...]]] = {"temperature": ("C", "F"), "energy": ("W", "J")}
-"""What may stand in the table of units, the usual one first."""
+"""Values of the table of units, the default first."""
 
 
 def settings_path(environment: Mapping[str, str]) -> str:
-    """The file of a person's settings, whether it is there or not."""
+    """The path of a user's settings file, whether it exists or not."""
     return os.path.join(config_folder(environment), "settings.toml")
 
 
 def read_settings(environment: Mapping[str, str]) -> PersonalSettings:
-    """A person's settings; never fails: what cannot be used is a problem that they tell of."""
+    """Read a user's settings; never fails, because mistakes become problems to report."""
     path = settings_path(environment)
     try:
         written = read_given(path).text()
@@ -139,13 +139,13 @@ def read_settings(environment: Mapping[str, str]) -> PersonalSettings:
 
 
 def may_offer_tour(settings: PersonalSettings, environment: Mapping[str, str]) -> bool:
-    """Whether a person who starts the dashboard has a home for settings, and did not end the tour."""
+    """Whether a user who starts the dashboard has a place for settings and has not ended the tour."""
     home = environment.get("XDG_CONFIG_HOME") or environment.get("HOME", "")
     return settings.tour and environment.get(_TOUR_SWITCH) != "0" and os.path.isabs(home) and os.path.isdir(home)
 
 
 def parse_settings(written: str, where: str) -> PersonalSettings:
-    """A person's settings from their file's text.
+    """Parse a user's settings.
 
     Args:
         written: TOML.
@@ -171,7 +171,7 @@ def parse_settings(written: str, where: str) -> PersonalSettings:
 
 
 def _read_keys(file: PersonalSettings, table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
-    """`keys` and `preset` of the table of keys; what is wrong with one of them is added to the problems."""
+    """Read `keys` and `preset` from the table of keys, adding mistakes to the problems."""
     keys: dict[str, tuple[str, ...]] = {}
     for action, value in table.items():
         try:
@@ -182,10 +182,10 @@ def _read_keys(file: PersonalSettings, table: Mapping[str, Any], problems: list[
 
 
 def _read_tables(file: PersonalSettings, table: object, problems: list[str]) -> dict[str, Any]:
-    """`tables` of the tables of columns; what is wrong with one of them is added to the problems.
+    """Read `tables` from the tables of columns, adding mistakes to the problems.
 
     Raises:
-        WrongKindError: it is no table of tables.
+        WrongKindError: the value is not a table of tables.
     """
     if not isinstance(table, Mapping) or not all(isinstance(columns, Mapping) for columns in table.values()):
         raise WrongKindError("tables, as [tables.cpus]")
@@ -203,10 +203,10 @@ def _read_tables(file: PersonalSettings, table: object, problems: list[str]) -> 
 
 
 def _read_alerts(file: PersonalSettings, value: object, problems: list[str]) -> dict[str, Any]:
-    """`alerts` of the tables of alerts; what is wrong with one of them is added to the problems.
+    """Read `alerts` from the tables of alerts, adding mistakes to the problems.
 
     Raises:
-        WrongKindError: they are no tables.
+        WrongKindError: the values are not tables.
     """
     if not isinstance(value, list) or not all(isinstance(one, Mapping) for one in value):
         raise WrongKindError("tables, each written [[alert]]")
@@ -224,7 +224,7 @@ def _read_alerts(file: PersonalSettings, value: object, problems: list[str]) -> 
 
 
 def _read_units(file: PersonalSettings, table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
-    """`units` of the table of units; what is wrong with one of them is added to the problems."""
+    """Read `units` from the table of units, adding mistakes to the problems."""
     for quantity, unit in table.items():
         known = UNITS.get(quantity)
         if known is None:
@@ -237,7 +237,7 @@ def _read_units(file: PersonalSettings, table: Mapping[str, Any], problems: list
 
 
 def _read_thresholds(file: PersonalSettings, table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
-    """`thresholds` of the table of columns; what is wrong with one of them is added to the problems."""
+    """Read `thresholds` from the table of columns, adding mistakes to the problems."""
     from turbotui.quantities.presentation import read_limits  # noqa: PLC0415 - most people have none
 
     def limits_of(columns: Mapping[str, object], within: tuple[str, ...]) -> dict[str, Limits]:
@@ -257,12 +257,12 @@ def _read_thresholds(file: PersonalSettings, table: Mapping[str, Any], problems:
 
 
 def _has_tables(value: object) -> TypeGuard[Mapping[str, object]]:
-    """Whether a value of the file is a table with tables in it, as [thresholds.tasks] is."""
+    """Whether a value of the file is a table of tables, as [thresholds.tasks] is."""
     return isinstance(value, Mapping) and any(isinstance(one, Mapping) for one in value.values())
 
 
 def _read_why(file: PersonalSettings, table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
-    """`why` of the table of causes; what is wrong with one of them is added to the problems."""
+    """Read `why` from the table of causes, adding mistakes to the problems."""
     from turbotui.diagnosis.rule_table import RULES  # noqa: PLC0415 - most people have none
 
     known, found = [rule.id for rule in RULES], dict[str, float]()
@@ -280,7 +280,7 @@ def _read_why(file: PersonalSettings, table: Mapping[str, Any], problems: list[s
 
 
 def _table(name: str, read: Callable[[PersonalSettings, Mapping[str, Any], list[str]], dict[str, Any]]) -> _Reader:
-    """A reader of a table of this name; what is no table is refused."""
+    """Make a reader of a table of this name, which refuses other values."""
 
     def checked(file: PersonalSettings, value: object, problems: list[str]) -> dict[str, Any]:
         if not isinstance(value, Mapping):
@@ -299,24 +299,23 @@ _READERS: Final[Mapping[str, _Reader]] = {
     _WHY: _table(_WHY, _read_why),
     _FLEET: _table(_FLEET, lambda _file, table, _problems: {"fleet": table}),
 }
-"""What reads the tables of the file."""
+"""The readers of the file's tables."""
 
 
 def remember(environment: Mapping[str, str], tables: Mapping[str, ColumnArrangement] | None = None,
              **values: str | float | bool | tuple[str, ...]) -> str:
-    """Write values into a person's settings; comments, tables and other values stay as they are.
+    """Write values into a user's settings, leaving comments, tables and other values as they are.
 
     Args:
         environment: of the process.
-        tables: columns of tables as a person has them, by the table's name; what they say is written, and what they
-            do not say taken away.
+        tables: the user's arrangement of columns by the table's name; stored keys that it lacks are removed.
         values: by the names of `VALUES`.
 
     Returns:
         The file.
 
     Raises:
-        TurbotuiError: the file there is not TOML, or it cannot be read or written.
+        TurbotuiError: the existing file is not TOML, or it cannot be read or written.
     """
     path = settings_path(environment)
     try:
@@ -346,7 +345,7 @@ def remember(environment: Mapping[str, str], tables: Mapping[str, ColumnArrangem
 
 
 def _others(data: Mapping[str, object], values: Collection[str], tables: Collection[str]) -> dict[str, object]:
-    """Keys of a file beside these values and the columns of these tables."""
+    """Keys of a file other than these values and the columns of these tables."""
     found = {name: value for name, value in data.items() if name not in values and name != _TABLES}
     of_tables = data.get(_TABLES)
     if isinstance(of_tables, Mapping):

@@ -1,4 +1,4 @@
-"""The text of a person's settings: where something stands in it, and values put into it with all else left alone."""
+"""Edit the text of a settings file: find where something stands, and change values while leaving the rest alone."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Final, TypeAlias
 from turbotui.untrusted import toml_text
 
 Written: TypeAlias = "str | float | tuple[str, ...] | Mapping[str, int] | None"
-"""A value as it is written; None: it is taken away."""
+"""A value as text; None to remove it."""
 
 _HEADER: Final = re.compile(r"\s*\[\[?(?P<path>(?:\"(?:\\.|[^\"\\])*\"|'[^']*'|[^\]\"'#])+)\]\]?\s*(?:#.*)?\Z")
 _PART: Final = re.compile(r"\"(?P<basic>(?:\\.|[^\"\\])*)\"|'(?P<literal>[^']*)'|(?P<bare>[A-Za-z0-9_-]+)")
 
 
 def table_of(line: str) -> tuple[str, ...] | None:
-    """The path of the table that a line begins, as `[tables.cpus]` does; None for any other line."""
+    """The path of the table that starts on a line, such as `[tables.cpus]`; None for any other line."""
     header = _HEADER.match(line)
     if header is None:
         return None
@@ -24,13 +24,13 @@ def table_of(line: str) -> tuple[str, ...] | None:
 
 
 def line_of(written: str, name: str, within: Sequence[str] = (), which: int = 0) -> int:
-    """The number of the line in which a name is given its value, or its table begins; 1 where it cannot be found.
+    """The number of the line that assigns a name or starts its table; 1 if it cannot be found.
 
     Args:
         written: TOML.
-        name: as it stands there.
-        within: path of the table in which it stands; of none: wherever it is first.
-        which: of several tables with this path, from 0 on.
+        name: as written there.
+        within: path of the table that contains it; empty for the first occurrence anywhere.
+        which: index among several tables with this path.
     """
     begins = re.compile(rf"""\s*\[*\s*["']?{re.escape(name)}["']?\s*[.=\]]""")
     inside, seen, header = not within, -1, 1
@@ -46,7 +46,7 @@ def line_of(written: str, name: str, within: Sequence[str] = (), which: int = 0)
 
 
 def with_values(written: str, values: Mapping[str, Written]) -> str:
-    """The text with these values in place of those it has, the new ones before its first table."""
+    """The text with its values replaced by these, and new values before its first table."""
     lines = written.splitlines()
     tables = next((at for at, line in enumerate(lines) if line.lstrip().startswith("[")), len(lines))
     head, rest = list(_without(lines[:tables], frozenset(values))), lines[tables:]
@@ -56,7 +56,7 @@ def with_values(written: str, values: Mapping[str, Written]) -> str:
 
 
 def with_table(written: str, path: Sequence[str], values: Mapping[str, Written]) -> str:
-    """The text with these values in a table, which is made at the end where it is not there yet."""
+    """The text with these values in a table, which is added at the end if it does not exist."""
     lines = written.splitlines()
     begins = next((at for at, line in enumerate(lines) if table_of(line) == tuple(path)), None)
     if begins is None:
@@ -77,7 +77,7 @@ def _lines(values: Mapping[str, Written]) -> list[str]:
 
 
 def _without(lines: Sequence[str], names: frozenset[str]) -> Iterator[str]:
-    """The lines that are no part of these values, which may be lists over several lines."""
+    """The lines that do not belong to these values, which may be lists over several lines."""
     open_brackets = 0
     for line in lines:
         if open_brackets == 0:

@@ -1,4 +1,4 @@
-"""F6: the column to sort by, from a list."""
+"""F6: choose the column to sort by from a list."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from turbotui.widgets.listing import Item, Listing
 
 
 class SortMenu(MenuWindow[str]):
-    """Gives a column's name, "" for the table's own order, None for no change.
+    """Returns a column's name, "" for the table's own order, or None for no change.
 
     Args:
-        columns: to choose from.
-        current: name of the present one.
-        unsorted: what the table's own order is called; "" where it cannot be chosen.
+        columns: the columns to choose from.
+        current: name of the current sort column.
+        unsorted: name of the table's own order; "" if it cannot be chosen.
         word: title of the window.
     """
 
@@ -43,7 +43,7 @@ class SortMenu(MenuWindow[str]):
         self._current = current
 
     def on_mount(self) -> None:
-        """Fill the list, with the cursor on the column that is sorted by."""
+        """Fill the list, with the cursor on the current sort column."""
         listing = self.query_one(Listing)
         items = [Item(((f" {self._unsorted}", StyleRole.PLAIN),), self._unsorted)] if self._unsorted else []
         wide = max((len(column.id) for column in self._columns), default=0)
@@ -55,6 +55,6 @@ class SortMenu(MenuWindow[str]):
         listing.select(self._current or self._unsorted)
 
     def action_choose(self) -> None:
-        """Take the column under the cursor."""
+        """Return the column under the cursor."""
         key = self.query_one(Listing).key
         self.dismiss("" if key == self._unsorted else key)

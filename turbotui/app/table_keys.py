@@ -1,4 +1,4 @@
-"""Keys of every screen with a table: each changes the view, or opens a window on it."""
+"""Keys of every screen with a table, each of which changes the view or opens a window on it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from turbotui.widgets.table_widget import TableWidget
 
 
 class TableKeys(ArrangedTable[F, C, K], SearchScreen, Generic[F, C, K]):
-    """A screen with a table, shown as its `TableView` says; whoever changes that makes a new one.
+    """A screen with a table, shown as its `TableView` says; every change makes a new view.
 
     Attributes:
         unsorted: the sort menu's word for the table's own order.
@@ -51,7 +51,7 @@ class TableKeys(ArrangedTable[F, C, K], SearchScreen, Generic[F, C, K]):
 
     @abstractmethod
     def find_column(self, name: str) -> C | None:
-        """A column that can be had, by its name in any case."""
+        """An available column by its name in any case."""
 
     @abstractmethod
     def cell(self, column: C, row: K) -> OneCell:
@@ -60,7 +60,7 @@ class TableKeys(ArrangedTable[F, C, K], SearchScreen, Generic[F, C, K]):
     @property
     @abstractmethod
     def marked(self) -> Frame | None:
-        """The frame of the moment that cells are compared with."""
+        """The frame of the moment with which cells are compared."""
 
     @abstractmethod
     def compare(self, *, begin: bool) -> None:
@@ -77,16 +77,16 @@ class TableKeys(ArrangedTable[F, C, K], SearchScreen, Generic[F, C, K]):
         self.show_view(replace(self._table.view, **changes))  # type: ignore[arg-type]  # names and types are TableView's
 
     def body(self) -> Iterable[Widget]:
-        """The line that says so when differences are shown, and the table."""
+        """The line that is shown during a comparison, and the table."""
         yield SegmentLines(base=StyleRole.CELL, id="compared")
         yield self._table
 
     def enter(self, table: TableWidget[F, C, K]) -> None:
-        """Have the keys act on a table."""
+        """Let the keys act on a table."""
         self._table = table
 
     def show_mark(self) -> None:
-        """Say what is compared with what."""
+        """Show what is compared with what."""
         if self.marked is not None and self.composed:
             text = mark_line(self.marked, self.watch_state.frame)
             self.query_one("#compared", SegmentLines).show([[(text.center(self.size.width), StyleRole.CELL)]])
@@ -129,26 +129,26 @@ class TableKeys(ArrangedTable[F, C, K], SearchScreen, Generic[F, C, K]):
         return f"{column.id} · {name} · {words}"
 
     def flags(self) -> list[str]:
-        """The filter, with how many rows it leaves."""
+        """The filter and the number of rows that it leaves."""
         text = self._table.view.filter.text
         rows = sum(line.open is None for line in self._table.lines)
         return [*super().flags(), *([f"filter {text}: {rows} rows"] if text else [])]
 
     def on_table_widget_moved(self, message: Moved) -> None:
-        """Read out the cell under the cursor."""
+        """Show the cell under the cursor on the status line."""
         if message.table is self._table:
             self.show_status()
 
     # Order
 
     def _sort(self, column: C | None) -> None:
-        # Ids and names rise; of everything else the greatest is what one looks for.
+        # ids and names ascend; of everything else the greatest is what people look for
         self._change(sort=column, reverse=column is not None and not column.identity and column.decimals >= 0)
         if column is not None:
             self._table.select_column(column)
 
     def on_table_widget_title_clicked(self, message: TitleClicked) -> None:
-        """Sort by the column; by the one that is sorted by already: reverse."""
+        """Sort by the column, or reverse the order if it is already the sort column."""
         view = self._table.view
         column = self.find_column(message.column.id)
         if view.sort is not None and view.sort.id == message.column.id:
@@ -157,7 +157,7 @@ class TableKeys(ArrangedTable[F, C, K], SearchScreen, Generic[F, C, K]):
             self._sort(column)
 
     def action_sort_step(self, by: int) -> None:
-        """Sort by the next or previous visible column; before the first stands the table's own order."""
+        """Sort by the next or previous visible column; before the first comes the table's own order."""
         columns = self._table.columns_in_order
         now = self._table.view.sort
         at = next((at for at, column in enumerate(columns) if now is not None and column.id == now.id), -1)
@@ -165,7 +165,7 @@ class TableKeys(ArrangedTable[F, C, K], SearchScreen, Generic[F, C, K]):
         self._sort(columns[at] if at >= 0 else None)
 
     def action_reverse(self) -> None:
-        """Turn the order round."""
+        """Reverse the order."""
         self._change(reverse=not self._table.view.reverse)
 
     def action_sort_menu(self) -> None:
@@ -244,7 +244,7 @@ class TableKeys(ArrangedTable[F, C, K], SearchScreen, Generic[F, C, K]):
         return "" if self._table.selected is None else self._cell_said(*self._table.selected)
 
     def action_copy_rows(self) -> None:
-        """Copy the tagged rows, or the one under the cursor, to the clipboard as comma-separated values."""
+        """Copy the tagged rows, or the current one, to the clipboard as comma-separated values."""
         table, row = self._table, self._table.current
         rows = table.view.tags or (() if row is None else (row,))
         content = table.content
@@ -273,7 +273,7 @@ class TableKeys(ArrangedTable[F, C, K], SearchScreen, Generic[F, C, K]):
         return back
 
     def action_filter(self) -> None:
-        """Filter as one types; Enter keeps it, Esc restores what was there, an empty one shows all rows."""
+        """Filter while the user types; Enter keeps the filter, Esc restores the old one, none shows all rows."""
         before = self._table.view.filter
         self.app.push_screen(*filter_prompt(before, self.find_column, lambda chosen: self._change(filter=chosen)))
 
@@ -283,11 +283,11 @@ class TableKeys(ArrangedTable[F, C, K], SearchScreen, Generic[F, C, K]):
         """Explain the cell under the cursor."""
         cell = self._cell_of_one_row()
         if cell is not None:
-            self._table.select(cell[1])  # whoever asks about a row wants to find it again
+            self._table.select(cell[1])  # a user who asks about a row wants to find it again
             self.app.push_screen(Explain(self.cell(*cell)))
 
     def _cell_of_one_row(self) -> tuple[C, K] | None:
-        """The cell under the cursor; None, with a word about it, on the sum of the tagged rows."""
+        """The cell under the cursor; None, with a message, on the sum of the tagged rows."""
         cell = self._table.selected
         if cell is not None and cell[1] in self._table.view.sums:
             count = len(self._table.view.tags)
@@ -296,11 +296,11 @@ class TableKeys(ArrangedTable[F, C, K], SearchScreen, Generic[F, C, K]):
         return cell
 
     def on_table_widget_cell_opened(self) -> None:
-        """Explain a cell that was clicked twice."""
+        """Explain a cell after a double click."""
         self.action_explain()
 
     def action_graph(self) -> None:
-        """Graph the cell under the cursor, and the tagged rows' beside it."""
+        """Graph the cell under the cursor, together with the tagged rows' cells."""
         cell = self._cell_of_one_row()
         if cell is not None:
             self._table.select(cell[1])

@@ -1,4 +1,4 @@
-"""The temperature that the processor's readouts count down from (turbostat's --TCC), as a person tells it."""
+"""The temperature from which the processor's readouts count down (turbostat's --TCC), as the user gives it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def tcc_prompt(session: WatchedSession, told: Callable[[str], None]) -> tuple[Pr
     """The prompt for the temperature, and the function that takes its answer.
 
     Args:
-        session: whose temperatures count down.
-        told: called with the sentence about what is so from then on.
+        session: the session whose temperatures count down.
+        told: called with a sentence about the new state.
     """
     def typed(text: str) -> str:
         try:
@@ -41,7 +41,7 @@ def tcc_prompt(session: WatchedSession, told: Callable[[str], None]) -> tuple[Pr
 
 
 def tcc_flag(session: WatchedSession) -> str:
-    """The state that must not be overlooked: temperatures are computed with a target that a person told."""
+    """The flag for temperatures that are computed with a target given by the user."""
     degrees = session.machine.tcc
     if degrees is None:
         return ""
@@ -49,10 +49,10 @@ def tcc_flag(session: WatchedSession) -> str:
 
 
 def _tell_tcc(session: WatchedSession, text: str) -> str:
-    """Have temperatures count down from whole °C, or, for an empty text, from what the machine says; a sentence of it.
+    """Count temperatures down from whole °C, or from the machine's own value for an empty text; returns a sentence.
 
     Raises:
-        UsageError: it is no temperature.
+        UsageError: the text is not a temperature.
     """
     degrees = _parsed(session, text) if text.strip() else None
     session.tell_tcc(degrees)
@@ -64,7 +64,7 @@ def _tell_tcc(session: WatchedSession, text: str) -> str:
 
 
 def _shown(session: WatchedSession) -> ShownAs | None:
-    """The unit in which the person reads temperatures, where it is another one than °C."""
+    """The unit in which the user reads temperatures, if it is not °C."""
     column = session.catalog.get("TjMax")
     return None if column is None else column.shown
 
@@ -79,10 +79,10 @@ def _said(session: WatchedSession, celsius: int) -> str:
 
 
 def _parsed(session: WatchedSession, text: str) -> int:
-    """Whole °C, as a person types them in the unit in which that person reads temperatures.
+    """Parse whole °C, typed in the unit in which the user reads temperatures.
 
     Raises:
-        UsageError: it is no temperature.
+        UsageError: the text is not a temperature.
     """
     shown = _shown(session)
     if shown is None:

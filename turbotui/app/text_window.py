@@ -1,4 +1,4 @@
-"""A window with a text that is told anew with every frame, laid out for its width."""
+"""A window with a text that is computed again with every frame and laid out for its width."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from turbotui.app.modal import Window
 from turbotui.untrusted import guarded
 
 _COPIED = 100
-"""Characters of a line that is copied."""
+"""Width of a copied line."""
 
 
 class TextWindow(Window[None]):
-    """Window with a text that is made anew for every frame.
+    """A window whose text is computed again for every frame.
 
     Args:
-        tell: gives the title, and the lines for a width in characters.
+        tell: returns the title, and the lines for a width in characters.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("e", "close", "close", show=False)]
     KEYS: ClassVar[str] = "y copy · Esc close"
-    """What the frame says of keys."""
+    """The text about keys on the frame."""
 
     def __init__(self, tell: Callable[[int], tuple[str, list[str]]]) -> None:
         super().__init__()
         self.tell = tell
 
     def compose(self) -> ComposeResult:
-        """The text in a window: what comes before the first empty line, and the rest."""
+        """Lay out the text: the part before the first empty line, and the rest."""
         with VerticalScroll(classes="window", can_focus=True) as window:
             window.border_subtitle = self.KEYS
             yield Static("", id="text", markup=False)
@@ -49,7 +49,7 @@ class TextWindow(Window[None]):
         self.show_frame()
 
     def on_resize(self) -> None:
-        """Lay the lines out anew."""
+        """Lay the lines out again."""
         self.show_frame()
 
     def show_frame(self) -> None:

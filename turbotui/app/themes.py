@@ -36,9 +36,9 @@ TUI_DEFAULTS = {
     "tui-lane-6": "#b7b35e",
     "tui-lane-7": "#9a8fd8",
 }
-"""The variables that widgets use, for themes that are not ours.
+"""Values of the widgets' variables for themes other than turbotui's.
 
-Levels go from cool and dim to warm and bright in steps that are equal to the eye (https://bottosson.github.io/posts/oklab),
+Levels go from cool and dim to warm and bright in perceptually equal steps (https://bottosson.github.io/posts/oklab),
 each at least 4.5 : 1 against the background and the cursor's line. tests/widgets/test_level_colours.py derives them.
 """
 
@@ -142,7 +142,7 @@ SIXTEEN = Theme(
         "tui-lane-7": "ansi_bright_green",
     },
 )
-"""Texts and lanes have at least 4.5 : 1 against black on the console, where red, brown, blue and dark grey have not."""
+"""Texts and lanes have at least 4.5 : 1 against black on the console, where red, brown, blue and dark grey do not."""
 
 THEMES = (CALM, CONTRAST, SIXTEEN)
-"""The first is the default; `T` steps through them."""
+"""The first theme is the default; `T` steps through them."""

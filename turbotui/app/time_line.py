@@ -1,4 +1,4 @@
-"""The time bar on a screen: shows which moment is seen, and takes a click or a drag as another one."""
+"""The time bar on a screen, which shows the current moment and moves it by a click or a drag."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from turbotui.widgets.time_bar import Moments, TimeBar, time_at, time_bar
 
 
 class TimeLine(SegmentLines):
-    """One line: from the first moment that can be shown to now, or to the end of a recording."""
+    """One line, from the first moment that can be shown to now, or to the end of a recording."""
 
     class Pointed(Message):
         """A moment was pointed at, in nanoseconds since 1970."""
@@ -28,13 +28,13 @@ class TimeLine(SegmentLines):
         self._dragged = False
 
     def show_moment(self, cursor: TimeCursor, latest: Frame | None, width: int, state: str = "") -> None:
-        """Show where the cursor stands.
+        """Show where the cursor is.
 
         Args:
             cursor: at a moment of the past.
-            latest: the newest frame of a machine that is watched; its time is now.
+            latest: the newest frame of a watched machine, whose time is now.
             width: characters.
-            state: of a recording that plays, or does not.
+            state: whether a recording plays, in words.
         """
         times = cursor.timeline.times
         if cursor.at is None or not times:
@@ -48,7 +48,7 @@ class TimeLine(SegmentLines):
         self.show([self._bar.segments])
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Show the moment under the mouse, and begin to follow the mouse."""
+        """Show the moment under the mouse, and start following the mouse."""
         self._dragged = True
         self.capture_mouse()
         self._go(event.x)
@@ -59,7 +59,7 @@ class TimeLine(SegmentLines):
             self._go(event.x)
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
-        """Stay where the button was released."""
+        """Keep the moment at which the button was released."""
         if self._dragged:
             self._dragged = False
             self.release_mouse()

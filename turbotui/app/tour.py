@@ -1,4 +1,4 @@
-"""The tour at the first start: five steps in three lines above the status line, which take no key but their own."""
+"""The tour at the first start: five steps in three lines above the status line, with keys of their own only."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.segment_lines import SegmentLines
 
 LEAST_LINES: Final = 16
-"""Of a screen that has room for it."""
+"""Minimum size of a screen for the tour."""
 
 _LINES: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
 class TourStep:
-    """One thing that the tour points at.
+    """One step of the tour.
 
     Attributes:
         about: its heading.
         text: sentences; {id} stands for the key of that action.
-        done: names of Textual's actions after which the tour goes on.
+        done: names of Textual actions that complete the step.
     """
 
     about: str
@@ -62,19 +62,19 @@ class TourLines(SegmentLines):
 
 
 class TourApp(ScreensApp):
-    """Shows the tour on whatever screen is shown, goes on when a person does what a step is about, and remembers."""
+    """Shows the tour on every screen, advances when the user does what a step describes, and remembers its end."""
 
     tour_step: int | None = None
-    """The step that is shown, from 0 on; None while there is no tour."""
+    """The current step, from 0 on; None without a tour."""
     tour_ended = False
-    """Whether settings say that the tour is not offered any more."""
+    """Whether the settings say that the tour is no longer offered."""
 
     def begin_tour(self) -> None:
         """Show the first step."""
         self._go_to_step(0)
 
     def action_tour(self) -> None:
-        """Begin the tour, or go on to its next step."""
+        """Start the tour, or go to its next step."""
         base = self._base
         if base is not None and base.size.height < LEAST_LINES:
             base.notice(f"The tour needs {LEAST_LINES} lines")
@@ -90,12 +90,12 @@ class TourApp(ScreensApp):
         self._say(self._remember_end())
 
     def action_close(self) -> None:
-        """Put the tour away until the next start; see `ScreensApp.action_close`."""
+        """Hide the tour until the next start; see `ScreensApp.action_close`."""
         self._go_to_step(None)
         super().action_close()
 
     async def _dispatch_action(self, namespace: DOMNode, action_name: str, params: object) -> bool:
-        """Go on where the key is what the step is about."""
+        """Advance if the key does what the step describes."""
         done = await super()._dispatch_action(namespace, action_name, params)
         step = self.tour_step
         if step is not None and step < len(STEPS) and action_name in STEPS[step].done:
@@ -111,7 +111,7 @@ class TourApp(ScreensApp):
             self._show_tour()
 
     def _remember_end(self) -> str:
-        """Have the tour not offered again; a sentence about it."""
+        """Store that the tour is no longer offered; returns a sentence about it."""
         again = f"{self._key('tour')} begins it again"
         if self.tour_ended:
             return f"The tour is over: {again}"
@@ -130,7 +130,7 @@ class TourApp(ScreensApp):
             self._show_tour()
 
     def _show_tour(self) -> None:
-        """Show the step on the screen that is shown, or take the lines away."""
+        """Show the step on the current screen, or remove the lines."""
         base = self._base
         if base is None or not base.composed:
             return
@@ -145,7 +145,7 @@ class TourApp(ScreensApp):
         lines.show(self._step_lines(base))
 
     def _step_lines(self, base: WatchScreen) -> list[list[TextSegment]]:
-        """The heading with the tour's own keys, and the sentences, as far as they fit."""
+        """The heading with the tour's keys, and as many sentences as fit."""
         at, width = self.tour_step or 0, base.size.width
         step = STEPS[at]
         head = f" Tour {at + 1} of {len(STEPS)}: {step.about}"

@@ -1,4 +1,4 @@
-"""A screen whose rows may stand in a tree: ← and → fold and unfold what is under the cursor, * all of it."""
+"""A screen whose rows may form a tree: ← and → fold and unfold the current row, * all of it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from turbotui.quantities.columns import R
 
 
 class TreeScreen(RowTableScreen[R], Generic[R]):
-    """A `RowTableScreen` with the keys of a tree. The content says which rows are open and what they stand in.
+    """A `RowTableScreen` with the keys of a tree; the content says which rows are open, and their parents.
 
     Attributes:
-        treeless: the sentence for `*` where rows stand in no tree.
+        treeless: the sentence for `*` if rows form no tree.
     """
 
     treeless = "Rows stand in no tree: t changes that"
@@ -22,10 +22,10 @@ class TreeScreen(RowTableScreen[R], Generic[R]):
     @property
     @abstractmethod
     def outer_rows(self) -> frozenset[Hashable] | None:
-        """The rows that `*` folds; None where rows stand in no tree."""
+        """The rows that `*` folds; None if rows form no tree."""
 
     def action_sideways(self, by: int) -> None:
-        """Fold or unfold the row under the cursor while no column is chosen; else go to the next column."""
+        """Fold or unfold the current row while no column is chosen; otherwise go to the next column."""
         line = self._table.line
         if line is None or self._table.is_column_chosen:
             super().action_sideways(by)
@@ -39,7 +39,7 @@ class TreeScreen(RowTableScreen[R], Generic[R]):
             super().action_sideways(by)
 
     def action_fold_all(self) -> None:
-        """Fold every row that has others below it, or unfold all when some are folded."""
+        """Fold every row with children, or unfold all if some are folded."""
         outer = self.outer_rows
         if outer is None:
             self.notice(self.treeless)

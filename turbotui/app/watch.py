@@ -1,4 +1,4 @@
-"""State that all screens share: the machine being watched, the visible columns, the past."""
+"""State that all screens share: the watched machine, the visible columns, the past."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from turbotui.widgets.cells import MARK_OLD
 from turbotui.widgets.frame_levels import FrameLevels
 from turbotui.widgets.profiles import Profile
 
-if TYPE_CHECKING:  # most people record nothing, and run no command
+if TYPE_CHECKING:  # most users record nothing and run no command
     from turbotui.app.alerting import Alerting
     from turbotui.app.beside import BesideCommand
     from turbotui.app.live_recorder import LiveRecorder
@@ -39,7 +39,7 @@ STEPS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0)
 """Intervals that + and - step through, in seconds."""
 
 LONG = 600
-"""Intervals kept of the whole machine, and of cells that somebody looked into."""
+"""Number of intervals kept of the whole machine, and of cells that a user explained or graphed."""
 
 _BUSY = ("Busy%", "Load%")
 _CLOCK = ("Bzy_MHz", "CurMHz", "MHz")
@@ -49,18 +49,18 @@ _INTERRUPTS = ("IRQ/s",)
 
 
 class Watch:
-    """The state that outlives a change of screens. Lives on the user interface's thread only.
+    """The state that outlives a change of screens; used only on the user interface's thread.
 
     Attributes:
-        kept: cells that somebody looked into: read, and with a long history.
+        kept: explained or graphed cells, which are read and have a long history.
         charted: cells with a long history for charts, as long as they are read.
         beside: the command that runs beside the dashboard; None for none.
-        marked: that command, or other programs, whose marks of regions are read; None for none.
-        arrangements: order and widths of columns where a person changed them, by the table's name.
-        remembered: names of the tables whose columns the settings have.
-        alerts: what the person wants to be told of; None for nothing.
-        row_limits: a person's marks of columns of rows that are no CPUs, by table, then column in lower case.
-        why_limits: percent of the wanted work from which causes of slowness are told, by the rule's id.
+        marked: that command, or other programs, whose region marks are read; None for none.
+        arrangements: order and widths of columns that the user changed, by the table's name.
+        remembered: names of the tables whose columns the settings contain.
+        alerts: the user's alerts; None for none.
+        row_limits: the user's thresholds for columns of other rows than CPUs, by table and lower-case column.
+        why_limits: percent of the wanted work from which causes of slowness are shown, by the rule's id.
     """
 
     def __init__(self, session: WatchedSession, columns: Sequence[CounterColumn] | None = None,
@@ -109,7 +109,7 @@ class Watch:
         self.charted: tuple[tuple[CounterColumn, RowId], ...] = ()
 
     def _starting_columns(self, defaults: Sequence[CounterColumn]) -> list[CounterColumn]:
-        """The defaults, without ids that say the same as another one, and the clock where there is only cpufreq's."""
+        """The default columns, without redundant ids, and without a clock where only cpufreq gives one."""
         topology = self.session.machine.topology
         repeated = {
             name
@@ -134,7 +134,7 @@ class Watch:
 
     @property
     def rules(self) -> Sequence[SlownessRule]:
-        """Causes of slowness, as far as the person wants to hear of them."""
+        """Causes of slowness, as far as the user wants to see them."""
         from turbotui.diagnosis.limited_rules import limited  # noqa: PLC0415 - not every screen judges
         from turbotui.diagnosis.rule_table import RULES  # noqa: PLC0415 - as above
 
@@ -147,12 +147,12 @@ class Watch:
 
     @property
     def play_state(self) -> str:
-        """Words of the time bar for a recording; "" for a machine that is watched."""
+        """Words of the time bar for a recording; "" for a watched machine."""
         return "" if self.player is None else self.player.state
 
     @property
     def held(self) -> bool:
-        """Whether the picture stays as it is when a frame comes: it is paused, or of the past."""
+        """Whether the picture stays when a frame arrives, because it is paused or of the past."""
         return self.paused or self.in_past
 
     # Columns
@@ -167,7 +167,7 @@ class Watch:
         return column.id in self._visible
 
     def why_absent(self, column: CounterColumn) -> Unavailable | None:
-        """Why a column cannot be had on this machine now, None when it can: a counter may be lost at run time."""
+        """Why a column is unavailable now, None if it is available: a counter may be lost at run time."""
         session = self.session
         latest = None if session.latest is None else session.latest.capabilities
         by = (session.capabilities, latest, session.catalog)
@@ -182,17 +182,17 @@ class Watch:
         return self._absent[column.id]
 
     def toggle(self, column: CounterColumn) -> bool:
-        """Show or hide a column; false when it cannot be had."""
+        """Show or hide a column; false if it is unavailable."""
         if self.why_absent(column) is not None:
             return False
         self._visible ^= {column.id}
         return True
 
     def toggle_group(self, names: Sequence[str]) -> tuple[int, bool]:
-        """Hide every column of a group if one is visible, else show those that are shown by default.
+        """Hide every column of a group if one is visible, otherwise show those that are shown by default.
 
         Args:
-            names: of `Category`, or beginnings of the signals that a column of the group needs.
+            names: of `Category`, or prefixes of the signals that a column of the group needs.
 
         Returns:
             How many columns changed, and whether they are visible now.
@@ -212,7 +212,7 @@ class Watch:
         return len(shown), True
 
     def find(self, name: str) -> CounterColumn | None:
-        """A column by its name in any case, if it can be had."""
+        """A column by its name in any case, if it is available."""
         wanted = name.lower()
         for column in self.session.catalog.columns:
             if column.id.lower() == wanted and self.why_absent(column) is None:
@@ -220,21 +220,21 @@ class Watch:
         return None
 
     def swap_joules(self) -> str:
-        """Show every visible watt column as joules of the interval, or back.
+        """Show every visible watt column as joules of the interval, or the reverse.
 
         Returns:
-            The unit that is shown now, "" where no column has both.
+            The unit that is now shown; "" if no column has both.
         """
         if self.show_joules():
             return "joules"
         return "watts" if self._swap("_J", "Watt") else ""
 
     def show_joules(self) -> bool:
-        """Show every visible watt column as joules of the interval; false where there is none that has both."""
+        """Show every visible watt column as joules of the interval; false if no column has both."""
         return self._swap("Watt", "_J")
 
     def _swap(self, old: str, new: str) -> bool:
-        """Show columns of another ending in place of those of this one, where they can be had; whether any was."""
+        """Replace columns with one ending by columns with another, if available; returns whether any was replaced."""
         pairs = [(name, name.removesuffix(old) + new) for name in self._visible if name.endswith(old)]
         pairs = [(name, other) for name, other in pairs if self.find(other) is not None]
         self._visible -= {name for name, _ in pairs}
@@ -244,29 +244,29 @@ class Watch:
     # Counters added by hand
 
     def add(self, text: str) -> tuple[CounterColumn, ...]:
-        """Add what the text names and show those of its columns that can be had.
+        """Add what a text names, and show those of its columns that are available.
 
         Raises:
-            UsageError: it is no counter or event as written, or its name is taken.
+            UsageError: the text is neither a counter nor an event, or its name is taken.
         """
         columns = self.session.add_all(text)
         self._visible |= {column.id for column in columns if self.why_absent(column) is None}
         return columns
 
     def remove(self, name: ColumnId) -> None:
-        """Take an added column away."""
+        """Remove an added column."""
         self.session.remove(name)
         self._visible.discard(name)
 
     @property
     def added_texts(self) -> tuple[str, ...]:
-        """Texts of the counters that were added by hand, as they were typed."""
+        """Texts of the added counters, as typed."""
         return self.session.typed()
 
     # Spies
 
     def follow_spies(self) -> bool:
-        """Show the columns that spies give now, and no longer those that they gave before; true if they changed."""
+        """Show the spies' current columns in place of their earlier ones; true if they changed."""
         if self.spied_on is None or self.spied_on.spied is self._spied:
             return False
         before, self._spied = {column.id for column in self._spied}, self.spied_on.spied
@@ -275,7 +275,7 @@ class Watch:
         return True
 
     def spy(self, plan: SpyPlan) -> None:
-        """Have spies count by a plan, and show its columns.
+        """Set the spies' plan, and show its columns.
 
         Raises:
             UsageError: an event has the name of a column.
@@ -285,17 +285,17 @@ class Watch:
             self.follow_spies()
 
     def spy_flag(self) -> str:
-        """A warning that the spies' file cannot be followed; "" where nothing is wrong."""
+        """A warning that the spies' file is unusable; "" if it is usable."""
         wrong = self.spied_on is not None and self.spied_on.spy_note
         return "SPIES: THEIR FILE IS WRONG, SEE S" if wrong else ""
 
     # Profiles
 
     def take(self, profile: Profile) -> None:
-        """Show the columns of a profile, and measure at its interval; tables take the rest of it when they are shown.
+        """Show the columns of a profile and use its interval; tables apply the rest when they are shown.
 
         Raises:
-            UsageError: one of its added counters is none, or its name is taken.
+            UsageError: one of its added counters is malformed, or its name is taken.
         """
         for text in profile.added:
             self.add(text)
@@ -315,7 +315,7 @@ class Watch:
         return tuple(column for column in found if column is not None)
 
     def want(self, columns: Iterable[CounterColumn]) -> None:
-        """Read these columns, and those of the summary, from the next tick on; see `lingering` for those of before."""
+        """Read these columns and those of the summary from the next tick on; see `lingering` for earlier ones."""
         hidden = self._wanted_visible - self._visible
         self._wanted_visible = frozenset(self._visible)
         alerted = () if self.alerts is None else self.alerts.columns
@@ -323,18 +323,19 @@ class Watch:
         self._lingering.want((*columns, *self.headline, *alerted, *told, *(column for column, _ in self.kept)), hidden)
 
     def read_also(self, owner: object, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
-        """Read these signals of these sources beside columns for the screen that shows them."""
+        """Read these signals of these sources beside columns, for the screen that shows them."""
         self._lingering.read_also(owner, sources, signals)
 
     # Frames
 
     def record(self, frame: Frame, sparks: Iterable[ColumnId], lines: Sequence[RowId]) -> None:
-        """Take a frame into the histories, whether it is shown or the picture is paused, before it is drawn.
+        """Record a frame in the histories, whether it is shown or the picture is paused, before it is drawn.
 
         Args:
             frame: the newest one.
-            sparks: columns kept for every CPU (core, package), so that a row has its past when it is scrolled to.
-            lines: further rows that have sparks: the groups of a tree.
+            sparks: columns kept for every CPU (core, package), so that a row has its past when it is scrolled into
+                view.
+            lines: further rows with sparklines: the groups of a tree.
         """
         self._lingering.look(frame)
         if self._topology is not frame.topology:
@@ -344,11 +345,12 @@ class Watch:
         self.record_past(self.live_history, frame, sparks, lines)
 
     def record_past(self, history: History, frame: Frame, sparks: Iterable[ColumnId], lines: Sequence[RowId]) -> None:
-        """Keep in a history what a frame says of the summary, sparks, charts and cells that somebody looked into.
+        """Record a frame's summary, sparklines, charts and kept cells in a history.
 
         Args:
-            history: of now, or of what leads to a moment of the past: that has all visible columns of the machine, too.
-            frame: the newest one of it.
+            history: of now, or of the values before a moment of the past, which has all visible columns of the machine
+                too.
+            frame: its newest frame.
             sparks: see `record`.
             lines: see `record`.
         """
@@ -361,25 +363,25 @@ class Watch:
                 coarser = (row for row in lines if row.scope.rank > column.scope.rank)
                 history.push(frame, (column,), frame.rows(column.scope))
                 history.push(frame, (column,), (SYSTEM_ROW, *coarser))
-        if history is not self.live_history:  # now they are kept when they are drawn: see `OneCell.read_earlier`
+        if history is not self.live_history:  # these are kept from when they are drawn: see `OneCell.read_earlier`
             numbers = [column for column in self.columns if not column.identity and column.decimals >= 0]
             history.push(frame, numbers, (SYSTEM_ROW,), length=LONG)
         for column, row in (*self.charted, *self.kept):
             history.push(frame, (column,), (row,), length=LONG)
 
     def record_shown(self, frame: Frame, columns: Sequence[CounterColumn], rows: Sequence[RowId]) -> None:
-        """Take what can be seen now into the histories: it was computed to be drawn, and may be asked about."""
+        """Record what is visible now: it was computed for drawing, and the user may ask about it."""
         if frame.older is not None:
             self.live_history.push_shown(frame, [column for column in columns if column.decimals >= 0], rows)
 
     def keep(self, column: CounterColumn, row: RowId) -> None:
-        """Keep the history of a cell that somebody looked at, from now on."""
+        """Keep the history of a cell that the user looked at, from now on."""
         if (column, row) not in self.kept:
-            # The oldest are forgotten: nobody looks at more than a screenful of cells.
+            # the oldest are forgotten: nobody looks at more than a screenful of cells
             self.kept = (*self.kept[-63:], (column, row))
 
     def late_flag(self) -> str:
-        """A warning that numbers are old because CPUs did not answer in time, with what helps; "" for none."""
+        """A warning that numbers are old because CPUs did not answer in time, with a remedy; "" for none."""
         late = frozenset() if self.frame is None else self.frame.newer.late
         if not late:
             return ""

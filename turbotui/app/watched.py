@@ -17,12 +17,12 @@ from turbotui.sampling.frame import Frame
 from turbotui.sampling.own_cost import OwnCost
 from turbotui.sources.source import Source
 
-if TYPE_CHECKING:  # few watch a recording
+if TYPE_CHECKING:  # few users watch a recording
     from turbotui.recording.rows import RecordedRows
 
 
 class WatchedSession(Protocol):
-    """What the dashboard needs of `sampling.session.Session`; a scripted one serves tests."""
+    """What the dashboard needs of `sampling.session.Session`; tests use a scripted one."""
 
     machine: Machine
     capabilities: Capabilities
@@ -36,25 +36,25 @@ class WatchedSession(Protocol):
 
     def start(self, on_frame: Callable[[Frame], None], *, intervals: int | None = None,
               on_end: Callable[[], None] | None = None) -> None:
-        """Sample on a thread of its own."""
+        """Sample on a new thread."""
 
     def want(self, columns: Iterable[ColumnId]) -> None:
         """Read what these columns need from the next tick on."""
 
     def read_also(self, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
-        """Read these signals beside the columns' from the next tick on, and none of earlier calls."""
+        """Read these signals beside the columns' from the next tick on, replacing earlier calls."""
 
     def add_all(self, text: str) -> tuple[CounterColumn, ...]:
-        """Add counters, events, a formula or a set by hand."""
+        """Add counters, events, a formula or a set."""
 
     def by_hand(self) -> tuple[tuple[ColumnId, str], ...]:
-        """Columns that were added, each with what it shows."""
+        """Added columns, each with what it shows."""
 
     def typed(self) -> tuple[str, ...]:
-        """The texts of counters that were added and not removed, as they were typed."""
+        """The texts of added counters that were not removed, as typed."""
 
     def remove(self, name: ColumnId) -> None:
-        """Take an added column away."""
+        """Remove an added column."""
 
     def end_interval(self) -> None:
         """End the interval now."""
@@ -63,7 +63,7 @@ class WatchedSession(Protocol):
         """Change the nominal interval."""
 
     def tell_tcc(self, degrees: int | None) -> None:
-        """Take thermal readouts as counting down from here."""
+        """Count thermal readouts down from this temperature."""
 
     def stop(self) -> None:
         """Close every counter."""
@@ -74,27 +74,27 @@ class WatchedSession(Protocol):
 
 @runtime_checkable
 class FarSession(Protocol):
-    """A session whose readings come from a collector in another process, maybe of another machine."""
+    """A session whose readings come from a collector in another process, possibly on another machine."""
 
     @property
     def way(self) -> str:
-        """How the collector is reached, for people."""
+        """How the collector is reached, in words."""
 
     @property
     def trouble(self) -> str:
-        """Why no new reading comes, and since when; "" while they come."""
+        """Why no new reading arrives, and since when; "" while readings arrive."""
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Notes on readings: what was lost, or began anew."""
+        """Notes on readings: losses and restarted counters."""
 
 
 @runtime_checkable
 class PresentedSession(Protocol):
-    """A session whose columns can be shown as a person wants."""
+    """A session whose columns can have a user's units and marks."""
 
     def present(self, how: Callable[[CounterColumn], CounterColumn]) -> None:
-        """Give the columns of the catalog units and marks that a person wants; what they compute stays."""
+        """Apply a user's units and marks to the catalog's columns; the computation does not change."""
 
 
 @runtime_checkable
@@ -103,7 +103,7 @@ class PlayedSession(Protocol):
 
     @property
     def definitions(self) -> Sequence[Definition]:
-        """Definitions of all that was counted beside the catalog in the recording."""
+        """Definitions of everything that was counted on request in the recording."""
 
     def rows(self, stream: int, start_ns: int, end_ns: int) -> Sequence[RecordedRows]:
         """The rows of a table beside the CPUs; see `Journal.rows`."""
@@ -111,7 +111,7 @@ class PlayedSession(Protocol):
 
 @runtime_checkable
 class SpiedSession(Protocol):
-    """A session whose CPUs can be given event sets of their own."""
+    """A session whose CPUs can have event sets of their own."""
 
     spied: tuple[CounterColumn, ...]
     spy_note: str
@@ -125,4 +125,4 @@ class SpiedSession(Protocol):
         """Sentences about parts of the spies' plan that this machine cannot count."""
 
     def spy(self, plan: SpyPlan) -> None:
-        """Have spies count this from the next interval on."""
+        """Change what spies count from the next interval on."""

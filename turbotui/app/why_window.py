@@ -1,4 +1,4 @@
-"""W: why the machine is slow, now or at the moment shown; Enter on a finding leads to its screen."""
+"""W: why the machine is slow, now or at the shown moment; Enter on a finding opens its screen."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from turbotui.widgets.listing import Item, Listing
 
 _INDENT: Final = "   "
 _COPIED: Final = 1_000
-"""Characters of a line that is copied: no sentence is broken."""
+"""Width of a copied line, in which no sentence is wrapped."""
 _GUESSED: Final = "~"
-"""Before what is only possible, as before estimated cells."""
+"""Precedes what is only possible, as `~` marks estimated cells."""
 
 
 class WhyWindow(MenuWindow[str]):
-    """Gives the key of a screen, None where nobody chose one.
+    """Returns the key of a screen, or None.
 
-    The minute before is judged first, by the frames that are kept of it; then each new frame is. Tasks and control
-    groups are looked at while the window is open, beside the keys and the frames.
+    The minute before is judged first, from the frames that are kept of it, and then each new frame. Tasks and control
+    groups are read in the background while the window is open.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("W", "close", "close", show=False)]
@@ -64,7 +64,7 @@ class WhyWindow(MenuWindow[str]):
 
     @property
     def is_at_work(self) -> bool:
-        """Whether the past is still judged, or tasks are looked at."""
+        """Whether the past is still being judged, or tasks are being read."""
         return not self._is_filled or any(not task.done() for task in self._work)
 
     @property
@@ -73,7 +73,7 @@ class WhyWindow(MenuWindow[str]):
         return self.query_one(Listing).text
 
     def copied(self) -> str:
-        """See `Window.copied`: the finding under the cursor; without one why there is none."""
+        """See `Window.copied`: the finding under the cursor, or why there is none."""
         key = self.query_one(Listing).key
         found = next((one for one in self._found() if one.rule.id == key), None)
         if found is None:
@@ -82,14 +82,14 @@ class WhyWindow(MenuWindow[str]):
         return "\n".join(line for line in lines if line)
 
     def on_mount(self) -> None:
-        """Judge the minute before, and look at tasks."""
+        """Judge the minute before, and read tasks."""
         loop = asyncio.get_running_loop()
         self._work = [loop.create_task(self._fill()), loop.create_task(self._watch_memory())]
         self._look()
         self._show()
 
     async def _watch_memory(self) -> None:
-        """Have memory controllers counted from now on, where they can be; as columns are, for a while longer."""
+        """Count memory traffic from now on, if possible; it lingers like columns."""
         watch = self._watch
         if watch.held or watch.in_past or watch.player is not None or isinstance(watch.session, FarSession):
             return
@@ -100,12 +100,12 @@ class WhyWindow(MenuWindow[str]):
                 watch.read_also(self, memory.sources(), memory.signals())
 
     def on_unmount(self) -> None:
-        """End what goes on beside the window."""
+        """Stop the background work."""
         for task in self._work:
             task.cancel()
 
     async def _fill(self) -> None:
-        """Take in the frames that led to this moment, so many at a time that keys are heard in between."""
+        """Process the frames before this moment in portions, so that keys are handled in between."""
         cursor = self._watch.cursor
         for time_ns in () if cursor is None else cursor.before(KEPT):
             frame = None if cursor is None else cursor.timeline.frame(time_ns)
@@ -116,7 +116,7 @@ class WhyWindow(MenuWindow[str]):
         self.show_frame()
 
     def _look(self) -> None:
-        """Look at tasks and groups on a thread, unless another machine or time is shown, or a look is under way."""
+        """Read tasks and groups on a thread, unless another machine or time is shown, or a reading is in progress."""
         watch = self._watch
         if watch.in_past or watch.player is not None or isinstance(watch.session, FarSession):
             return
@@ -133,7 +133,7 @@ class WhyWindow(MenuWindow[str]):
         return Looks(self._watch.session.machine.host)
 
     def show_frame(self) -> None:
-        """Judge the newest frame, and show what is in the way."""
+        """Judge the newest frame, and show the findings."""
         frame = self._watch.frame
         if not self._is_filled:
             return
@@ -164,25 +164,25 @@ class WhyWindow(MenuWindow[str]):
         self.query_one(Listing).show(items)
 
     def _found(self) -> Sequence[Finding]:
-        """The findings, the worst first, with who is responsible."""
+        """The findings, the worst first, with the responsible tasks."""
         findings = self._diagnosis.findings()
         return findings if self._looks is None else self._looks.name(findings)
 
     def action_choose(self) -> None:
-        """Go to the screen of the finding under the cursor."""
+        """Go to the screen of the current finding."""
         key = self.query_one(Listing).key
         found = next((one for one in self._diagnosis.findings() if one.rule.id == key), None)
         self.dismiss(None if found is None else found.rule.screen)
 
 
 def _looked(looks: Looks | None, make: Callable[[], Looks]) -> tuple[Seen, Looks]:
-    """Look once, on a thread of its own."""
+    """Read once, on a new thread."""
     found = looks or make()
     return found.look(), found
 
 
 def _finding_items(finding: Finding, width: int) -> list[Item]:
-    """The lines of a finding: what is so, for how long and at what cost, who, what to do, where to look."""
+    """The lines of a finding: what is wrong, how long, at what cost, who is responsible, what helps, where to look."""
     mark = _GUESSED if finding.observed.sure is Certainty.POSSIBLE else "▲"
     first, *others = textwrap.wrap(finding.sentence, width - 3) or [""]
     items = [Item(((f" {mark} {first}", StyleRole.AMBER),), finding.rule.id)]
