@@ -1,1 +1,1 @@
-"""Shared by verbs: options, how a machine is opened, and the formats of output."""
+"""Code shared by verbs: options, opening a machine, and output formats."""

@@ -1,4 +1,4 @@
-"""Addresses that a verb listens at, as people write them."""
+"""Parse the addresses at which a verb listens."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _PORTS: Final = range(65536)
 
 
 def parse_address(text: str) -> tuple[Address, int]:
-    """ADDRESS:PORT, with an IPv6 address in brackets; "localhost" is 127.0.0.1.
+    """Parse ADDRESS:PORT, with an IPv6 address in brackets; "localhost" is 127.0.0.1.
 
     Raises:
-        UsageError: it is not written so.
+        UsageError: the text has another form.
     """
     host, colon, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")

@@ -1,4 +1,4 @@
-"""Options that several commands share. Imports nothing heavy, so that --help is fast."""
+"""Options that several commands share; imports nothing heavy, so that --help is fast."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from turbotui.sampling.limits import SHORTEST_INTERVAL
 
 
 class _Choice(argparse.Action):
-    """Keeps --show, --hide and --enable in the order they were given."""
+    """Stores --show, --hide and --enable in the order in which they were given."""
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace,
                  values: str | Sequence[Any] | None, option_string: str | None = None) -> None:
@@ -19,7 +19,7 @@ class _Choice(argparse.Action):
 
 
 def add_machine_arguments(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
-    """Which machine to look at."""
+    """Declare the options that choose a machine."""
     parser.add_argument("--machine", metavar="NAME",
                         help="watch a simulated machine (see turbotui machines) or a FILE.tar.gz of turbotui gather; "
                         "every output says SIMULATED or RECORDED")
@@ -28,7 +28,7 @@ def add_machine_arguments(parser: argparse.ArgumentParser | argparse._ArgumentGr
 
 
 def add_event_tables_argument(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
-    """Where the names come from that sysfs does not have, for commands that take events."""
+    """Declare the option for tables of event names, for commands that take events."""
     parser.add_argument("--event-tables", metavar="DIR", default="",
                         help="the vendor's names of events and metrics from this folder of pmu-events JSON (the "
                         "kernel's tools/perf/pmu-events, or Intel's perfmon) instead of perf's own; none: sysfs and "
@@ -36,7 +36,7 @@ def add_event_tables_argument(parser: argparse.ArgumentParser | argparse._Argume
 
 
 def add_watching_arguments(parser: argparse.ArgumentParser, interval: float) -> None:
-    """Which machine, CPUs and columns, and how often."""
+    """Declare the options for machine, CPUs, columns and interval."""
     add_machine_arguments(parser)
     parser.add_argument("-i", "--interval", metavar="SECONDS", default=str(interval),
                         help=f"seconds between two readings, from {SHORTEST_INTERVAL} (default {interval:g})")

@@ -1,4 +1,4 @@
-"""--format of the verbs: an option, and what writes a verb's tables in the format that was asked for."""
+"""--format of the verbs: the option, and the writer of a verb's tables in the requested format."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from turbotui.tables.table import TableText
 
 
 class OneFormat(argparse.Action):
-    """Keeps the format of an output that has one, and refuses another one beside it."""
+    """Stores the format of an output, and refuses a second one."""
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace,
                  values: str | Sequence[Any] | None, option_string: str | None = None) -> None:
         """Store the format that --format or --json names.
 
         Raises:
-            UsageError: another one was given before.
+            UsageError: another format was given before.
         """
         del option_string
         name = str(values or self.const)
@@ -33,15 +33,15 @@ class OneFormat(argparse.Action):
 
 
 _GIVEN: Final = "given_format"
-"""The attribute of a namespace for the format that the command line names; absent where it names none."""
+"""The attribute of a namespace for the requested format; absent if none was requested."""
 
 
 def add_format_arguments(parser: argparse.ArgumentParser, tables: Sequence[str] = ()) -> None:
-    """Declare --format, --json, and --table where a verb has several tables.
+    """Declare --format, --json and, for a verb with several tables, --table.
 
     Args:
         parser: of the verb.
-        tables: the names of its tables, the one that comma-separated values are of first.
+        tables: the names of its tables; the first is the one that CSV writes.
     """
     parser.add_argument("--format", choices=NAMES, default=TEXT, action=OneFormat,
                         help="text for people (default), an aligned table, csv, json (see docs/table.schema.json) or "
@@ -55,7 +55,7 @@ def add_format_arguments(parser: argparse.ArgumentParser, tables: Sequence[str] 
 
 
 def make_writer(arguments: argparse.Namespace, intervals: int | None = 1, *, marks: bool = False) -> Writer | None:
-    """The writer of the format asked for; None for text, which the verb prints itself."""
+    """The writer of the requested format; None for text, which the verb prints itself."""
     if arguments.format == TEXT:
         return None
     return Writer(arguments.format, print_lines, arguments.table, intervals, marks=marks)
@@ -63,13 +63,14 @@ def make_writer(arguments: argparse.Namespace, intervals: int | None = 1, *, mar
 
 def print_tables(arguments: argparse.Namespace, envelope: Envelope, tables: Sequence[AnyTable],
                  text: Callable[[], Iterable[str]] | None = None, *, marks: bool = False) -> None:
-    """Print the tables of a verb that has nothing to wait for.
+    """Print the tables of a verb that prints once.
 
     Args:
-        arguments: with what `add_format_arguments` declared.
+        arguments: with the values that `add_format_arguments` declared.
         envelope: of all of them.
-        tables: the first is the one of comma-separated values.
-        text: gives the lines for people; without it they are the tables, below the mark of a machine that is not real.
+        tables: the first is the one that CSV writes.
+        text: returns the lines for people; without it the tables are printed, below the mark of a machine that is not
+            real.
         marks: see `turbotui.tables.formats.make_format`.
     """
     writer = make_writer(arguments, marks=marks)
@@ -89,7 +90,7 @@ def _text(envelope: Envelope, tables: Sequence[AnyTable]) -> Iterator[str]:
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Lines to stdout at once, so that a reader of a pipe has whole tables."""
+    """Print lines and flush stdout, so that a reader of a pipe gets whole tables."""
     text = "".join(f"{line}\n" for line in lines)
     if text:
         sys.stdout.write(text)

@@ -1,4 +1,4 @@
-"""The words of a command, read by argparse."""
+"""Parse the words of a command with argparse."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ class Verb(Protocol):
     """The module of a command."""
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Say which words there are."""
+        """Declare the verb's words."""
 
     def run(self, arguments: argparse.Namespace) -> int:
         """Run the command and return its exit status."""
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse, but a wrong word is one sentence and a `UsageError`, and an empty one names nothing.
+    """argparse whose errors are a `UsageError` in one sentence, and which refuses empty words.
 
-    A script's variable that is not set would else choose another machine, or file, than the one that was meant.
+    An unset variable of a script would otherwise choose another machine or file than intended.
     """
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
@@ -48,7 +48,7 @@ class Parser(argparse.ArgumentParser):
         return super()._get_values(action, arg_strings)
 
     def error(self, message: str) -> NoReturn:
-        """Raise instead of printing usage.
+        """Raise an error instead of printing usage.
 
         Raises:
             UsageError: always.
@@ -56,7 +56,7 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message} (see {self.prog} --help)")
 
     def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
-        """Print help or version. argparse's own loses what cannot be written."""
+        """Print help or version; argparse's own method loses text that cannot be written."""
         if message:
             (sys.stderr if file is None else file).write(message)
 
@@ -65,16 +65,16 @@ def run_parsed(command: Command, commands: Sequence[Command], module: Verb, word
     """Run a command by its words.
 
     Args:
-        command: which one.
-        commands: all there are.
+        command: the command.
+        commands: all commands.
         module: its module.
-        words: behind its name.
+        words: the words after its name.
 
     Returns:
         The exit status.
 
     Raises:
-        UsageError: a word is none of its own.
+        UsageError: the command does not know a word.
     """
     width = max(len(item.name) for item in commands)
     listing = "\n".join(f"  {item.name:<{width}}  {item.summary}" for item in commands if item.name)
@@ -95,7 +95,7 @@ def run_parsed(command: Command, commands: Sequence[Command], module: Verb, word
     own, rest = _parted(words) if command.behind else (words, [])
     try:
         arguments, foreign = parser.parse_known_args(_with_values(own))
-    except SystemExit:  # --help and --version are printed, and what cannot be written is still to show
+    except SystemExit:  # --help and --version have been printed, and a failed write must still be reported
         return 0
     if foreign:
         parser.error(_about_foreign(foreign, command))
@@ -113,9 +113,9 @@ def _about_foreign(foreign: list[str], command: Command) -> str:
 
 
 def _with_values(words: list[str]) -> list[str]:
-    """The words with times that begin with a minus (`--from -30m`) joined to their options: `--from=-30m`.
+    """Join times that begin with a minus (`--from -30m`) to their options: `--from=-30m`.
 
-    argparse takes such a word for an option, though no option begins with a digit.
+    argparse takes such a word for an option, although no option begins with a digit.
     """
     found: list[str] = []
     for word in words:
@@ -127,6 +127,6 @@ def _with_values(words: list[str]) -> list[str]:
 
 
 def _parted(words: list[str]) -> tuple[list[str], list[str]]:
-    """The words before --, and those behind it."""
+    """The words before -- and those after it."""
     at = words.index("--") if "--" in words else len(words)
     return words[:at], words[at + 1:]

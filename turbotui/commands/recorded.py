@@ -1,4 +1,4 @@
-"""--replay of verbs: a recording instead of the machine, of one moment or of intervals."""
+"""--replay of verbs: a moment or intervals of a recording in place of the machine."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from turbotui.errors import TurbotuiError, UsageError
 from turbotui.untrusted import one_line
 
-if TYPE_CHECKING:  # few read a recording: its modules are loaded then
+if TYPE_CHECKING:  # few runs read a recording: its modules are loaded then
     from turbotui.recording import Journal
     from turbotui.sampling.frame import Frame
 
 T = TypeVar("T")
-_MOST_TOLD: Final = 5  # of what is missing: a damaged disk can leave thousands
+_MOST_TOLD: Final = 5  # maximum number of reported gaps: a damaged disk can leave thousands
 
 
 def add_replay_argument(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +25,7 @@ def add_replay_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def add_span_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare --replay of a verb that tells of intervals, with the time that is meant and how long intervals are."""
+    """Declare --replay for a verb that reports intervals, with the options for span and interval."""
     parser.add_argument("--replay", metavar="FILE", help="the intervals of a recording (turbotui record) instead of a "
                         "machine's")
     parser.add_argument("--from", dest="start", metavar="TIME", default="", help="with --replay: from here on: 14:03, "
@@ -39,17 +39,17 @@ def refuse_span(arguments: argparse.Namespace) -> None:
     """Refuse times without a recording.
 
     Raises:
-        UsageError: there are some.
+        UsageError: a time was given.
     """
     if arguments.start or arguments.end or arguments.every:
         raise UsageError("--from, --to and --every go with --replay FILE")
 
 
 def replayed_frames(arguments: argparse.Namespace, journal: Journal) -> Iterator[Frame]:
-    """The intervals of a recording that a command line means.
+    """The intervals of a recording that a command line selects.
 
     Raises:
-        UsageError: a time is none.
+        UsageError: a time cannot be parsed.
     """
     from turbotui.quantities.moments import parse_duration, parse_span  # noqa: PLC0415 - as above
 
@@ -60,16 +60,16 @@ def replayed_frames(arguments: argparse.Namespace, journal: Journal) -> Iterator
 
 
 def recorded_ones(arguments: argparse.Namespace, found: Iterator[T], rows: str, table: str) -> Iterator[T]:
-    """What was found in a recording, as much of it as -n says.
+    """What was found in a recording, limited by -n.
 
     Args:
         arguments: of the command line.
         found: interval by interval.
-        rows: what is looked for, for a message.
+        rows: what is wanted, for a message.
         table: its name for `turbotui record --tables`.
 
     Raises:
-        TurbotuiError: there is none.
+        TurbotuiError: nothing was found.
     """
     first = next(found, None)
     if first is None:
@@ -80,7 +80,7 @@ def recorded_ones(arguments: argparse.Namespace, found: Iterator[T], rows: str, 
 
 
 def tell_missing(journal: Journal) -> None:
-    """Say on stderr what of a recording could not be read."""
+    """Report on stderr which parts of a recording could not be read."""
     for one in journal.missing[:_MOST_TOLD]:
         print(f"turbotui: {one_line(journal.paths[0])}: {one.text}", file=sys.stderr)
     if len(journal.missing) > _MOST_TOLD:
@@ -89,11 +89,11 @@ def tell_missing(journal: Journal) -> None:
 
 
 def open_replay(arguments: argparse.Namespace) -> Journal:
-    """The recording that --replay names.
+    """Open the recording that --replay names.
 
     Raises:
-        UsageError: another machine is named, too.
-        RecordingError: it is none, or cannot be read.
+        UsageError: another machine is named as well.
+        RecordingError: the file is no recording, or cannot be read.
     """
     if arguments.machine is not None or getattr(arguments, "sysroot", "/") != "/":
         raise UsageError("--replay tells of the machine that was recorded: leave --machine and --sysroot out")

@@ -1,4 +1,4 @@
-"""--regions: a FIFO that a person made, for marks of programs that turbotui does not start."""
+"""--regions: a FIFO made by the user, for marks of programs that turbotui does not start."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from turbotui.errors import UsageError
 from turbotui.region_marks import VARIABLE
 
-if TYPE_CHECKING:  # few name one
+if TYPE_CHECKING:  # few runs name one
     from turbotui.machine.region_pipes import GivenPipe
 
 
@@ -20,10 +20,10 @@ def add_regions_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def open_given_pipe(arguments: argparse.Namespace) -> GivenPipe | None:
-    """The FIFO that the command line names; None for none.
+    """Open the FIFO that the command line names; None if it names none.
 
     Raises:
-        UsageError: nothing that marks regions there would be counted.
+        UsageError: nothing that marks regions would be counted.
         MachineError: there is no such FIFO.
     """
     if arguments.regions is None:

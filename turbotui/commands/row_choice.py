@@ -1,4 +1,4 @@
-"""--show, --filter, --sort and --top of verbs: which columns and rows a table has, and in which order."""
+"""--show, --filter, --sort and --top of verbs: the columns and rows of a table, and their order."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from turbotui.tables.formats import TEXT
 
 @dataclass(frozen=True)  # no slots: see quantities.columns.Column
 class RowChoice(Generic[R]):
-    """Columns and rows of a table.
+    """Chosen columns and rows of a table.
 
     Attributes:
         columns: of the table.
-        passing: which rows it has.
-        by: whose greatest come first; None for the table's own order.
-        top: how many rows at most; None for all.
-        words: what the filter looks into, in lower case.
+        passing: the filter of rows.
+        by: the sort column, greatest first; None for the table's own order.
+        top: maximum number of rows; None for all.
+        words: the lower-case text in which the filter looks.
     """
 
     columns: tuple[Column[R], ...]
@@ -52,18 +52,18 @@ class RowChoice(Generic[R]):
 
 def row_choice(arguments: argparse.Namespace, known: Sequence[Column[R]], rows: str, words: Callable[[R], str], *,
                always: Sequence[Column[R]], busiest: str = "") -> RowChoice[R]:
-    """The choice of a command line.
+    """Parse the choice of a command line.
 
     Args:
         arguments: with show, filter, sort, top and format.
         known: every column.
         rows: what the rows are, for a message.
         words: see `RowChoice.words`.
-        always: columns that stand before those that were chosen by name.
-        busiest: the column whose greatest --top means without --sort.
+        always: columns that precede those chosen by name.
+        busiest: the column by which --top selects without --sort.
 
     Raises:
-        UsageError: there is no such column, or the filter is none.
+        UsageError: there is no such column, or the filter is malformed.
     """
     by_name = {column.id.lower(): column for column in reversed(known)}
 
@@ -94,7 +94,7 @@ def _value(row: R, column: Column[R]) -> Value:
 
 
 def _falling(value: Value) -> tuple[bool, float, str]:
-    """The order of a column from the top down: what is unknown last."""
+    """Sort values in descending order, unknown ones last."""
     if isinstance(value, int | float):
         return (False, -value, "")
     return (value is None, 0.0, str(value))

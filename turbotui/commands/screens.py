@@ -1,4 +1,4 @@
-"""Shared by commands with a screen: their options, and whether the terminal can show one."""
+"""Options of commands with a screen, and the check whether the terminal can show one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from turbotui.repertoire import ASCII, Abilities, abilities_of, initial_environm
 
 
 def add_screen_arguments(parser: argparse.ArgumentParser) -> None:
-    """How the screen is drawn."""
+    """Declare the options for drawing the screen."""
     parser.add_argument("--theme", metavar="NAME", help="colours: calm, contrast, or ansi for 16-colour terminals")
     parser.add_argument("--ascii", action="store_true",
                         help="draw with ASCII alone, as where the locale or the terminal has nothing else")
@@ -20,8 +20,8 @@ def screen_abilities(*, ascii_alone: bool, instead: str = "") -> Abilities:
     """The characters and colours that the terminal can show.
 
     Args:
-        ascii_alone: whether a person asked for that.
-        instead: what to do where there is none, as the end of the sentence.
+        ascii_alone: whether the user asked for ASCII.
+        instead: what to do without a terminal, as the end of the sentence.
 
     Raises:
         TerminalError: stdin, stdout or stderr (where Textual draws) is not a terminal, or it cannot move its cursor.

@@ -1,4 +1,4 @@
-"""Opens what the command line names: the machine, the CPUs, the columns."""
+"""Open the machine, CPUs and columns that the command line names."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from turbotui.events.set_files import EventSet
 
 GATHERED: Final = (".tar.gz", ".tgz")
-"""How --machine tells a file that `turbotui gather` wrote from the name of a simulated machine."""
+"""Characters by which --machine distinguishes a file of `turbotui gather` from the name of a simulated machine."""
 
 
 def parse_interval(text: str) -> float:
-    """Seconds from the command line.
+    """Parse an interval in seconds.
 
     Raises:
-        UsageError: not a number, or shorter than `SHORTEST_INTERVAL`.
+        UsageError: it is not a number, or shorter than `SHORTEST_INTERVAL`.
     """
     try:
         seconds = float(text)
@@ -48,26 +48,27 @@ def parse_interval(text: str) -> float:
 
 
 def open_host(arguments: argparse.Namespace) -> Host:
-    """The host that the command line names.
+    """Open the host that the command line names.
 
     Raises:
-        UsageError: no such simulated machine, or both a machine and a sysroot.
-        MachineError: the sysroot is not there, or the file is no gathered machine.
+        UsageError: there is no such simulated machine, or both a machine and a sysroot are given.
+        MachineError: the sysroot does not exist, or the file is no gathered machine.
     """
     return named_host(arguments.machine, arguments.sysroot, getattr(arguments, "event_tables", ""))
 
 
 def named_host(machine: str | None, sysroot: str, event_tables: str = "") -> Host:
-    """The simulated machine of that name, the one that was gathered in a file, or the machine below a sysroot.
+    """Open the simulated machine of that name, the gathered machine in a file, or the machine below a sysroot.
 
     Args:
-        machine: as --machine.
-        sysroot: as --sysroot.
-        event_tables: as --event-tables.
+        machine: value of --machine.
+        sysroot: value of --sysroot.
+        event_tables: value of --event-tables.
 
     Raises:
-        UsageError: no such simulated machine, both a machine and a sysroot, or event tables that cannot be used.
-        MachineError: the sysroot is not there, or the file is no gathered machine.
+        UsageError: there is no such simulated machine, both a machine and a sysroot are given, or event tables are
+            unusable.
+        MachineError: the sysroot does not exist, or the file is no gathered machine.
     """
     host = _host_of(machine, sysroot)
     if event_tables:
@@ -96,7 +97,7 @@ def _host_of(machine: str | None, sysroot: str) -> Host:
 
 
 def _about_path(path: str) -> str:
-    """Why a path is no machine, and what is."""
+    """Why a path is not a machine, and what would be."""
     if os.path.isdir(path):
         return f"--machine {path} is a folder: a recorded machine below a folder is given with --sysroot {path}"
     what = ("is no file of turbotui gather, which end in .tar.gz" if os.path.exists(path)
@@ -105,9 +106,9 @@ def _about_path(path: str) -> str:
 
 
 def open_session(arguments: argparse.Namespace) -> tuple[Session, tuple[CounterColumn, ...]]:
-    """A session that is not started yet, and the columns to show on a screen.
+    """Open a session without starting it, and choose the columns to show on a screen.
 
-    Unlike the text of `stat`, a screen goes on naming its rows: --show leaves columns of the topology where they are.
+    Unlike the text of `stat`, a screen always names its rows: --show keeps columns of the topology.
 
     Args:
         arguments: as `add_watching_arguments` defines them.
@@ -119,7 +120,7 @@ def open_session(arguments: argparse.Namespace) -> tuple[Session, tuple[CounterC
     session = Session(machine, SOURCES, interval, LinuxHost(), cpus)
     session.find_sets = functools.cache(functools.partial(known_event_sets, arguments.events))
     if arguments.events:
-        session.find_sets()  # a file that cannot be used is refused now, whether a set of it is asked for or not
+        session.find_sets()  # an unusable file is refused now, whether or not a set of it is used
     added = [column for text in joined_metrics(arguments.add) for column in session.add_all(text)]
     start = default_columns(session.catalog, session.capabilities, machine.topology, extras=True)
     named = {column.id for column in start if column.category is Category.TOPOLOGY} | {column.id for column in added}
@@ -129,22 +130,22 @@ def open_session(arguments: argparse.Namespace) -> tuple[Session, tuple[CounterC
 
 
 def label(host: Host) -> str:
-    """The word that goes with every number of a machine that is not this one; empty for the real one."""
+    """The word that accompanies every number of a machine other than this one; "" for this one."""
     return "" if host.kind is HostKind.REAL else f"{host.kind.value} machine {host.name}"
 
 
 def kind_of(said: str) -> HostKind:
-    """The kind of machine that a `label` says; words that nobody wrote are not believed to be of a real one."""
+    """The kind of machine for a `label`; an unknown label is not trusted to be of a real machine."""
     if not said:
         return HostKind.REAL
     return next((kind for kind in HostKind if said.startswith(f"{kind.value} ")), HostKind.SIMULATED)
 
 
 def known_event_sets(file: str) -> Mapping[str, EventSet]:
-    """The sets of event columns that can be asked for by name: those that are shipped, the person's, and of a file.
+    """The sets of event columns that can be named: shipped ones, the user's, and those of a file.
 
     Raises:
-        UsageError: a file cannot be used.
+        UsageError: a file is unusable.
     """
     from turbotui.events.set_files import known_sets  # noqa: PLC0415 - most starts ask for no set
 

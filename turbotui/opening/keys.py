@@ -25,15 +25,15 @@ _HARMLESS: Final = frozenset(b"0123456789\t hjkl")
 
 
 def keys(data: bytes) -> Iterator[bytes]:
-    """The keys of what was typed, in their order; together they are all of it."""
+    """Split typed text into keys, in order and without loss."""
     for found in _KEY.finditer(data):
         yield found[0]
 
 
 def may_be_text(kept: bytes) -> bool:
-    """Whether a key among those that were kept may have asked for a text, of which the next key is a part.
+    """Whether one of the kept keys may have asked for a text to which the next key belongs.
 
     Args:
-        kept: keys that wait for their screen; those that only choose a screen or move a cursor ask for nothing.
+        kept: keys that wait for their screen; keys that only choose a screen or move a cursor ask for no text.
     """
     return any(key[:1] != b"\x1b" and (len(key) > 1 or key[0] not in _HARMLESS) for key in keys(kept))

@@ -1,4 +1,4 @@
-"""The lines of the opening: machine, load and each CPU's bar; or the help. Plain ASCII, whatever the locale is."""
+"""The lines of the opening in plain ASCII: machine, load and a bar for each CPU, or the help."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ DIM: Final = "dim"
 STRONG: Final = "strong"
 BAR: Final = "bar"
 _EMPTY: Final[Line] = ()
-_NARROWEST: Final = 22  # characters of a CPU's bar, with its name and number
-_AROUND: Final = 6  # lines that are not bars: two on top, two below, and a blank one beside each
+_NARROWEST: Final = 22  # width of a CPU's bar, with its name and number
+_AROUND: Final = 6  # lines other than bars: two on top, two below, and a blank one beside each
 _GIB: Final = 1 << 20  # KiB
 
 
 @dataclass(frozen=True, slots=True)
 class OpeningView:
-    """Values of the opening picture.
+    """Values that the opening shows.
 
     Attributes:
-        known: what could be read in a millisecond; None for a machine that is not this one.
-        busy: percent of each CPU, see `readings.busy`; empty before there are two readings.
-        doing: what is waited for, as "probing what can be read here".
-        seconds: since when.
-        keys_wait: whether keys are kept until their screen is there.
+        known: what could be read in a millisecond; None for another machine than this one.
+        busy: percent of each CPU, see `readings.busy`; empty before the second reading.
+        doing: what is being waited for, such as "probing what can be read here".
+        seconds: how long it has taken so far.
+        keys_wait: whether keys are being kept for their screen.
     """
 
     known: Glance | None
@@ -40,7 +40,7 @@ class OpeningView:
 
 
 def opening_lines(moment: OpeningView, width: int, height: int) -> list[Line]:
-    """The whole screen; no line is longer than the width, and there are at most as many as the height."""
+    """The whole screen, in lines no longer than the width and no more than the height."""
     known = moment.known
     top = [((" turbotui", STRONG),)] if known is None else [_place(known, width), _load(known)]
     bars = [] if known is None else _bars(moment.busy or dict.fromkeys(known.ticks), width, height - _AROUND)
@@ -58,7 +58,7 @@ def help_lines(keys: Sequence[Line], scrolled: int, width: int, height: int) -> 
 
     Args:
         keys: all of its lines.
-        scrolled: lines of them above the page.
+        scrolled: number of lines above the page.
         width: of the terminal, in characters.
         height: in lines.
     """
@@ -93,7 +93,7 @@ def _load(known: Glance) -> Line:
 
 
 def _bars(busy: Mapping[int, float | None], width: int, room: int) -> list[Line]:
-    """Bars of the CPUs, down and then to the right; a sentence where there are more than fit."""
+    """Bars of the CPUs in columns; a sentence if there are more than fit."""
     if not busy or room < 1:
         return []
     digits = len(str(max(busy)))

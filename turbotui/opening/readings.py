@@ -1,4 +1,4 @@
-"""Readings of this machine that take a millisecond, before anything is probed."""
+"""Readings of this machine that take a millisecond and need no probing."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Glance:
     Attributes:
         name: of the machine.
         kernel: its release.
-        model: of the first CPU, "" where it is not told.
-        loads: the load averages of 1, 5 and 15 minutes; empty where they are not told.
-        tasks: runnable and existing tasks, as "3/412"; "" likewise.
-        memory_kib: available and total memory in KiB; None likewise.
-        ticks: by CPU: busy and all time since boot, in clock ticks.
+        model: of the first CPU; "" if unknown.
+        loads: the load averages of 1, 5 and 15 minutes; empty if unknown.
+        tasks: runnable and existing tasks, such as "3/412"; "" if unknown.
+        memory_kib: available and total memory in KiB; None if unknown.
+        ticks: busy and total time since boot by CPU, in clock ticks.
     """
 
     name: str
@@ -38,10 +38,10 @@ class Glance:
 
 
 def read_glance(proc: str = "/proc") -> Glance:
-    """Read what is cheap. A file that is not there, or says something else, leaves its part empty.
+    """Read cheap values; a file that is missing or malformed leaves its part empty.
 
     Args:
-        proc: where proc(5) is mounted.
+        proc: mount point of proc(5).
     """
     words = _text(f"{proc}/loadavg").split()
     memory = dict(line.split(":", 1) for line in _text(f"{proc}/meminfo").splitlines()[:8] if ":" in line)
@@ -58,7 +58,7 @@ def read_glance(proc: str = "/proc") -> Glance:
 
 
 def busy(older: Glance, newer: Glance) -> dict[int, float | None]:
-    """Percent of the time between two readings in which each CPU of the newer one was not idle; None: unknown."""
+    """Percent of the time between two readings in which each CPU of the newer one was not idle; None if unknown."""
     found: dict[int, float | None] = {}
     for cpu, (used, whole) in newer.ticks.items():
         before = older.ticks.get(cpu)
@@ -68,7 +68,7 @@ def busy(older: Glance, newer: Glance) -> dict[int, float | None]:
 
 
 def _ticks(stat: str) -> dict[int, tuple[int, int]]:
-    """Busy and all time of each CPU (proc_stat(5)): neither idle nor waiting for io; guest time is in user time."""
+    """Busy and total time of each CPU (proc_stat(5)): neither idle nor iowait; user time contains guest time."""
     found = {}
     for line in stat.splitlines():
         name, *fields = line.split()[:9]

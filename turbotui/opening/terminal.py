@@ -1,4 +1,4 @@
-"""The terminal while there is no Textual: its modes, its pictures and its end, by plain escape sequences."""
+"""The terminal before Textual: its modes, its pictures and its end, by plain escape sequences."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from turbotui.terminal.writer import TerminalWriter
 
 _ENTER: Final = b"\x1b[?1049h\x1b[?25l\x1b[?7l"
 _LEAVE: Final = b"\x1b[?2026l\x1b[m\x1b[?7h\x1b[?1049l\x1b[?25h"
-"""Alternate screen, no cursor, no line wrap; as of XTerm Control Sequences, "Functions using CSI"."""
-_PATIENCE: Final = 0.5  # seconds that leaving waits for a terminal that takes nothing
+"""Alternate screen, no cursor, no line wrap; see XTerm Control Sequences, "Functions using CSI"."""
+_PATIENCE: Final = 0.5  # seconds that leaving waits for a terminal that accepts nothing
 _READ: Final = 4096
 
 GROUNDS: Final[Mapping[str, Mapping[str, str]]] = {
     "calm": {PLAIN: "b9c3cc", DIM: "8f9aa4", STRONG: "e6ebf0", BAR: "6f9fb8", "ground": "10151a"},
     "contrast": {PLAIN: "ffffff", DIM: "b2b2b2", STRONG: "ffffff", BAR: "5fd7ff", "ground": "000000"},
 }
-"""Colours of the themes that have their own, so that the ground stays when Textual paints it; a test compares them."""
+"""Colours of themes with their own, so that the background stays when Textual paints it; a test compares them."""
 _WITHOUT: Final[Mapping[str, str]] = {PLAIN: "\x1b[m", DIM: "\x1b[0;2m", STRONG: "\x1b[0;1m", BAR: "\x1b[m"}
 
 _ANY_TERMINAL: Final = Abilities()
 
 
 class OpeningTerminal:
-    """One terminal, entered by `enter` and given back by `leave`, or by the driver that took it over.
+    """A terminal that `enter` takes over, and that `leave` or the driver restores.
 
     Args:
-        keys: descriptor that is read.
-        screen: descriptor that is written.
+        keys: descriptor to read.
+        screen: descriptor to write.
         theme: name of the theme that will be shown; None for the first.
-        environment: of the process: which colours the terminal has.
-        abilities: what else it can show.
+        environment: of the process; it gives the terminal's colours.
+        abilities: the terminal's other abilities.
 
     Attributes:
         handover: for the driver.
@@ -57,10 +57,10 @@ class OpeningTerminal:
         self._started = False
 
     def enter(self) -> None:
-        """Take the terminal over, once it is ours."""
+        """Take the terminal over, once this process is in its foreground."""
         wait_for_front(self.keys)
         self.handover.modes = modes_of(self.keys)
-        with suppress(termios.error):  # it is gone, which the next read tells
+        with suppress(termios.error):  # the terminal is gone, which the next read reports
             set_raw(self.keys)
         if not self._started:
             self._started = True
@@ -69,13 +69,13 @@ class OpeningTerminal:
         self._entered = True
 
     def enter_again(self) -> None:
-        """Set the modes once more: who stopped the process may have set others."""
+        """Set the modes again, because whatever stopped the process may have changed them."""
         with suppress(termios.error):
             set_raw(self.keys)
         self._writer.write(_ENTER, must=True)
 
     def leave(self) -> None:
-        """Give the terminal back as it was; nothing if the driver has it, or nobody took it."""
+        """Restore the terminal; does nothing if the driver has it, or if nobody took it."""
         if self._entered and not self.handover.taken:
             self._entered = False
             self._writer.settle(_LEAVE, _PATIENCE)
@@ -85,12 +85,12 @@ class OpeningTerminal:
                     termios.tcsetattr(self.keys, termios.TCSANOW, self.handover.modes)
 
     def hand_over(self) -> Handover:
-        """Write what is left, and leave everything else to the driver that is given this."""
+        """Write pending output, and leave everything else to the driver."""
         self._writer.settle(b"", _PATIENCE)
         return self.handover
 
     def close(self) -> None:
-        """Leave, and end what writes."""
+        """Leave, and end the writer."""
         self.leave()
         if self._started:
             self._writer.close()
@@ -104,7 +104,7 @@ class OpeningTerminal:
         self._writer.write(shown.encode(errors="replace"))
 
     def read(self) -> bytes:
-        """Bytes typed; empty when the terminal is gone."""
+        """Typed bytes; empty when the terminal is gone."""
         try:
             return os.read(self.keys, _READ)
         except OSError:
@@ -112,7 +112,7 @@ class OpeningTerminal:
 
     @property
     def size(self) -> tuple[int, int]:
-        """Columns and lines; those of a terminal that tells none are 80 and 24."""
+        """Columns and lines; 80 and 24 if the terminal does not report them."""
         try:
             columns, lines = os.get_terminal_size(self._screen)
         except OSError:
@@ -123,14 +123,14 @@ class OpeningTerminal:
         """Give the terminal back, stop as the shell expects it, and take the terminal over when continued in front."""
         self.leave()
         handler = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
-        # The default action, not SIGSTOP: where no shell could continue us (an orphaned process group) it does nothing.
+        # the default action, not SIGSTOP: it does nothing in an orphaned process group, which no shell could continue
         signal.pthread_kill(threading.get_ident(), signal.SIGTSTP)
         signal.signal(signal.SIGTSTP, handler)
         self.enter()
 
 
 def styles(theme: str | None, environment: Mapping[str, str]) -> Mapping[str, str]:
-    """The control sequence of each style: the theme's own colours where the terminal shows all, else none."""
+    """The control sequence of each style: the theme's colours if the terminal shows all colours, otherwise none."""
     colours = GROUNDS.get(theme or "calm")
     every = environment.get("COLORTERM", "").lower() in ("truecolor", "24bit")
     if colours is None or not every or environment.get("NO_COLOR"):

@@ -1,4 +1,4 @@
-"""Waits for what takes long, on another thread, while the first one draws and takes keys."""
+"""Wait for slow work on another thread, while the first thread draws and handles keys."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from turbotui.opening.terminal import OpeningTerminal
 from turbotui.terminal.handover import Handover
 
 T = TypeVar("T")
-_SOON: Final = 0.1  # seconds to the second reading, with which bars have a length
+_SOON: Final = 0.1  # seconds to the second reading, from which bars have a length
 _LATER: Final = 1.0  # seconds between further readings
 _DONE, _LEAVE, _DRAW, _STOP, _AGAIN = (bytes((number,)) for number in range(5))
 
 
 class LeftError(Exception):
-    """The person left, or the terminal is gone, before the screen was there.
+    """The user left, or the terminal is gone, before the screen was there.
 
     Args:
         exit_status: of the command.
@@ -40,19 +40,19 @@ class LeftError(Exception):
 
 @dataclass(slots=True)
 class _Outcome:
-    """Result of the other thread: one of the fields is set when it has ended."""
+    """Result of the other thread; one of the fields is set when the thread has ended."""
 
     value: list[object]
     error: BaseException | None = None
 
 
 class Opening:
-    """The screen before the screens, while its block runs; the terminal is as before when the block ends.
+    """The screen before the screens, for the duration of a block, after which the terminal is restored.
 
     Args:
         terminal: not entered yet.
-        look: reads what is cheap; None for a machine that is not this one.
-        help_text: all lines of the help, asked for when somebody wants it.
+        look: takes the cheap readings; None for another machine than this one.
+        help_text: returns all lines of the help on demand.
     """
 
     def __init__(self, terminal: OpeningTerminal, look: Callable[[], Glance] | None,
@@ -73,7 +73,7 @@ class Opening:
 
     def __enter__(self) -> Self:
         """Catch signals, take the terminal over, and draw."""
-        self._open.callback(os.close, self._wake)  # what still runs then says its end to nobody
+        self._open.callback(os.close, self._wake)  # work that is still running reports its end to nobody
         self._open.callback(self._terminal.close)
         self._open.enter_context(guarded_signals(self._signals()))
         self._terminal.enter()
@@ -81,22 +81,22 @@ class Opening:
         return self
 
     def __exit__(self, *_what: object) -> None:
-        """Give the terminal back, whatever happened, unless the driver has done so."""
+        """Restore the terminal in any case, unless the driver has done so."""
         self._open.close()
 
     def wait_for(self, work: Callable[[], T], doing: str) -> T:
-        """Run something on another thread; meanwhile keys act, bars move, and signals are obeyed.
+        """Run something on another thread while keys act, bars move and signals are handled.
 
         Args:
-            work: may take for ever.
-            doing: what it is, for people.
+            work: the work, which may never end.
+            doing: its description for people.
 
         Returns:
-            What it returns.
+            The result of the work.
 
         Raises:
-            LeftError: the person left, or the terminal is gone; the thread is left alone.
-            BaseException: what it raised.
+            LeftError: the user left, or the terminal is gone; the thread is abandoned.
+            BaseException: the exception of the work.
         """
         self._doing = doing
         self._draw()
@@ -151,7 +151,7 @@ class Opening:
                 self._draw()
 
     def _told(self, what: bytes) -> bool:
-        """Obey a signal; true when the other thread has ended."""
+        """Handle a signal; true when the other thread has ended."""
         if what == _LEAVE:
             raise LeftError
         if what == _STOP:
@@ -220,11 +220,11 @@ class Opening:
         self._terminal.draw(opening_lines(moment, width, height))
 
     def hand_over(self) -> Handover:
-        """State for the driver: a help that is open is asked for again, with typed keys behind it."""
+        """State for the driver: an open help is requested again, followed by the typed keys."""
         if self._help is not None:
             self._terminal.handover.typed = b"?" + self._terminal.handover.typed
         return self._terminal.hand_over()
 
     def asked_to_leave(self) -> bool:
-        """Whether a signal that ends the program came, and nobody has obeyed it yet."""
+        """Whether a signal to end the program came and was not handled yet."""
         return self._left

@@ -1,4 +1,4 @@
-"""Frames that wait for one reader. The sampler never waits for a reader: past a bound frames are lost and counted."""
+"""Frames that wait for one reader; the sampler never waits, so frames beyond a bound are lost and counted."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from turbotui.sampling.frame import Frame
 from turbotui.sampling.snapshot import Snapshot
 
 MOST_WAITING: Final = 8
-"""Frames: of 256 CPUs with 43 counters they are 6 MB, shared by all readers that are as slow."""
+"""Maximum number of frames: with 256 CPUs and 43 counters they take 6 MB, shared by all equally slow readers."""
 
 _Places = Mapping[SignalId, frozenset[int]]
 
 
 @dataclass(frozen=True, slots=True)
 class Unsent:
-    """A snapshot that is to be sent.
+    """A snapshot that waits to be sent.
 
     Attributes:
         capabilities: of its frame.
-        lost: frames before it that had no room.
+        lost: number of earlier frames that found no room.
     """
 
     snapshot: Snapshot
@@ -42,8 +42,8 @@ class Unsent:
 class Backlog:
     """A queue of one reader, filled on the sampler's thread.
 
-    Which counters began anew in a frame that is lost is said of the next one that is not: the reader's difference
-    reaches back over both.
+    Counters that were restarted in a lost frame are reported with the next frame that is sent, because the reader's
+    difference spans both.
     """
 
     def __init__(self, most: int = MOST_WAITING) -> None:
@@ -55,7 +55,7 @@ class Backlog:
         self._closed = False
 
     def put(self, frame: Frame) -> None:
-        """Take a frame; never blocks."""
+        """Add a frame; never blocks."""
         snapshot = frame.newer
         with self._change:
             if len(self._waiting) >= self._most:
@@ -69,18 +69,18 @@ class Backlog:
             self._change.notify()
 
     def close(self) -> None:
-        """No more will come; never blocks."""
+        """End the queue; never blocks."""
         with self._change:
             self._closed = True
             self._change.notify_all()
 
     def take(self) -> Unsent | None:
-        """The next one, None where there is none."""
+        """The next snapshot; None if there is none."""
         with self._change:
             return self._waiting.popleft() if self._waiting else None
 
     def wait(self) -> Unsent | None:
-        """The next one as soon as there is one; None once the queue is closed and empty."""
+        """The next snapshot as soon as there is one; None once the queue is closed and empty."""
         with self._change:
             while not self._waiting and not self._closed:
                 self._change.wait()
@@ -88,7 +88,7 @@ class Backlog:
 
 
 def _joined(before: list[Snapshot], snapshot: Snapshot) -> Snapshot:
-    """A snapshot that says of counters that began anew what those before it said, too."""
+    """A snapshot that also reports the counters that were restarted in earlier ones."""
     fresh, unsure = snapshot.fresh, snapshot.unsure
     for one in before:
         if one.topology is snapshot.topology:
@@ -105,10 +105,10 @@ def _union(before: _Places, now: _Places, snapshot: Snapshot) -> _Places:
 
 
 class Outgoing:
-    """Encodes snapshots for one reader: 2 ms each for 256 CPUs with 43 counters.
+    """Encodes snapshots for one reader, taking 2 ms each for 256 CPUs with 43 counters.
 
     Args:
-        write: takes the bytes of whole records; what it raises ends the journal.
+        write: takes the bytes of whole records; its exceptions end the journal.
         machine: whose snapshots are sent.
     """
 
@@ -118,7 +118,7 @@ class Outgoing:
         self._changes = Changes()
 
     def send(self, unsent: Unsent) -> None:
-        """Send a snapshot, before it what happened since the one before, and how many were lost."""
+        """Send a snapshot, preceded by the events since the last one and the number of lost ones."""
         snapshot = unsent.snapshot
         for change in self._changes.take(snapshot):
             if isinstance(change, Gap):
@@ -132,5 +132,5 @@ class Outgoing:
             self._stream.tick(encoded)
 
     def end(self) -> None:
-        """Say that the collector ends, and was not killed."""
+        """Tell the reader that the collector ends and was not killed."""
         self._stream.end()

@@ -1,4 +1,4 @@
-"""Turns the bytes of a collector into frames."""
+"""Turn the bytes of a collector into frames."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from turbotui.sampling.carrying import FrameMaker
 from turbotui.sampling.frame import Frame
 
 _MOST_GAP: Final = 3600
-"""Ticks that a gap between two connections counts as at most: no history is longer."""
+"""Maximum number of ticks for a gap between two connections; no history is longer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """One frame that came.
+    """A received frame.
 
     Attributes:
-        frame: the first one of a connection, and after records that are missing, has no interval.
+        frame: the first frame of a connection, and the first after missing records, has no interval.
         header: of its session.
     """
 
@@ -36,10 +36,10 @@ Arrival: TypeAlias = Received | Gap | Event | Missing | KeptAnswers
 
 
 class Incoming:
-    """Makes frames of the bytes of one connection after the other.
+    """Makes frames of the bytes of successive connections.
 
-    Numbers of ticks go on from connection to connection, with as many left out as passed between them, so that
-    histories have a gap where nothing was heard.
+    Numbers of ticks continue across connections, skipping as many as passed in between, so that histories have a gap
+    where nothing was received.
     """
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class Incoming:
         self.begin()
 
     def begin(self) -> None:
-        """A new connection begins."""
+        """Start a new connection."""
         self._parser = RecordParser()
         self._reader = StreamReader()
         self._maker = FrameMaker()
@@ -58,7 +58,7 @@ class Incoming:
 
     @property
     def begun(self) -> bool:
-        """Whether a header has come on this connection."""
+        """Whether this connection has sent a header."""
         return self._reader.header is not None
 
     @property
@@ -67,15 +67,15 @@ class Incoming:
         return self._reader.ended
 
     def take(self, data: bytes) -> Iterator[Arrival]:
-        """Frames that these bytes complete.
+        """The frames that these bytes complete.
 
         Raises:
-            RecordingError: they are of a later version of the format.
+            RecordingError: the bytes are of a later version of the format.
         """
         for record in self._parser.feed(data):
             for item in self._reader.take(record):
                 if isinstance(item, Missing):
-                    self._maker = FrameMaker()  # a counter may have begun anew in what is missing
+                    self._maker = FrameMaker()  # a counter may have been restarted in the missing records
                 yield self._received(item) if isinstance(item, RecordedTick) else item
 
     def _received(self, tick: RecordedTick) -> Received:

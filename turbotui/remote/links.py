@@ -1,4 +1,4 @@
-"""Ways to a collector: bytes come from it, and requests go to it."""
+"""Links to a collector, from which bytes come and to which requests go."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from turbotui.errors import TurbotuiError
 from turbotui.untrusted import original
 
 PIECE: Final = 1 << 16
-"""Bytes that are read at once."""
+"""Maximum number of bytes of a read."""
 CONNECT_SECONDS: Final = 5.0
 
 
 class LinkError(TurbotuiError):
-    """There is no way to a collector, or it ended; the message is a sentence that says why."""
+    """There is no way to a collector, or the collector ended; the message says why."""
 
 
 class Link(Protocol):
     """One connection to a collector."""
 
     def read(self, seconds: float) -> bytes | None:
-        """Receive at most `PIECE` bytes; empty: the link ended; None: nothing came for so long."""
+        """Receive at most `PIECE` bytes; empty if the link ended; None if nothing came for a while."""
 
     def ask(self, request: bytes) -> None:
-        """Send a request; where it cannot be sent the end of the connection says so."""
+        """Send a request; a failure shows as the end of the connection."""
 
     def why_ended(self) -> str:
-        """A sentence that says why nothing will come any more."""
+        """A sentence about why nothing will come any more."""
 
     def close(self) -> None:
         """Close the link."""
 
 
 class Way(Protocol):
-    """How a collector is reached, and reached again.
+    """How a collector is reached, once and again.
 
     Attributes:
-        name: for people: "ssh user@node", a socket's path.
-        again: whether it makes sense to open it again when it ended.
+        name: for people: "ssh user@node", or a socket's path.
+        again: whether reopening after the end makes sense.
     """
 
     name: str
@@ -52,18 +52,18 @@ class Way(Protocol):
         """Open a connection.
 
         Raises:
-            LinkError: it cannot be opened.
+            LinkError: the connection cannot be opened.
         """
 
 
 class Outbox:
-    """Bytes of requests that have not been taken yet; nobody waits until they are."""
+    """Bytes of requests that were not accepted yet; nobody waits for them."""
 
     def __init__(self) -> None:
         self._unsent = b""
 
     def push(self, descriptor: int, request: bytes = b"") -> None:
-        """Write what there is to a descriptor that does not block; where it cannot be written the next read says so."""
+        """Write pending bytes to a nonblocking descriptor; a failure shows in the next read."""
         self._unsent += request
         if self._unsent:
             with contextlib.suppress(OSError):

@@ -1,7 +1,7 @@
-"""A collector behind a unix socket: each client has the stream and may say which signals it shows, and nothing else.
+"""A collector behind a Unix socket; each client receives the stream and can only say which signals it shows.
 
-Everything runs on one thread that waits for all clients at once, and for none of them alone: what a client does not
-take stays in its own bounded queue, and is lost there.
+One thread waits for all clients at once, and never for a single one: data that a client does not accept stays in its
+    own bounded queue, and is dropped there.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from turbotui.sampling.session import Session
 
 MOST_CLIENTS: Final = 32
 MOST_OF_ONE_USER: Final = 8
-"""Connections: one user does not keep the others out."""
+"""Maximum number of connections of a user, so that nobody keeps others out."""
 _HIGH_WATER: Final = 1 << 16
-"""Bytes that a client has not taken from which on its frames wait, encoded by no one."""
+"""Unaccepted bytes from which on a client's frames wait without being encoded."""
 _REST: Final = 0.2
-"""Seconds for which a client that has asked is not listened to."""
+"""Seconds for which a client is ignored after a request."""
 _PEER_GROUPS: Final = 59  # SO_PEERGROUPS, asm-generic/socket.h
-_MOST_GROUPS: Final = 256  # Python asks for 1,024 bytes at most; of a user with more groups the first one counts
+_MOST_GROUPS: Final = 256  # Python asks for 1,024 bytes at most; for a user with more groups the first ones count
 _CREDENTIALS: Final = struct.Struct("3i")  # struct ucred: pid, uid, gid
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Who is at the other end of a connection, as the kernel says.
+    """The other end of a connection, by the kernel's account.
 
     Attributes:
-        uid: effective user id when it connected.
-        groups: its group ids, then.
+        uid: effective user id at the time of connecting.
+        groups: group ids at that time.
     """
 
     uid: int
@@ -54,7 +54,7 @@ def peer_of(connection: socket.socket) -> Peer:
     """The peer of a unix socket.
 
     Raises:
-        OSError: the kernel does not say.
+        OSError: the kernel does not report it.
     """
     _pid, uid, gid = _CREDENTIALS.unpack(
         connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
@@ -69,18 +69,18 @@ def peer_of(connection: socket.socket) -> Peer:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """Which users may connect to the socket.
+    """The users that may connect to the socket.
 
     Attributes:
-        uid: of the collector; root is let in too.
-        group: whose members are; None: no group's.
+        uid: the collector's user; root may connect too.
+        group: the group whose members may connect; None for no group.
     """
 
     uid: int
     group: int | None = None
 
     def admits(self, peer: Peer) -> bool:
-        """Whether a peer is let in."""
+        """Whether a peer may connect."""
         return peer.uid in (0, self.uid) or (self.group is not None and self.group in peer.groups)
 
 
@@ -88,9 +88,9 @@ class SocketClient(asyncio.Protocol):
     """One connection.
 
     Args:
-        peer: at the other end.
-        machine: whose readings it is sent.
-        asked, left: called when it has asked, and when it is gone.
+        peer: the other end.
+        machine: the machine whose readings are sent.
+        asked, left: called after a request, and after the client is gone.
     """
 
     def __init__(self, peer: Peer, machine: Machine, asked: Callable[[], None],
@@ -115,8 +115,8 @@ class SocketClient(asyncio.Protocol):
         self._outgoing = Outgoing(transport.write, self._machine)
 
     def take(self, frame: Frame) -> None:
-        """Send a frame, or have it wait, or lose it."""
-        if frame.seq > self._seq:  # else it came with the connection
+        """Send a frame, queue it, or drop it."""
+        if frame.seq > self._seq:  # the reader gets these with the connection
             self._seq = frame.seq
             self._backlog.put(frame)
             self._send()
@@ -157,24 +157,24 @@ class SocketClient(asyncio.Protocol):
         self._left(self)
 
     def end(self) -> None:
-        """Say that the collector ends, to a client that listens."""
+        """Tell a listening client that the collector ends."""
         if self._outgoing is not None and not self._full:
             self._outgoing.end()
 
     def abort(self) -> None:
-        """Close the connection, and wait for nothing."""
+        """Close the connection without waiting."""
         if self._transport is not None:
             self._transport.abort()
 
 
 class SocketCollector:
-    """Serves what a session reads.
+    """Serves the readings of a session.
 
     Args:
         session: not started yet.
-        columns: that are read whatever is asked for.
-        admission: who is let in.
-        peer: says who is at the other end of a connection.
+        columns: columns that are read in any case.
+        admission: decides who may connect.
+        peer: identifies the other end of a connection.
     """
 
     def __init__(self, session: Session, columns: Sequence[ColumnId], admission: Admission,
@@ -192,12 +192,12 @@ class SocketCollector:
         """Serve until `stop`, or until the sampling ends.
 
         Args:
-            listener: listens, and does not block.
+            listener: a listening, nonblocking socket.
         """
         asyncio.run(self._serve(listener))
 
     def stop(self) -> None:
-        """End; may be called by a signal handler or another thread."""
+        """Stop; may be called from a signal handler or another thread."""
         self._stopped = True
         if self._loop is not None:
             with contextlib.suppress(RuntimeError):  # it has ended
@@ -225,7 +225,7 @@ class SocketCollector:
         while True:
             try:
                 connection, _address = await loop.sock_accept(listener)
-            except OSError:  # no descriptor is free, or it was gone again
+            except OSError:  # no descriptor is free, or the client is already gone
                 await asyncio.sleep(_REST)
                 continue
             peer = self._admitted(connection)
@@ -239,7 +239,7 @@ class SocketCollector:
                 client.take(self._session.latest)
 
     def _admitted(self, connection: socket.socket) -> Peer | None:
-        """Who is at the other end, if that is somebody who is served, and there is room."""
+        """The other end of a connection, if it may connect and there is room."""
         try:
             peer = self._peer(connection)
         except OSError:

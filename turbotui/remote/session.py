@@ -1,4 +1,4 @@
-"""A machine that a collector reads: what the dashboard needs of a session, made of what comes from elsewhere."""
+"""A machine that a collector reads: the session that a dashboard needs, made from received readings."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from turbotui.sources.source import Source
 
 
 class RemoteHost(RecordedHost):
-    """See `machine.host.Host`. Unlike a recording it is of the kind that the collector says: its numbers are of now.
+    """See `machine.host.Host`. Unlike a recording it has the collector's kind, because its numbers are current.
 
     Args:
         header: of the stream.
-        kept: what was sent of the machine's files.
+        kept: files of the machine that were sent.
     """
 
     def __init__(self, header: Header, kept: KeptAnswers | None = None) -> None:
@@ -61,7 +61,7 @@ class RemoteHost(RecordedHost):
         return self._machine
 
     def perf_event_open(self, attr: PerfAttr, pid: int, cpu: int, group: int) -> int:  # noqa: ARG002 - none is opened
-        """Refused: only the collector counts."""
+        """Refused, because only the collector counts."""
         raise HostError(errno.ENODEV, f"perf_event_open from here: {self.read_by}")
 
     def _refusal(self, what: str, usual: int = errno.ENOENT) -> HostError:
@@ -69,33 +69,33 @@ class RemoteHost(RecordedHost):
 
 
 FIRST_SECONDS: Final = 20.0
-"""How long the first reading may take: a new connection, and the start of a collector on a loaded machine."""
+"""Seconds for the first reading: a new connection, and the start of a collector on a loaded machine."""
 _LISTEN: Final = 0.25
-"""Seconds after which a thread that listens looks whether it is to stop."""
+"""Seconds between two checks of the listening thread for a stop."""
 _SHORTEST_PAUSE: Final = 1.0
 _LONGEST_PAUSE: Final = 60.0
 _SILENCE: Final = 3.0
-"""Intervals without a reading after which the screen says so."""
+"""Intervals without a reading after which the screen reports it."""
 _OTHER_CLOCK: Final = 30.0
-"""Seconds between the wall clocks of two machines from which on somebody has to know."""
+"""Difference in s between two machines' wall clocks from which the user is told."""
 
 
 class RemoteSession(FixedColumns):
-    """See `app.watched.WatchedSession`. What is not the collector's to give is refused in a sentence.
+    """See `app.watched.WatchedSession`. What a collector cannot do is refused in a sentence.
 
     Args:
-        way: to the collector.
+        way: how to reach the collector.
         own_host: the machine that this process runs on.
-        clock: seconds that only grow.
-        pause: waits for so many seconds, or until the event is set.
+        clock: seconds that never decrease.
+        pause: waits for a number of seconds, or until the event is set.
 
     Attributes:
-        failure: what ended the thread that listens, if anything did.
+        failure: what ended the listening thread, if anything.
         lost: frames that the collector dropped because this reader was too slow.
         missing: sentences about records that could not be read.
 
     Raises:
-        LinkError: there is no connection, or no reading came.
+        LinkError: there is no connection, or no reading arrived.
         RecordingError: the collector is of a later version.
     """
 
@@ -153,7 +153,7 @@ class RemoteSession(FixedColumns):
             self._thread.start()
 
     def present(self, how: Callable[[CounterColumn], CounterColumn]) -> None:
-        """Give the columns of the catalog units and marks that a person wants; what they compute stays."""
+        """Apply a user's units and marks to the catalog's columns; the computation does not change."""
         self._present = how
         self.catalog = self.catalog.mapped(how)
 
@@ -164,7 +164,7 @@ class RemoteSession(FixedColumns):
         self._wanted = signals_of((column for column in found if column is not None), self.capabilities)
 
     def read_also(self, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
-        """Do nothing: sources that this process made cannot read another machine."""
+        """Do nothing, because sources of this process cannot read another machine."""
 
     @property
     def why_fixed(self) -> str:
@@ -172,10 +172,10 @@ class RemoteSession(FixedColumns):
         return f"{self.machine.host.name} is read by a collector, and only what it offers can be shown"
 
     def end_interval(self) -> None:
-        """Do nothing: the collector has other readers."""
+        """Do nothing, because the collector has other readers."""
 
     def set_interval(self, seconds: float) -> None:
-        """Do nothing: the collector has other readers."""
+        """Do nothing, because the collector has other readers."""
 
     def tell_tcc(self, degrees: int | None) -> None:
         """Refused.
@@ -209,7 +209,7 @@ class RemoteSession(FixedColumns):
 
     @property
     def trouble(self) -> str:
-        """Why no new reading comes, and since when; "" while they come."""
+        """Why no new reading arrives, and since when; "" while readings arrive."""
         now, retry_at = self._clock(), self._retry_at
         silent = now - self._heard_at
         if self._broken:
@@ -221,7 +221,7 @@ class RemoteSession(FixedColumns):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Notes on readings: what was lost, whose clock is another."""
+        """Notes on readings: losses, and a clock that differs."""
         found = [f"{self.lost:,} FRAMES LOST: THIS SCREEN IS TOO SLOW"] if self.lost else []
         if self.missing:
             found.append(f"{len(self.missing)} DAMAGED")
@@ -233,10 +233,10 @@ class RemoteSession(FixedColumns):
     # Listening
 
     def _first(self, link: Link) -> Sequence[Received]:
-        """Wait for the first reading, and what comes with it.
+        """Wait for the first reading and what comes with it.
 
         Raises:
-            LinkError: none came.
+            LinkError: no reading arrived.
             RecordingError: of a later version.
         """
         until = self._clock() + FIRST_SECONDS
@@ -300,7 +300,7 @@ class RemoteSession(FixedColumns):
             link.close()
 
     def _listen(self, link: Link) -> bool:
-        """Take what comes until the end; true if any reading came."""
+        """Receive until the end; true if any reading arrived."""
         heard = False
         began = self._clock()
         while not self._stopped.is_set():

@@ -1,4 +1,4 @@
-"""The socket of a collector in the file system: made where nobody else can put another one in its place."""
+"""Make a collector's socket in the file system, in a place where nobody else can substitute another one."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 
 
 class SocketFileError(TurbotuiError):
-    """A socket cannot be made; the message is a sentence that says why."""
+    """Why a socket cannot be made, in a sentence."""
 
 
 def group_number(name: str) -> int:
     """The number of a group.
 
     Args:
-        name: of it, or its number.
+        name: of the group, or its number.
 
     Raises:
         UsageError: there is no such group.
@@ -41,17 +41,17 @@ def group_number(name: str) -> int:
 
 @contextlib.contextmanager
 def listening_socket(path: str, group: int | None) -> Iterator[socket.socket]:
-    """Listen at a path, which is taken away at the end if it is still this socket.
+    """Listen at a path, which is removed at the end if it is still this socket.
 
-    The folder is opened first, and must be one, in folders, in which only root and this user can put things; the socket
-    is then made in the open folder, under a name that was free: links lead nowhere.
+    The folder is opened first, and only root and this user may be able to create files in it or in the folders above.
+    The socket is then made in the open folder under an unused name, so that links lead nowhere.
 
     Args:
         path: of the socket.
-        group: that may connect beside this user and root; None: nobody.
+        group: that may connect besides this user and root; None for no group.
 
     Raises:
-        SocketFileError: it cannot be made, or another collector listens there.
+        SocketFileError: the socket cannot be made, or another collector listens there.
     """
     folder, name = os.path.split(os.path.abspath(original(path)))
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
@@ -71,7 +71,7 @@ def listening_socket(path: str, group: int | None) -> Iterator[socket.socket]:
 
 
 def _trusted(folder: str, path: str) -> int:
-    """Open a folder in which, as in all above it, only root and this user can put things in the place of others."""
+    """Open a folder if only root and this user can replace files in it and in all folders above."""
     trusted = {0, os.geteuid()}
     descriptor = os.open("/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     for part in ("", *filter(None, folder.split("/"))):
@@ -88,10 +88,10 @@ def _trusted(folder: str, path: str) -> int:
 
 
 def _take_stale_away(directory: int, name: str, path: str) -> None:
-    """Take away the socket of a collector that was killed.
+    """Remove the socket of a killed collector.
 
     Raises:
-        SocketFileError: something else is there, or a collector listens.
+        SocketFileError: another file is there, or a collector listens.
     """
     try:
         found = os.stat(name, dir_fd=directory, follow_symlinks=False)
@@ -108,7 +108,7 @@ def _take_stale_away(directory: int, name: str, path: str) -> None:
 
 
 def _bind(listener: socket.socket, directory: int, name: str, group: int | None) -> None:
-    """Make the socket for nobody else first; a name that is taken is refused, a link too."""
+    """Make the socket, initially without access for others; an existing name or link is refused."""
     before = os.umask(0o177)
     try:
         listener.bind(_within(directory, name))
@@ -124,6 +124,6 @@ def _within(directory: int, name: str) -> str:
 
 
 def _take_away(directory: int, name: str, own: os.stat_result) -> None:
-    with contextlib.suppress(OSError):  # taken away already
+    with contextlib.suppress(OSError):  # already removed
         if os.path.samestat(own, os.stat(name, dir_fd=directory, follow_symlinks=False)):
             os.unlink(name, dir_fd=directory)

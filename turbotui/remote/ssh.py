@@ -1,4 +1,4 @@
-"""A collector on another machine, started there by the system's ssh, and what it means when ssh fails."""
+"""A collector that the system's ssh starts on another machine, and the meaning of ssh's failures."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from turbotui.untrusted import decoded, one_line, original
 
 _OPTIONS: Final = ("-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=5",
                    "-o", "ServerAliveCountMax=3")
-_MOST_SAID: Final = 1 << 14  # bytes of stderr that are kept: the last ones
+_MOST_SAID: Final = 1 << 14  # bytes of stderr that are kept, from its end
 _END_SECONDS: Final = 2.0
 _SSH_FAILED: Final = 255  # ssh(1), "Exit status"
 _NO_COMMAND: Final = frozenset((126, 127))  # of every shell
 
-# What OpenSSH says (ssh.c, sshconnect.c, packet.c, clientloop.c), and what that means for whoever reads it.
+# messages of OpenSSH (ssh.c, sshconnect.c, packet.c, clientloop.c), with their meaning for the user
 _FAILURES: Final = (
     (r"Could not resolve hostname", "the name {host} is not known: nothing was connected"),
     (r"REMOTE HOST IDENTIFICATION HAS CHANGED|Host key verification failed",
@@ -41,11 +41,11 @@ class SshLink:
     """One run of ssh.
 
     Args:
-        words: of the command.
+        words: the command line.
         host: for people.
 
     Raises:
-        LinkError: it cannot be started.
+        LinkError: ssh cannot be started.
     """
 
     def __init__(self, words: Sequence[str], host: str) -> None:
@@ -88,7 +88,7 @@ class SshLink:
         return failure_of(self._host, status, decoded(self._said))
 
     def close(self) -> None:
-        """Close the connection: the remote collector finds its stdin closed, and ends."""
+        """Close the connection; the remote collector finds its stdin closed and ends."""
         for stream in (self._process.stdin, self._process.stdout):
             with contextlib.suppress(OSError):
                 _pipe(stream).close()
@@ -110,13 +110,13 @@ class SshWay:
     """A collector that is started on another machine through ssh.
 
     Args:
-        host: as ssh takes it: a name of its configuration, user@node.
-        options: of `turbotui collect` there.
-        remote: the program there, with what stands before it ("sudo -n turbotui"), as a shell would split it.
-        program: the ssh of this machine.
+        host: in the form that ssh takes: a name of its configuration, user@node.
+        options: options of `turbotui collect` there.
+        remote: the program there, with its prefix ("sudo -n turbotui"), as a shell would split it.
+        program: this machine's ssh.
 
     Raises:
-        UsageError: ssh would take the host as an option, or the program is no command.
+        UsageError: ssh would take the host as an option, or the program is not a command.
     """
 
     again = True
@@ -147,9 +147,9 @@ def failure_of(host: str, status: int | None, said: str) -> str:
     """A sentence about why ssh ended.
 
     Args:
-        host: that was to be reached.
-        status: its exit status, that of the command there unless ssh failed itself; None: it still runs.
-        said: on stderr, visible.
+        host: the host to reach.
+        status: its exit status, which is the remote command's unless ssh itself failed; None if it is running.
+        said: its stderr, made visible.
     """
     lines = [one_line(line) for line in said.splitlines() if line.strip()]
     last = lines[-1] if lines else ""

@@ -1,1 +1,1 @@
-"""The dashboard's terminal: what goes to it, what comes from it, job control, and its end."""
+"""The dashboard's terminal: output, input, job control, and its end."""

@@ -1,7 +1,7 @@
-"""The dashboard's terminal under Textual: its modes, its keys, job control, and its end.
+"""The dashboard's terminal under Textual: modes, keys, job control, and its end.
 
-Textual's own driver reads a terminal that is gone for ever, freezes when one write fails, and takes a raw terminal for
-the one to restore when it is continued without having been stopped.
+Textual's own driver reads for ever from a terminal that is gone, freezes when one write fails, and takes raw modes for
+the ones to restore when it is continued without having been stopped.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ from turbotui.terminal.handover import HandedOver, modes_of, set_raw, wait_for_f
 from turbotui.terminal.writer import TerminalWriter
 
 _ESCAPE: Final = "\x1b"
-_GO_ON: Final = "[O"  # CSI and SS3 (ECMA-48, 5.3): after these a sequence goes on
+_GO_ON: Final = "[O"  # CSI and SS3 (ECMA-48, 5.3): the sequence continues after these
 
 
 class KeyParser(XTermParser):
     """Textual's parser, without Alt.
 
-    A terminal that has no other way sends Alt and a letter as Escape and the letter, and Textual takes both for Alt, or
-    for a letter of a Mac's keyboard: Esc that closes a window and a digit that shows the next screen were lost if they
-    came within a tenth of a second. No key of the dashboard has Alt, so they are two keys here, as for htop and vim.
+    Many terminals send Alt and a letter as Escape and the letter, and Textual takes both for Alt, or for a letter of a
+    Mac's keyboard. Esc to close a window and a digit to show the next screen were lost if they came within a tenth of a
+    second. No key of the dashboard uses Alt, so Escape and a letter are two keys here, as in htop and vim.
     """
 
     def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterator[events.Key]:
@@ -55,23 +55,23 @@ class KeyParser(XTermParser):
         yield from super()._sequence_to_key_events(sequence)
 
 
-_PATIENCE: Final = 0.5  # seconds that leaving waits for a terminal that takes nothing
+_PATIENCE: Final = 0.5  # seconds that leaving waits for a terminal that accepts nothing
 _READ: Final = 4096
 _TRIES: Final = 10
 _REST: Final = 0.1
 _SYNC_START: Final = "\x1b[?2026h"
 _KITTY: Final = KITTY_DISAMBIGUATE_ESCAPE_CODES | KITTY_REPORT_ALL_KEYS | KITTY_REPORT_ASSOCIATED_TEXT
-_ALTERNATE: Final = "\x1b[?1049h"  # alternate screen, which a second one would empty
+_ALTERNATE: Final = "\x1b[?1049h"  # alternate screen; entering it twice would clear it
 _ENTER: Final = (
     "{mouse}"
     "\x1b[?25l"  # no cursor
-    "\x1b[?1004h"  # tell of the focus
+    "\x1b[?1004h"  # report the focus
     "{kitty}"
     "\x1b[?2004h"  # bracketed paste
     "\x1b[?7l"  # no line wrap
 )
 _LEAVE: Final = (
-    "\x1b[?2026l"  # an update that was cut off is over
+    "\x1b[?2026l"  # end an update that was cut off
     "\x1b[?2004l\x1b[?7h\x1b[?2048l\x1b[?1016l\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l"
     "{kitty}"
     "\x1b[m\x1b[?1049l\x1b[?25h\x1b[?1004l"
@@ -87,7 +87,7 @@ class TerminalLost(Message, bubble=False):
     """The terminal is gone, or refuses every byte.
 
     Args:
-        why: what it answered.
+        why: the error of the terminal.
     """
 
     def __init__(self, why: str) -> None:
@@ -96,13 +96,13 @@ class TerminalLost(Message, bubble=False):
 
 
 class Continued(Message, bubble=False):
-    """The process continues after a stop: everything has to be drawn anew."""
+    """The process continues after a stop: everything has to be redrawn."""
 
 
 class TerminalDriver(LinuxDriver):
-    """Textual's Linux driver, with output that never waits, input that ends with its terminal, and job control.
+    """Textual's Linux driver with output that never blocks, input that ends with its terminal, and job control.
 
-    It stops and goes on as htop does. It is made on the main thread, where Python handles signals and Textual runs.
+    It stops and continues as htop does. Create it on the main thread, where Python handles signals and Textual runs.
     """
 
     def __init__(self, app: App[object], *, debug: bool = False, mouse: bool = True,
@@ -124,9 +124,9 @@ class TerminalDriver(LinuxDriver):
     # Output
 
     def write(self, data: str) -> None:
-        """Write an update, which may be dropped if the terminal does not take what came before it.
+        """Write an update, which may be dropped if the terminal has not accepted earlier ones.
 
-        Textual writes an update in parts; they are held until `flush`, for only a whole one may be dropped.
+        Textual writes an update in parts, which are held until `flush`, because only a whole update may be dropped.
         """
         if threading.current_thread() is not self._key_thread and (data == _SYNC_START or self._held):
             self._held.append(data)
@@ -134,7 +134,7 @@ class TerminalDriver(LinuxDriver):
             self._hand_over(data)
 
     def flush(self) -> None:
-        """The update is whole."""
+        """Complete the update."""
         if self._held:
             data, self._held = "".join(self._held), []
             self._hand_over(data)
@@ -150,7 +150,7 @@ class TerminalDriver(LinuxDriver):
     # Modes
 
     def start_application_mode(self) -> None:
-        """Take the terminal over, and begin to read and write."""
+        """Take the terminal over, and start reading and writing."""
         output = self._file
         assert output is not None  # noqa: S101 - the command has looked before it made the app
         self._writer = TerminalWriter(output.fileno(), self._lost, lambda: self.send_message(Continued()))
@@ -168,7 +168,7 @@ class TerminalDriver(LinuxDriver):
         self._query_in_band_window_resize()
 
     def _remember(self) -> None:
-        """Keep the modes that the shell gave the terminal, to be restored."""
+        """Store the modes that the shell set, to be restored."""
         self.attrs_before = modes_of(self.fileno)
 
     def _enter(self, kitty: str, *, alternate: bool = True) -> None:
@@ -185,7 +185,7 @@ class TerminalDriver(LinuxDriver):
         self._entered = True
 
     def _leave(self) -> None:
-        """Give the terminal back as it was."""
+        """Restore the terminal."""
         if not self._entered or self._writer is None:
             return
         self._entered = False
@@ -198,7 +198,7 @@ class TerminalDriver(LinuxDriver):
                 termios.tcsetattr(self.fileno, termios.TCSANOW, self.attrs_before)
 
     def disable_input(self) -> None:
-        """Read no more keys."""
+        """Stop reading keys."""
         if self._key_thread is None:
             return
         self._closing = True
@@ -207,12 +207,12 @@ class TerminalDriver(LinuxDriver):
         self._key_thread = None
 
     def stop_application_mode(self) -> None:
-        """Give the terminal back for good."""
+        """Restore the terminal for good."""
         self.disable_input()
         self._leave()
 
     def close(self) -> None:
-        """End the threads, and let the signals do what they did before."""
+        """End the threads, and restore the signal handlers."""
         self._closing = True
         if self._writer is not None:
             self._writer.close()
@@ -234,21 +234,21 @@ class TerminalDriver(LinuxDriver):
 
     @property
     def can_suspend(self) -> bool:
-        """Textual's own way to stop is not used: see `suspend`."""
+        """False: Textual's own way to stop is not used, see `suspend`."""
         return False
 
     @staticmethod
     def suspend() -> None:
-        """Stop as Ctrl+Z of a terminal in its usual modes does: every process of the group, ours when it gets there."""
+        """Stop as Ctrl+Z does in a terminal's usual modes: every process of the group, including this one."""
         os.kill(0, signal.SIGTSTP)
 
     def _soon(self, call: Callable[[], None]) -> None:
-        """Do something between two messages, from a signal handler."""
+        """Run something between two messages; called from a signal handler."""
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(call)
 
     def _stop(self) -> None:
-        """Give the terminal back, stop, and take the terminal over when continued in front."""
+        """Restore the terminal, stop, and take the terminal over again when continued in the foreground."""
         if self._closing or self._stopping:
             return
         self._leave()
@@ -257,23 +257,23 @@ class TerminalDriver(LinuxDriver):
         if stop_beside is not None:
             stop_beside()
         handler = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
-        # The default action, not SIGSTOP: where no shell could continue us (an orphaned process group) it does nothing.
+        # the default action, not SIGSTOP: it does nothing in an orphaned process group, which no shell could continue
         signal.pthread_kill(threading.get_ident(), signal.SIGTSTP)
         signal.signal(signal.SIGTSTP, handler)
         wait_for_front(self.fileno)
-        self._remember()  # whoever changed the terminal's modes meanwhile wants them to stay
+        self._remember()  # whoever changed the terminal's modes meanwhile wants to keep them
         self._enter(f"\x1b[>{_KITTY}u")
         self._stopping = False
         self._drawn_anew()
 
     def _continued(self) -> None:
-        """Handle SIGCONT: set the terminal's modes again, unless `_stop` does so itself."""
+        """Handle SIGCONT: set the terminal's modes again, unless `_stop` does."""
         if not self._stopping:
             self._soon(self._again)
 
     def _again(self) -> None:
         if self._entered and not self._closing:
-            # the terminal's stack of keyboard modes still holds ours: it is set, not pushed
+            # the terminal's stack of keyboard modes still holds turbotui's: the mode is set, not pushed
             self._enter(f"\x1b[={_KITTY};1u")
             self._drawn_anew()
 
@@ -290,7 +290,7 @@ class TerminalDriver(LinuxDriver):
         poll = select.poll()
         poll.register(self.fileno, select.POLLIN)
         poll.register(self._input_ends, select.POLLIN)
-        unsure: float | None = None  # ms until an Escape that nothing follows is the key
+        unsure: float | None = None  # ms until an Escape that nothing follows counts as the key
         if self._handover is not None and self._handover.typed:
             for event in parser.feed(decode(self._handover.typed)):
                 self.process_message(event)
@@ -321,10 +321,10 @@ class TerminalDriver(LinuxDriver):
                 pass
 
     def _taken(self) -> tuple[bytes, str]:
-        """Read what was typed, or say why nothing can be read."""
+        """Typed bytes, or why nothing can be read."""
         try:
             data = os.read(self.fileno, _READ)
-        except BlockingIOError:  # somebody who shares the terminal had reads not wait, and took what there was
+        except BlockingIOError:  # a process that shares the terminal made reads nonblocking, and took what there was
             return b"", ""
         except OSError as error:
             return b"", f"it cannot be read: {error.strerror}"

@@ -1,4 +1,4 @@
-"""A terminal that is in the dashboard's modes before Textual is there, and what was typed into it meanwhile."""
+"""A terminal that is in the dashboard's modes before Textual starts, with the text typed meanwhile."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final, Protocol, runtime_checkable
 from turbotui.dataclass import dataclass
 
 Modes = list[int | list[bytes | int]]
-"""What termios.tcgetattr gives."""
+"""The result of termios.tcgetattr."""
 
 
 @dataclass(slots=True)
@@ -18,9 +18,9 @@ class Handover:
     """State that the driver takes over from the opening.
 
     Attributes:
-        modes: of the terminal as the shell gave it, to be restored; None where it has none.
-        typed: bytes that were read and not acted on, in their order.
-        taken: whether the driver has taken the terminal over, and restores it.
+        modes: the terminal's modes as the shell set them, to be restored; None if it has none.
+        typed: bytes that were read and not acted on, in order.
+        taken: whether the driver has taken the terminal over and will restore it.
     """
 
     modes: Modes | None = None
@@ -30,10 +30,10 @@ class Handover:
 
 @runtime_checkable
 class HandedOver(Protocol):
-    """An application whose terminal may be in its modes already.
+    """An application whose terminal may already be in its modes.
 
     Attributes:
-        handover: from the opening; None where there was none.
+        handover: from the opening; None without one.
     """
 
     handover: Handover | None
@@ -45,7 +45,7 @@ _LOCAL: Final = termios.ECHO | termios.ICANON | termios.IEXTEN | termios.ISIG
 
 
 def modes_of(descriptor: int) -> Modes | None:
-    """The modes of a terminal, to be restored; None where it has none or is gone."""
+    """The modes of a terminal, to be restored; None if it has none or is gone."""
     try:
         return termios.tcgetattr(descriptor)
     except termios.error:
@@ -53,7 +53,7 @@ def modes_of(descriptor: int) -> Modes | None:
 
 
 def set_raw(descriptor: int) -> None:
-    """Have every key come at once, unechoed and without being obeyed (termios(3)). What was typed stays.
+    """Deliver every key at once, unechoed and uninterpreted (termios(3)); text typed before stays.
 
     Raises:
         termios.error: the terminal is gone.
@@ -66,10 +66,11 @@ def set_raw(descriptor: int) -> None:
 
 
 def wait_for_front(descriptor: int) -> None:
-    """Go on only when the terminal is ours: the background's terminal is the shell's, with its modes.
+    """Wait until this process is in the terminal's foreground, where it may read and change the modes.
 
-    The kernel stops who asks for a change from the background (SIGTTOU), until `fg`. This change is none: there is
-    no such queue. A SIGCONT whose handler runs on this thread ends the call (EINTR), in the background too.
+    The kernel stops a background process that asks for a change (SIGTTOU) until `fg`. The change asked for here changes
+    nothing, because there is no such queue. A SIGCONT whose handler runs on this thread ends the call (EINTR), in the
+    background too.
     """
     while True:
         try:

@@ -1,8 +1,8 @@
-"""Writes to the terminal on a thread, so that the one that draws never waits.
+"""Write to the terminal on a thread of its own, so that the drawing thread never waits.
 
-A terminal may take no bytes (a stopped pager, a lost connection, a master that does not read), may refuse a single
-write, and may be gone. The thread that draws hands its bytes over and goes on. When too much is waiting, whole updates
-are dropped, and the screen is drawn anew once the terminal has caught up: the newest picture wins.
+A terminal may accept no bytes (a stopped pager, a lost connection, a master that does not read), may refuse a single
+write, and may be gone. The drawing thread hands its bytes over and continues. When too much is pending, whole updates
+are dropped, and the screen is redrawn once the terminal has caught up: the newest picture wins.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-_MOST_WAITING: Final = 200_000  # bytes: some screens of 200 by 60 characters in colour
+_MOST_WAITING: Final = 200_000  # bytes: some colour screens of 200 by 60 characters
 _CHUNK: Final = 4096
 _TRIES: Final = 5
-_REST: Final = 0.1  # seconds between two tries of a write that failed
-_LONGEST: Final = 3.0  # seconds that `settle` waits, however slowly the terminal takes its bytes
-_FLUSHED: Final = 0.3  # seconds for the last bytes, after what waited before them was thrown away
+_REST: Final = 0.1  # seconds between two attempts of a failed write
+_LONGEST: Final = 3.0  # seconds that `settle` waits, however slowly the terminal accepts bytes
+_FLUSHED: Final = 0.3  # seconds for the last bytes, after pending output was discarded
 _CANCEL: Final = b"\x18"  # CAN ends a control sequence that was cut off (ECMA-48, 8.3.6; DEC STD 070)
 
 
@@ -30,8 +30,8 @@ class TerminalWriter:
 
     Args:
         descriptor: of the terminal.
-        lost: called once, on the writer's thread, with the error of a write that failed again and again.
-        caught_up: called on the writer's thread when updates were dropped and the terminal takes bytes again.
+        lost: called once on the writer's thread, with the error of a write that failed repeatedly.
+        caught_up: called on the writer's thread when updates were dropped and the terminal accepts bytes again.
     """
 
     def __init__(self, descriptor: int, lost: Callable[[OSError], None], caught_up: Callable[[], None]) -> None:
@@ -68,14 +68,14 @@ class TerminalWriter:
             self._changed.notify_all()
 
     def settle(self, data: bytes, patience: float) -> bool:
-        """Write what is waiting and then these bytes, and wait for that.
+        """Write pending bytes and then these, and wait until they are written.
 
         Args:
-            data: they restore the terminal: if it takes nothing, what waits in it is thrown away to make room for them.
-            patience: seconds to wait while the terminal takes nothing.
+            data: bytes that restore the terminal; if it accepts nothing, its pending output is discarded to make room.
+            patience: seconds to wait while the terminal accepts nothing.
 
         Returns:
-            Whether the terminal has taken them.
+            Whether the terminal has accepted them.
         """
         with self._changed:
             self._behind = False
@@ -91,7 +91,7 @@ class TerminalWriter:
         os.write(self._waker, b"x")
         try:
             termios.tcflush(self._descriptor, termios.TCOFLUSH)
-            termios.tcflow(self._descriptor, termios.TCOON)  # somebody may have held the output
+            termios.tcflow(self._descriptor, termios.TCOON)  # a user may have paused the output
         except termios.error:
             return False  # the terminal is gone, which its writer is about to find out
         with self._changed:
@@ -99,7 +99,7 @@ class TerminalWriter:
             return self._wait_for_all(_FLUSHED)
 
     def close(self) -> None:
-        """End the thread; what it could not write is forgotten."""
+        """End the thread; bytes that it could not write are lost."""
         with self._changed:
             self._closed = self._cut = True
             self._waiting.clear()
@@ -108,14 +108,14 @@ class TerminalWriter:
         if self._thread.is_alive():
             self._thread.join(_FLUSHED)
         if self._thread.is_alive():
-            return  # it stands in a write that does not come back; the descriptors are its own until the end
+            return  # the thread is stuck in a write; the descriptors stay open for it until the end
         os.close(self._wake)
         os.close(self._waker)
         if self._own:
             os.close(self._descriptor)
 
     def _wait_for_all(self, patience: float) -> bool:
-        """Wait until nothing is left to write. The lock is held."""
+        """Wait until nothing is left to write; the caller holds the lock."""
         start = since = time.monotonic()
         written = self._written
         while (self._waiting or self._busy) and not self._lost:
@@ -154,7 +154,7 @@ class TerminalWriter:
                 self._caught_up()
 
     def _send(self, data: memoryview) -> OSError | None:
-        """Write all bytes; gives the error of a write that failed in every try."""
+        """Write all bytes; returns the error of a write that failed in every attempt."""
         tries = 0
         while data and not self._cut:
             try:
@@ -173,7 +173,7 @@ class TerminalWriter:
         return None
 
     def _rest(self, seconds: float | None) -> None:
-        """Wait for a time, or until the terminal takes bytes; less when the other thread has something else to do."""
+        """Wait for a time or until the terminal accepts bytes, or less if the other thread has work."""
         poll = select.poll()
         poll.register(self._wake, select.POLLIN)
         if seconds is None:
@@ -184,7 +184,7 @@ class TerminalWriter:
 
 
 def _never_waiting(descriptor: int) -> tuple[int, bool]:
-    """A second opening of the same terminal on which writes never wait, and whether there is one.
+    """Open the same terminal again for writes that never block, and return whether that was possible.
 
     O_NONBLOCK belongs to an opening, which the shell and others share with us: on theirs it must not be set. Another
     user's terminal (after su) cannot be opened: then a write may wait, on a thread that nobody waits for.
