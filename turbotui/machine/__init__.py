@@ -1,1 +1,1 @@
-"""The machine floor: hosts, topology, CPU model, platforms, PMUs. The only layer that touches the machine."""
+"""The machine: hosts, topology, CPU model, platforms, PMUs. No other layer touches the machine."""

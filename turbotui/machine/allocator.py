@@ -10,24 +10,24 @@ _MMAP_THRESHOLD: Final = -3  # M_MMAP_THRESHOLD
 _LARGE: Final = 1 << 16  # 64 KiB: the text of /proc/interrupts is larger on machines with some hundred CPUs
 _LARGE_OF_MANY: Final = 1 << 20
 _MANY: Final = 192
-"""CPUs from which on what is worked out of a tick is itself of hundreds of KiB, again and again."""
+"""Number of CPUs from which the values computed in a tick themselves take hundreds of KiB, again and again."""
 
 
 def spare_memory(cpus: int = 1) -> bool:
-    """Have all threads allocate from one arena, and give large blocks back to the kernel when they are freed.
+    """Let all threads allocate from one arena, and return large blocks to the kernel when they are freed.
 
-    glibc gives each of the first 8 threads for each CPU an arena of its own, so that they need not wait for each
-    other. Threads that hold the interpreter's lock while they allocate never would, and an arena is 20 kB resident.
-    The text of /proc/interrupts on a large machine would leave a hole of its size in the heap, where the next small
-    block makes it stay; glibc's own limit for large blocks rises with every one that is freed, unless it is set.
-    With many CPUs a limit so low would have the kernel clear 3,500 pages a second for the long integers of the past
-    alone, which cost more than the arithmetic: there it is higher, and that text is still above it.
+    glibc gives each of the first 8 threads for each CPU an arena of its own, so that threads need not wait for each
+    other. Threads that hold the interpreter's lock while they allocate never wait, and an arena keeps 20 kB resident.
+    The text of /proc/interrupts on a large machine would leave a hole of its size in the heap, which the next small
+    block keeps there; glibc's own limit for large blocks rises with every freed one unless it is set. With many CPUs so
+    low a limit would make the kernel clear 3,500 pages a second for the long integers of the past alone, which cost
+    more than the arithmetic, so the limit is higher there, and the text is still above it.
 
     Args:
-        cpus: that are measured.
+        cpus: number of measured CPUs.
 
     Returns:
-        Whether the C library knows the settings; others than glibc do not.
+        Whether the C library supports the settings; only glibc does.
     """
     tune = getattr(ctypes.CDLL(None), "mallopt", None)
     large = _LARGE_OF_MANY if cpus >= _MANY else _LARGE

@@ -31,7 +31,7 @@ class Cache:
 
 
 def read_caches(host: Host, cpu: int) -> tuple[Cache, ...]:
-    """The data and unified caches of a CPU by level; what a machine does not describe is not there."""
+    """The data and unified caches of a CPU by level, as far as the machine describes them."""
     base = f"{_CPUS}/cpu{cpu}/cache"
     found = (_cache(host, f"{base}/{name}", cpu) for name in names_in(host, base) if re.fullmatch(r"index\d+", name))
     return tuple(sorted((cache for cache in found if cache is not None), key=lambda cache: cache.level))

@@ -1,6 +1,6 @@
-"""Constants that turn raw registers into SI values, read once: RAPL units, tj_max, base and TSC clock, limits.
+"""Constants that convert raw registers to SI values, read once: RAPL units, tj_max, base and TSC clock, limits.
 
-Each comes with where it was read; none is made up without saying so.
+Each constant has its origin; an assumed one says that it is assumed.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _CST_CONFIG = 0xE2
 _TEMPERATURE_TARGET = 0x1A2
 _FSB_FREQ = 0xCD
 _RAPL_UNIT = 0x606
-_DEFAULT_TDP_WATT = 135.0  # docs/specs/turbostat.md 2.5: where neither register nor platform tells
-_PEAK_TO_TDP = 2.0  # short-term power limits reach about twice TDP on client parts; a wrap must not be missed then
+_DEFAULT_TDP_WATT = 135.0  # docs/specs/turbostat.md 2.5: if neither register nor platform gives it
+_PEAK_TO_TDP = 2.0  # short-term power limits reach about twice TDP on client processors, at which no wrap may be missed
 _DEFAULT_TIME_EXPONENT = 10  # what a field of 0 means (docs/specs/turbostat.md 2.5)
 _GUESSED_TJ_MAX = 100  # docs/specs/turbostat.md 5, row 41
 _CPUID_TSC, _CPUID_FREQUENCY = 0x15, 0x16  # Intel SDM vol. 2, CPUID
@@ -34,7 +34,7 @@ _WORD = 0xFFFFFFFF  # bits 63:32 of an energy register are reserved (Intel SDM v
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A constant and where it comes from."""
+    """A constant and its origin."""
 
     value: float
     origin: str
@@ -45,11 +45,11 @@ Constant: TypeAlias = Known | Unavailable
 
 @dataclass(frozen=True, slots=True)
 class RaplUnits:
-    """Joules for one count of each kind of energy register, and the power that decides how soon they wrap.
+    """Joules per count of each kind of energy register, and the power that determines how soon they wrap.
 
     Attributes:
-        tdp_watt: thermal design power, by MSR 0x614, the platform, or 135 W.
-        power_watt, time_second: one count of power limits and of throttled time.
+        tdp_watt: thermal design power, from MSR 0x614, the platform, or 135 W.
+        power_watt, time_second: value of one count of power limits and of throttled time.
     """
 
     energy_joule: float
@@ -66,12 +66,12 @@ class RaplUnits:
 
 
 def first_cpu(machine: Machine) -> int:
-    """The CPU that one-off registers are read on."""
+    """The CPU on which one-off registers are read."""
     return min(machine.topology.cpus)
 
 
 def read_msr(machine: Machine, address: int, facts: Circumstances) -> int | Unavailable:
-    """One register on the first measured CPU, or why not."""
+    """A register on the first measured CPU, or why it cannot be read."""
     cpu = first_cpu(machine)
     try:
         machine.host.close(machine.host.open_msr(cpu))
@@ -121,9 +121,10 @@ def _tdp(machine: Machine, power_unit: float, facts: Circumstances) -> float:
 
 
 def tj_max(machine: Machine, facts: Circumstances) -> Constant:
-    """MSR 0x1A2[23:16] in °C, or what a person told; assumed 100 where registers can be read but this one is silent.
+    """tj_max in °C from MSR 0x1A2[23:16] or the user; assumed to be 100 if the register exists but is 0.
 
-    The fixed target, not lowered by the TCC offset: digital readouts count from it (docs/specs/turbostat.md 5).
+    The fixed target, not lowered by the TCC offset, because digital readouts count down from it
+    (docs/specs/turbostat.md 5).
     """
     if "dtherm" not in machine.model.flags:
         return Unavailable(Reason.NO_HARDWARE, "this CPU has no digital thermal sensor in registers")
@@ -132,7 +133,7 @@ def tj_max(machine: Machine, facts: Circumstances) -> Constant:
     raw = read_msr(machine, _TEMPERATURE_TARGET, facts) if machine.platform.features.has_nhm_msrs else 0
     if isinstance(raw, Unavailable):
         if raw.reason not in (Reason.NO_HARDWARE, Reason.VIRTUALISED):
-            return raw  # the register may well tell: it was not asked
+            return raw  # the register may well have the value: it was not read
         raw = 0
     found = raw >> 16 & 0xFF
     if found:
@@ -141,9 +142,9 @@ def tj_max(machine: Machine, facts: Circumstances) -> Constant:
 
 
 def package_limit(machine: Machine, facts: Circumstances) -> tuple[PackageLimit, str]:
-    """The deepest package C-state that the firmware allows, by MSR 0xE2[3:0] and the platform's table, and its origin.
+    """The deepest package C-state that firmware allows, from MSR 0xE2[3:0] and the platform's table, and its origin.
 
-    UNKNOWN where there is no table or the register cannot be read (docs/specs/turbostat.md 2.6, 3.4).
+    UNKNOWN without a table or a readable register (docs/specs/turbostat.md 2.6, 3.4).
     """
     table = machine.platform.features.cst_limit
     if not table:
@@ -157,7 +158,7 @@ def package_limit(machine: Machine, facts: Circumstances) -> tuple[PackageLimit,
 def base_hz(machine: Machine, facts: Circumstances) -> Constant:
     """The base clock: MSR 0xCE[15:8] times the bus clock, else CPUID 0x16, else cpufreq's base_frequency.
 
-    A zero, as guests give, is no answer (docs/specs/turbostat.md 2.1).
+    A zero, which guests return, counts as missing (docs/specs/turbostat.md 2.1).
     """
     attempts: tuple[Callable[[Machine, Circumstances], Constant], ...] = (
         _base_by_ratio,
@@ -192,7 +193,7 @@ def _base_by_ratio(machine: Machine, facts: Circumstances) -> Constant:
         if isinstance(index, Unavailable):
             return index
         chosen = index & 0xF
-        # A code beyond the table means its fourth entry (turbostat-platforms, BCLK_SLV).
+        # a code beyond the table means its fourth entry (turbostat-platforms, BCLK_SLV)
         bus_mhz = SILVERMONT_MHZ[chosen] if chosen < len(SILVERMONT_MHZ) else SILVERMONT_MHZ[3]
         origin += f", bus clock by MSR {_FSB_FREQ:#x}"
     return Known(ratio * bus_mhz * 1e6, f"{origin}, times {bus_mhz:g} MHz")
@@ -211,7 +212,7 @@ def _base_by_cpuid(machine: Machine, facts: Circumstances) -> Constant:
 def _base_by_cpufreq(machine: Machine, _facts: Circumstances) -> Constant:
     path = "/sys/devices/system/cpu/cpu{cpu}/cpufreq/base_frequency"
     found: set[int] = set()
-    # One CPU of each kind of core: a hybrid's kinds differ, while cycles are counted against one clock.
+    # one CPU of each kind of core: base clocks of a hybrid's kinds differ, while cycles are compared with one clock
     kinds = {machine.topology.places[cpu].core_type: cpu for cpu in reversed(machine.topology.cpus)}
     for cpu in kinds.values():
         try:
@@ -226,7 +227,7 @@ def _base_by_cpufreq(machine: Machine, _facts: Circumstances) -> Constant:
 
 
 def crystal_hz(machine: Machine, facts: Circumstances) -> Constant:
-    """The crystal that always-running timers count, by CPUID 0x15 ECX, or the platform's (Intel SDM vol. 2)."""
+    """The clock of the crystal behind always-running timers, from CPUID 0x15 ECX or the platform (Intel SDM vol. 2)."""
     leaf = _cpuid(machine, _CPUID_TSC, facts)
     if not isinstance(leaf, Unavailable) and leaf[2]:
         return Known(float(leaf[2]), "CPUID 0x15 ECX")
@@ -241,9 +242,9 @@ def crystal_hz(machine: Machine, facts: Circumstances) -> Constant:
 
 
 def tsc_hz(machine: Machine, facts: Circumstances) -> Constant:
-    """The TSC's clock by CPUID 0x15: crystal times EBX / EAX (Intel SDM vol. 2). The crystal may be the platform's.
+    """The TSC's clock from CPUID 0x15: crystal times EBX / EAX (Intel SDM vol. 2). The platform may give the crystal.
 
-    A zero in any of them is no answer (docs/specs/turbostat.md 2.1).
+    A zero in any of them counts as missing (docs/specs/turbostat.md 2.1).
     """
     leaf = _cpuid(machine, _CPUID_TSC, facts)
     if isinstance(leaf, Unavailable):

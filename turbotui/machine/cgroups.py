@@ -1,8 +1,8 @@
-"""Control groups: mount points, the group of a process, and what the kernel counts for each group.
+"""Control groups: mount points, the group of a process, and the kernel's counts for each group.
 
 Version 2: kernel Documentation/admin-guide/cgroup-v2.rst; version 1: Documentation/admin-guide/cgroup-v1 and
-Documentation/scheduler/sched-bwc.rst. A machine may have both at once ("hybrid"). Names of groups are whatever those
-who made them wrote; they come visible out of the host.
+    Documentation/scheduler/sched-bwc.rst. A machine may have both at once ("hybrid"). Names of groups are arbitrary;
+    the host makes them visible.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from turbotui.machine.small_files import text_of
 MOUNTS: Final = "/proc/self/mountinfo"
 OWN: Final = "/proc/self/cgroup"
 MOST_GROUPS: Final = 4_096
-"""Groups that one walk looks at; a machine with more is said to have more."""
+"""Maximum number of groups that one walk visits; a machine with more is reported as having more."""
 _ESCAPED: Final = re.compile(r"\\([0-7]{3})")
 _PRESSURES: Final = ("cpu", "memory", "io")
 _TOTAL: Final = re.compile(r"^(some|full) .*\btotal=(\d+)", re.MULTILINE)
@@ -34,8 +34,8 @@ class Hierarchy:
     Attributes:
         version: 1 or 2.
         top: the directory where it is mounted.
-        root: which of its groups is mounted there, "/" for all of them.
-        controllers: of version 1, such as "cpu" and "cpuacct".
+        root: the group that is mounted there, "/" for the whole tree.
+        controllers: of version 1: "cpu", "cpuacct" ...
     """
 
     version: int
@@ -44,17 +44,17 @@ class Hierarchy:
     controllers: frozenset[str] = frozenset()
 
     def directory(self, group: str) -> str:
-        """The directory of a group that is named as /proc/PID/cgroup names it, whether or not it can be seen here."""
+        """The directory of a group that is named as /proc/PID/cgroup names it, whether it is visible here or not."""
         if self.root != "/" and (group == self.root or group.startswith(f"{self.root}/")):
             group = group[len(self.root):]
         return f"{self.top}/{group.strip('/')}".rstrip("/")
 
     def name(self, directory: str) -> str:
-        """The name of a group by its directory: "/" for the one that is mounted."""
+        """The name of a group by its directory: "/" for the mounted one."""
         return directory[len(self.top):] or "/"
 
     def upwards(self, directory: str) -> Iterator[str]:
-        """The directory and those above it, up to the mount."""
+        """The directory and its parents up to the mount."""
         while directory.startswith(f"{self.top}/"):
             yield directory
             directory = directory.rpartition("/")[0]
@@ -63,14 +63,14 @@ class Hierarchy:
 
 @dataclass(frozen=True, slots=True)
 class CpuUse:
-    """CPU time and throttling of a group since it was made; None: not counted for this group.
+    """CPU time and throttling of a group since it was created; None if not counted for this group.
 
     Attributes:
         used_ns: CPU time, all CPUs together.
-        periods: in which the group wanted to run while it had a quota.
+        periods: periods in which the group wanted to run under a quota.
         throttled: periods in which the quota was used up.
-        throttled_ns: for which its CPUs stood still then, all CPUs together.
-        quota: CPUs that it may use at most; None: as many as there are.
+        throttled_ns: time for which its CPUs stood still because of that, summed over CPUs.
+        quota: number of CPUs that it may use; None without a quota.
     """
 
     used_ns: int | None = None
@@ -82,12 +82,12 @@ class CpuUse:
 
 @dataclass(frozen=True, slots=True)
 class GroupUse:
-    """A group and what was read of it.
+    """A group and its counts.
 
     Attributes:
         name: below the mount: "/system.slice/db.service".
         cpu: its CPU time.
-        stalls: microseconds of pressure by file and line ("cpu.some", "memory.full"); empty where there is none.
+        stalls: microseconds of pressure by file and line ("cpu.some", "memory.full"); empty without pressure files.
     """
 
     name: str
@@ -97,12 +97,12 @@ class GroupUse:
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """The groups that a walk found, those nearer to the root first.
+    """The groups that a walk found, from the root downwards.
 
     Attributes:
         hierarchy: in which they are.
         directories: of the groups, the mount itself first.
-        complete: whether there are no more than these.
+        complete: whether these are all groups.
     """
 
     hierarchy: Hierarchy
@@ -111,7 +111,7 @@ class Groups:
 
 
 def hierarchies(host: Host) -> tuple[Hierarchy, ...]:
-    """The trees of groups that are mounted (proc_pid_mountinfo(5)), none where that cannot be read."""
+    """The mounted trees of groups (proc_pid_mountinfo(5)); none if they cannot be read."""
     found = []
     for line in text_of(host, MOUNTS).splitlines():
         place, separator, kind = line.partition(" - ")
@@ -125,24 +125,24 @@ def hierarchies(host: Host) -> tuple[Hierarchy, ...]:
 
 
 def for_cpu_time(trees: Iterable[Hierarchy]) -> Hierarchy | None:
-    """The tree whose groups have quotas of CPU time: that of version 1's controller, else version 2's."""
+    """The tree whose groups have CPU quotas: that of version 1's controller, else version 2's."""
     all_of_them = tuple(trees)
     old = next((tree for tree in all_of_them if "cpu" in tree.controllers), None)
     return old or for_pressure(all_of_them)
 
 
 def for_pressure(trees: Iterable[Hierarchy]) -> Hierarchy | None:
-    """The tree whose groups have pressure files: version 2's."""
+    """The tree whose groups have pressure files, which is version 2's."""
     return next((tree for tree in trees if tree.version == 2), None)
 
 
 def for_accounting(trees: Iterable[Hierarchy]) -> Hierarchy | None:
-    """The tree of version 1 in which CPU time is counted; None where there is none."""
+    """The tree of version 1 in which CPU time is counted; None if there is none."""
     return next((tree for tree in trees if "cpuacct" in tree.controllers), None)
 
 
 def own_group(host: Host, tree: Hierarchy) -> str | None:
-    """The directory of the group that this process is in; None where that cannot be told, or cannot be seen here.
+    """The directory of this process's group; None if it is unknown or not visible here.
 
     cgroups(7): lines "number:controllers:path", with number 0 and no controllers for version 2.
     """
@@ -151,7 +151,7 @@ def own_group(host: Host, tree: Hierarchy) -> str | None:
         controllers, _, path = rest.partition(":")
         mine = number == "0" and not controllers if tree.version == 2 else bool(
             frozenset(controllers.split(",")) & tree.controllers)
-        if mine and "/.." not in path:  # outside of the namespace of groups
+        if mine and "/.." not in path:  # outside of the cgroup namespace
             directory = tree.directory(path)
             return directory if host.exists(directory) else None
     return None
@@ -159,14 +159,14 @@ def own_group(host: Host, tree: Hierarchy) -> str | None:
 
 def cpu_use(host: Host, tree: Hierarchy, directory: str, accounting: Hierarchy | None = None, *,
             idle_quota: bool = True) -> CpuUse:
-    """CPU time, throttling and quota of a group; what cannot be read is None.
+    """CPU time, throttling and quota of a group; None for what cannot be read.
 
     Args:
         host: the machine.
-        tree: where the group is.
+        tree: the tree of the group.
         directory: of the group.
-        accounting: version 1's tree of the controller cpuacct, where CPU time is counted.
-        idle_quota: whether the quota is read where no period of one was counted yet.
+        accounting: version 1's tree of the controller cpuacct, which counts CPU time.
+        idle_quota: whether to read a quota under which no period was counted yet.
     """
     stat = _numbers(host, f"{directory}/cpu.stat")
     limited = idle_quota or bool(stat.get("nr_periods"))
@@ -187,7 +187,7 @@ def cpu_use(host: Host, tree: Hierarchy, directory: str, accounting: Hierarchy |
 
 
 def stalls(host: Host, directory: str) -> Mapping[str, int]:
-    """Microseconds for which tasks of a group of version 2 waited, by file and line; empty where nothing says so."""
+    """Microseconds for which tasks of a version 2 group waited, by file and line; empty if unknown."""
     return {
         f"{name}.{line}": int(total)
         for name in _PRESSURES for line, total in _TOTAL.findall(text_of(host, f"{directory}/{name}.pressure"))
@@ -195,24 +195,24 @@ def stalls(host: Host, directory: str) -> Mapping[str, int]:
 
 
 def find_groups(host: Host, tree: Hierarchy, most: int = MOST_GROUPS) -> Groups:
-    """Walk a tree, a level at a time, until so many groups are found.
+    """Walk a tree level by level until a number of groups is found.
 
-    A name that begins as the files of controllers do is taken for one of them: groups shall not be named so
-    (cgroup-v2.rst, "Avoid Name Collisions"), unless it ends as units of systemd do.
+    A name that starts like a controller's file is taken for a file, because groups should not be named so
+    (cgroup-v2.rst, "Avoid Name Collisions"), unless it ends like a systemd unit.
     """
     found: list[str] = []
     waiting = deque([tree.top])
     while waiting and len(found) < most:
         directory = waiting.popleft()
-        if _has_none_below(host, tree, directory):  # most have none: one file is read instead of 60 names
+        if _has_none_below(host, tree, directory):  # most groups have no children: one file is read instead of 60 names
             found.append(directory)
             continue
         try:
             names = host.list_dir(directory)
         except HostError as error:
-            if error.errno == errno.EACCES:  # it is there, and what is in it is another user's
+            if error.errno == errno.EACCES:  # it exists, and its contents belong to another user
                 found.append(directory)
-            continue  # else it is gone, or it is a file
+            continue  # otherwise it is gone, or it is a file
         found.append(directory)
         waiting.extend(f"{directory}/{name}" for name in names if not _FILE.match(name))
     return Groups(tree, tuple(found), not waiting)
@@ -220,15 +220,15 @@ def find_groups(host: Host, tree: Hierarchy, most: int = MOST_GROUPS) -> Groups:
 
 def read_groups(host: Host, groups: Groups, accounting: Hierarchy | None = None, *,
                 pressure: bool = True) -> tuple[GroupUse, ...]:
-    """Counts for each group of a walk; a group that is gone has only None.
+    """Counts for each group of a walk; all None for a group that is gone.
 
-    The quota only of groups that ran under one: for the others that file is not read.
+    The quota is read only for groups that ran under one.
 
     Args:
         host: the machine.
-        groups: that were found.
-        accounting: as of `cpu_use`.
-        pressure: whether pressure is read too: three more files of each group.
+        groups: the groups.
+        accounting: as in `cpu_use`.
+        pressure: whether to read pressure too, which takes three more files for each group.
     """
     tree = groups.hierarchy
     return tuple(
@@ -247,7 +247,7 @@ _FILE: Final = re.compile(
 
 
 def _has_none_below(host: Host, tree: Hierarchy, directory: str) -> bool:
-    """Whether a group of version 2 says that there are no groups below it."""
+    """Whether a version 2 group reports that it has no descendants."""
     return tree.version == 2 and _numbers(host, f"{directory}/cgroup.stat").get("nr_descendants") == 0
 
 
@@ -265,7 +265,7 @@ def _numbers(host: Host, path: str) -> Mapping[str, int]:
 
 
 def _quota(host: Host, path: str) -> float | None:
-    """CPUs by cpu.max, "200000 100000": microseconds in each period; "max" and no file are none."""
+    """CPUs from cpu.max, "200000 100000": microseconds in each period; None for "max" and for a missing file."""
     words = text_of(host, path).split()
     if len(words) != 2 or not all(word.isdecimal() for word in words) or words[1] == "0":
         return None

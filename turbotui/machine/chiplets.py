@@ -1,9 +1,10 @@
-"""AMD's chiplets: which L3 caches are in which core die (CCD), and what each is called.
+"""AMD's chiplets: the L3 caches of each core die (CCD), and their names.
 
-Cores that share an L3 are a core complex (CCX); a CCD holds one of them, or two: Zen 2 and Zen 4c (AMD PPR of families
-17h, 19h and 1Ah, "core complex die"; rows of `data/amd.toml`). Kernels from 6.9 on give CCDs as dies where CPUID leaf
-8000_0026h tells them (Documentation/arch/x86/topology.rst); before, the numbers of L3 caches do, which are numbers of
-APICs without their lowest bits (arch/x86/kernel/cpu/cacheinfo.c): two complexes of a CCD have neighbouring ones.
+Cores that share an L3 are a core complex (CCX); a CCD contains one or, on Zen 2 and Zen 4c, two of them (AMD PPR of
+families 17h, 19h and 1Ah, "core complex die"; rows of `data/amd.toml`). Kernels from 6.9 on report CCDs as dies if
+CPUID leaf 8000_0026h describes them (Documentation/arch/x86/topology.rst). Before, the numbers of L3 caches identify
+them: these are APIC numbers without their lowest bits (arch/x86/kernel/cpu/cacheinfo.c), so two complexes of a CCD have
+adjacent ones.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from turbotui.machine.processors import amd_processor
 
 
 class L3Place(Protocol):
-    """Where a CPU is, as far as chiplets are concerned; numbers below 0 are not known."""
+    """The place of a CPU among chiplets; numbers below 0 are unknown."""
 
     @property
     def package(self) -> int:
@@ -32,11 +33,11 @@ class L3Place(Protocol):
 
 
 def chiplet_names(places: Iterable[L3Place], model: CpuModel) -> Mapping[tuple[int, ...], str]:
-    """Names of L3 caches by package, die and number: "CCD 3", "CCD 3 CCX 1"; CCDs count in each package.
+    """Names of L3 caches by package, die and number: "CCD 3", "CCD 3 CCX 1"; CCDs are numbered in each package.
 
     Args:
         places: of all online CPUs.
-        model: of the processor. Of a virtual machine nothing is said: its caches are what its host made up.
+        model: of the processor; caches of a virtual machine get no names, because its host made them up.
     """
     complexes = _complexes(model)
     caches = {(place.package, place.die, place.l3) for place in places}
@@ -57,7 +58,7 @@ def chiplet_names(places: Iterable[L3Place], model: CpuModel) -> Mapping[tuple[i
 
 
 def _complexes(model: CpuModel) -> int:
-    """Complexes in a CCD; 0 where the processor has none, or it is not known."""
+    """Complexes in a CCD; 0 if the processor has none or the number is unknown."""
     if model.vendor not in AMD_VENDORS or model.family is None or model.model is None or model.hypervisor:
         return 0
     row = amd_processor(model.vendor, model.family, model.model)

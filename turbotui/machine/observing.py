@@ -1,7 +1,7 @@
-"""Commands under observation: held until whatever counts them is open, then run, and waited for.
+"""Run commands under observation: hold them until their counters are open, let them run, and wait for them.
 
-Every verb that runs a command does so by `observe`, and so all of them start it as a shell would, give signals the same
-way, and tell its exit status alike.
+Every verb that runs a command uses `observe`. All of them therefore start commands as a shell would, deliver signals in
+the same way, and report exit statuses alike.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from turbotui.machine.signal_guard import guarded_signals
 _FROM_THE_TERMINAL: Final = (signal.SIGINT, signal.SIGQUIT)  # which sends them to the command too
 _TO_ONE_PROCESS: Final = (signal.SIGTERM, signal.SIGHUP)
 _ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_GRACE: Final = 0.3  # seconds in which a command ends by the Ctrl-C that its terminal sent it too
-_PATIENCE: Final = 2.0  # seconds in which a command ends by the signal that was passed on to it
+_GRACE: Final = 0.3  # seconds for a command to end by the Ctrl-C that its terminal also sent to it
+_PATIENCE: Final = 2.0  # seconds for a command to end by a signal that was passed on to it
 
 
 def _now() -> float:
-    """Seconds by a clock that a machine's sleep does not stop, as those of an interval (`sampling/suspensions.py`)."""
+    """Seconds on a clock that continues during a suspend, as those of an interval do (`sampling/suspensions.py`)."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 class Observation:
-    """Commands that are held, then run while somebody counts them; made by `observe`.
+    """Commands that are held, then run while they are counted; created by `observe`.
 
-    A context manager: on leaving it a command that was never let go ends without having run, one that still runs goes
-    on, and signals are what they were. Where this process is killed, a held command ends too and a running one goes on.
+    A context manager. On exit, a command that was never started ends without having run, a running one continues, and
+    signal handlers are restored. If this process is killed, a held command ends too, and a running one continues.
 
     Attributes:
-        commands: in the order given; `commands[0].pid` is what counters are opened for.
-        signals: those that this process got since the commands were let go.
-        seconds: how long the commands ran together, once all have ended.
+        commands: in the order given; counters are opened for `commands[0].pid`.
+        signals: signals that this process received since the start of the commands.
+        seconds: run time of the commands together, once all have ended.
     """
 
     def __init__(self, commands: Sequence[Held]) -> None:
@@ -59,16 +59,17 @@ class Observation:
             held.close()
 
     def run(self, on_signal: Callable[[int], None] | None = None) -> None:
-        """Let the commands run.
+        """Start the commands.
 
-        From then on SIGINT and SIGQUIT are the commands' own, for a terminal sends them to every process in front of
-        it, and SIGTERM and SIGHUP are handed on; this process goes on until the commands have ended.
+        From then on SIGINT and SIGQUIT are left to the commands, because a terminal sends these signals to every
+        process in the foreground, and SIGTERM and SIGHUP are passed on. This process continues until the commands have
+        ended.
 
         Args:
             on_signal: called for SIGINT, SIGTERM and SIGHUP instead; see `end`.
 
         Raises:
-            NotRunError: one of them cannot be run.
+            NotRunError: a command cannot be run.
         """
         if on_signal is None:
             calls = dict.fromkeys(_FROM_THE_TERMINAL, self.signals.append) | dict.fromkeys(_TO_ONE_PROCESS, self.send)
@@ -78,17 +79,17 @@ class Observation:
         self.begin()
 
     def begin(self) -> None:
-        """Let the commands run, for a caller that catches signals by itself and hands them on with `end` or `send`.
+        """Start the commands for a caller that handles signals itself and passes them on with `end` or `send`.
 
         Raises:
-            NotRunError: one of them cannot be run.
+            NotRunError: a command cannot be run.
         """
         self._began = _now()
         try:
             for held in self.commands:
                 held.go()
         except NotRunError:
-            self.send(signal.SIGTERM)  # those that were let go would be observed by nobody
+            self.send(signal.SIGTERM)  # nobody would observe those that were started
             raise
         finally:
             self.seconds = _now() - self._began
@@ -99,11 +100,11 @@ class Observation:
         return [held for held in self.commands if held.poll() is None]
 
     def wait(self, until: float | None = None, also: int | None = None) -> bool:
-        """Wait until all have ended, at most until a time of `time.monotonic`; whether all have.
+        """Wait until all have ended, or until a time on `time.monotonic`; returns whether all have ended.
 
         Args:
-            until: None: however long that takes.
-            also: a descriptor; the wait ends when it can be read.
+            until: None for no limit.
+            also: a descriptor whose readability also ends the wait.
         """
         for held in self.running:
             poll = select.poll()
@@ -119,11 +120,11 @@ class Observation:
         return True
 
     def end(self, number: int, wait: Callable[[float], object]) -> None:
-        """Hand a signal on to those that still run, and give them a little time to end by it.
+        """Pass a signal on to the running commands, and give them a little time to end.
 
         Args:
-            number: of the signal. SIGINT may have reached them already, and they get a moment before it comes again.
-            wait: spends at most so many seconds, and returns when a command has ended.
+            number: of the signal. SIGINT may have reached them already, so they get a moment before it is sent again.
+            wait: waits for a number of seconds, and returns early when a command has ended.
         """
         if number == signal.SIGINT:
             self._await(_GRACE, wait)
@@ -136,7 +137,7 @@ class Observation:
             wait(left)
 
     def send(self, number: int) -> None:
-        """Hand a signal on to those that still run."""
+        """Pass a signal on to the running commands."""
         self.signals.append(number)
         for held in self.commands:
             held.send(number)
@@ -144,13 +145,13 @@ class Observation:
 
 def observe(*commands: Sequence[str], output: int | None = None,
             prepare: Callable[[], None] | None = None, apart: bool = False) -> Observation:
-    """Make commands that wait before their first instruction; call it before there are threads.
+    """Create commands that wait before their first instruction; call it before other threads exist.
 
     Args:
         commands: the words of each.
-        output: the descriptor that they write to; None for this process's own.
-        prepare: called in each before it waits; a `TurbotuiError` of it keeps the command from being run.
-        apart: see `Held`: for who keeps the terminal to himself.
+        output: the descriptor to which they write; None for this process's own.
+        prepare: called in each before it waits; a `TurbotuiError` from it keeps the command from running.
+        apart: see `Held`; for callers that keep the terminal for themselves.
 
     Example:
         with observe(["make", "-j8"]) as seen:

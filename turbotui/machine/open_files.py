@@ -1,4 +1,4 @@
-"""Files that are read again and again: kept open, as many as there is room for, and parsed only when they changed."""
+"""Keep files open that are read repeatedly, as many as possible, and parse them only when they changed."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.untrusted import decoded, one_line
 
 Values: TypeAlias = Mapping[str, "int | float | Unavailable"]
-"""What a file said, by quantity; a quantity that the file says to be without limit has that as its reason."""
+"""The values in a file, by quantity; a quantity without a limit has that as its reason."""
 
 _PIECE: Final = 4096
-"""Bytes of one read: most files are shorter."""
+"""Bytes of one read; most files are shorter."""
 _LARGEST: Final = 1 << 22
 _GONE: Final = frozenset({errno.ENODEV, errno.ENOENT, errno.ESTALE})
-"""What the kernel answers of a group that was removed, by a file that is open, by a path, and over a network."""
+"""Errors for a removed group: through an open file, through a path, and over a network."""
 _REFUSED: Final = {errno.EACCES: "only its owner and root may read it", errno.EPERM: "this user may not read it"}
 _SHARE: Final = 2
-"""The part of the descriptors there are that files of groups may take: one in two."""
+"""One in how many descriptors may be used for files of groups."""
 
 
 class FileReading(NamedTuple):
     """Values of a file at the time of reading.
 
     Attributes:
-        values: by quantity; the same object as before where the file said the same.
+        values: by quantity; the same object as before if the file is unchanged.
         at_ns: monotonic clock when it was read.
     """
 
@@ -37,7 +37,7 @@ class FileReading(NamedTuple):
 
 
 class GoneError(Exception):
-    """The group of a file is not there any more."""
+    """The group of a file no longer exists."""
 
 
 @dataclass(slots=True)
@@ -48,7 +48,7 @@ class _Kept:
 
 
 class OpenFiles:
-    """Reads files by their paths; one that could not be opened is not tried again before `retry`.
+    """Reads files by path; a file that could not be opened is not tried again before `retry`.
 
     Args:
         host: the machine.
@@ -65,14 +65,14 @@ class OpenFiles:
         return len(self._kept)
 
     def read(self, path: str, parse: Callable[[bytes], Values]) -> FileReading | Unavailable:
-        """Read a file's present contents, or why it cannot be read.
+        """Read a file's current contents; returns the reason if that is impossible.
 
         Args:
             path: of the file.
-            parse: reads its content; asked again only when the content is another one.
+            parse: parses its content; called only when the content has changed.
 
         Raises:
-            GoneError: it was open, and is not there any more.
+            GoneError: the file was open, and no longer exists.
         """
         refused = self._refused.get(path)
         if refused is not None:
@@ -131,7 +131,7 @@ class OpenFiles:
         return FileReading(kept.values, at_ns)
 
     def _rest(self, descriptor: int) -> bytes:
-        """Read what follows the first piece of a file."""
+        """Read the rest of a file after its first piece."""
         parts = []
         offset = _PIECE
         while offset < _LARGEST and (part := self._host.read_at(descriptor, _PIECE, offset)):

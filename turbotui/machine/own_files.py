@@ -1,7 +1,7 @@
-"""Files that turbotui writes: at the places of the XDG Base Directory Specification 0.8, whole or not at all.
+"""Write turbotui's files to the folders of the XDG Base Directory Specification 0.8, completely or not at all.
 
-Under sudo(8) they are the invoking user's, at that user's places, and are written with that user's rights: a link that
-somebody put there leads root nowhere that the user could not write anyway (`turbotui.machine.identity`).
+Under sudo(8) the files belong to the invoking user, in that user's folders, and are written with that user's rights: a
+link placed there leads root nowhere that the user could not write anyway (`turbotui.machine.identity`).
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ _OLD = os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 def config_folder(environment: Mapping[str, str]) -> str:
-    """Where a person's settings are: $XDG_CONFIG_HOME/turbotui, ~/.config by default."""
+    """The folder of a user's settings: $XDG_CONFIG_HOME/turbotui, by default in ~/.config."""
     return _place(environment, "XDG_CONFIG_HOME", ".config")
 
 
 def data_folder(environment: Mapping[str, str]) -> str:
-    """Where measurements are kept: $XDG_DATA_HOME/turbotui, ~/.local/share by default."""
+    """The folder of measurements: $XDG_DATA_HOME/turbotui, by default in ~/.local/share."""
     return _place(environment, "XDG_DATA_HOME", ".local", "share")
 
 
 def state_folder(environment: Mapping[str, str]) -> str:
-    """Where reports of failures and the log of alerts are: $XDG_STATE_HOME/turbotui, ~/.local/state by default."""
+    """The folder of failure reports and the alert log: $XDG_STATE_HOME/turbotui, by default in ~/.local/state."""
     return _place(environment, "XDG_STATE_HOME", ".local", "state")
 
 
 def cache_folder(environment: Mapping[str, str]) -> str:
-    """Where what can be made anew is kept: $XDG_CACHE_HOME/turbotui, ~/.cache by default."""
+    """The folder of data that can be made again: $XDG_CACHE_HOME/turbotui, by default in ~/.cache."""
     return _place(environment, "XDG_CACHE_HOME", ".cache")
 
 
 def _place(environment: Mapping[str, str], variable: str, *usual: str) -> str:
     base = environment.get(variable, "")
-    if not os.path.isabs(base):  # the specification wants relative ones ignored
+    if not os.path.isabs(base):  # the specification says to ignore relative ones
         person = invoking_user(environment)
         home = person.home if person is not None else environment.get("HOME") or os.path.expanduser("~")
         base = os.path.join(home, *usual)
@@ -55,10 +55,10 @@ def _place(environment: Mapping[str, str], variable: str, *usual: str) -> str:
 
 
 def replace_file(path: str, text: str) -> None:
-    """Write a file in one step, in place of one of that name; its folder is made.
+    """Write a file in one step, replacing an existing one and creating its folder.
 
     Raises:
-        OSError: it cannot be written; what was there is as it was, and nothing new is beside it.
+        OSError: it cannot be written; an existing file is unchanged, and no new file is left behind.
     """
     folder = os.path.dirname(path)
     with as_invoking_user(os.environ):
@@ -68,16 +68,16 @@ def replace_file(path: str, text: str) -> None:
             with open(descriptor, "w", encoding="utf-8") as file:
                 file.write(text)
                 file.flush()
-                os.fsync(file.fileno())  # a disk that fills up tells some file systems only now
+                os.fsync(file.fileno())  # some file systems report a full disk only now
             os.replace(temporary, path)
 
 
 @contextlib.contextmanager
 def passing_files(files: Mapping[str, str]) -> Iterator[str]:
-    """A folder of its own with these files, for a program that wants some; gone at the end of the block.
+    """A folder with these files for a program that needs them, removed at the end of the block.
 
     Args:
-        files: texts by their paths below it.
+        files: texts by their paths in the folder.
 
     Raises:
         OSError: they cannot be written.
@@ -92,13 +92,13 @@ def passing_files(files: Mapping[str, str]) -> Iterator[str]:
 
 
 def publish_file(path: str, data: bytes) -> None:
-    """Write a file that every user may read in one step, in place of one of that name, with this process's own rights.
+    """Write a world-readable file in one step, replacing an existing one, with this process's own rights.
 
-    Root does it under sudo too, in folders where the person could not: a new name is written, which must not be there,
-    and takes the place of the old one, so that no link leads elsewhere.
+    Root does so even under sudo, in folders where the user could not. A new name is written, which must not exist, and
+    then renamed to the old one, so that no link leads elsewhere.
 
     Raises:
-        OSError: it cannot be written; what was there is as it was, and nothing new is beside it.
+        OSError: it cannot be written; an existing file is unchanged, and no new file is left behind.
     """
     path = original(path)
     temporary = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.{os.getpid()}")
@@ -115,22 +115,22 @@ def publish_file(path: str, data: bytes) -> None:
 
 
 def withdraw_file(path: str) -> None:
-    """Take away what `publish_file` wrote, if it is there and this process may."""
+    """Remove what `publish_file` wrote, if it exists and this process may."""
     with contextlib.suppress(OSError):
         os.unlink(original(path))
 
 
 def create_file(path: str, text: str) -> None:
-    """Write a text that must not be there yet, as `create_bytes` does."""
+    """Write a text to a new file, as `create_bytes` does."""
     create_bytes(path, text.encode())
 
 
 def create_bytes(path: str, data: bytes) -> None:
-    """Write a file that must not be there yet.
+    """Write a file that must not exist.
 
     Raises:
-        FileExistsError: it is there.
-        OSError: it cannot be written, and is not there.
+        FileExistsError: it exists.
+        OSError: it cannot be written; no file is left behind.
     """
     path = original(path)
     with as_invoking_user(os.environ), open(path, "xb") as file, _gone_on_failure(path):
@@ -141,10 +141,10 @@ def create_bytes(path: str, data: bytes) -> None:
 
 @contextlib.contextmanager
 def new_file(path: str) -> Iterator[BinaryIO]:
-    """A file that must not be there yet, open for bytes; it stays only if the block ends without an error.
+    """Open a file that must not exist for writing bytes; it remains only if the block ends without an error.
 
     Raises:
-        FileExistsError: it is there.
+        FileExistsError: it exists.
         OSError: it cannot be written.
     """
     path = original(path)
@@ -162,16 +162,16 @@ def new_file(path: str) -> Iterator[BinaryIO]:
 
 
 def append_lines(path: str, lines: bytes) -> None:
-    """Add whole lines to the end of a file, which is made with its folder where it is not there.
+    """Append whole lines to a file, which is created with its folder if it does not exist.
 
     Raises:
-        OSError: they cannot be written; the file is as long as it was.
+        OSError: the lines cannot be written; the file has its old length.
     """
     with as_invoking_user(os.environ):
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with _locked(path) as descriptor:
             length = os.fstat(descriptor).st_size
-            if length and os.pread(descriptor, 1, length - 1) != b"\n":  # somebody was cut off within a line
+            if length and os.pread(descriptor, 1, length - 1) != b"\n":  # a writer was cut off within a line
                 lines = b"\n" + lines
             os.lseek(descriptor, 0, os.SEEK_END)
             try:
@@ -184,15 +184,15 @@ def append_lines(path: str, lines: bytes) -> None:
 
 
 def append_bounded(path: str, lines: bytes, most: int) -> None:
-    """Add whole lines to a file that is kept below a size: what would make it larger begins a new one.
+    """Append whole lines to a file of bounded size; lines that would exceed the size start a new file.
 
     Args:
-        path: of the file; the one before it has `.1` behind its name, and there is no third.
-        lines: whole ones.
-        most: bytes of a file.
+        path: of the file; its predecessor is named with `.1` at the end, and there is no third.
+        lines: complete lines.
+        most: maximum bytes of a file.
 
     Raises:
-        OSError: they cannot be written.
+        OSError: the lines cannot be written.
     """
     with as_invoking_user(os.environ), contextlib.suppress(FileNotFoundError):
         if os.lstat(path).st_size + len(lines) > most:
@@ -202,10 +202,10 @@ def append_bounded(path: str, lines: bytes, most: int) -> None:
 
 @contextlib.contextmanager
 def sole_writer(path: str) -> Iterator[None]:
-    """Wait until nobody else writes, and keep others waiting, as far as the file system can do that.
+    """Wait until nobody else writes, and make others wait, as far as the file system supports that.
 
     Args:
-        path: of a file that is there for its lock only; made with its folder where it is not there.
+        path: of a lock file, which is created with its folder if it does not exist.
 
     Raises:
         OSError: it cannot be opened for writing.
@@ -218,10 +218,10 @@ def sole_writer(path: str) -> Iterator[None]:
 
 
 def open_output(path: str) -> TextIO:
-    """Open a file that a person named for output, in place of what is there.
+    """Open a file named by the user for output, replacing its content.
 
-    Under sudo(8) it is opened as the person could. In a folder where nobody but root can write, root does it; a file
-    that is new is the person's.
+    Under sudo(8) it is opened with the user's rights. In a folder where only root can write, root opens it; a new file
+    belongs to the user.
 
     Raises:
         OSError: it cannot be opened.
@@ -238,7 +238,7 @@ def open_output(path: str) -> TextIO:
     folder = os.open(os.path.dirname(path) or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         status = os.fstat(folder)
-        if status.st_uid != 0 or status.st_mode & _OTHERS_WRITE:  # else somebody could put a link where we open
+        if status.st_uid != 0 or status.st_mode & _OTHERS_WRITE:  # otherwise a link could be placed where root opens
             raise denied
         name = os.path.basename(path)
         try:
@@ -252,13 +252,13 @@ def open_output(path: str) -> TextIO:
 
 
 def open_recording(path: str) -> int:
-    """Open a file to append to it, for as long as this process alone writes it; made where it is not there.
+    """Open a recording for appending, with this process as its only writer; it is created if it does not exist.
 
     Returns:
-        A descriptor, which gives the lock back when it is closed, also when this program dies.
+        A descriptor that releases the lock when it is closed, or when this program dies.
 
     Raises:
-        BlockingIOError: another process writes it.
+        BlockingIOError: another process is writing it.
         OSError: it cannot be opened for writing.
     """
     path = original(path)
@@ -277,7 +277,7 @@ def open_recording(path: str) -> int:
 
 
 def rename_recording(path: str, to: str) -> None:
-    """Give a recording another name in its folder.
+    """Rename a recording within its folder.
 
     Raises:
         OSError: it cannot be renamed.
@@ -287,7 +287,7 @@ def rename_recording(path: str, to: str) -> None:
 
 
 def remove_recording(path: str) -> None:
-    """Remove a recording; one that is gone is no failure.
+    """Remove a recording; a missing one is no error.
 
     Raises:
         OSError: it cannot be removed.
@@ -300,14 +300,14 @@ def remove_recording(path: str) -> None:
 def _locked(path: str) -> Iterator[int]:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
-        _lock(descriptor, fcntl.LOCK_EX)  # given back when it is closed, also when this program dies
+        _lock(descriptor, fcntl.LOCK_EX)  # released when it is closed, also when this program dies
         yield descriptor
     finally:
         os.close(descriptor)
 
 
 def _lock(descriptor: int, how: int) -> None:
-    """Lock an open file, as far as its file system can."""
+    """Lock an open file, as far as its file system supports that."""
     try:
         fcntl.flock(descriptor, how)
     except OSError as error:

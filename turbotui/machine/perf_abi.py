@@ -68,10 +68,10 @@ class PerfEventAttr(ctypes.Structure):
 
 
 def structure_of(attr: PerfAttr) -> PerfEventAttr:
-    """The kernel's structure for an attribute; fields that counting does not use stay zero."""
+    """The kernel's structure for an attribute; fields that counting does not use are zero."""
     return PerfEventAttr(
         type=attr.type,
-        # A kernel that does not know config4 refuses a structure in which it is set, whatever the size says.
+        # a kernel that does not know config4 refuses a structure with a nonzero one, whatever its size
         size=ctypes.sizeof(PerfEventAttr) if attr.config4 else PUBLISHED_SIZE,
         config=attr.config,
         config1=attr.config1,
@@ -91,7 +91,7 @@ def structure_of(attr: PerfAttr) -> PerfEventAttr:
 
 
 def syscall_number(machine: str, pointer_bytes: int) -> int | None:
-    """The number of perf_event_open on an architecture as uname names it; None where it is not known."""
+    """The number of perf_event_open on an architecture, by its uname; None if unknown."""
     return SYSCALL_NUMBERS.get((machine, pointer_bytes))
 
 

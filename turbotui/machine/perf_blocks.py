@@ -1,7 +1,7 @@
-"""Blocks of a ring as records: samples are unpacked many at a time, and thinned out where they are very many.
+"""Convert blocks of a ring to records, unpacking many samples at a time and thinning very frequent ones out.
 
-Counters are cumulative. Of a thread's own counters the last sample holds all that those before it said, and samples of
-a CPU's counters can be put together by thread. So a reader that is behind loses moments and no counts.
+Counters are cumulative. The last sample of a thread's own counters contains everything before it, and samples of a
+CPU's counters can be merged by thread. A reader that is behind therefore loses time resolution but no counts.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from turbotui.machine.perf_records import (
 )
 
 _BEHIND: Final = 1 << 15  # bytes from which a block is thinned out: 300 samples in `clock_throttle.POLL_NS`
-_TOGETHER: Final = 128  # records of such a block that are looked at together
-_FIRST: Final = 4  # records that are looked at first: where threads come and go, samples stand in short rows
+_TOGETHER: Final = 128  # records of such a block that are examined together
+_FIRST: Final = 4  # records that are examined first: where threads come and go, runs of samples are short
 _AT_ONCE: Final = 32 * _TOGETHER  # records unpacked at a time
 # places in an unpacked sample: header (3 words), `SAMPLE` (6), `COUNTS` (3), values
 _EVENT, _PID, _TID, _TIME, _CPU = 3, 4, 5, 6, 7
@@ -57,10 +57,10 @@ class Decoder:
 
     Attributes:
         read_format: of its events.
-        counters: in a complete set.
-        shared: whether the counters are a CPU's, which all its threads share, instead of each thread's own.
+        counters: number of counters in a complete set.
+        shared: whether the counters are a CPU's, shared by its threads, and not a thread's own.
         behind: bytes of a block from which samples are thinned out.
-        damaged: records that could not be understood.
+        damaged: number of records that could not be parsed.
     """
 
     read_format: int
@@ -89,18 +89,18 @@ class Decoder:
         return self._whole.size
 
     def records(self, data: bytes) -> list[Record]:
-        """All records of a block, which begins and ends with whole ones; what cannot be one ends it, and is counted."""
+        """All records of a block of whole records; an impossible record ends the block and is counted."""
         return self.part(data, more=False)[0]
 
     def part(self, data: bytes, *, more: bool) -> tuple[list[Record], int]:
-        """The records that a block begins with, and the bytes that they take.
+        """The records at the start of a block, and the bytes that they take.
 
         Args:
-            data: begins with a whole record.
-            more: whether bytes follow, so that the last record may be cut: it is left for the next time.
+            data: starts with a whole record.
+            more: whether bytes follow, so that the last record may be incomplete; it is then left for the next call.
 
         Returns:
-            What cannot be a record ends the block and is counted: then no bytes are left, or 0 taken where more follow.
+            An impossible record ends the block and is counted: then no bytes are left, or 0 is returned if more follow.
         """
         found: list[Record] = []
         view = memoryview(data)
@@ -111,7 +111,7 @@ class Decoder:
             if length < HEADER.size or length > end - at:
                 if more and at:
                     return found, at
-                self.damaged += 1  # where the next one begins cannot be known; the next block begins with a whole one
+                self.damaged += 1  # the start of the next record is unknown; the next block starts with a whole one
                 return found, 0 if more else end
             if length == LIFE.size and kind in (_FORK_KIND, _EXIT_KIND):
                 found.append(life(LIFE.unpack_from(data, at)))
@@ -146,7 +146,7 @@ class Decoder:
             else:
                 found.append(one)
                 if type(one) is Lost:
-                    self._before = None  # what the next sample counted is of several threads
+                    self._before = None  # the next sample's counts belong to several threads
             at += length
         return found, end
 
@@ -157,7 +157,7 @@ class Decoder:
         return Sample(words[_EVENT], words[_PID], words[_TID], words[_TIME], words[_CPU], reading)
 
     def _ends(self, rows: Sequence[Words]) -> Iterator[LastCounts]:
-        """Last counts; damaged where two writers have mixed their words, or one of another set stands among them."""
+        """Last counts; damaged if two writers have mixed their words, or if a record of another set is among them."""
         stride = self._stride
         for words in rows:
             pid, tid, time, _cpu, _reserved, event = words[-6:]
@@ -168,7 +168,7 @@ class Decoder:
             yield LastCounts(event, pid, tid, time, GroupReading(words[6], words[7], words[8:-6:stride], lost))
 
     def _newest(self, view: memoryview) -> tuple[list[Words], int]:
-        """The last sample of each thread in each stretch of the samples that a block begins with, and their number."""
+        """The last sample of each thread in each run of samples at the start of a block, and their number."""
         size = self._whole.size
         there = min(_AT_ONCE, len(view) // size)
         found: list[Words] = []
@@ -198,7 +198,7 @@ class Decoder:
 
 
 def rows_of(layout: struct.Struct, kind: int, view: memoryview) -> list[Words]:
-    """The records of one type and length that a block begins with, one after the other, up to a bound of memory."""
+    """The records of one type and length at the start of a block, up to a memory bound."""
     size = layout.size
     rows: list[Words] = []
     for words in layout.iter_unpack(view[: min(_AT_ONCE, len(view) // size) * size]):
@@ -209,9 +209,9 @@ def rows_of(layout: struct.Struct, kind: int, view: memoryview) -> list[Words]:
 
 
 def whole_slices(rows: Sequence[Words]) -> Iterator[Switched]:
-    """Records of switches with the slices of a thread put together, those that begin and end among these.
+    """Records of switches with a thread's slices merged, if they start and end among these.
 
-    A thread then has one slice, as long as all of them, that ends when the last of them did.
+    Each thread then has one slice with the sum of their lengths, at the end of the last one.
     """
     for first in range(0, len(rows), _TOGETHER):
         since: dict[tuple[int, int], Words] = {}
@@ -225,7 +225,7 @@ def whole_slices(rows: Sequence[Words]) -> Iterator[Switched]:
                 ran[thread] = ran.get(thread, 0) + words[5] - since.pop(thread)[5]
                 last[thread] = words
             else:
-                yield switched(words)  # it began before these
+                yield switched(words)  # it started before these
         for thread, words in last.items():
             yield Switched(words[3], words[4], words[6], out=False, time=words[5] - ran[thread],
                            event=words[8])
@@ -234,15 +234,16 @@ def whole_slices(rows: Sequence[Words]) -> Iterator[Switched]:
 
 
 def by_thread(rows: Sequence[Words], before: Words) -> Iterator[Words]:
-    """Samples of a CPU's counters as one sample a thread, each with what its slices together counted.
+    """Samples of a CPU's counters merged to one sample per thread, with the sum of its slices' counts.
 
     Args:
-        rows: one after the other.
+        rows: consecutive samples.
         before: the sample before them.
 
     Returns:
-        Samples whose differences, one after the other from `before`, are those sums; the last has the values of the
-        last of `rows`. Slices of threads that have given their numbers back stay apart, for they are not one thread.
+        Samples whose successive differences, starting from `before`, are those sums; the last has the values of the
+        last of `rows`. Slices of threads that have given back their numbers are not merged, because they are not one
+        thread.
     """
     ends: dict[int, list[Words]] = {}
     starts: dict[int, list[Words]] = {}
@@ -251,7 +252,7 @@ def by_thread(rows: Sequence[Words], before: Words) -> Iterator[Words]:
     for number, words in enumerate(rows):
         key = words[_TID] if words[_TID] != NOBODY else -1 - number
         newer = words[_ENABLED:]
-        if last.pop(key, None) is None:  # so that the order is that of the last slices
+        if last.pop(key, None) is None:  # in the order of the last slices
             ends[key], starts[key] = [newer], [older]
         else:
             ends[key].append(newer)
@@ -259,7 +260,7 @@ def by_thread(rows: Sequence[Words], before: Words) -> Iterator[Words]:
         last[key] = words
         older = newer
     total = list(before[_ENABLED:])
-    for key, words in last.items():  # sums of columns: what all slices ended with, less what they began with
+    for key, words in last.items():  # column sums: the counters at the ends of all slices less those at their starts
         sums = zip(total, map(sum, zip(*ends[key], strict=True)), map(sum, zip(*starts[key], strict=True)), strict=True)
         total = [had + end - start for had, end, start in sums]
         yield (*words[:_ENABLED], *total)

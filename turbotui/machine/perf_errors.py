@@ -2,7 +2,7 @@
 
 The meanings are those of perf_event_open(2) and of kernel/events/core.c, arch/x86/kernel/msr.c (Linux 6.12).
 
-Never a capability for the system's interpreter: every script of every user would have it.
+Remedies never give capabilities to the system's interpreter, because every script of every user would have them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from turbotui.machine.pmus import list_pmus
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 OR: Final = "; or "
-"""Between two ways of one remedy."""
+"""Separates two ways of one remedy."""
 
 SUDO: Final = "run as root: sudo turbotui (everything, for that run alone)"
 
@@ -47,9 +47,9 @@ _OPENS: Final = {
 
 
 def own_copy(rights: Privileges, *wanted: int) -> str:
-    """The commands that give capabilities to a group: on a copy of the interpreter that only runs turbotui.
+    """The commands that give capabilities to a group, on a copy of the interpreter that only runs turbotui.
 
-    Those of ours that the process has already are kept in the line: setcap(8) replaces the set.
+    Capabilities that the process already has are kept in the command, because setcap(8) replaces the set.
 
     Args:
         rights: of this process.
@@ -76,18 +76,18 @@ _CORE_TYPES = (0, 3, 4)  # PERF_TYPE_HARDWARE, HW_CACHE, RAW: answered by a core
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """The facts of a machine that decide what an errno means.
+    """The facts of a machine that determine what an errno means.
 
     Attributes:
         privileges: of this process.
         hypervisor: whether the machine is a guest.
         x86: whether it can have model-specific registers.
         core_pmu: whether sysfs lists a PMU of the cores.
-        msr_config: CONFIG_X86_MSR of the running kernel, "y", "m", "n"; "" where the kernel does not tell; None: asked
-            of `host` when somebody needs it, for unpacking a kernel's configuration takes milliseconds.
+        msr_config: CONFIG_X86_MSR of the running kernel, "y", "m", "n"; "" if unknown; None to ask `host` on demand,
+            because unpacking a kernel's configuration takes milliseconds.
         cpuid_config: CONFIG_X86_CPUID, likewise.
-        host: whom to ask.
-        recorded: whether the machine is a bare copy of its files, in which nothing can be opened that is no file.
+        host: the host to ask.
+        recorded: whether the machine is a bare copy of its files, in which only files can be opened.
     """
 
     privileges: Privileges
@@ -100,7 +100,7 @@ class Circumstances:
     recorded: bool = False
 
     def config(self, driver: str) -> str:
-        """CONFIG_X86_<driver>: "y", "m", "n"; "" where the kernel does not tell."""
+        """CONFIG_X86_<driver>: "y", "m", "n"; "" if unknown."""
         known = {"MSR": self.msr_config, "CPUID": self.cpuid_config}.get(driver)
         if known is not None:
             return known
@@ -128,8 +128,8 @@ def explain_perf(error: HostError, what: str, facts: Circumstances, perf_type: i
     """Why perf_event_open failed.
 
     Args:
-        error: what the call answered.
-        what: the event in perf's words, "perf msr/aperf/".
+        error: the error of the call.
+        what: the event in perf's syntax, "perf msr/aperf/".
         facts: of the machine.
         perf_type: perf_event_attr.type of the attempt.
     """
@@ -176,7 +176,7 @@ def explain_msr_read(error: HostError, what: str, facts: Circumstances) -> Unava
     """Why a register could not be read.
 
     Args:
-        error: what pread(2) answered.
+        error: the error of pread(2).
         what: the register, "MSR 0x611".
         facts: of the machine.
     """
@@ -335,7 +335,7 @@ def _no_rawio(device: str, facts: Circumstances) -> Unavailable:
     return Unavailable(
         Reason.NOT_PERMITTED,
         f"{device}: opening it needs CAP_SYS_RAWIO",
-        # cap_perfmon too: whoever takes the remedies of a report one after the other keeps what perf needs
+        # cap_perfmon too: a user who follows the remedies one by one keeps what perf needs
         ways(SUDO, f"{own_copy(facts.privileges, CAP_PERFMON, CAP_SYS_RAWIO)} and read permission on the device"),
     )
 

@@ -1,4 +1,4 @@
-"""Groups of counters: opened as a whole or not at all."""
+"""Open groups of counters completely or not at all."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TOO_MANY: Final = (errno.EINVAL, errno.ENOSPC)  # of a sibling that finds no co
 
 
 def open_group(host: Host, attrs: Iterable[PerfAttr], target: int, cpu: int) -> list[int]:
-    """Open counters as one group, the first of which leads it.
+    """Open counters as one group led by the first.
 
     Raises:
         HostError: as perf_event_open(2); nothing stays open.
@@ -35,13 +35,13 @@ def close_all(host: Host, descriptors: Sequence[int]) -> None:
 
 
 def open_in_parts(host: Host, attrs: Iterable[tuple[PerfAttr, bool]], target: int, first: int = 0) -> list[list[int]]:
-    """Open counters of a thread, on any CPU, as one group, or as few as the kernel takes.
+    """Open a thread's counters, on any CPU, as one group, or as few groups as the kernel accepts.
 
     Args:
         host: this machine.
         attrs: of each counter, and whether it has to stay below the first one.
         target: the thread.
-        first: further flags of those that lead.
+        first: further flags of group leaders.
 
     Raises:
         HostError: as perf_event_open(2); nothing stays open.

@@ -1,6 +1,6 @@
-"""Records that a sampling perf event writes into its ring, and how their bytes are read.
+"""Records that a sampling perf event writes into its ring, and their binary layout.
 
-Layouts are those of uapi linux/perf_event.h (Linux 6.18), enum perf_event_type. Everything here is pure.
+Layouts are those of uapi linux/perf_event.h (Linux 6.18), enum perf_event_type. Nothing here does input or output.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SWITCH: Final = struct.Struct(f"{HEADER.format}{TRAILER.format}")  # its words: 
 LIFE: Final = struct.Struct(f"{HEADER.format}IIIIQ{TRAILER.format}")
 """Of births and ends: type, misc, size, pid, parent, tid, its creator, time, then the trailer."""
 NOBODY: Final = 0xFFFFFFFF
-"""The number of a thread that has given its number back (kernel/events/core.c)."""
+"""The number of a thread that has given back its number (kernel/events/core.c)."""
 
 
 class SampleType(IntFlag):
@@ -70,21 +70,21 @@ _FORK: Final = int(RecordType.FORK)
 SAMPLE_TYPE: Final = (
     SampleType.TID | SampleType.TIME | SampleType.CPU | SampleType.READ | SampleType.IDENTIFIER
 )
-"""The one choice that turbotui samples with; the parser knows no other."""
+"""The one selection of fields that turbotui uses; the parser knows no other."""
 
 
 class RecordError(ValueError):
-    """Bytes that are no record of this layout."""
+    """Bytes that are not a record of this layout."""
 
 
 class GroupReading(NamedTuple):
-    """A group's counters at one instant, in the order in which they were opened.
+    """A group's counters at one instant, in the order of opening.
 
     Attributes:
         enabled: ns for which the group was enabled.
-        running: ns for which it was on the hardware; less than `enabled` means that it was multiplexed.
+        running: ns for which it was on the hardware; less than `enabled` if it was multiplexed.
         values: counts since the group was opened.
-        lost: records of each event that found no room, () where the kernel does not tell (before 6.0).
+        lost: records of each event that found no room; () if the kernel does not report them (before 6.0).
     """
 
     enabled: int
@@ -94,7 +94,7 @@ class GroupReading(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """The counters of a thread at a switch or a tick; time in ns of the perf clock."""
+    """The counters of a thread at a switch or a tick; time in ns on the perf clock."""
 
     event: int
     pid: int
@@ -105,7 +105,7 @@ class Sample(NamedTuple):
 
 
 class LastCounts(NamedTuple):
-    """The counters of a thread when it ended (PERF_RECORD_READ), those that `event` was handed on to."""
+    """The counters of a thread when it ended (PERF_RECORD_READ), inherited from `event`."""
 
     event: int
     pid: int
@@ -116,7 +116,7 @@ class LastCounts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """Records that found no room in the ring since the one before."""
+    """Records that found no room in the ring since the last such record."""
 
     count: int
     time: int
@@ -124,7 +124,7 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A thread got a name, by exec(2) (`executed`) or by itself; `event` wrote it down."""
+    """A thread got a name, by exec(2) (`executed`) or by itself; `event` recorded it."""
 
     pid: int
     tid: int
@@ -135,7 +135,7 @@ class Named:
 
 
 class Forked(NamedTuple):
-    """A thread came into being; `pid` differs from `parent_pid` for a new process. `event` wrote it down."""
+    """A thread was created; `pid` differs from `parent_pid` for a new process. `event` recorded it."""
 
     pid: int
     parent_pid: int
@@ -146,7 +146,7 @@ class Forked(NamedTuple):
 
 
 class Exited(NamedTuple):
-    """A thread ended on a CPU; `event` wrote it down."""
+    """A thread ended on a CPU; `event` recorded it."""
 
     pid: int
     tid: int
@@ -156,7 +156,7 @@ class Exited(NamedTuple):
 
 
 class Switched(NamedTuple):
-    """A thread went on (`out` false) or off a CPU. `event` wrote it down."""
+    """A thread went on (`out` is false) or off a CPU. `event` recorded it."""
 
     pid: int
     tid: int
@@ -168,7 +168,7 @@ class Switched(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Throttled:
-    """The kernel held samples back (`on`), for more came than kernel.perf_event_max_sample_rate, or let them go."""
+    """The kernel held samples back (`on`) beyond kernel.perf_event_max_sample_rate, or resumed them."""
 
     on: bool
     time: int
@@ -184,7 +184,7 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class Reopened:
-    """The counters of a CPU that had gone begin at zero again; no record of the kernel's."""
+    """The counters of a CPU that had gone restart at zero; not a record of the kernel."""
 
     time: int
 
@@ -193,18 +193,18 @@ Record = Sample | LastCounts | Lost | Named | Forked | Exited | Switched | Throt
 
 
 def parse_reading(data: bytes, read_format: int, start: int = 0) -> tuple[GroupReading, int]:
-    """A group's block, as read(2) and samples give it.
+    """Parse a group's block, as read(2) and samples contain it.
 
     Args:
         data: holds the block.
         read_format: has GROUP, ENABLED and RUNNING.
-        start: where the block begins.
+        start: start of the block.
 
     Returns:
-        The reading, and where the block ends.
+        The reading, and the end of the block.
 
     Raises:
-        RecordError: it does not fit into the bytes.
+        RecordError: the block does not fit into the bytes.
     """
     try:
         count, enabled, running = COUNTS.unpack_from(data, start)
@@ -220,7 +220,7 @@ def parse_reading(data: bytes, read_format: int, start: int = 0) -> tuple[GroupR
 
 
 def parse_record(data: bytes, read_format: int) -> Record:
-    """One whole record, header included, of events that have `SAMPLE_TYPE` and sample_id_all.
+    """Parse one whole record, header included, of events with `SAMPLE_TYPE` and sample_id_all.
 
     Raises:
         RecordError: the bytes are not such a record.
@@ -241,7 +241,7 @@ def parse_record(data: bytes, read_format: int) -> Record:
 
 
 def life(words: Sequence[int]) -> Forked | Exited:
-    """A record of a birth or an end by the words of `LIFE`; its time is that of the trailer, as everywhere."""
+    """A record of a start or an end from the words of `LIFE`; its time is that of the trailer, as in other records."""
     _pid, _tid, time, cpu, _reserved, event = words[-6:]
     if words[0] == _FORK:
         return Forked(words[3], words[4], words[5], words[6], time, event)
@@ -249,13 +249,13 @@ def life(words: Sequence[int]) -> Forked | Exited:
 
 
 def switched(words: Sequence[int]) -> Switched:
-    """A record of a switch by the words of `SWITCH`."""
+    """A record of a switch from the words of `SWITCH`."""
     misc = words[1]
     return Switched(words[3], words[4], words[6], bool(misc & SWITCH_OUT), words[5], words[8])
 
 
 def _other(kind: int, misc: int, data: bytes, read_format: int) -> Record:
-    """A record that is no sample: with sample_id_all the same words stand at the end of each, identifier last."""
+    """Parse a record that is no sample; with sample_id_all all end in the same words, the identifier last."""
     if len(data) < HEADER.size + TRAILER.size:
         raise RecordError(f"a record of {len(data)} bytes has no room for its trailer")
     trailer_pid, trailer_tid, time, _cpu, _reserved, event = TRAILER.unpack_from(data, len(data) - TRAILER.size)

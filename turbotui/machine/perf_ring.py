@@ -1,7 +1,7 @@
-"""The ring buffer of a sampling perf event, and the identifier that its records carry.
+"""The ring buffer of a sampling perf event, and the identifier in its records.
 
-The control page is struct perf_event_mmap_page of uapi linux/perf_event.h (Linux 6.18). Only `Ring` touches memory that
-the kernel shares.
+The control page is struct perf_event_mmap_page of uapi linux/perf_event.h (Linux 6.18). Only `Ring` touches memory
+shared with the kernel.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def unrolled(ring: bytes | mmap.mmap, start: int, size: int, tail: int, head: in
         ring: memory that holds the ring.
         start: where in it the ring begins.
         size: of the ring in bytes, a power of two.
-        tail: position of the first byte, counted since the ring was made.
+        tail: position of the first byte, counted since the ring was created.
         head: position after the last byte.
     """
     place = tail % size
@@ -49,7 +49,7 @@ class Ring:
         pages: of data, a power of two.
 
     Raises:
-        HostError: EPERM beyond the memory that this user may lock, EINVAL for inherited events of no one CPU.
+        HostError: EPERM beyond the memory that this user may lock, EINVAL for inherited events that are not of one CPU.
     """
 
     def __init__(self, descriptor: int, pages: int) -> None:
@@ -62,33 +62,33 @@ class Ring:
 
     @property
     def waiting(self) -> int:
-        """Bytes that the kernel has written and nobody has taken."""
+        """Bytes that the kernel has written and nobody has consumed."""
         head: int = WORD.unpack_from(self._map, _HEAD)[0]
         return head - self._tail.value
 
     def look(self, most: int) -> bytes:
-        """The bytes in the ring in the order of writing, at most so many: the last record may be cut."""
+        """The bytes in the ring in the order of writing, up to a number; the last record may be incomplete."""
         tail = self._tail.value
         return unrolled(self._map, self._start, self.size, tail, tail + min(most, self.waiting))
 
     def give_back(self, size: int) -> None:
-        """Give the kernel the room of as many bytes, the oldest ones."""
+        """Release the oldest bytes to the kernel."""
         self._tail.value += size
 
     def take(self) -> bytes:
-        """All that is there now, whole records; their room is given back."""
+        """Consume everything that is there, in whole records."""
         data = self.look(self.size)
         self.give_back(len(data))
         return data
 
     def close(self) -> None:
         """Unmap the ring."""
-        del self._tail  # the map cannot be closed while a view into it lives
+        del self._tail  # the map cannot be closed while a view into it exists
         self._map.close()
 
 
 def event_id(descriptor: int) -> int:
-    """The identifier that the samples of a perf event carry; threads that inherit it keep it.
+    """The identifier in the samples of a perf event, which threads that inherit the event keep.
 
     Raises:
         HostError: not a perf event.

@@ -1,4 +1,4 @@
-"""The words of the platform tables: C-states, limits, RAPL registers, clocks, turbo layouts, feature sets."""
+"""Enumerations of the platform tables: C-states, limits, RAPL registers, clocks, turbo layouts, feature sets."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class PackageLimit(Enum):
 
     @property
     def rank(self) -> int:
-        """Depth, for "at least PCn" (docs/specs/turbostat.md 3.4)."""
+        """Rank by depth, for "at least PCn" (docs/specs/turbostat.md 3.4)."""
         return list(PackageLimit).index(self)
 
 
@@ -81,11 +81,11 @@ class RaplRegister(Enum):
 DRAM_JOULE = 2.0**-16
 """Joules of one count of the DRAM energy register on servers from Haswell to Ice Lake and on Xeon Phi.
 
-Intel's datasheet of the Xeon E5 v3 (330784, vol. 2) rounds it to 15.3 uJ. perf takes 2^-16 J (kernel
+Intel's datasheet of the Xeon E5 v3 (330784, vol. 2) rounds the unit to 15.3 uJ. perf uses 2^-16 J (kernel
 arch/x86/events/rapl.c, RAPL_UNIT_QUIRK_INTEL_HSW); powercap (intel_rapl_common.c, dram_domain_energy_unit) and
-turbostat take the rounded number, which is 0.27 % more.
+turbostat use the rounded number, which is 0.27 % too high.
 """
-DRAM_ROUNDED_JOULE = 15.3e-6  # powercap's counts of DRAM are brought from it to DRAM_JOULE
+DRAM_ROUNDED_JOULE = 15.3e-6  # converts powercap's counts of DRAM to DRAM_JOULE
 
 
 class BusClock(Enum):
@@ -101,7 +101,7 @@ SILVERMONT_MHZ = (83.3, 100.0, 133.3, 116.7, 80.0)
 
 
 class TurboLayout(Flag):
-    """Where turbo ratio limits are and how they are packed (docs/specs/turbostat.md 3.5)."""
+    """Where turbo ratio limits are, and how they are packed (docs/specs/turbostat.md 3.5)."""
 
     BASE = auto()
     LIMIT1 = auto()
@@ -130,14 +130,14 @@ class FeatureSet:
     Attributes:
         name: turbostat's short name, "spr".
         core_cstates, pkg_cstates: states with a residency counter.
-        cst_limit: decode of MSR 0xE2[3:0], 16 entries; empty: there is none.
-        bclk: the clock of the ratios, None if not known.
-        crystal_hz: the crystal where CPUID 0x15 does not tell; 0: not known.
+        cst_limit: decoding of MSR 0xE2[3:0], 16 entries; empty if there is none.
+        bclk: the clock that ratios multiply; None if unknown.
+        crystal_hz: the crystal's clock if CPUID 0x15 does not give it; 0 if unknown.
         rapl: RAPL registers that exist.
         rapl_divisor: the energy unit is 2**ESU microjoule instead of 2**-ESU joule.
-        dram_unit_joule: fixed DRAM energy unit, None: the general one.
-        psys_unit_joule: fixed platform energy unit, None: the general one.
-        quirk_tdp_watt: TDP assumed where no register tells it; 0: none.
+        dram_unit_joule: fixed DRAM energy unit; None for the general one.
+        psys_unit_joule: fixed platform energy unit; None for the general one.
+        quirk_tdp_watt: TDP assumed if no register gives it; 0 for none.
         turbo: layout of the turbo ratio limits.
         limit_reasons: perf-limit-reason registers.
         tcc_offset_bits: width of the TCC offset field in MSR 0x1A2, 0: none.
@@ -193,7 +193,7 @@ class FeatureSet:
 
 @dataclass(frozen=True, slots=True)
 class KernelEvents:
-    """perf events the kernel's own drivers offer for a model (kernel arch/x86/events; docs/specs/turbostat.md 3.3).
+    """perf events of the kernel's own drivers for a model (kernel arch/x86/events; docs/specs/turbostat.md 3.3).
 
     Attributes:
         cstate_core: states of the PMU cstate_core, as "c6" for its event c6-residency.

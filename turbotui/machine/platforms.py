@@ -1,6 +1,6 @@
-"""Platforms: what turbotui knows of a processor model beyond what the kernel says of it, and the rule that picks it.
+"""What turbotui knows of a processor model beyond the kernel's description, and how a model is found.
 
-The words are in `platform_features`, the facts in the tables of the folder `data`.
+The enumerations are in `platform_features`, the facts in the tables of the folder `data`.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ L2_EVENTS: Final = FactFile("machine/data/l2_events.toml")
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """A processor model and what is known of it.
+    """A processor model and what is known about it.
 
     Attributes:
-        known: false for a model whose registers are in no table; only architectural features are then used.
-        symbol: the kernel's symbol without "INTEL_" ("SAPPHIRERAPIDS_X"); "" if not known.
+        known: false for a model whose registers are in no table, of which only architectural features are used.
+        symbol: the kernel's symbol without "INTEL_" ("SAPPHIRERAPIDS_X"); "" if unknown.
         microarchitecture: names of the cores ("Golden Cove / Gracemont"); "" if the table has none.
-        features: C-states, limits, RAPL, clocks and flags; see `FeatureSet`. The empty set "default" where not known.
+        features: C-states, limits, RAPL, clocks and flags; see `FeatureSet`. The empty set "default" if unknown.
         kernel: events of the kernel's drivers; None if the table has none for this model.
         l2: L2 events by core PMU: cpu_core (or cpu), cpu_atom, cpu_lowpower.
         note: a sentence for the doctor; "" where nothing needs saying.
@@ -60,7 +60,7 @@ _FIRST_RAPL_FAMILY = 0x17  # AMD and Hygon count energy from family 17h on (docs
 
 
 def processor_of(model: CpuModel) -> Processor | None:
-    """The row of a processor; None for one that is in no table."""
+    """The row of a processor; None if no table has it."""
     if model.implementer is not None and model.part is not None:
         return arm_core(model.implementer, model.part)
     if model.family is None or model.model is None:
@@ -73,7 +73,7 @@ def processor_of(model: CpuModel) -> Processor | None:
 def platform_of(model: CpuModel) -> Platform:
     """Platform of a processor: Intel by family and model, AMD and Hygon by capability (docs/specs/turbostat.md 3.1).
 
-    A model in no table is never refused: it has `known` false, the empty feature set and a note.
+    A model in no table is not refused: it has `known` false, the empty feature set and a note.
     """
     if model.vendor == "GenuineIntel":
         return _intel(model)
@@ -110,7 +110,7 @@ def _intel(model: CpuModel) -> Platform:
 
 
 def _amd(model: CpuModel) -> Platform:
-    """AMD and Hygon: energy counters exist where CPUID 0x80000007 EDX[14] (flag "rapl") says so, whatever the model."""
+    """AMD and Hygon: CPUID 0x80000007 EDX[14] (flag "rapl") says whether energy counters exist, whatever the model."""
     if "rapl" in model.flags and (model.family or 0) >= _FIRST_RAPL_FAMILY:
         return Platform(known=True, symbol="", microarchitecture="", features=feature_set("amd_rapl"))
     family = "of unknown family" if model.family is None else f"family {model.family:#x}"
@@ -147,7 +147,7 @@ class _Limits:
 
 @functools.cache
 def kernel_events(name: str) -> KernelEvents:
-    """The events of the kernel's drivers for the models that are like this one."""
+    """The events of the kernel's drivers for models of this kind."""
     return KERNEL_EVENTS.row(KernelEvents, name, _table(KERNEL_EVENTS, name))
 
 

@@ -1,7 +1,7 @@
 """Performance monitoring units as sysfs describes them; `turbotui.events` encodes their events.
 
-Layout and grammar: kernel Documentation/ABI/testing/sysfs-bus-event_source-devices-{format,events}. A PMU's type number
-differs from boot to boot, so nothing here is remembered across machines.
+Layout and grammar: kernel Documentation/ABI/testing/sysfs-bus-event_source-devices-{format,events}. PMU type numbers
+    change from boot to boot, so nothing here is kept for another machine.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _QUESTION = re.compile(r"\?\.(?= |$)")
 
 
 class EventError(UsageError):
-    """An event that cannot be encoded for its PMU: unknown name or term, or a value too large for its field."""
+    """An event that cannot be encoded for its PMU: an unknown name or term, or a value too large for its field."""
 
     def __init__(self, text: str) -> None:
         super().__init__(_QUESTION.sub("?", text))
@@ -49,7 +49,7 @@ class TermFormat:
     bits: tuple[int, ...]
 
     def place(self, value: int) -> int:
-        """The word with the value poured into this field's bits.
+        """The word with the value distributed over this field's bits.
 
         Raises:
             EventError: the value needs more bits than the field has.
@@ -70,9 +70,9 @@ class PmuEvent:
         scale: factor from counts to `unit`.
         unit: "Joules", "MiB" ...; "" for a plain count.
         snapshot: the value is a level, not a running count.
-        per_package: counted once a package, whichever CPU it is opened on.
-        table: the vendor's table that has it, "" for one of sysfs.
-        description: what the table says of it.
+        per_package: whether it counts for a package, on whichever CPU it is opened.
+        table: the vendor's table that contains it; "" for an event of sysfs.
+        description: the table's description.
     """
 
     name: str
@@ -91,8 +91,8 @@ class Pmu:
 
     Attributes:
         type: what perf_event_attr.type must be.
-        cpumask: the CPUs an uncore PMU must be opened on; empty where it says nothing.
-        cpus: the CPUs a core PMU of a hybrid machine covers; empty where it says nothing.
+        cpumask: the CPUs on which an uncore PMU must be opened; empty if not given.
+        cpus: the CPUs that a core PMU of a hybrid machine covers; empty if not given.
     """
 
     name: str
@@ -109,7 +109,7 @@ def list_pmus(host: Host) -> tuple[str, ...]:
 
 
 def read_pmu(host: Host, name: str) -> Pmu | None:
-    """Read one PMU; None if the machine has none of that name."""
+    """Read one PMU; None if the machine has none with that name."""
     base = f"{DEVICES}/{name}"
     kind = line_of(host, f"{base}/type")
     if not kind.isdecimal():
@@ -135,7 +135,7 @@ def read_pmu(host: Host, name: str) -> Pmu | None:
 
 
 def parse_format(name: str, text: str) -> TermFormat | None:
-    """A format file's text, "config:0-7,32-35"; None if it names no field that can be set."""
+    """Parse the text of a format file, "config:0-7,32-35"; None if it names no field that can be set."""
     match = _FORMAT.search(text)
     if match is None:
         return None
@@ -161,7 +161,7 @@ def _read_event(host: Host, folder: str, name: str, listed: frozenset[str]) -> P
         try:
             scale = float(text)
         except ValueError:
-            # A scale that cannot be read must not become a wrong number; NaN marks the event as unusable.
+            # an unreadable scale must not give a wrong number: NaN marks the event as unusable
             scale = float("nan")
     return PmuEvent(
         name=name,
@@ -174,7 +174,7 @@ def _read_event(host: Host, folder: str, name: str, listed: frozenset[str]) -> P
 
 
 def _cpus(host: Host, path: str) -> tuple[int, ...]:
-    """The CPUs of a list file, ascending; empty when it is not there or not a list."""
+    """The CPUs of a list file, ascending; empty if the file is missing or not a list."""
     try:
         return tuple(sorted(parse_cpulist(line_of(host, path))))
     except ValueError:

@@ -1,6 +1,6 @@
-"""Facts on processors by model number: rows of `data/intel.toml`, `amd.toml` and `arm.toml`.
+"""Facts about processors by model number, from the rows of `data/intel.toml`, `amd.toml` and `arm.toml`.
 
-A row is read when its processor is met. Other tables are named by it, each by the header of its row.
+A row is read when its processor is encountered. It names rows of other tables by their headers.
 """
 
 from __future__ import annotations

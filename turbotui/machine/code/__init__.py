@@ -1,1 +1,1 @@
-"""Machine code that turbotui writes and runs itself: what cores and caches can do, found without a compiler."""
+"""Machine code that turbotui generates and runs to measure cores and caches without a compiler."""

@@ -1,7 +1,7 @@
 """AArch64 roof kernels. Encodings: Arm Architecture Reference Manual DDI 0487, C7.2 and C8.2.
 
-Calling convention: Arm AAPCS64 6.1: iterations in x0, base in x1, bytes in x2; the low halves of v8 to v15
-belong to the caller, so an arithmetic kernel saves them.
+Calling convention: Arm AAPCS64 6.1: iterations in x0, base in x1, bytes in x2; the low halves of v8 to v15 are
+    callee-saved, so an arithmetic kernel saves them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NEON_ISAS: Final = (
 
 
 def sve_isa(bits: int) -> VectorIsa:
-    """SVE at the machine's vector length."""
+    """SVE with the machine's vector length."""
     return VectorIsa("SVE", "aarch64", bits, Encoding.SVE, frozenset({"sve"}), half=frozenset({"asimdhp"}))
 
 
@@ -75,7 +75,7 @@ _RESTORE: Final = (0x6D433FEE, 0x6D4237EC, 0x6D412FEA, 0x6CC427E8)  # ldp d14, d
 
 
 class _Code:
-    """Words of one kernel, with its loops' starts."""
+    """The words of a kernel, with the starts of its loops."""
 
     def __init__(self) -> None:
         self.words: list[int] = []
@@ -84,7 +84,7 @@ class _Code:
         self.words.extend(words)
 
     def align(self, before: int = 0) -> None:
-        """Have the loop begin at a line of its own, that many words further on."""
+        """Start the loop on a line of its own, this many words further on."""
         self.words.extend([_NOP] * (-(len(self.words) + before) % _LOOP_WORDS))
 
     def branch_ne(self, target: int) -> None:
@@ -166,7 +166,7 @@ def _operate(writer: A64Writer, operation: Operation, stream: int) -> int:
 def memory(isa: VectorIsa, precision: Precision, mix: Mix, shape: LoopShape, flags: frozenset[str]) -> Kernel:
     """Accesses at consecutive addresses, by pairs where the instruction set has them (scalar and NEON)."""
     del flags
-    # SVE's streaming stores need a predicate each; Neon's, which every such core has, write as many lines
+    # SVE's streaming stores need a predicate each; Neon's, which every SVE core has, write as many lines
     writer, code = A64Writer(NEON_ISAS[-1] if mix is Mix.STREAMING and isa.bits else isa, precision), _Code()
     loads, stores = mix.accesses
     code.add(writer.one("ldr", _STORED, 1, 0))
@@ -181,7 +181,7 @@ def memory(isa: VectorIsa, precision: Precision, mix: Mix, shape: LoopShape, fla
             code.add(*_accesses(writer, name, count, index))
             index += count * (1 if writer.sve else 2)
     code.add(*_advance(writer, index))
-    code.add(0xEB0A013F)  # cmp x9, x10
+    code.add(0xEB0A013F)  # here, not at the end: every pass over the working set would run through it
     code.branch_ne(top)
     end = len(code.words)
     code.add(_SUBS_X0_1)
@@ -191,7 +191,7 @@ def memory(isa: VectorIsa, precision: Precision, mix: Mix, shape: LoopShape, fla
 
 
 def _accesses(writer: A64Writer, name: str, count: int, index: int) -> list[int]:
-    """`count` loads or stores from x9 on: single vectors in SVE, pairs elsewhere. Registers 0 to 7 take the loads."""
+    """`count` loads or stores from x9 on: single vectors in SVE, otherwise pairs. Loads go to registers 0 to 7."""
     words = []
     for number in range(count):
         if writer.sve:

@@ -1,4 +1,4 @@
-"""Which widths of floating-point instructions a machine has, and the kernels written for its architecture."""
+"""The widths of floating-point instructions of a machine, and the kernels for its architecture."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class KernelAssembler:
     """The kernels of one architecture and the loop shapes worth trying.
 
     Attributes:
-        arithmetic: shapes of arithmetic kernels: streams must cover latency times units (Zen 5: 8, Intel: 10; Arm cores
-            with six units: 24).
-        pairs: shapes of memory kernels; which is fastest differs by level and core (8 vectors a loop read L2 of Zen 5
+        arithmetic: shapes of arithmetic kernels; the streams must cover latency times units (Zen 5: 8, Intel: 10; Arm
+            cores with six units: 24).
+        pairs: shapes of memory kernels; the fastest one depends on level and core (8 vectors a loop read L2 of Zen 5
             twice as fast as 32).
     """
 
@@ -80,7 +80,7 @@ def assembler_of(model: CpuModel) -> KernelAssembler:
     """The kernels for a machine.
 
     Raises:
-        MachineError: no kernels are written for its architecture.
+        MachineError: there are no kernels for its architecture.
     """
     found = ASSEMBLERS.get(model.architecture)
     if found is None:
@@ -92,7 +92,7 @@ def assembler_of(model: CpuModel) -> KernelAssembler:
 
 
 def described_isas(model: CpuModel, sve_bits: int = 0) -> tuple[VectorIsa, ...]:
-    """The widths that /proc/cpuinfo announces, ascending; SVE only where its vector length is told."""
+    """The widths in /proc/cpuinfo, ascending; SVE only if its vector length is known."""
     known = (*x86.X86_ISAS, *a64.NEON_ISAS, *((a64.sve_isa(sve_bits),) if sve_bits else ()))
     return tuple(isa for isa in known if isa.architecture == model.architecture and isa.flags <= model.flags)
 
@@ -100,7 +100,7 @@ def described_isas(model: CpuModel, sve_bits: int = 0) -> tuple[VectorIsa, ...]:
 def why_not_runnable(model: CpuModel) -> str:
     """Why this process cannot execute kernels for a machine; "" if it can.
 
-    /proc/cpuinfo is of another processor under a user-mode emulator, and in a sandbox that shows a made-up one.
+    /proc/cpuinfo describes another processor under a user-mode emulator, and in a sandbox with a made-up one.
     """
     if model.architecture not in ASSEMBLERS:
         return f"no roof kernels exist for {model.architecture or 'this architecture'}"
@@ -113,7 +113,7 @@ def why_not_runnable(model: CpuModel) -> str:
 
 
 def runnable_isas(model: CpuModel) -> tuple[VectorIsa, ...]:
-    """The widths of the machine this runs on; asks an SVE machine for its vector length by one instruction.
+    """The widths of the machine that runs this code; the SVE vector length comes from an instruction.
 
     Raises:
         MachineError: this process cannot execute kernels for it.
@@ -133,9 +133,9 @@ _REQUEST: Final = (158, 0x1023, 18)  # arch_prctl(2), ARCH_REQ_XCOMP_PERM, XTILE
 
 
 def matrix_isas(model: CpuModel) -> tuple[tuple[VectorIsa, ...], str]:
-    """The matrix units whose kernels this process may run, and why not where the machine has one that it may not use.
+    """The matrix units whose kernels this process may run, and why not if the machine has one that is unavailable.
 
-    The kernel lets a process use tiles when it asks.
+    The kernel lets a process use tiles on request.
     """
     if model.architecture != "x86_64" or why_not_runnable(model):
         return (), ""

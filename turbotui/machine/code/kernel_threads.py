@@ -1,8 +1,8 @@
-"""Pinned threads that run a kernel at the same time, round by round, each timed by its own CPU time.
+"""Pinned threads that run a kernel at the same time, in rounds, each timed by its own CPU time.
 
-A thread's CPU time (CLOCK_THREAD_CPUTIME_ID, clock_gettime(2)) stands while other work has its CPU, so that a busy
-machine does not make a core look slow. What several threads share can only be measured while all of them run: there a
-round in which one of them was off its CPU is no measurement.
+A thread's CPU time (CLOCK_THREAD_CPUTIME_ID, clock_gettime(2)) stops while other work has its CPU, so a busy machine
+does not make a core look slow. Shared resources can only be measured while all threads run: a round in which a thread
+was off its CPU does not count there.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from turbotui.machine.host import Host
 
 _CALIBRATION_NS: Final = 1_000_000
 _CLOCK_NS: Final = 150_000  # of one look at the clock; the fastest look counts, since a disturbance only slows it
-_CLOCK_LOOKS: Final = 3  # before a kernel, and as many after it
-_LEAST_PASSES: Final = 4  # over a working set: what the caches still hold back or hold ready must not count for much
+_CLOCK_LOOKS: Final = 3  # number of those before a kernel, and as many after it
+_LEAST_PASSES: Final = 4  # passes over a working set, so that what the caches still hold, or hold ready, counts little
 UNDISTURBED: Final = 0.97
-"""Share of its time on the CPU from which on the length of a thread's round tells about the kernel."""
-_LONG_SECONDS: Final = 0.1  # of walks over a working set: fewer than `_LEAST_PASSES` do then
+"""Share of its time on the CPU from which a thread's round says something about the kernel."""
+_LONG_SECONDS: Final = 0.1  # seconds of passes over a working set; fewer than `_LEAST_PASSES` suffice then
 _PIECE: Final = 1 << 20
 _LARGE: Final = 64 << 20
-"""Bytes from which on a working set is not walked whole in every round: a round goes on where the one before ended, and
-is as short as wanted. What it meets has left the caches since, while the rest of the set was walked."""
+"""Bytes from which a working set is not walked completely in every round: a round continues where the last one ended,
+and is as short as wanted. The data that it meets has left the caches while the rest of the set was walked."""
 AGREEING: Final = 0.03
-"""Rounds whose rates differ by no more than this share are the same."""
+"""Relative difference up to which the rates of two rounds count as equal."""
 _MOST_ITERATIONS: Final = 1 << 40
-# A signal that comes just before a wait begins is only seen after it, so no wait is for ever. Longer than most rounds
-# together, so that waking up does not take time from what is measured.
+# A signal that arrives just before a wait is seen only after it, so every wait ends. The time is longer than most
+# rounds together, so that wake-ups do not disturb the measurement.
 _PATIENCE: Final = 0.25
 
 
@@ -45,11 +45,11 @@ class Round:
     """One round of all threads.
 
     Attributes:
-        rate: work per second of all threads. Each over its own CPU time where they share nothing; where they do, all
-            work over the time from the first start to the last end, since a thread that runs on alone is faster than
-            it was among the others, and the sum would be more than the shared part can do.
-        hertz: mean clock of the CPUs around the kernel, by a chain of dependent additions.
-        share: the smallest share of the round that a thread was on its CPU; below 1 the CPU worked for somebody else.
+        rate: work per second of all threads. If they share nothing, each counts over its own CPU time. If they do, all
+            work counts over the time from the first start to the last end: a thread that continues alone is faster than
+            among the others, and the sum would exceed what the shared resource can do.
+        hertz: mean clock of the CPUs before and after the kernel, measured by a chain of dependent additions.
+        share: the smallest share of the round that a thread was on its CPU; below 1 the CPU ran something else.
         together: whether the rate needs all threads at the same time.
     """
 
@@ -60,7 +60,7 @@ class Round:
 
     @property
     def disturbed(self) -> bool:
-        """Whether a thread was off its CPU in a round that needs all of them: the rate is too low then."""
+        """Whether a thread was off its CPU in a round that needs all of them, which makes the rate too low."""
         return self.together and self.share < UNDISTURBED
 
 
@@ -69,8 +69,8 @@ class Rounds:
     """Rounds of one kernel.
 
     Attributes:
-        kernel: what ran.
-        rounds: in the order they ran; never empty.
+        kernel: the kernel.
+        rounds: in the order in which they ran; never empty.
     """
 
     kernel: Kernel
@@ -78,12 +78,12 @@ class Rounds:
 
     @property
     def best(self) -> Round:
-        """The fastest round, of those that nothing disturbed where there are any: what the machine can do."""
+        """The fastest round, undisturbed if there is one: what the machine can do."""
         return max(self.rounds, key=lambda one: (not one.disturbed, one.rate))
 
     @property
     def agreeing(self) -> int:
-        """How many undisturbed rounds come within `AGREEING` of the best one, itself among them."""
+        """How many undisturbed rounds are within `AGREEING` of the best one, including the best."""
         least = self.best.rate * (1.0 - AGREEING)
         return sum(one.rate >= least for one in self.rounds if not one.disturbed)
 
@@ -94,7 +94,7 @@ class Rounds:
 
     @property
     def hertz(self) -> float:
-        """The highest clock seen; the chain that shows it can be disturbed, but not hurried."""
+        """The highest clock seen; the chain that measures it can be slowed down but not sped up."""
         return max(one.hertz for one in self.rounds)
 
     @property
@@ -104,13 +104,13 @@ class Rounds:
         return (max(rates) - min(rates)) / max(rates)
 
     def with_more(self, other: Rounds) -> Rounds:
-        """The rounds of this run and of another run of the same kernel, together."""
+        """The rounds of this run and another run of the same kernel."""
         return Rounds(self.kernel, self.rounds + other.rounds)
 
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """One task that every thread runs on its buffer."""
+    """A task that every thread runs on its buffer."""
 
     page: CodePage
     size: int
@@ -124,7 +124,7 @@ class _Task:
 
 @dataclass(frozen=True, slots=True)
 class _Timing:
-    """A thread's part of a round: by the wall clock when it started and how long it took, and its CPU time, in ns."""
+    """A thread's part of a round: start and duration by the wall clock, and CPU time, in ns."""
 
     start: int
     ns: int
@@ -146,7 +146,7 @@ class _Job:
         self._found: object = None
 
     def run(self, failure: OSError | None) -> None:
-        """Run the task in the worker thread; does nothing where the worker could not be bound."""
+        """Run the task in the worker thread; does nothing if the worker could not be pinned."""
         try:
             self._found = self._work() if failure is None else failure
         except Exception as error:  # noqa: BLE001 - raised again in the thread that asked
@@ -155,14 +155,14 @@ class _Job:
             self._done.set()
 
     def answer(self) -> object:
-        """Wait for the job, and return its result or the exception that it raised."""
+        """Wait for the job, and return its result or raise its exception."""
         while not self._done.wait(_PATIENCE):
             pass
         return self._found
 
 
 class _Worker(threading.Thread):
-    """A thread bound to one CPU that runs the jobs it is given, in their order."""
+    """A thread pinned to one CPU that runs jobs in order."""
 
     def __init__(self, host: Host, cpu: int) -> None:
         super().__init__(name=f"roof-{cpu}", daemon=True)
@@ -185,15 +185,15 @@ class _Worker(threading.Thread):
 
 
 class KernelThreads:
-    """One pinned thread for each CPU of a set, and a buffer each; a context manager.
+    """One pinned thread, with a buffer, for each CPU of a set; a context manager.
 
-    Whatever ends a call in the thread that made it, a signal's exception too, ends it when all threads are at rest.
+    Whatever ends a call in the calling thread, including a signal's exception, takes effect when all threads are idle.
 
     Args:
         host: the machine this runs on.
-        cpus: one thread on each.
+        cpus: the CPUs, one thread on each.
         clock: the kernel that measures the clock.
-        node: whose memory the buffers are of; None: that of each thread's CPU.
+        node: the node of the buffers' memory; None for that of each thread's CPU.
     """
 
     def __init__(self, host: Host, cpus: Sequence[int], clock: Kernel, node: int | None = None) -> None:
@@ -204,7 +204,7 @@ class KernelThreads:
         self._clock_page = CodePage(clock.code)
         self._workers = [_Worker(host, cpu) for cpu in cpus]
         self._buffers: dict[int, Buffer] = {}
-        self._places: dict[int, int] = {}  # where the next piece of a large working set begins
+        self._places: dict[int, int] = {}  # start of the next piece of a large working set
         for worker in self._workers:
             worker.start()
 
@@ -224,10 +224,10 @@ class KernelThreads:
             self._clock_page.close()
 
     def prepare(self, size: int) -> None:
-        """Give every thread a buffer of its own, at least so large; a larger one stays.
+        """Give every thread a buffer of at least this size; a larger one is kept.
 
         Raises:
-            MachineError: no memory, or a CPU cannot be pinned to.
+            MachineError: there is no memory, or a CPU cannot be pinned to.
         """
 
         def make(cpu: int) -> Callable[[], object]:
@@ -235,7 +235,7 @@ class KernelThreads:
                 before = self._buffers.get(cpu)
                 if before is None or before.size < size:
                     if before is not None:
-                        del self._buffers[cpu]  # where there is no memory for the larger one, there is none
+                        del self._buffers[cpu]  # without memory for the larger buffer there is none at all
                         before.close()
                     self._buffers[cpu] = Buffer(size, self._node)
                 return None
@@ -246,14 +246,14 @@ class KernelThreads:
 
     def measure(self, kernel: Kernel, size: int, seconds: float, rounds: int, data: bytes = b"", *,
                 shared: bool = False) -> Rounds:
-        """Run a kernel on all CPUs at once, several rounds.
+        """Run a kernel on all CPUs at once, in several rounds.
 
         Args:
             kernel: what to run.
             size: bytes for each thread that a memory kernel walks; rounded down to its step.
             seconds: length of one round.
-            rounds: how many; each starts when all threads are ready.
-            data: put at the start of each buffer first.
+            rounds: number of rounds; each starts when all threads are ready.
+            data: put at the start of each buffer before.
             shared: whether the threads share what is measured; see `Round.rate`.
 
         Raises:
@@ -268,7 +268,7 @@ class KernelThreads:
             def make(cpu: int) -> Callable[[], object]:
                 return lambda: self._rounds(task, self._buffers[cpu], cpu)
 
-            # Whoever leaves early breaks the barrier, so that nobody starts another round.
+            # leaving early breaks the barrier, so that nobody starts another round
             found = self._all([make(worker.cpu) for worker in self._workers], task.barrier.abort)
         columns = [[timing for timing in one if isinstance(timing, _Timing)] for one in found if isinstance(one, list)]
         return Rounds(kernel, tuple(_combine(row, shared) for row in zip(*columns, strict=True)))
@@ -288,11 +288,11 @@ class KernelThreads:
             if isinstance(answer, OSError | MachineError):
                 raise MachineError(f"a roof cannot be measured: {answer}") from answer
             if isinstance(answer, Exception) and not isinstance(answer, threading.BrokenBarrierError):
-                raise answer  # a broken barrier only tells that another thread failed
+                raise answer  # a broken barrier only means that another thread failed
         return answers
 
     def _rest(self) -> None:
-        """Wait until no thread has anything to do, whatever was given to which."""
+        """Wait until all threads are idle, whoever gave them work."""
         lasts = [_Job(lambda: None) for _ in self._workers]
         for worker, last in zip(self._workers, lasts, strict=True):
             worker.give(last)
@@ -301,18 +301,18 @@ class KernelThreads:
 
     def _rounds(self, task: _Task, buffer: Buffer, cpu: int) -> list[_Timing]:
         try:
-            # Held for all rounds at once: a lock around each kernel would be part of its time.
+            # held for all rounds at once: a lock around each kernel would count as its time
             with task.page.held(), buffer.held(), self._clock_page.held():
                 return self._held_rounds(task, buffer, cpu)
         except Exception:
-            task.barrier.abort()  # or the others would wait for ever
+            task.barrier.abort()  # otherwise the others would wait for ever
             raise
 
     def _held_rounds(self, task: _Task, buffer: Buffer, cpu: int) -> list[_Timing]:
         buffer.write(task.data)
         walk = _Walk(task, buffer, self._places.get(cpu, 0))
         passes = _calibrate(walk, _LONG_SECONDS)
-        # A set so large that one walk over it is long leaves its caches as it found them, round after round.
+        # a set so large that one walk takes long leaves the caches as it found them, round after round
         least = min(_LEAST_PASSES, passes) if task.size and not walk.large else 1
         iterations = max(least, round(passes * task.seconds / _LONG_SECONDS))
         clock = _Walk(_Task(self._clock_page, 0, 1, self._clock.work, 0.0, 0, b"", task.barrier), buffer, 0)
@@ -321,7 +321,7 @@ class KernelThreads:
         for _ in range(task.rounds):
             task.barrier.wait()
             timings.append(self._round(walk, clock, iterations, clock_iterations))
-            # All should end together, so the next round goes by how long this one was among the others.
+            # all threads should end together, so this round's length among the others sets the next one's work
             factor = min(2.0, max(0.5, task.seconds * 1e9 / max(1, timings[-1].cpu_ns)))
             iterations = max(least, round(iterations * factor))
         self._places[cpu] = walk.place
@@ -338,17 +338,17 @@ class KernelThreads:
 
 
 class _Walk:
-    """Iterations of a kernel, over all of its working set or, where that is large, over the next part of it.
+    """Iterations of a kernel over its whole working set or, if that is large, over its next part.
 
     Args:
         task: the kernel and the size of its set.
         buffer: holds the set.
-        place: where the next part of a large set begins.
+        place: start of the next part of a large set.
 
     Attributes:
-        large: whether an iteration is a part of the set only.
-        work: of one iteration.
-        place: where the next part begins.
+        large: whether an iteration covers only a part of the set.
+        work: work of one iteration.
+        place: start of the next part.
     """
 
     def __init__(self, task: _Task, buffer: Buffer, place: int) -> None:
@@ -358,11 +358,11 @@ class _Walk:
         self._part = max(1, _PIECE // task.step) * task.step if self.large else task.size
         self._end = task.size // self._part * self._part if self.large else task.size
         self.work = self._part if self.large else task.work
-        # A kernel only stops at a whole number of its steps, and another one's parts may be of another size.
+        # a kernel stops only at a whole number of its steps, and another kernel's parts may have another size
         self.place = place // self._part * self._part % self._end if self.large else 0
 
     def cpu_ns(self, iterations: int) -> int:
-        """CPU time of so many iterations in ns, by the thread that runs them."""
+        """CPU time in ns of a number of iterations, for the thread that runs them."""
         start = time.thread_time_ns()
         if not self.large:
             self._page.run(iterations, self._buffer.address, self._part)
@@ -377,7 +377,7 @@ class _Walk:
 
 
 def _calibrate(walk: _Walk, seconds: float) -> int:
-    """How many iterations take `seconds`; runs a few, which also warms caches and clock."""
+    """The number of iterations that take `seconds`; runs a few, which also warms caches and clock."""
     iterations = 1
     while True:
         elapsed = walk.cpu_ns(iterations)

@@ -1,4 +1,4 @@
-"""Memory for machine code that is written or run, never both, and aligned memory for what it works on."""
+"""Memory for machine code, writable or executable but never both, and aligned memory for data."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _libc.mprotect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 _libc.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
 _libc.madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 
-# ctypes lets go of the interpreter's lock during the call, so pinned threads run their kernels at the same time.
+# ctypes releases the interpreter's lock during the call, so pinned threads run their kernels at the same time
 _RUN = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
 _ANSWER = ctypes.CFUNCTYPE(ctypes.c_int64)
 
@@ -43,14 +43,14 @@ def _reserve(size: int, what: str) -> int:
 
 
 class Mapping:
-    """Pages that stay mapped while a thread works on them, whatever happens to the one that closes them.
+    """Pages that stay mapped while a thread works on them, even if another thread closes them.
 
     Args:
         size: bytes.
-        what: for the message where memory is refused.
+        what: the name of the memory, for the message if it is refused.
 
     Raises:
-        MachineError: no such amount of memory.
+        MachineError: there is not enough memory.
     """
 
     def __init__(self, size: int, what: str) -> None:
@@ -67,7 +67,7 @@ class Mapping:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Keep the code mapped within a `with`: needed by a thread that runs it while another may close it.
+        """Keep the code mapped within a `with`, for a thread that runs it while another may close it.
 
         Raises:
             ValueError: it is closed.
@@ -84,7 +84,7 @@ class Mapping:
                 self._unmap_unused()
 
     def close(self) -> None:
-        """Unmap the code: at once, or when the last thread that holds it lets go."""
+        """Unmap the code immediately, or when the last thread that holds it releases it."""
         with self._lock:
             self._closed = True
             self._unmap_unused()
@@ -133,20 +133,21 @@ class CodePage(Mapping):
 
 
 class Buffer(Mapping):
-    """Aligned memory of its own pages, every one of them written by the thread that makes it; a context manager.
+    """Aligned memory in pages of its own, all written by the creating thread; a context manager.
 
-    Written, since pages that never were are all one page of zeros; by that thread, so that they lie on its NUMA node.
+    They are written because all untouched pages share one page of zeros, and by that thread so that they lie on its
+    NUMA node.
 
     Args:
         size: bytes.
-        node: the NUMA node whose memory it is; None: that of the thread's CPU.
+        node: the NUMA node of the memory; None for that of the thread's CPU.
 
     Attributes:
         address: aligned to a page, or to a huge page from 2 MiB on.
         size: usable bytes.
 
     Raises:
-        MachineError: no such amount of memory, or no memory of that node.
+        MachineError: there is not enough memory, or none of that node.
     """
 
     def __init__(self, size: int, node: int | None = None) -> None:
@@ -156,14 +157,14 @@ class Buffer(Mapping):
         alignment = _HUGE_PAGE if huge else _PAGE
         self.address = -(-self._start // alignment) * alignment
         if huge:
-            # Only advice: where it is not taken, misses of the TLB are part of what is measured.
+            # only advice: if it is ignored, TLB misses are part of the measurement
             _libc.madvise(self.address, size // _HUGE_PAGE * _HUGE_PAGE, mmap.MADV_HUGEPAGE)
         if node is not None:
             self._bind(node)
         ctypes.memset(self.address, _FILL, size)
 
     def _bind(self, node: int) -> None:
-        """Have the pages be of a node before the first of them is written (mbind(2))."""
+        """Bind the pages to a node before the first of them is written (mbind(2))."""
         number = _MBIND.get(os.uname().machine)
         mask = (ctypes.c_ulong * (node // _BITS + 1))()
         mask[node // _BITS] = 1 << node % _BITS
@@ -179,7 +180,7 @@ class Buffer(Mapping):
         """Copy bytes into the mapping.
 
         Raises:
-            ValueError: they do not fit.
+            ValueError: the bytes do not fit.
         """
         if offset < 0 or offset + len(data) > self.size:
             raise ValueError(f"{len(data)} bytes at {offset} do not fit {self.size}")
@@ -189,7 +190,7 @@ class Buffer(Mapping):
         """Copy bytes out of the mapping.
 
         Raises:
-            ValueError: there are not so many.
+            ValueError: there are fewer bytes.
         """
         if offset < 0 or offset + size > self.size:
             raise ValueError(f"{size} bytes at {offset} are not in {self.size}")

@@ -10,7 +10,7 @@ from turbotui.quantities.precision import Precision
 
 
 class Operation(Enum):
-    """A floating-point instruction stream; the value is the name shown to people."""
+    """A floating-point instruction stream, by the name shown to people."""
 
     ADD = "ADD"
     MUL = "MUL"
@@ -24,7 +24,7 @@ class Operation(Enum):
 
 
 class Mix(Enum):
-    """Accesses of a memory kernel as (loads, stores) of one group and whether the caches are passed by.
+    """Accesses of a memory kernel: (loads, stores) of one group, and whether they bypass the caches.
 
     Addresses are consecutive throughout.
     """
@@ -41,13 +41,13 @@ class Mix(Enum):
 
     @property
     def word(self) -> str:
-        """The words shown to people."""
+        """The name shown to people."""
         return {Mix.LOADS: "loads", Mix.TWO_ONE: "2 loads : 1 store", Mix.STORES: "stores",
                 Mix.STREAMING: "streaming stores"}[self]
 
 
 class Encoding(Enum):
-    """How a vector instruction is written down."""
+    """How a vector instruction is encoded."""
 
     LEGACY = "legacy SSE"
     VEX = "VEX"
@@ -64,11 +64,11 @@ class VectorIsa:
     Attributes:
         name: "scalar", "SSE", "AVX", "AVX-512", "NEON", "SVE".
         architecture: as `CpuModel.architecture`.
-        bits: of a vector; 0 for scalar, whose width is the precision's. SVE: the machine's vector length.
+        bits: of a vector; 0 for scalars, whose width is that of the precision. For SVE, the machine's vector length.
         encoding: how its instructions are encoded.
-        flags: of /proc/cpuinfo that must all be there.
-        fma: flags that fused multiply-add needs besides.
-        half: flags that half precision needs besides; None: no kernels are written for it.
+        flags: of /proc/cpuinfo, all of which are required.
+        fma: further flags that fused multiply-add requires.
+        half: further flags that half precision requires; None if there are no kernels for it.
     """
 
     name: str
@@ -90,7 +90,7 @@ class VectorIsa:
 
 @dataclass(frozen=True, slots=True)
 class LoopShape:
-    """How a kernel's loop is laid out.
+    """The layout of a kernel's loop.
 
     Attributes:
         streams: independent accumulators of an arithmetic kernel; 0 for a memory kernel.
@@ -108,8 +108,8 @@ class LoopShape:
 class Kernel:
     """A function (iterations, base address, bytes) -> nothing, in the C calling convention of its architecture.
 
-    An arithmetic kernel runs its body `iterations` times and finds at `base` three registers' worth of data:
-    multiplier, addend, starting value; it leaves its first accumulator behind them. A memory kernel walks `bytes`
+    An arithmetic kernel runs its body `iterations` times. It finds three registers' worth of data at `base`
+    (multiplier, addend, starting value) and leaves its first accumulator behind them. A memory kernel walks `bytes`
     bytes from `base` `iterations` times.
 
     Attributes:
@@ -126,7 +126,7 @@ class Kernel:
 
 
 _MULTIPLIERS = {
-    # x <- x * a + b has its fixed point near 1; x <- x * a alone grows by e^10 in a long round: neither reaches
+    # x <- x * a + b has its fixed point near 1; x <- x * a alone grows by e^10 in a long round. Neither reaches
     # denormal numbers or infinity, where some cores are slower.
     Operation.FMA: 0.999999,
     Operation.ADD: 1.0,
@@ -135,8 +135,8 @@ _MULTIPLIERS = {
 }
 ADDEND = 1e-6  # with 0.999999 the fixed point of x * a + b is 1
 _HALF = {
-    # Halves have 11 bits: nearer to 1 there is only 1 itself, and 1e-6 is denormal. Sums stay where a step is too
-    # small.
+    # Halves have 11 bits: closer to 1 there is only 1 itself, and 1e-6 is denormal. A sum stops growing where a step is
+    # too small.
     Operation.FMA: (0.5, 0.5),
     Operation.ADD: (1.0, 2.0**-10),
     Operation.MUL: (1.0, 1.0),
@@ -145,7 +145,7 @@ _HALF = {
 
 
 def arithmetic_data(operation: Operation, precision: Precision, size: int) -> bytes:
-    """Multiplier, addend and starting value 1, each over a register of `size` bytes, then room for the result."""
+    """Multiplier, addend and starting value 1, each filling a register of `size` bytes, and room for the result."""
     letter = {Precision.DOUBLE: "d", Precision.SINGLE: "f", Precision.HALF: "e"}[precision]
     lanes = size // precision.value
     multiplier, addend = _MULTIPLIERS[operation], ADDEND
@@ -156,7 +156,7 @@ def arithmetic_data(operation: Operation, precision: Precision, size: int) -> by
 
 
 def tile_data() -> bytes:
-    """What a matrix kernel starts from: the configuration of all tiles, two tiles, and room for the result, 1 KiB each.
+    """The data of a matrix kernel: the configuration of all tiles, two tiles, and room for the result, 1 KiB each.
 
     The configuration is palette 1 with 16 rows of 64 bytes (Intel SDM vol. 1, 18.3); the tiles hold bfloat16 of 2^-7
     and 1, so that a sum in single precision stays exact until 2^17 steps.

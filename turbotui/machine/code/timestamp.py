@@ -1,4 +1,4 @@
-"""The time-stamp counter, read by the program itself: the instruction needs no right, no driver and no system call."""
+"""Read the time-stamp counter directly, which needs no privilege, no driver and no system call."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from turbotui.machine.code.mapping import CodePage
 from turbotui.machine.host import HostError
 
 RDTSC = bytes.fromhex(
-    "0faee8"  # lfence: nothing before it is still to be done (Intel SDM vol. 2, RDTSC)
+    "0faee8"  # lfence: earlier instructions have completed (Intel SDM vol. 2, RDTSC)
     "0f31"  # rdtsc
     "48c1e220"  # shl rdx, 32
     "4809d0"  # or rax, rdx
@@ -25,11 +25,11 @@ _PR_GET_TSC, _PR_TSC_ENABLE = 25, 1  # uapi linux/prctl.h
 
 
 def read_timestamp() -> int:
-    """The counter of the CPU that this thread runs on.
+    """The counter of the CPU that runs this thread.
 
     Raises:
-        HostError: ENOSYS where there is no such instruction, EPERM where this process may not execute it, EACCES where
-            the system refuses executable memory.
+        HostError: ENOSYS without such an instruction, EPERM if this process may not execute it, EACCES if the system
+            refuses executable memory.
     """
     return _page().answer()
 
@@ -47,7 +47,7 @@ def _page() -> CodePage:
 
 
 def _allowed() -> bool:
-    """Whether the instruction is left to this process: one that is forbidden it is killed (prctl(2), PR_SET_TSC)."""
+    """Whether this process may execute the instruction; otherwise the attempt kills it (prctl(2), PR_SET_TSC)."""
     state = ctypes.c_int()
     libc = ctypes.CDLL(None, use_errno=True)
     return bool(libc.prctl(_PR_GET_TSC, ctypes.byref(state), 0, 0, 0) == 0 and state.value == _PR_TSC_ENABLE)

@@ -1,7 +1,7 @@
 """x86-64 roof kernels. Encodings: Intel SDM vol. 2, 2.1 (legacy), 2.3 (VEX), 2.7 (EVEX) and each instruction's page.
 
-Calling convention: System V AMD64 psABI 3.2.3: iterations in rdi, base in rsi, bytes in rdx; every vector register
-belongs to the callee.
+Calling convention: System V AMD64 psABI 3.2.3: iterations in rdi, base in rsi, bytes in rdx; all vector registers are
+    caller-saved.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ X86_ISAS: Final = (
     VectorIsa("AVX", "x86_64", 256, Encoding.VEX, frozenset({"avx"}), frozenset({"fma"})),
     VectorIsa("AVX-512", "x86_64", 512, Encoding.EVEX, frozenset({"avx512f"}), half=frozenset({"avx512_fp16"})),
 )
-"""Widths in ascending order. Scalar and SSE are written in VEX where the machine has AVX, as compilers do there."""
+"""Widths in ascending order. Scalar and SSE are encoded in VEX if the machine has AVX, as compilers do."""
 AMX: Final = VectorIsa("AMX", "x86_64", 8192, Encoding.TILES, frozenset({"amx_tile", "amx_bf16"}))
 """Tiles of 16 rows of 64 bytes, which multiply bfloat16 into single precision (Intel SDM vol. 1, chapter 18)."""
 
@@ -85,7 +85,7 @@ class X86Writer:
         return self.bits // 8 or self.precision.value
 
     def registers(self, name: str, target: int, first: int, second: int) -> bytes:
-        """`name target, first, second`; a legacy instruction needs target and first to be one."""
+        """`name target, first, second`; for a legacy instruction target and first must be equal."""
         return self._instruction(OPCODES[name], target, first, bytes([0xC0 | (target & 7) << 3 | second & 7]), second)
 
     def load(self, target: int, base: int, displacement: int) -> bytes:
@@ -97,7 +97,7 @@ class X86Writer:
         return self._instruction(OPCODES["store"], source, 0, self._address(source, base, displacement), base)
 
     def stream(self, source: int, base: int, displacement: int) -> bytes:
-        """An aligned store past the caches; packed only."""
+        """An aligned store that bypasses the caches; packed only."""
         return self._instruction(OPCODES["stream"], source, 0, self._address(source, base, displacement), base)
 
     def _address(self, register: int, base: int, displacement: int) -> bytes:
@@ -123,7 +123,7 @@ class X86Writer:
                 last = (~vvvv & 15) << 3 | length << 2 | _PP[prefix]
                 if opcode.map == _MAP_0F and not high_rm:
                     return bytes([0xC5, (1 - high_reg) << 7 | last, byte]) + operands
-                # W tells a fused instruction's precision; the others ignore it
+                # W gives a fused instruction's precision; the others ignore it
                 w = int(opcode.fused and wide)
                 second = (1 - high_reg) << 7 | 1 << 6 | (1 - high_rm) << 5 | opcode.map
                 return bytes([0xC4, second, w << 7 | last, byte]) + operands
@@ -137,13 +137,13 @@ class X86Writer:
 
 
 def writer_of(isa: VectorIsa, precision: Precision, flags: frozenset[str]) -> X86Writer:
-    """The writer for a width: VEX for scalar and SSE on a machine with AVX, so that nothing mixes with legacy SSE."""
+    """The writer for a width: VEX for scalar and SSE on a machine with AVX, so that legacy SSE is not mixed in."""
     vex = isa.encoding is Encoding.LEGACY and "avx" in flags
     return X86Writer(isa.bits, precision, Encoding.VEX if vex else isa.encoding)
 
 
 def _align(code: bytearray, before: int = 0) -> None:
-    """Have the loop begin at a line of its own, that many bytes further on."""
+    """Start the loop on a line of its own, this many bytes further on."""
     code += b"\x90" * (-(len(code) + before) % _LOOP_ALIGNMENT)
 
 
@@ -151,10 +151,10 @@ def _loop_end(code: bytearray, top: int) -> None:
     code += b"\x0f\x85" + struct.pack("<i", top - (len(code) + 6))  # jnz rel32
 
 
-_SFENCE: Final = b"\x0f\xae\xf8"  # what streaming stores wrote has left the core
+_SFENCE: Final = b"\x0f\xae\xf8"  # the data of streaming stores has left the core
 _DEC_RDI: Final = b"\x48\xff\xcf"
 _RET: Final = b"\xc3"
-_VZEROUPPER: Final = b"\xc5\xf8\x77"  # else SSE code of others is slow afterwards (AVX-SSE transitions)
+_VZEROUPPER: Final = b"\xc5\xf8\x77"  # otherwise SSE code elsewhere is slow afterwards (AVX-SSE transitions)
 
 
 def _leave(writer: X86Writer) -> bytes:
@@ -190,7 +190,7 @@ _LEFT, _RIGHT = 6, 7  # tiles that are multiplied; accumulators are 0 to 5
 
 
 def _matrix(shape: LoopShape) -> Kernel:
-    """Chains of TDPBF16PS (Intel SDM vol. 2): `constants.tile_data` at the base, and where the first one goes."""
+    """Chains of TDPBF16PS (Intel SDM vol. 2): `constants.tile_data` at the base, and the place of the first result."""
     streams = min(shape.streams, _LEFT)
     code = bytearray(b"\xc4\xe2\x78\x49\x06" + b"\xb8\x40\x00\x00\x00")  # ldtilecfg [rsi]; mov eax, 64
     for tile, place in ((_LEFT, 1), (_RIGHT, 2)):
@@ -222,21 +222,21 @@ def _operate(writer: X86Writer, operation: Operation, stream: int) -> bytes:
             return writer.registers("add", stream, stream, _ADDEND)
         case Operation.MUL:
             return writer.registers("mul", stream, stream, _MULTIPLIER)
-        case Operation.ADD_MUL:  # one stream adds, the next multiplies: both ports are kept busy
+        case Operation.ADD_MUL:  # one stream adds, the next multiplies, which keeps both ports busy
             name, constant = ("mul", _MULTIPLIER) if stream % 2 else ("add", _ADDEND)
             return writer.registers(name, stream, stream, constant)
 
 
 def memory(isa: VectorIsa, precision: Precision, mix: Mix, shape: LoopShape, flags: frozenset[str]) -> Kernel:
     """Accesses at consecutive addresses; the working set must be a multiple of the kernel's `work`."""
-    # there is no streaming store of a scalar
+    # scalars have no streaming store
     writer = writer_of(X86_ISAS[1] if mix is Mix.STREAMING and not isa.bits else isa, precision, flags)
     size = writer.size
     loads, stores = mix.accesses
     store = writer.stream if mix is Mix.STREAMING else writer.store
     code = bytearray(writer.load(_STORED, _RSI, 0))
     start = b"\x48\x89\xf0" + b"\x48\x8d\x0c\x16"  # mov rax, rsi; lea rcx, [rsi + rdx]
-    _align(code, len(start))  # here, not behind: each pass over the working set would run through it
+    _align(code, len(start))  # here, not at the end: every pass over the working set would run through it
     outer = len(code)
     code += start
     top = len(code)
@@ -257,9 +257,9 @@ def memory(isa: VectorIsa, precision: Precision, mix: Mix, shape: LoopShape, fla
 
 
 def _order(loads: int, stores: int, count: int) -> list[int]:
-    """Places of a loop body's accesses in program order: beside loads, each store waits for one load of the next group.
+    """Places of a loop body's accesses in program order; each store follows one load of the next group.
 
-    As compilers order them; Zen 5 reads and writes L1 2 % faster so [measured].
+    Compilers order them so; Zen 5 reads and writes L1 2 % faster this way [measured].
     """
     places = list(range(count))
     if loads and stores:
@@ -272,7 +272,7 @@ def _order(loads: int, stores: int, count: int) -> list[int]:
 def clock(shape: LoopShape) -> Kernel:
     """A chain of dependent register additions, one cycle each; `work` is cycles.
 
-    Register to register, since recent cores add small constants while renaming, in no time (Intel Optimization
+    Register to register, because recent cores add small constants during renaming, in no time (Intel Optimization
     Reference Manual, Golden Cove).
     """
     code = bytearray(b"\x31\xc0\x31\xc9")  # xor eax, eax; xor ecx, ecx
