@@ -106,7 +106,7 @@ def man_page(verb: Verb, all_verbs: Sequence[Verb]) -> str:
         for one in all_verbs:
             if one.name:
                 lines += [".TP", f"\\fB{_roff(one.name)}\\fR", f"{_roff(one.summary)}; see turbotui\\-{_roff(one.name)}(1)"]
-        lines += [".SH EXIT STATUS", "0 done, 1 failed, 2 a word on the command line, 3 the machine cannot be read, "
+        lines += [".SH EXIT STATUS", "0 done, 1 failed, 2 wrong command line, 3 the machine cannot be read, "
                   "4 no usable terminal, 70 a fault of turbotui itself."]
     lines += [".SH SEE ALSO", "turbotui(1), turbostat(8), perf(1)"]
     return "\n".join(lines) + "\n"

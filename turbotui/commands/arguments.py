@@ -41,14 +41,15 @@ def add_watching_arguments(parser: argparse.ArgumentParser, interval: float) -> 
     parser.add_argument("-i", "--interval", metavar="SECONDS", default=str(interval),
                         help=f"seconds between two readings, from {SHORTEST_INTERVAL} (default {interval:g})")
     parser.add_argument("-T", "--TCC", metavar="CELSIUS", dest="tcc",
-                        help="temperature from which the thermal readouts count down, where the machine tells it wrong")
+                        help="temperature from which the thermal readouts count down, if the machine reports a wrong "
+                             "one")
     parser.add_argument("-c", "--cpu", metavar="SET", help="only these CPUs: 0-3,8 or 0..3,8")
     parser.set_defaults(choices=[])
     parser.add_argument("-s", "--show", metavar="NAMES", action=_Choice, const="show",
-                        help="only these columns or categories, comma separated; more --show add")
+                        help="only these columns or categories, comma separated; further --show options add to them")
     parser.add_argument("--hide", metavar="NAMES", action=_Choice, const="hide", help="without these")
     parser.add_argument("-e", "--enable", metavar="NAMES", action=_Choice, const="enable",
-                        help="these as well as the default ones")
+                        help="these in addition to the default ones")
     parser.add_argument("-a", "--add", metavar="SPEC", action="append", default=[],
                         help="add a column, as turbotui stat --add: an event (cycles:u, uncore_imc/cas_count_read/), "
                              "a formula (CPI=cycles/instructions), set:NAME, msr0xADDR, perf/PMU/EVENT, /PATH")

@@ -19,8 +19,8 @@ _EPILOG = """commands:
 
 Without a command the dashboard starts. Each command has its own --help.
 turbotui [OPTIONS] -- COMMAND runs a command beside the dashboard, ends with it, and reports on it; its exit status is
-the command's, 127 where there is no such command, 126 where it cannot be run.
-Exit status: 0 done, 1 failed, 2 a word on the command line, 3 the machine cannot be read, 4 no usable terminal,
+the command's, 127 if there is no such command, 126 if it cannot be run.
+Exit status: 0 done, 1 failed, 2 wrong command line, 3 the machine cannot be read, 4 no usable terminal,
 70 a fault of turbotui itself."""
 
 

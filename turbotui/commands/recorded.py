@@ -21,16 +21,16 @@ _MOST_TOLD: Final = 5  # maximum number of reported gaps: a damaged disk can lea
 
 def add_replay_argument(parser: argparse.ArgumentParser) -> None:
     """Declare --replay."""
-    parser.add_argument("--replay", metavar="FILE", help="tell of a recording (turbotui record) instead of a machine")
+    parser.add_argument("--replay", metavar="FILE", help="report on a recording (turbotui record) instead of a machine")
 
 
 def add_span_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare --replay for a verb that reports intervals, with the options for span and interval."""
     parser.add_argument("--replay", metavar="FILE", help="the intervals of a recording (turbotui record) instead of a "
                         "machine's")
-    parser.add_argument("--from", dest="start", metavar="TIME", default="", help="with --replay: from here on: 14:03, "
+    parser.add_argument("--from", dest="start", metavar="TIME", default="", help="with --replay: the start: 14:03, "
                         "2026-11-22 14:03, +5m after the beginning, -5m before the end")
-    parser.add_argument("--to", dest="end", metavar="TIME", default="", help="with --replay: up to here; +5m counts "
+    parser.add_argument("--to", dest="end", metavar="TIME", default="", help="with --replay: the end; +5m counts "
                         "from --from")
     parser.add_argument("--every", metavar="TIME", default="", help="with --replay: intervals of this length (10s, 1m)")
 

@@ -5,7 +5,9 @@ from turbotui.feature import Command, Feature
 FEATURE = Feature(
     "collect",
     commands=(
-        Command("collect", "turbotui.features.collect.verb", "readings for a screen elsewhere: to a pipe or a socket"),
-        Command("view", "turbotui.features.collect.view_verb", "the dashboard of what turbotui collect sends"),
+        Command("collect", "turbotui.features.collect.verb", "send readings to a screen elsewhere, through a pipe or "
+                "a socket"),
+        Command("view", "turbotui.features.collect.view_verb", "the dashboard for readings that turbotui collect "
+                "sends"),
     ),
 )

@@ -8,7 +8,7 @@ FEATURE = Feature(
         Command(
             "columns",
             "turbotui.features.columns.verb",
-            "every column: formula, source, and whether it can be had here",
+            "every column: formula, source, and whether it is available here",
         ),
     ),
 )

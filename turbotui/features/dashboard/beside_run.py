@@ -42,7 +42,7 @@ def run_beside(words: Sequence[str], show: Callable[[CommandBeside], object], *,
 
     Returns:
         The exit status of the command, 128 and the signal's number if one ended it, or the dashboard and not the
-        command; 127 where there is no such command, 126 where it cannot be run.
+        command; 127 if there is no such command, 126 if it cannot be run.
 
     Raises:
         TurbotuiError: what ended the dashboard; the command has ended then.

@@ -46,16 +46,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_watching_arguments(parser, _INTERVAL)
     parser.set_defaults(interval=None)  # so that one that was given can be told from the profile's
-    parser.add_argument("--profile", metavar="NAME", help="a view that was saved with the key s")
-    parser.add_argument("--spy", metavar="FILE", help="event sets by CPU (see turbotui spy), followed when it changes")
+    parser.add_argument("--profile", metavar="NAME", help="a view saved with key s")
+    parser.add_argument("--spy", metavar="FILE", help="event sets by CPU (see turbotui spy), read again when the "
+                        "file changes")
     parser.add_argument("--drop-privileges", action="store_true",
-                        help="give root up for good once the counters are open")
+                        help="drop root for good once the counters are open")
     parser.add_argument("--connect", metavar="PATH",
-                        help="show what the collector behind this socket reads (turbotui collect --socket PATH)")
+                        help="show the readings of the collector behind this socket (turbotui collect --socket PATH)")
     parser.add_argument("--host", metavar="USER@NODE",
                         help="show another machine: ssh starts turbotui collect there, without asking for passwords")
     parser.add_argument("--remote", metavar="COMMAND",
-                        help='with --host: how turbotui is called there, as "sudo -n turbotui"')
+                        help='with --host: the command that starts turbotui there, such as "sudo -n turbotui"')
     parser.add_argument("--screen", metavar="NAME",
                         help="screen to begin with, by its name or key: overview (the default), cpus, map, tasks ...")
     parser.add_argument("--stay", action="store_true",

@@ -8,7 +8,7 @@ FEATURE = Feature(
         Command(
             "doctor",
             "turbotui.features.doctor.verb",
-            "which sources and signals work here, why not, and what to do",
+            "which sources and signals work here, and for the others why not and what helps",
         ),
     ),
     screens=(

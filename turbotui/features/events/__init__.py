@@ -8,7 +8,7 @@ FEATURE = Feature(
         Command(
             "events",
             "turbotui.features.events.verb",
-            "event strings to encodings, and what this machine can count",
+            "encodings of event strings, and what this machine can count",
         ),
     ),
 )

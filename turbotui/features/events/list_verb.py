@@ -1,4 +1,4 @@
-"""`turbotui events list`: what this machine can count, and whether it opens now."""
+"""`turbotui events list`: the events of this machine, and whether they open now."""
 
 from __future__ import annotations
 

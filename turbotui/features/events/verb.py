@@ -1,4 +1,4 @@
-"""`turbotui events`: event strings to encodings, and what this machine can count."""
+"""`turbotui events`: encodings of event strings, and what this machine can count."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ _TABLES_OF_METRICS = ("metrics", "metric_groups")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verbs and their options."""
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="encode|list|show|sets|metrics")
-    encode = verbs.add_parser("encode", help="what perf_event_open, or a register, is given for an event string")
+    encode = verbs.add_parser("encode", help="the arguments of perf_event_open, or the register value, for an event "
+                              "string")
     encode.add_argument("string", help="an event, a group in braces, or a comma list: perf's grammar, libpfm's names")
     encode.add_argument("--os", choices=[kind.value for kind in OsKind], default=OsKind.PERF_EXT.value,
                         help="none: bare register codes; perf: without libpfm's perf modifiers (default perf_ext)")
@@ -38,12 +39,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     encode.add_argument("--engine", choices=("own", "tables", "libpfm", "auto"), default="auto",
                         help="own: over sysfs; tables: over the vendor's tables too; libpfm: its models; auto: own, "
                         "tables, libpfm (default)")
-    listing = verbs.add_parser("list", help="what this machine can count, and whether it opens now")
+    listing = verbs.add_parser("list", help="the events of this machine, and whether they open now")
     listing.add_argument("pattern", nargs="?", default="",
                          help="part of a name or PMU, or a glob, then words of descriptions; tracepoints are listed by "
                          "SYSTEM:NAME only")
     listing.add_argument("--no-open", action="store_true", help="do not try to open them")
-    show = verbs.add_parser("show", help="all that is known of one event: descriptions, encodings, masks, its metrics")
+    show = verbs.add_parser("show", help="everything known about one event: descriptions, encodings, masks, its "
+                            "metrics")
     show.add_argument("name", help="in any case: NAME, PMU/NAME/, or MODEL::NAME of libpfm")
     sets = verbs.add_parser("sets", help="sets of columns for --add set:NAME, and how each is counted on this machine")
     sets.add_argument("name", nargs="?", default="", help="only this set, with every way to count it, and why not")

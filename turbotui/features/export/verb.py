@@ -140,8 +140,8 @@ def _add_table_arguments(parser: argparse._ArgumentGroup) -> None:
     parser.add_argument("--every", metavar="TIME", default="",
                         help="intervals of this length (10s, 1m) instead of the recorded ones")
     parser.add_argument("--from-time", metavar="TIME", default="",
-                        help="from here on: 14:03, 2026-11-22 14:03, +5m after the beginning, -5m before the end")
-    parser.add_argument("--to-time", metavar="TIME", default="", help="up to here; +5m counts from --from-time")
+                        help="the start: 14:03, 2026-11-22 14:03, +5m after the beginning, -5m before the end")
+    parser.add_argument("--to-time", metavar="TIME", default="", help="the end; +5m counts from --from-time")
 
 
 def run(arguments: argparse.Namespace) -> int:

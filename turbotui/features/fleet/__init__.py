@@ -8,7 +8,8 @@ FEATURE = Feature(
         Command(
             "fleet",
             "turbotui.features.fleet.verb",
-            "which of many nodes is slow, hot or unlike the others, by Prometheus (or VictoriaMetrics, Mimir, Thanos)",
+            "which of many nodes are slow, hot or unlike the others, from Prometheus (or VictoriaMetrics, Mimir, "
+            "Thanos)",
         ),
     ),
 )

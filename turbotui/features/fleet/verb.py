@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "compare, or only a part of them answered), 3 the server did not answer. docs/fleet.md goes from a bare "
         "machine to the slow node.")
     parser.add_argument("action", nargs="?", choices=(_CHECK,), metavar=_CHECK,
-                        help="look once, print what is found, and say it by the exit status too")
+                        help="look once, print the findings, and set the exit status accordingly")
     add_server_arguments(parser)
     parser.add_argument("-i", "--interval", metavar="SECONDS", help="from reading to reading (15)")
     parser.add_argument("-n", "--intervals", metavar="N", type=int, help="print, and end after so many")

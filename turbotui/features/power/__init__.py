@@ -6,7 +6,7 @@ FEATURE = Feature(
     "power",
     commands=(
         Command("power", "turbotui.features.power.verb",
-                "where the watts go: packages, memory, graphics and the rest, held against the platform's own figure"),
+                "where the watts go: packages, memory, graphics and the rest, compared with the platform's own total"),
     ),
     screens=(
         ScreenSpec("power", "4", "power", "turbotui.features.power.screen", "PowerScreen"),

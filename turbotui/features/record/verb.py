@@ -30,7 +30,7 @@ _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("file", metavar="FILE",
-                        help="the recording; one that is there is continued. Words after -- are a command: it is "
+                        help="the recording; an existing one is continued. Words after -- are a command: it is "
                         "recorded while it runs, its words are kept in FILE, and its exit status is returned")
     add_watching_arguments(parser, 1.0)
     parser.add_argument("--tables", metavar="NAMES", default="",

@@ -14,12 +14,12 @@ FEATURE = Feature(
         Command(
             "roofline",
             "turbotui.features.roofline.verb",
-            "where a command, or the machine, stands below the roofs, why",
+            "how close a command, or the machine, comes to its roofs, and what limits it",
         ),
         Command(
             "roofs",
             "turbotui.features.roofline.roofs_verb",
-            "what cores and caches can reach: the roofs of the roofline model",
+            "the peaks of cores and caches: the roofs of the roofline model",
         ),
     ),
     screens=(

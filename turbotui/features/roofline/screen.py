@@ -289,7 +289,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         """Count the bytes of each memory level, and show the point under the cursor at each; or no more."""
         on = self._view.swap_levels()
         self.watch_state.want(self.wanted)
-        self._shown("Bytes of each memory level, from the next interval on; more events take turns" if on else
+        self._shown("Bytes of each memory level, from the next interval on; more events are multiplexed" if on else
                     "Bytes of memory levels are not counted any more", points=False)
 
     def action_roofs(self) -> None:

@@ -62,8 +62,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                              "floating-point instructions, 4 or 8 by precision, or a number")
     parser.add_argument("--levels", action="store_true",
                         help="count the bytes of each memory level too (L2, L3 by events of the cores, DRAM by the "
-                             "memory's controllers): a point for each, and which level binds; more events take turns")
-    parser.add_argument("--theory", action="store_true", help="roofs of the spec sheet even where some were measured")
+                             "memory's controllers): a point for each, and which level binds; more events are "
+                             "multiplexed")
+    parser.add_argument("--theory", action="store_true", help="roofs of the spec sheet even if measured ones exist")
     add_regions_argument(parser)
     add_span_arguments(parser)
     add_format_arguments(parser, TABLES)

@@ -193,8 +193,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                       help="what the command prints beside its score, such as 'GFLOPS: ([0-9.]+)': the score is kept")
     add_format_arguments(run_, RUN_TABLES)
     run_.add_argument("command", nargs="*", metavar="command", help="after --: the load, run once for each run")
-    add_measured_arguments(verbs.add_parser("measured", help="note the score that the load of the newest run gave"))
-    add_history_arguments(verbs.add_parser("history", help="the runs that were kept: is this node slower than before?"))
+    add_measured_arguments(verbs.add_parser("measured", help="store the score that the newest run's load achieved"))
+    add_history_arguments(verbs.add_parser("history", help="the stored runs: is this node slower than before?"))
     listing = verbs.add_parser("list", help="the stored baselines")
     add_format_arguments(listing)
 

@@ -8,7 +8,7 @@ FEATURE = Feature(
         Command(
             "spy",
             "turbotui.features.spies.verb",
-            "event sets on each CPU, changed while they are counted, joined",
+            "event sets of each CPU's own, changed while they are counted, and joined",
         ),
     ),
 )

@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_machine_arguments(parser)
     add_event_tables_argument(parser)
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--config", metavar="FILE", help="event sets by CPU, in TOML; followed when it changes")
+    what.add_argument("--config", metavar="FILE", help="event sets by CPU, in TOML; read again when the file changes")
     what.add_argument("--events", metavar="SETS", default="",
                       help=f"events by commas, sets by semicolons (default {_EXAMPLE}); one set that does not fit is "
                       "split, and sets are multiplexed")

@@ -8,7 +8,7 @@ FEATURE = Feature(
         Command(
             "stat",
             "turbotui.features.stat.verb",
-            "turbostat's drop-in: the table as text, by intervals or over a command",
+            "turbostat's drop-in replacement: the table as text, by intervals or for a command",
             reads_words=True,
         ),
     ),

@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_event_tables_argument(parser)
     parser.add_argument("--by", choices=[one.value for one in Grouping], default=Grouping.THREAD.value,
-                        help="what a row stands for (default thread)")
+                        help="what a row represents (default thread)")
     parser.add_argument("--waits", action="store_true",
                         help="what tasks waited for too: a CPU, storage, sleep, their quota; it costs a record at each "
                              "switch of the machine")

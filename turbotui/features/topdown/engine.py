@@ -27,7 +27,7 @@ from turbotui.sources.kinds import PerCpuSource
 from turbotui.sources.source import Probe, Reader, Source
 
 RECORDED_LEVELS: Final = 2
-"""Levels that a recording has: deeper ones take turns on the counters."""
+"""Levels that a recording has: deeper levels are multiplexed."""
 _CORE_PMUS: Final = re.compile(r"cpu|cpu_(core|atom|lowpower)|armv[89].*")
 _WATCHDOG: Final = "/proc/sys/kernel/nmi_watchdog"
 _METRIC: Final = "topdown-"

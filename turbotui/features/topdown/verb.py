@@ -54,8 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-i", "--interval", metavar="SECONDS", help="a table for every interval, not only once")
     parser.add_argument("-n", "--intervals", metavar="N", type=int, help="end after so many (default interval: 1 s)")
     parser.add_argument("--level", metavar="L", type=int, default=1,
-                        help=f"down to this level of the tree, 1 to {LEVELS} (default 1); deeper ones take turns "
-                        "on the counters")
+                        help=f"down to this level of the tree, 1 to {LEVELS} (default 1); deeper levels are "
+                             f"multiplexed")
     parser.add_argument("--per", choices=[level.value for level in RowLevel if level is not RowLevel.REGION],
                         help="a row for each (default machine; for a command the command itself and all that it "
                         "starts, with a table of the regions that it marks; with --pid each thread)")

@@ -62,9 +62,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="show this event too, on every PMU of its kind: a name, terms, both, or a derived "
                         "value (amd_umc/row hits/); a name of the vendor's tables may stand alone")
     parser.add_argument("--all", dest="all_values", action="store_true",
-                        help="every derived value, not only those that are shown at first")
+                        help="every derived value, not only the default ones")
     parser.add_argument("-f", "--filter", metavar="PMU/FIELD=VALUE,.../", action="append", default=[],
-                        help="count only what passes, on this PMU or on all of a kind; src_bdf takes 27:01.1 too")
+                        help="count only matching requests, on this PMU or on all of a kind; src_bdf takes 27:01.1 too")
     add_event_tables_argument(parser)
     parser.add_argument("--map", action="store_true",
                         help="the map of traffic between packages, memory, links and devices; other formats: its edges")

@@ -28,18 +28,18 @@ _INTERVALS = 3
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.epilog = (
-        'The first line is the verdict. Command lines behind "do" are for you to run: nothing of them is run here. '
+        'The first line is the verdict. Command lines after "do" are for you to run; turbotui runs none of them. '
         f"Exit status: 0 nothing is in the way, {FOUND} something is."
     )
     add_machine_arguments(parser)
     add_replay_argument(parser)
     parser.add_argument("--from", metavar="TIME", dest="begin", default="",
-                        help="with --replay: from then on (14:03, -5m); without it the last intervals")
-    parser.add_argument("--to", metavar="TIME", dest="end", default="", help="with --replay: until then")
+                        help="with --replay: the start (14:03, -5m); by default the last intervals")
+    parser.add_argument("--to", metavar="TIME", dest="end", default="", help="with --replay: the end")
     parser.add_argument("-n", "--intervals", metavar="N", type=int, default=_INTERVALS,
                         help=f"how many intervals to watch (default {_INTERVALS})")
     parser.add_argument("-i", "--interval", metavar="SECONDS", default="1",
-                        help="seconds of each (default 1)")
+                        help="length of each in seconds (default 1)")
     add_format_arguments(parser)
 
 
