@@ -1,1 +1,1 @@
-"""Why a machine is slow: rules over frames, what holds packages back, and findings in sentences."""
+"""Why a machine is slow: rules over frames, limits of packages, and findings in sentences."""

@@ -1,4 +1,4 @@
-"""Rules on the clock: what holds packages back, clocks below the base, and time that firmware takes."""
+"""Rules about the clock: limits of packages, clocks below base, and time taken by firmware."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from turbotui.diagnosis.limits import POWER_HOLDERS, Facts, Hold, Holder, LimitS
 from turbotui.diagnosis.rules import Certainty, JudgedFrame, NoFinding, Observed, SlownessRule, Whose, opening
 from turbotui.quantities.columns import ColumnId
 
-_LEAST: Final = 0.01  # share of the work: below, nobody would notice
-_UNKNOWN_LOSS: Final = 0.1  # of a package's work, where its clock cannot be read
+_LEAST: Final = 0.01  # share of the work; less would go unnoticed
+_UNKNOWN_LOSS: Final = 0.1  # share of a package's work, if its clock cannot be read
 _WORKING: Final = 20.0  # percent busy from which a package's clock matters
 _HARD: Final = 50.0  # percent busy from which a package would run above its base clock
 _BELOW_BASE: Final = 0.95
-_FAR_BELOW: Final = 0.7  # of its highest clock: with all cores busy, what one core reaches alone is out of reach
+_FAR_BELOW: Final = 0.7  # share of its highest clock; with all cores busy, the clock of a single core is out of reach
 _LEAVING: Final = 15.0  # percent of a CPU's time
-_LOADED: Final = 3.0  # percent busy: below, nobody waits
-_MOST_BY_EXITS: Final = 0.4  # of the work: latencies are what leaving takes at most
+_LOADED: Final = 3.0  # percent busy; below, nobody waits
+_MOST_BY_EXITS: Final = 0.4  # share of the work; latencies are the maximum for leaving a state
 _SMI: Final = 20.0  # a second, on one CPU
-_SMI_SECONDS: Final = 100e-6  # all CPUs stand still meanwhile; firmware takes tens to hundreds of microseconds
+_SMI_SECONDS: Final = 100e-6  # all CPUs stop meanwhile; firmware takes tens to hundreds of microseconds
 
 _SURE: Final[Mapping[Sure, Certainty]] = {
     Sure.COUNTED: Certainty.CERTAIN, Sure.STATE: Certainty.CERTAIN, Sure.SETTING: Certainty.CERTAIN,
@@ -38,7 +38,7 @@ def _holds(verdict: LimitVerdict) -> tuple[Hold, ...]:
 
 
 def _lost(facts: Facts) -> float:
-    """Share of a package's work that its clock costs, against what all cores together could run at."""
+    """Share of a package's work that its clock costs, compared with the clock of all cores together."""
     everyone, single = facts.number("TurboAll"), facts.number("Turbo1") or facts.top_mhz
     if facts.loaded_share is not None:
         shared = everyone / single if everyone and single else 1.0
@@ -50,13 +50,13 @@ def _lost(facts: Facts) -> float:
 
 
 def _weight(moment: JudgedFrame, facts: Facts) -> float:
-    """Share of the machine's work that is a package's."""
+    """A package's share of the machine's work."""
     total = sum(verdict.facts.busy or 0.0 for verdict in moment.limits)
     return (facts.busy or 0.0) / total if total else 1.0 / max(1, len(moment.limits))
 
 
 def _held_by(*holders: Holder) -> Callable[[JudgedFrame], Observed | NoFinding]:
-    """A rule's judgement: whether one of these holds a package back."""
+    """Make the judgement of a rule: whether one of these holders limits a package."""
 
     def judge(moment: JudgedFrame) -> Observed | NoFinding:
         known = [verdict for verdict in moment.limits if verdict.state is not LimitState.UNTOLD]
@@ -79,7 +79,7 @@ def _held_by(*holders: Holder) -> Callable[[JudgedFrame], Observed | NoFinding]:
 
 def _below_base(moment: JudgedFrame) -> Observed | NoFinding:
     if any(_holds(verdict) for verdict in moment.limits):
-        return NoFinding.CLEAR  # the finding that names the holder says it
+        return NoFinding.CLEAR  # the finding about the holder reports it
     known = [verdict for verdict in moment.limits if verdict.facts.mhz is not None and verdict.facts.busy is not None]
     if not known:
         return NoFinding.UNKNOWN

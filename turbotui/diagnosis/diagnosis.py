@@ -1,7 +1,7 @@
-"""The diagnosis of a machine: frames go in, one after the other; what is in the way of the work comes out, ranked.
+"""The diagnosis of a machine, which takes frames one by one and returns ranked causes of slowness.
 
-Whoever shows it wants the columns of `MachineDiagnosis.wanted`, pushes each frame, also while nobody looks, and asks
-for `verdict()`; where that is None, `quiet()` is the sentence.
+A caller reads the columns of `MachineDiagnosis.wanted`, pushes every frame, even while nobody looks, and asks for
+`verdict()`; if that is None, `quiet()` is the sentence to show.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from turbotui.quantities.columns import CounterColumn
 from turbotui.sampling.frame import Frame
 
 _IDLE = 3.0
-"""Percent busy below which a machine is said to be idle."""
+"""Percent busy below which a machine counts as idle."""
 
 
 @dataclass(slots=True)
@@ -28,11 +28,11 @@ class _Past:
     """A rule's answers, interval by interval.
 
     Attributes:
-        intervals: seconds, and whether it held.
-        run: seconds for which it has held without a break.
+        intervals: seconds of each, and whether the cause was present.
+        run: seconds for which the cause has been present without a break.
         answer: of the newest interval.
-        last: what was so when it held last.
-        unread: intervals since it was last judged.
+        last: the observation when it was last present.
+        unread: number of intervals since the last judgement.
     """
 
     intervals: deque[tuple[float, bool]]
@@ -42,34 +42,34 @@ class _Past:
     unread: int = 0
 
     def take(self, seconds: float, answer: Observed | NoFinding) -> None:
-        """Take in one more interval."""
+        """Add an interval."""
         holds = isinstance(answer, Observed)
         self.answer = answer
         if isinstance(answer, Observed):
             self.last = answer
         self.run = self.run + seconds if holds else 0.0
         self.unread += 1
-        if holds or answer is NoFinding.CLEAR:  # of an interval in which nobody read it nothing is said
+        if holds or answer is NoFinding.CLEAR:  # an interval in which its columns were not read says nothing
             self.intervals.append((seconds, holds))
             self.unread = 0
 
     @property
     def judged(self) -> bool:
-        """Whether anything is known of it from the intervals that are kept: a machine that is late misses some."""
+        """Whether any kept interval could be judged; a machine that is late misses some."""
         return bool(self.intervals) and self.unread < (self.intervals.maxlen or 1)
 
 
 class MachineDiagnosis:
-    """Rules over the frames of one machine, and what they said of the last minute. Lives on one thread.
+    """Rules over the frames of one machine, with their answers for the last minute; used on one thread.
 
     Args:
         catalog: of the machine.
-        rules: the causes to look for.
-        kept: intervals of which the share of the time is told.
+        rules: the rules to apply.
+        kept: number of intervals over which shares of time are reported.
 
     Attributes:
-        memory: tells what the memory moved in a frame, where somebody has its controllers counted.
-        seen: what looks at tasks and control groups found, where somebody looked.
+        memory: returns the memory traffic in a frame, if memory controllers are counted.
+        seen: results of looks at tasks and control groups, if there were any.
     """
 
     def __init__(self, catalog: Catalog, rules: Sequence[SlownessRule] = RULES, kept: int = KEPT) -> None:
@@ -83,12 +83,12 @@ class MachineDiagnosis:
         self.seen = Seen()
 
     def wanted(self, can: Callable[[CounterColumn], bool], *, costly: bool = True) -> tuple[CounterColumn, ...]:
-        """The columns that have to be read.
+        """The columns to read.
 
         Args:
-            can: whether a column can be had on this machine now.
-            costly: with what takes files of every CPU, and with what only makes sentences better. False: for a line
-                that is shown at every tick.
+            can: whether a column is available on this machine now.
+            costly: include columns that take files of every CPU, or that only improve sentences; False for a line that
+                is shown at every tick.
         """
         found: dict[str, CounterColumn] = {}
         for rule in self._rules:
@@ -101,7 +101,7 @@ class MachineDiagnosis:
         return tuple(found.values())
 
     def push(self, frame: Frame) -> None:
-        """Take in a frame; the same one again, and one without an interval, change nothing."""
+        """Add a frame; a repeated frame, or one without an interval, changes nothing."""
         before = None if self._moment is None else self._moment.frame.seq
         if frame.seconds is None or frame.seq == before:
             return
@@ -116,10 +116,11 @@ class MachineDiagnosis:
             self._past[rule.id].take(frame.seconds, rule.judge(moment))
 
     def findings(self, over: float | None = None) -> tuple[Finding, ...]:
-        """Findings that hold now, the worst first.
+        """The current findings, the worst first.
 
         Args:
-            over: also what is not so in the newest interval, but was for this share of the time that was watched.
+            over: also include causes that are absent in the newest interval but were present for this share of the
+                time.
         """
         found = (self._finding(rule, self._past[rule.id], over) for rule in self._rules)
         return tuple(sorted((one for one in found if one is not None), key=lambda one: -one.score))
@@ -127,7 +128,7 @@ class MachineDiagnosis:
     def _finding(self, rule: SlownessRule, past: _Past, over: float | None) -> Finding | None:
         observed = past.last
         if observed is None or (over is None and past.answer is not observed):
-            return None  # nearly always, and asked of every rule at every tick: nothing is added up
+            return None  # the usual case, asked of every rule at every tick: nothing is summed
         window = sum(seconds for seconds, _ in past.intervals)
         share = sum(seconds for seconds, holds in past.intervals if holds) / window if window else 0.0
         if past.answer is not observed and over is not None and share < over:
@@ -135,16 +136,16 @@ class MachineDiagnosis:
         return Finding(rule, observed, past.run, share, window, observed.who)
 
     def verdict(self) -> Finding | None:
-        """The worst of what is in the way now; None where nothing is."""
+        """The worst current finding; None if there is none."""
         return next(iter(self.findings()), None)
 
     def unjudged(self) -> tuple[SlownessRule, ...]:
-        """Causes that nothing can be said of: in no interval that is kept was known what they read."""
+        """Causes that could not be judged in any kept interval because their columns were unknown."""
         return tuple(rule for rule in self._rules if self._past[rule.id].answer is not NoFinding.NOT_ASKED
                      and not self._past[rule.id].judged)
 
     def quiet(self) -> str:
-        """A sentence for a machine of which nothing is found."""
+        """A sentence about a machine without findings."""
         moment = self._moment
         if moment is None:
             return "Waiting for the first interval"
@@ -159,7 +160,7 @@ class MachineDiagnosis:
         return f"Nothing is in the way{far}: {', '.join(facts)}"
 
     def not_judged(self) -> str:
-        """One line about causes that could not be judged; "" where all could."""
+        """A line about causes that could not be judged; "" if all could."""
         rules = self.unjudged()
         if not rules:
             return ""
@@ -171,7 +172,7 @@ class MachineDiagnosis:
 
 
 def verdict(frames: Iterable[Frame], catalog: Catalog) -> Finding | None:
-    """The worst of what is in the way at the end of some frames, oldest first; None where nothing is."""
+    """The worst finding at the end of some frames, oldest first; None if there is none."""
     diagnosis = MachineDiagnosis(catalog)
     for frame in frames:
         diagnosis.push(frame)

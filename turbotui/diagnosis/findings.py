@@ -1,4 +1,4 @@
-"""Findings: causes that rules found, with the time for which they have held, ranked."""
+"""Findings: ranked causes, with the time for which each has been present."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from turbotui.dataclass import dataclass
 from turbotui.diagnosis.rules import WEIGHTS, Observed, SlownessRule
 
 _WHOLE = 0.995
-"""Share of the time from which a cause was there all the time."""
+"""Share of the time from which a cause counts as present all the time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A cause that is there now.
+    """A cause that is present now.
 
     Attributes:
         rule: the cause.
-        observed: what is so now.
-        seconds: for which it has been so without a break, up to now.
-        share: of the last `window` seconds in which it was so, 0 to 1.
-        window: seconds that were watched.
-        who: tasks or groups that have to do with it, most of it first; as they may reach a terminal.
+        observed: the current observation.
+        seconds: how long it has been present without a break, up to now.
+        share: share of the last `window` seconds in which it was present, 0 to 1.
+        window: seconds observed.
+        who: the tasks or groups behind it, the largest part first, as safe text.
     """
 
     rule: SlownessRule
@@ -42,12 +42,12 @@ class Finding:
 
     @property
     def remedy(self) -> str:
-        """The remedy: what a person can do about the cause."""
+        """The remedy: what a user can do about the cause."""
         return self.observed.remedy or self.rule.remedy
 
     @property
     def since(self) -> str:
-        """For how long: "for 40 s", "92 % of the last 40 s"."""
+        """How long: "for 40 s", "92 % of the last 40 s"."""
         if not self.window:
             return "now"
         if self.share >= _WHOLE:
@@ -56,7 +56,7 @@ class Finding:
 
     @property
     def line(self) -> str:
-        """One line: the sentence, for how long, and who."""
+        """One line with the sentence, the time and the tasks."""
         whose = f". Most of it: {self.who[0]}" if self.who else ""
         return f"{self.sentence} ({self.since}){whose}"
 

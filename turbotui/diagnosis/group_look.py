@@ -1,4 +1,4 @@
-"""A look at every control group: which one's CPU quota was used up between two looks, and whose tasks waited."""
+"""Look at every control group: whose CPU quota was used up between two looks, and whose tasks waited."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from turbotui.machine.host import Host
 from turbotui.machine.tasks.group_names import CGROUP, UNIT, group_name
 from turbotui.untrusted import one_line
 
-_MOST_PRESSURES: Final = 256  # groups whose pressure is read, nearest to the root first: three files of each
+_MOST_PRESSURES: Final = 256  # groups whose pressure is read, from the root downwards: three files each
 _RESOURCES: Final = ("cpu", "memory", "io")
 _LEAST: Final = 1.0  # percent of the time
-_AS_MUCH: Final = 0.8  # of the greatest share: the innermost of such groups is told
+_AS_MUCH: Final = 0.8  # share of the greatest value; the innermost of such groups is reported
 _MICRO: Final = 1e-6
 
 
 class GroupLook:
-    """Looks at the control groups of a host that have a quota or wait; those that come later are not seen."""
+    """Looks at a host's control groups that have a quota or wait; groups created later are not seen."""
 
     def __init__(self, host: Host) -> None:
         trees = hierarchies(host)
@@ -51,7 +51,7 @@ class GroupLook:
 
     @property
     def pressed(self) -> Mapping[str, PressedGroup]:
-        """By resource the group that waited most for it between the looks; the innermost of those that did as much."""
+        """The group that waited most for each resource between the looks, innermost among equals."""
         found = {}
         for resource in _RESOURCES:
             shares = self._shares(f"{resource}.some")
@@ -72,7 +72,7 @@ class GroupLook:
 
     @property
     def throttled(self) -> ThrottledGroup | None:
-        """The group that stood still most between the looks; the innermost of those that stood still as much."""
+        """The group that was throttled most between the looks, innermost among equals."""
         found = [(percent, name) for name, use in self._now.items()
                  if (percent := _percent(self._before.get(name), use)) is not None]
         if not found:
@@ -86,14 +86,14 @@ class GroupLook:
 
 
 def _said(path: str) -> str:
-    """A group as a person knows it: a container, pod or job by its name, others by their path."""
+    """A group's name for people: that of a container, pod or job, otherwise the path."""
     known = group_name((path,))
     named = known is not None and known.path == path and known.kind not in (UNIT, CGROUP)
     return one_line(known.text if known is not None and named else path)
 
 
 def _percent(before: GroupUse | None, now: GroupUse) -> float | None:
-    """Percent of the periods in which a quota was used up; None where none was to be used up."""
+    """Percent of the periods in which a quota was used up; None without periods."""
     if before is None or before.cpu.periods is None or before.cpu.throttled is None:
         return None
     if now.cpu.periods is None or now.cpu.throttled is None or now.cpu.periods <= before.cpu.periods:

@@ -1,4 +1,4 @@
-"""Verdicts on packages: what holds them back now, and what did over the last minute."""
+"""Verdicts on packages: what holds them back now, and what did in the last minute."""
 
 from __future__ import annotations
 
@@ -25,32 +25,33 @@ from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.frame import Frame
 
 KEPT = 60
-"""Intervals that a share of the time is taken over."""
+"""Intervals over which shares of time are computed."""
 
 _IDLE = 3.0  # percent busy below which a package is said to be idle
-_MANY = 50.0  # percent busy from which the turbo clock for all cores is what counts
-_LOW_CLOCK = 0.9  # of what is possible
-_NOTABLE = 0.25  # of the interval: less is already past, and counts for the share of the time only
+_MANY = 50.0  # percent busy from which the turbo clock of all cores applies
+_LOW_CLOCK = 0.9  # share of the possible clock
+_NOTABLE = 0.25  # share of the interval; a shorter limit is already over, and counts only for the share of the time
 
 
 def general(holder: Holder) -> Holder:
-    """The kind that shares of the time are kept of."""
+    """The kind for which shares of time are kept."""
     return Holder.POWER if holder in POWER_HOLDERS else holder
 
 
 @dataclass(frozen=True, slots=True)
 class LimitVerdict:
-    """The verdict on one package: what holds it back now, and for which share of the time.
+    """What holds one package back now, and for which share of the time it did.
 
     Attributes:
         facts: its numbers in this interval.
         state: in a word.
-        hold: what holds it back now, None if nothing does or it cannot be told.
-        others: what else holds it back now.
-        share: of the last `window` seconds that `hold`, or a power limit if it is one, held it back, 0 to 1.
-        window: seconds that were watched, up to `KEPT` intervals.
-        earlier: the holder of the last `window` seconds that is not there now, and its share.
-        setting: a column and its value by which the kernel asks for less, where that may be the reason.
+        hold: what holds it back now; None if nothing does or it is unknown.
+        others: other current limits.
+        share: share of the last `window` seconds for which `hold`, or any power limit if it is one, held the package
+            back.
+        window: seconds observed, up to `KEPT` intervals.
+        earlier: the holder of the last `window` seconds that is absent now, with its share.
+        setting: a column and value by which the kernel asks for less, if that may be the reason.
     """
 
     facts: Facts
@@ -69,13 +70,13 @@ class LimitVerdict:
 
     @property
     def weight(self) -> tuple[int, float, float]:
-        """Rank of the verdict: the package with the greatest needs a look most."""
+        """Rank of the verdict: the package with the greatest rank needs attention most."""
         rank = {LimitState.HELD: 3, LimitState.UNTOLD: 2, LimitState.AT_TOP: 1, LimitState.FREE: 1,
                 LimitState.IDLE: 0}[self.state]
         return rank, self.share, self.facts.busy or 0.0
 
     def untold(self) -> tuple[tuple[str, Unavailable], ...]:
-        """The kinds of evidence that this machine lacks, each with its reason."""
+        """The kinds of evidence that this machine lacks, with reasons."""
         asked = (("throttle reasons", "Throttle"), ("power", "PkgWatt"), ("power limits", "PL1"),
                  ("temperature", "PkgTmp"), ("clock", "Bzy_MHz"))
         known = {"clock"} if self.facts.mhz is not None else set()
@@ -92,7 +93,7 @@ class _Interval:
 
 
 class LimitHistory:
-    """The limits that held each package back, interval by interval. Lives on one thread."""
+    """The limits of each package, interval by interval; used on one thread."""
 
     def __init__(self, catalog: Catalog, kept: int = KEPT) -> None:
         self._catalog = catalog
@@ -104,9 +105,9 @@ class LimitHistory:
         self._holds: dict[RowId, tuple[Hold, ...]] = {}
 
     def push(self, frame: Frame) -> None:
-        """Take in a frame; the same one again changes nothing.
+        """Add a frame; a repeated frame changes nothing.
 
-        Log bits tell of the time since the reading before, so after a gap they tell of no interval.
+        Log bits cover the time since the previous reading, so after a gap they belong to no interval.
         """
         if frame.seq == self._seq:
             return
@@ -126,16 +127,16 @@ class LimitHistory:
         self._facts = facts
 
     def verdicts(self) -> Sequence[LimitVerdict]:
-        """One for each package, in the order of the topology."""
+        """One verdict for each package, in topology order."""
         return [self._judge(facts) for facts in self._facts.values()]
 
     def _shares(self, row: RowId) -> tuple[float, dict[Holder, float]]:
-        """Seconds that were watched, and the share that each holder has of them; POWER has that of all its kind."""
+        """Seconds observed, and the share of each holder; POWER has the share of all power limits."""
         past = self._past.get(row, ())
         window = sum(interval.seconds for interval in past)
         spent: dict[Holder, float] = {}
         for interval in past:
-            most: dict[Holder, float] = {}  # several power limits in one interval are not added up
+            most: dict[Holder, float] = {}  # several power limits in one interval count once
             for hold in interval.holds:
                 holder = general(hold.holder)
                 most[holder] = max(most.get(holder, 0.0), hold.share)

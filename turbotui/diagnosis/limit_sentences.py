@@ -9,7 +9,7 @@ from turbotui.diagnosis.limits import AT_CLOCK, HEAT, POWER_HOLDERS, Facts, Hold
 
 
 def headline(verdicts: Sequence[LimitVerdict]) -> str:
-    """One sentence on the whole machine: on the package that most needs a look, and how many are like it."""
+    """One sentence about the whole machine: the package that needs attention most, and how many are like it."""
     if not verdicts:
         return "no package is measured"
     worst = max(verdicts, key=lambda verdict: verdict.weight)
@@ -53,7 +53,7 @@ def sentence(verdict: LimitVerdict) -> str:
 
 
 def holding(verdict: LimitVerdict, hold: Hold) -> str:
-    """One of the things that hold a package back, as a sentence without the time: "package 0 is held at ... by ..."."""
+    """A holder as a sentence without the time: "package 0 is held at ... by ..."."""
     facts, possible = verdict.facts, verdict.facts.possible_mhz
     slower = facts.mhz is not None and possible is not None and facts.mhz < AT_CLOCK * possible
     of = f" of {possible:,.0f}" if slower else ""
@@ -71,7 +71,7 @@ def _by(verdict: LimitVerdict) -> str:
 
 
 def how_known(verdict: LimitVerdict) -> str:
-    """The certainty of a verdict as a sentence, with the column that it comes from."""
+    """The certainty of a verdict as a sentence, with the column behind it."""
     hold = verdict.hold
     if hold is None:
         missing = verdict.untold()
@@ -104,7 +104,7 @@ def _untold(verdict: LimitVerdict) -> str:
 
 
 def well_known(facts: Facts) -> bool:
-    """Whether the processor would say so if something held it back."""
+    """Whether the processor would report a limit."""
     return facts.words("Throttle") is not None or facts.number("PKG_%") is not None
 
 
@@ -157,16 +157,16 @@ def _span(seconds: float) -> str:
 
 
 def short(holder: Holder) -> str:
-    """A holder in as few words as can be."""
+    """A holder in as few words as possible."""
     return holder.value.split(":", maxsplit=1)[0]
 
 
 INFERRED_MARK = "~"
-"""Before what is only inferred, as before estimated cells."""
+"""Precedes what is only inferred, as `~` marks estimated cells."""
 
 
 def mark(verdict: LimitVerdict) -> str:
-    """A mark for a verdict that must not be overlooked: held back, or held back as far as one can infer."""
+    """A mark for a verdict that needs attention: held back, by evidence or by inference."""
     if verdict.state is not LimitState.HELD or verdict.hold is None:
         return "?" if verdict.state is LimitState.UNTOLD else " "
     return INFERRED_MARK if verdict.hold.sure is Sure.INFERRED else "▲"

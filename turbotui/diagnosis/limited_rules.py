@@ -1,4 +1,4 @@
-"""Rules that a person does not want to hear of until they cost as much as the person says."""
+"""Rules that stay silent until they cost as much as the user demands."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from turbotui.diagnosis.rules import JudgedFrame, NoFinding, Observed, SlownessR
 
 
 def limited(rules: Sequence[SlownessRule], least: Mapping[str, float]) -> tuple[SlownessRule, ...]:
-    """Rules of which some find nothing until the share of the wanted work that is lost reaches a limit.
+    """Rules, some of which find nothing until the lost share of the wanted work reaches a limit.
 
     Args:
         rules: all of them.

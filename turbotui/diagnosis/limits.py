@@ -1,8 +1,8 @@
-"""Why a package is not faster: what holds it back in an interval, how that is known, and for how much of the time.
+"""Why a package is not faster: what holds it back in an interval, how that is known, and for how long.
 
-Best first: time that the processor counted, a state bit at the instant of reading, a log bit that was set since the
-last reading, settings of the kernel, and what follows from power and temperature near their limits. What is only
-inferred says so. Nothing here knows Textual.
+Evidence, best first: time counted by the processor, a state bit at the instant of reading, a log bit set since the last
+    reading, settings of the kernel, and inference from power and temperature near their limits. Inferred limits are
+    marked as such. Nothing here knows Textual.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ COLUMNS: tuple[ColumnId, ...] = (
     "Busy%", "Bzy_MHz", "BaseMHz", "TopMHz", "MaxMHz", "Turbo1", "TurboAll", "Governor", "EPP", "PkgWatt", "PL1", "PL2",
     "PL4", "TDP", "PKG_%", "PkgTmp", "TjMax", "PkgThr", "PkgThr%", "Throttle", "ThrLog", "CoreLimit", "CoreLog",
 )  # fmt: skip
-"""What a verdict is made of, where it can be had."""
+"""The columns behind a verdict, as far as available."""
 
 STAND_INS: Mapping[ColumnId, ColumnId] = {"Busy%": "Load%", "Bzy_MHz": "CurMHz", "PkgTmp": "CoreTmp"}
-"""What is read instead of a column that cannot be had: all of it would cost reads that tell nothing more."""
+"""Columns read in place of unavailable ones; reading both would add cost without information."""
 
 HEAT: tuple[ColumnId, ...] = ("PkgTmp", "CoreTmp")
-"""Temperature of a package's hottest sensor, best first."""
+"""Temperature of a package's hottest sensor, best column first."""
 
 WORKING = 20.0
-"""Percent busy from which a CPU's clock says something."""
+"""Percent busy from which a CPU's clock is meaningful."""
 
 AT_CLOCK = 0.97
-"""Share of a clock that counts as having reached it: bins are 100 MHz wide."""
+"""Share of a clock that counts as having reached it; bins are 100 MHz wide."""
 
-_AT_POWER = 0.95  # of a limit: the control loop stays a little below it
+_AT_POWER = 0.95  # share of a limit: the control loop stays slightly below it
 _NEAR_TJ = 2.0  # °C below tj_max: readouts are whole degrees
-_LEAST_SHARE = 0.005  # of an interval: less is the noise of two stamps
+_LEAST_SHARE = 0.005  # share of an interval; less is noise of two time stamps
 _ASKS_FOR_LESS = frozenset({"power", "balance_power"})  # kernel intel_pstate.rst, energy performance preferences
 _SLOW_GOVERNORS = frozenset({"powersave", "userspace", "conservative"})  # cpufreq.rst
-_EPP_SAVES = 192  # of 255: what intel_pstate writes for balance_power (kernel intel_pstate.c)
+_EPP_SAVES = 192  # of 255: the value that intel_pstate writes for balance_power (kernel intel_pstate.c)
 
 
 class Holder(Enum):
-    """A limit that can hold a package back. The value is said after "by"."""
+    """A limit that can hold a package back, in words that follow "by"."""
 
     PROCHOT = "PROCHOT: heat, or a signal from outside the processor"
     HEAT = "heat"
@@ -59,11 +59,11 @@ class Holder(Enum):
 
 
 POWER_HOLDERS = frozenset({Holder.PL1, Holder.PL2, Holder.POWER})
-"""Shares of the time are those of all of these together: which of them it was is not always told."""
+"""Holders whose shares of time are combined, because it is not always known which of them acted."""
 
 
 class Sure(Enum):
-    """The kind of evidence for a verdict. The value is a sentence."""
+    """The kind of evidence for a verdict, as a sentence."""
 
     COUNTED = "the processor or the kernel counted the time"
     STATE = "the processor's state bit at the instant of reading, once an interval"
@@ -74,7 +74,7 @@ class Sure(Enum):
 
 
 class LimitState(Enum):
-    """State of a package: held back, not held back, or not known."""
+    """State of a package: held back, not held back, or unknown."""
 
     HELD = "held"
     AT_TOP = "at its highest clock"
@@ -98,13 +98,13 @@ _NAMED = {"PL1": Holder.PL1, "PL2": Holder.PL2}
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """One thing that holds a package back in one interval.
+    """A limit that holds a package back in one interval.
 
     Attributes:
         holder: what it is.
-        sure: how that is known.
-        share: of the interval, 0 to 1; 1 where it is not known for how much of it.
-        evidence: the column that says so.
+        sure: the kind of evidence.
+        share: share of the interval, 0 to 1; 1 if unknown.
+        evidence: the column that shows it.
     """
 
     holder: Holder
@@ -115,17 +115,17 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The numbers of one package in one interval, each None where it is unknown.
+    """The numbers of one package in one interval, each None if unknown.
 
     Attributes:
         row: the package.
-        cells: columns of the package; without stand-ins of what is known.
-        fastest: MHz of the fastest CPU that works, and its row.
-        loaded_share: how much of its own highest clock a CPU reaches that hardly ever idles, and so would take more;
-            the greatest of them.
-        base_mhz, top_mhz, cap_mhz: of the CPU that has most: its base, its highest clock, and what cpufreq allows.
-        why: why a column has no value, by its id.
-        columns: the columns of `cells`, by their ids: they know in which unit a person reads them.
+        cells: columns of the package, without stand-ins for known ones.
+        fastest: MHz and row of the fastest working CPU.
+        loaded_share: the greatest share of its own highest clock that a CPU reaches which hardly ever idles, and so
+            would use more.
+        base_mhz, top_mhz, cap_mhz: greatest base clock, highest clock and cpufreq limit of its CPUs.
+        why: why a column has no value, by column id.
+        columns: the columns of `cells` by id, which know the user's unit.
     """
 
     row: RowId
@@ -139,11 +139,11 @@ class Facts:
     columns: Mapping[ColumnId, CounterColumn] = field(default_factory=dict)
 
     def said(self, *names: ColumnId, unit: bool = True) -> str:
-        """The first of these columns that has a number, as a person reads it; "" for none.
+        """The first known of these columns, in the user's unit; "" if none is known.
 
         Args:
             names: of the columns, best first.
-            unit: whether the unit stands behind it.
+            unit: whether to append the unit.
         """
         for name in names:
             value = self.cells.get(name)
@@ -152,7 +152,7 @@ class Facts:
         return ""
 
     def number(self, *names: ColumnId) -> float | None:
-        """The first of these columns that has a number."""
+        """The first known number of these columns."""
         for name in names:
             value = self.cells.get(name)
             if isinstance(value, int | float):
@@ -160,12 +160,12 @@ class Facts:
         return None
 
     def words(self, *names: ColumnId) -> frozenset[str] | None:
-        """The words of these columns together; None where none of them is known."""
+        """The combined words of these columns; None if none is known."""
         texts = [value for name in names if isinstance(value := self.cells.get(name), str)]
         return frozenset(word for text in texts for word in text.split()) if texts else None
 
     def limit(self, name: ColumnId) -> float | None:
-        """A power limit in watts; None where there is none, be it written as a number too large to be meant."""
+        """A power limit in watts; None if there is none, which may be written as an impossibly large number."""
         watts = self.number(name)
         return None if watts is None or not 0 < watts < NO_LIMIT_WATTS else watts
 
@@ -186,19 +186,19 @@ class Facts:
 
     @property
     def possible_mhz(self) -> float | None:
-        """The clock that all cores together can reach, or a single one where only that is known."""
+        """The clock that all cores together can reach, or that of a single core if only that is known."""
         return self.number("TurboAll", "Turbo1") or self.top_mhz
 
 
 def holds_of(facts: Facts, before: Facts | None) -> tuple[Hold, ...]:
-    """Everything that holds a package back in an interval, the weightiest first.
+    """All limits of a package in an interval, the weightiest first.
 
     Args:
         facts: of this interval.
-        before: of the one directly before it, None if that was not seen: log bits then tell nothing new.
+        before: facts of the interval directly before; None if it was not seen, when log bits say nothing new.
 
     Returns:
-        Each holder once, by the surest way it is known.
+        Each holder once, with its best evidence.
     """
     found: dict[Holder, Hold] = {}
     for hold in (*_counted(facts), *_bits(facts, before), *_settings(facts), *_inferred(facts)):
@@ -221,10 +221,10 @@ def _counted(facts: Facts) -> Iterable[Hold]:
 
 
 def _which_power(facts: Facts) -> Holder:
-    """The power limit that holds: by its bit, else by watts close to one, else unknown."""
+    """The active power limit: by its bit, otherwise by watts close to a limit, otherwise unknown."""
     for known in (facts.words("Throttle"), facts.words("ThrLog")):
         named = [holder for word, holder in _NAMED.items() if word in (known or ())]
-        if len(named) == 1:  # two log bits do not say which of the two it was this time
+        if len(named) == 1:  # two log bits do not show which of the two limits it was this time
             return named[0]
     watts, first, second = facts.number("PkgWatt"), facts.limit("PL1"), facts.limit("PL2")
     if watts is not None and second is not None and watts >= _AT_POWER * second:
@@ -247,9 +247,9 @@ def _bits(facts: Facts, before: Facts | None) -> Iterable[Hold]:
             named = _which_power(facts) if holder is Holder.POWER else holder
             by_power = named in POWER_HOLDERS
             if by_power and counted:
-                continue  # the counter says for how long
-            # A counter that stands still may be one that this part does not have, so a state bit is believed; a log bit
-            # beside it can only tell of less time than the counter sees.
+                continue  # the counter gives the time
+            # A counter that stands still may not exist on this model, so a state bit is believed; a log bit beside it
+            # can only mean less time than the counter resolves.
             if word in now:
                 yield Hold(named, Sure.STATE, 1.0, state)
             elif word in fresh and not (by_power and counted is not None):
@@ -270,7 +270,7 @@ def _inferred(facts: Facts) -> Iterable[Hold]:
     if not slow or busy is None or busy < WORKING:
         return
     if facts.words("Throttle") is not None:
-        return  # the bits would say so
+        return  # the bits would show it
     celsius, hottest = facts.celsius, facts.number("TjMax")
     hot = celsius is not None and hottest is not None and celsius >= hottest - _NEAR_TJ
     if hot and facts.number("PkgThr%") is None:
@@ -282,12 +282,12 @@ def _inferred(facts: Facts) -> Iterable[Hold]:
 
 
 def prefers_less(facts: Facts) -> tuple[ColumnId, str] | None:
-    """The setting by which the kernel asks for less than the highest clock, and its value; None if it does not."""
+    """The setting by which the kernel asks for less than the highest clock, and its value; None if there is none."""
     epp = facts.cells.get("EPP")
     if (isinstance(epp, str) and epp in _ASKS_FOR_LESS) or (isinstance(epp, int | float) and epp >= _EPP_SAVES):
         return "EPP", str(epp)
-    # cpufreq.rst: a preference is there with the pstate drivers in active mode only, and decides there; "powersave" is
-    # then the normal governor.
+    # cpufreq.rst: pstate drivers have a preference in active mode only, and it decides there; "powersave" is then the
+    # normal governor
     governor = facts.cells.get("Governor")
     if epp is None and isinstance(governor, str) and governor in _SLOW_GOVERNORS:
         return "Governor", governor

@@ -1,4 +1,4 @@
-"""Looks at tasks, control groups and settings, taken beside the counters where somebody asks why."""
+"""Look at tasks, control groups and settings beside the counters when a user asks why."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from turbotui.machine.tasks.process_stats import ProcessStat, ProcessStats
 
 
 class Looks:
-    """Looks at the tasks and control groups of a host, several times: what is told lies between the last two."""
+    """Repeated looks at a host's tasks and control groups; results cover the time between the last two."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -23,11 +23,11 @@ class Looks:
         self._groups = GroupLook(host)
 
     def look(self, processes: Mapping[int, ProcessStat] | None = None, began_ns: int | None = None) -> Seen:
-        """Look at everything, and say what rules are to know of it.
+        """Look at everything, and return what rules need to know.
 
         Args:
-            processes: what was just read of them; None to read them here.
-            began_ns: when that reading began, by the host's clock; None for now.
+            processes: processes that were just read; None to read them here.
+            began_ns: start of that reading on the host's clock; None for now.
         """
         began_ns = self._host.now_ns() if began_ns is None else began_ns
         self._tasks.look(self._read() if processes is None else processes, began_ns)
@@ -46,5 +46,5 @@ class Looks:
             return {}
 
     def name(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
-        """Findings with those who have to do with them."""
+        """Add the responsible tasks and groups to findings."""
         return tuple(self._tasks.name(finding) for finding in findings)

@@ -1,4 +1,4 @@
-"""The numbers of packages in an interval, from which is judged what holds them back: a column at a time."""
+"""The numbers of packages in an interval from which limits are judged, gathered a column at a time."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from turbotui.sampling.frame import Frame
 
 _NUMBERS: Final = frozenset((int, float, type(None)))
 _INSTEAD_OF: Final = {name: of for of, name in STAND_INS.items()}
-_LOADED: Final = 90.0  # percent busy from which a CPU would run as fast as it is let
+_LOADED: Final = 90.0  # percent busy from which a CPU would run as fast as permitted
 
 
 @dataclass(frozen=True, slots=True)
 class LimitColumns:
-    """What a machine has of `COLUMNS` and their stand-ins, found once for as long as its capabilities stay the same.
+    """The available columns of `COLUMNS` and their stand-ins, valid as long as the capabilities do not change.
 
     Attributes:
         capabilities: of the machine.
-        columns: by their ids, in order.
-        there: those that can be had.
-        why: why the others cannot; most of them in a guest.
+        columns: by id, in order.
+        there: the available ones.
+        why: why the others are missing; in a guest most are.
     """
 
     capabilities: Capabilities
@@ -37,10 +37,10 @@ class LimitColumns:
 
 
 def limit_columns(capabilities: Capabilities, catalog: Catalog) -> LimitColumns:
-    """Find what a machine has of what a verdict is made of."""
+    """Find the available columns behind a verdict."""
     columns = {name: column for name in (*COLUMNS, *STAND_INS.values()) if (column := catalog.get(name)) is not None}
     absent = {name: need for name, column in columns.items()
-              for need in column.needs[::-1] if need not in capabilities.signals}  # the first of several stays
+              for need in column.needs[::-1] if need not in capabilities.signals}  # the first of several wins
     there = tuple(column for name, column in columns.items() if name not in absent)
     return LimitColumns(capabilities, columns, there,
                         {name: capabilities.why_missing(need) for name, need in absent.items()})
@@ -49,7 +49,7 @@ def limit_columns(capabilities: Capabilities, catalog: Catalog) -> LimitColumns:
 def facts_of(frame: Frame, known: LimitColumns) -> list[Facts]:
     """Gather the numbers of all packages, a column at a time.
 
-    Stand-ins are left out where what they stand in for is known of every package: nobody asks for them.
+    Stand-ins are left out if what they stand in for is known for every package.
     """
     packages, levels = frame.rows(Scope.PACKAGE), _Levels(frame, known)
     values: dict[ColumnId, Sequence[Value]] = {}
@@ -87,7 +87,7 @@ def _facts(levels: _Levels, row: RowId, cells: Mapping[ColumnId, Value],
         if fastest is None or mhz > fastest[0]:
             fastest = mhz, cpu
         if busy is not None and busy >= _LOADED and highest:
-            # Each against its own: an E core at its highest clock is slower than a P core at its.
+            # each CPU is compared with its own highest clock: an E core at its highest is slower than a P core
             loaded.append(mhz / highest)
     return Facts(
         row=row,
@@ -103,7 +103,7 @@ def _facts(levels: _Levels, row: RowId, cells: Mapping[ColumnId, Value],
 
 
 class _Levels:
-    """Columns of all CPUs of a frame, each looked at once for all packages."""
+    """Columns of all CPUs of a frame, each computed once for all packages."""
 
     def __init__(self, frame: Frame, known: LimitColumns) -> None:
         self.frame = frame
@@ -111,7 +111,7 @@ class _Levels:
         self._numbers: dict[ColumnId, Sequence[float | None] | None] = {}
 
     def at(self, name: ColumnId, places: Sequence[int]) -> Sequence[float | None]:
-        """A column of the CPUs at these places of the topology; None where it is unknown."""
+        """A column of the CPUs at these positions of the topology; None if unknown."""
         if name not in self._numbers:
             self._numbers[name] = self._read(name)
         numbers = self._numbers[name]

@@ -1,7 +1,7 @@
-"""Reads why the kernel chose its cores: its preference for fast ones, and the firmware's hint.
+"""Read why the kernel chose its cores: its preference for fast ones, and the firmware's hint.
 
-The table of Intel's thread director (HFI) is shown in no file, only sent to listeners of netlink; what can be read is
-whether the scheduler goes by core priorities at all, and the kind of work that firmware takes the load for.
+No file holds the table of Intel's thread director (HFI), which is only sent to netlink listeners. Files show whether
+the scheduler uses core priorities at all, and what kind of work the firmware sees.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from turbotui.machine.small_files import line_of
 
 _PRIORITIES: Final = (
     "/proc/sys/kernel/sched_itmt_enabled",  # kernel arch/x86/kernel/itmt.c, until 6.13
-    "/sys/kernel/debug/x86/sched_itmt_enabled",  # the same, later
+    "/sys/kernel/debug/x86/sched_itmt_enabled",  # the same file in later kernels
 )
 _HINT: Final = "/sys/bus/pci/devices/0000:00:04.0/workload_hint/workload_type_index"
-"""Kernel Documentation/driver-api/thermal/intel_dptf.rst; ENODATA where nobody has switched the hints on."""
+"""Kernel Documentation/driver-api/thermal/intel_dptf.rst; ENODATA if nobody switched the hints on."""
 _SAVING: Final[Mapping[str, str]] = {"0": "idle", "1": "battery life"}
-"""intel_dptf.rst, of Meteor Lake; other numbers are not taken for any of these."""
+"""intel_dptf.rst, for Meteor Lake; other numbers have no known meaning."""
 
 
 def placement(host: Host) -> str:
-    """The reason for the choice of cores, in words; "" where nothing tells."""
+    """The reason for the choice of cores, in words; "" if unknown."""
     found = []
     if next((text for path in _PRIORITIES if (text := line_of(host, path))), "") in ("0", "N"):
         found.append("the scheduler is told not to prefer fast cores (sched_itmt_enabled is off)")

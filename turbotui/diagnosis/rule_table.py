@@ -1,4 +1,4 @@
-"""Every rule. To add a cause, add one `SlownessRule(...)` to a module of rules."""
+"""The table of all rules. To add a cause, add one `SlownessRule(...)` to a module of rules."""
 
 from __future__ import annotations
 
@@ -18,4 +18,4 @@ RULES: Final[tuple[SlownessRule, ...]] = (
     *clock_rules.RULES,
     vector_rules.VECTORS,
 )
-"""In the order in which findings of the same weight stand."""
+"""The order of findings with equal weight."""

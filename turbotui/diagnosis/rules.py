@@ -1,7 +1,7 @@
-"""Rules: a cause of slowness each, when it holds in an interval, how sure that is, and the words for it.
+"""Rules: a cause of slowness each, with the test for it, its certainty and its words.
 
-Findings of different kinds are compared by one number: the share of the wanted work that is lost. Of what tasks would
-have got done in the interval on the same machine with nothing in their way, it is the part that they did not get done.
+One number compares findings of different kinds: the share of the wanted work that is lost. Wanted work is what tasks
+    would have got done in the interval on the same machine with nothing in their way.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FEWEST_TICKS: Final = 2.5  # one or two can be chance
 
 
 class Certainty(Enum):
-    """How sure a rule is that its cause is present and costs what the finding says."""
+    """How certain it is that a cause is present and costs what the finding says."""
 
     CERTAIN = "certain"
     LIKELY = "likely"
@@ -36,11 +36,11 @@ class Certainty(Enum):
 WEIGHTS: Final[Mapping[Certainty, float]] = {
     Certainty.CERTAIN: 1.0, Certainty.LIKELY: 0.8, Certainty.POSSIBLE: 0.5,
 }  # fmt: skip
-"""Factors by which findings are ranked: a guess goes behind what was counted, unless it would cost twice as much."""
+"""Factors for ranking findings: a guess ranks below what was counted, unless it would cost twice as much."""
 
 
 class Whose(Enum):
-    """By which of their figures the tasks responsible for a cause are ranked."""
+    """The figure by which the tasks responsible for a cause are ranked."""
 
     CPU = "CPU time"
     THREAD = "one thread's CPU time"
@@ -63,15 +63,15 @@ class NoFinding(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """A cause that is there in an interval.
+    """A cause that is present in an interval.
 
     Attributes:
-        lost: share of the wanted work that it takes, 0 to 1.
-        sentence: with the number; begins with a capital letter, and has no full stop.
-        sure: how sure that is.
-        row: where; the whole machine where it is everywhere.
-        remedy: what a person can do, where it is more than the rule's own.
-        who: names of groups or devices that the readings themselves give.
+        lost: share of the wanted work that it costs, 0 to 1.
+        sentence: with the number; starts with a capital letter and has no full stop.
+        sure: its certainty.
+        row: the affected row; the whole machine if it is everywhere.
+        remedy: what a user can do, if it goes beyond the rule's own remedy.
+        who: names of groups or devices from the readings themselves.
     """
 
     lost: float
@@ -89,15 +89,15 @@ class SlownessRule:
     Attributes:
         id: one word, as machine formats have it.
         cause: a noun phrase for people.
-        needs: the columns that it reads; of each group one has to be known.
-        judge: what is so in an interval.
-        source: where these readings come from, in a word, for the line that says what could not be judged.
-        screen: key of the screen that leads on.
-        remedy: what a person can do; command lines are for them to run, never run here.
-        whose: by what the tasks are found that have to do with it.
-        wants: columns that make the sentence better.
-        costly: whether reading it takes files of every CPU, so that it is only read where somebody asks.
-        least: percent of the wanted work below which a person does not want to hear of it.
+        needs: the columns that it reads; one of each group has to be known.
+        judge: the observation in an interval.
+        source: the origin of these readings in a word, for the line about causes that could not be judged.
+        screen: key of the screen with details.
+        remedy: what a user can do; command lines are for the user, and never run here.
+        whose: the figure by which responsible tasks are found.
+        wants: columns that improve the sentence.
+        costly: whether reading takes files of every CPU, so that it is done on request only.
+        least: percent of the wanted work below which the user does not want to see it.
     """
 
     id: str
@@ -137,13 +137,13 @@ class MemoryShare:
 
 @dataclass(frozen=True, slots=True)
 class ThrottledGroup:
-    """A control group whose CPU quota was used up.
+    """A control group that used up its CPU quota.
 
     Attributes:
-        name: below the mount, as it may reach a terminal.
+        name: below the mount, as safe text.
         percent: of the periods of its quota.
-        quota: CPUs that it allows; None where it is not known.
-        stood: CPUs' worth of time for which its tasks stood still; None where the kernel does not count it.
+        quota: number of CPUs that it allows; None if unknown.
+        stood: time for which its tasks stood still, in CPUs; None if the kernel does not count it.
     """
 
     name: str
@@ -157,7 +157,7 @@ class PressedGroup:
     """A control group whose tasks waited.
 
     Attributes:
-        name: below the mount, as it may reach a terminal.
+        name: below the mount, as safe text.
         percent: of the time in which some of its tasks waited for a resource.
     """
 
@@ -166,20 +166,20 @@ class PressedGroup:
 
     @property
     def said(self) -> str:
-        """The group and how much it waited."""
+        """The group and how long it waited, in words."""
         return f"{self.name} (waits {self.percent:.0f} % of the time)"
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Findings of looks at tasks, control groups and settings, which cost too much for every tick.
+    """Results of looks at tasks, control groups and settings, which are too expensive for every tick.
 
     Attributes:
-        busiest: name of the thread that has the most CPU time, and its share of one CPU; None where nobody looked.
+        busiest: name of the thread with the most CPU time, and its share of a CPU; None without a look.
         groups: whether control groups were looked at.
-        throttled: the one that stood still most; None where none did.
-        pressed: by resource ("cpu", "memory", "io") the innermost group that waited most for it.
-        placement: what says why the kernel chose the cores that it chose; "" for nothing.
+        throttled: the group that stood still most; None for none.
+        pressed: by resource ("cpu", "memory", "io"), the innermost of the groups that waited most for it.
+        placement: why the kernel chose its cores; "" if unknown.
     """
 
     busiest: tuple[str, float] | None = None
@@ -189,21 +189,21 @@ class Seen:
     placement: str = ""
 
     def waiting(self, resource: str) -> tuple[str, ...]:
-        """The group that waited most for a resource, in words; none where none did."""
+        """The group that waited most for a resource, in words; empty for none."""
         group = self.pressed.get(resource)
         return () if group is None else (group.said,)
 
 
 @dataclass(frozen=True)
 class JudgedFrame:
-    """One interval as rules see it.
+    """An interval as rules see it.
 
     Attributes:
-        frame: of the interval.
+        frame: the interval.
         catalog: of the machine.
-        limits: what holds each package back, with the past that was seen.
-        memory: what the memory of the fullest package moved, of what it can; NOT_ASKED where nobody asked.
-        seen: what looks at tasks and control groups found, beside the frame's columns.
+        limits: what holds each package back, including earlier intervals.
+        memory: memory traffic of the fullest package and its peak; NOT_ASKED if it is not counted.
+        seen: results of looks at tasks and control groups, beside the frame's columns.
     """
 
     frame: Frame
@@ -223,7 +223,7 @@ class JudgedFrame:
         return None
 
     def said(self, *names: ColumnId, unit: bool = True) -> str:
-        """The first of these columns that has a number for the machine, as a person reads it; "" for none."""
+        """The first of these columns that has a number for the machine, in the user's unit; "" for none."""
         for name in names:
             column, value = self.catalog.get(name), self.number(name)
             if column is not None and value is not None:
@@ -231,12 +231,12 @@ class JudgedFrame:
         return ""
 
     def can(self, name: ColumnId) -> bool:
-        """Whether the machine has what a column needs, be it read in this interval or not."""
+        """Whether the machine has what a column needs, whether or not it was read in this interval."""
         column = self.catalog.get(name)
         return column is not None and self.frame.can(column)
 
     def numbers(self, *names: ColumnId) -> Mapping[RowId, float]:
-        """The first of these columns that is known on any CPU, as far as it is known."""
+        """The first of these columns that is known on any CPU, by CPU."""
         for name in names:
             found = self._numbers.get(name)
             if found is None:
@@ -251,12 +251,12 @@ class JudgedFrame:
             return {}
         rows = self.frame.rows(Scope.CPU)
         cells = self.frame.cells(column, rows)
-        if set(map(type, cells)) <= _NUMBERS:  # nearly always: a thousand rows are not looked at one by one
+        if set(map(type, cells)) <= _NUMBERS:  # the usual case: a thousand rows are not checked one by one
             return dict(zip(rows, cast("Sequence[float]", cells), strict=True))
         return {row: cell for row, cell in zip(rows, cells, strict=True) if isinstance(cell, int | float)}
 
     def texts(self, name: ColumnId) -> Mapping[RowId, str]:
-        """The words of a column on each CPU, as far as they are known."""
+        """The words of a column by CPU, as far as known."""
         column = self.catalog.get(name)
         if column is None or not self.frame.can(column):
             return {}
@@ -266,36 +266,36 @@ class JudgedFrame:
 
     @cached_property
     def busy(self) -> Mapping[RowId, float]:
-        """Percent of the interval in which each CPU worked, as far as it is known."""
+        """Percent of the interval in which each CPU worked, as far as known."""
         return self.numbers("Busy%", "Load%")
 
     def lasts(self, percent: float, cpus: int) -> bool:
-        """Whether a share of the time is several ticks of /proc/stat: one is 10 % of a CPU in 0.1 s.
+        """Whether a share of time is several ticks of /proc/stat, one of which is 10 % of a CPU in 0.1 s.
 
         Args:
-            percent: of their time in the interval.
-            cpus: whose time it is a share of.
+            percent: of the CPUs' time in the interval.
+            cpus: the CPUs of which it is a share.
         """
         return percent / 100.0 * cpus * (self.frame.seconds or 0.0) * TICKS >= _FEWEST_TICKS
 
     @property
     def online(self) -> int:
-        """CPUs that tasks can run on, be they measured or not: run queue and pressure are those of all."""
+        """The CPUs on which tasks can run, measured or not, because run queue and pressure cover all of them."""
         topology = self.frame.topology
         return max(len(topology.cpus), len(topology.ids.get(Scope.CPU, ())))
 
     @cached_property
     def load(self) -> float | None:
-        """Percent of the interval in which the CPUs worked, or wanted to, as the kernel accounts for it."""
+        """Percent of the interval in which the CPUs worked or wanted to work, by the kernel's accounting."""
         return self.number("Load%", "Busy%")
 
 
 def name_of(moment: JudgedFrame, row: RowId) -> str:
-    """A row within a sentence: "CPU 3", "package 0"."""
+    """A row's name within a sentence: "CPU 3", "package 0"."""
     name = row_name(moment.frame.topology, row)
     return f"CPU{name[3:]}" if row.scope is Scope.CPU else name
 
 
 def opening(text: str) -> str:
-    """A text as the beginning of a sentence."""
+    """A text at the start of a sentence."""
     return text[:1].upper() + text[1:]

@@ -8,10 +8,10 @@ from typing import Final
 from turbotui.diagnosis.rules import Certainty, JudgedFrame, NoFinding, Observed, SlownessRule, Whose, name_of, opening
 from turbotui.quantities.scope import RowId, Scope
 
-_SATURATED: Final = 96.0  # percent busy: the rest is interrupts' and the clock's coarseness
-_OTHERS: Final = 60.0  # mean percent busy of the other CPUs: above, the machine as a whole is what is short
-_FEW: Final = 8  # one in so many CPUs saturated: more are a group, or work that is spread
-_UNUSED: Final = 0.25  # of idle CPUs' time counts as lost: who could use it is not known
+_SATURATED: Final = 96.0  # percent busy; the rest is interrupts and the clock's resolution
+_OTHERS: Final = 60.0  # mean percent busy of the other CPUs; above, the whole machine is short of CPUs
+_FEW: Final = 8  # one in this many CPUs saturated; more are a group, or distributed work
+_UNUSED: Final = 0.25  # share of idle CPUs' time that counts as lost: who could use it is unknown
 _FULL: Final = 90.0  # mean percent busy of a group of CPUs
 _SPARE: Final = 40.0  # the same of the other groups together
 _IDLE_FAST: Final = 25.0  # mean percent busy of the fast cores
@@ -46,7 +46,7 @@ def _single(moment: JudgedFrame) -> Observed | NoFinding:
 
 
 def _rest(full: int, rest: int) -> str:
-    """The CPUs that are not saturated: a thread that wanders saturates none."""
+    """The CPUs that are not saturated; a migrating thread saturates none."""
     if not full:
         return f"the {rest} CPUs together are"
     return "the other CPU is" if rest == 1 else f"the other {rest} are"
@@ -75,7 +75,7 @@ def _groups(moment: JudgedFrame) -> Observed | NoFinding:
 
 
 def _lopsided(groups: Sequence[tuple[RowId, Sequence[float]]]) -> tuple[RowId, float, float, float] | None:
-    """The fullest group of CPUs, its mean, that of the others, its share of the work; None where none stands out."""
+    """The fullest group of CPUs, its mean, the others' mean, and its share of the work; None if no group stands out."""
     if len(groups) < 2:
         return None
     row, cpus = max(groups, key=lambda group: sum(group[1]) / len(group[1]))

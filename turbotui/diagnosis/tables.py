@@ -1,4 +1,4 @@
-"""Findings as a table, and in lines for people."""
+"""Findings as a table, and as lines for people."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def finding_table(findings: Sequence[Finding]) -> RowTable[Finding]:
 
 
 def finding_lines(findings: Sequence[Finding], quiet: str, not_judged: str) -> Iterator[str]:
-    """Findings for people: the verdict first, each with who, what it costs, what to do, where to look."""
+    """Findings for people: the verdict first, then for each the tasks, the cost, the remedy and where to look."""
     if not findings:
         yield quiet
     for finding in findings:
@@ -55,5 +55,5 @@ def finding_lines(findings: Sequence[Finding], quiet: str, not_judged: str) -> I
 
 
 def cost_words(finding: Finding) -> str:
-    """A finding's cost, and how sure it is."""
+    """A finding's cost and certainty."""
     return f"about {100 * finding.observed.lost:.0f} % of the wanted work; {finding.observed.sure.value}"

@@ -1,4 +1,4 @@
-"""A look at every process: who used CPU time, waited for storage or faulted between two looks."""
+"""Look at every process: which used CPU time, waited for storage or faulted between two looks."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from turbotui.machine.tasks.process_stats import TICKS, ProcessStat, process_sta
 from turbotui.untrusted import one_line
 
 _IS_ID: Final = re.compile("[0-9a-f]{32,}")
-"""A group that has only a number for a name."""
+"""Matches a group whose name is only a number."""
 _SHORT: Final = 12
-"""Digits of such a name that are told, as of containers."""
+"""Digits of such a name that are shown, as for containers."""
 
-_NAMED: Final = 3  # of those who have to do with a finding
-_ASKED: Final = 10  # of the busiest, for what is in a file of each process
-_LEAST: Final = 0.05  # of a CPU: less is nobody's doing
+_NAMED: Final = 3  # number of responsible processes that are named
+_ASKED: Final = 10  # number of busiest processes for which a further file each is read
+_LEAST: Final = 0.05  # of a CPU; less counts as nobody's doing
 _LEAST_FAULTS: Final = 1.0  # a second
 _LEAST_WAKES: Final = 1000.0  # a second
-_COUNTED: Final = 24  # processes, the busiest, whose sleeps are read: another file of each
+_COUNTED: Final = 24  # number of busiest processes whose sleeps are read from another file each
 _LEAST_BYTES: Final = 100_000.0  # a second
 _SLEEPS: Final = re.compile(r"^voluntary_ctxt_switches:\s*(\d+)", re.MULTILINE)
 _BYTES: Final = re.compile(r"^(?:read|write)_bytes: (\d+)", re.MULTILINE)
@@ -36,23 +36,23 @@ _CONTROLLERS: Final[Mapping[Whose, tuple[str, ...]]] = {
     Whose.FAULTS: ("memory", "cpu"), Whose.IO: ("blkio", "memory", "cpu"),
     Whose.BYTES: ("blkio", "memory", "cpu"),
 }  # fmt: skip
-"""Of control groups of version 1, by what a cause is about."""
+"""Controllers of version 1 by the subject of a cause."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskUse:
-    """Processes of one name: what they did between two looks.
+    """Processes with the same name: what they did between two looks.
 
     Attributes:
-        name: of the processes, as it may reach a terminal.
+        name: of the processes, as safe text.
         pids: of those that did anything of this, the busiest first.
         faulting: of those that had major page faults, the most first.
         waiting: of those that waited for storage, the longest first.
-        ran: CPUs' worth of time, 1 for a whole CPU.
+        ran: CPU time in CPUs, 1 for a whole CPU.
         faults: major page faults a second.
-        waited: of them that waited for storage at the second look, and seconds of such waits a second.
-        wakes: times a second that their main threads went to sleep by themselves; 0 of those that nobody asked.
-        moved: bytes a second that they had read from storage or wrote to files there; likewise.
+        waited: number that waited for storage at the second look, and seconds of such waits a second.
+        wakes: voluntary sleeps of their main threads a second; 0 for those that were not read.
+        moved: bytes a second read from storage or written to files; 0 for those that were not read.
     """
 
     name: str
@@ -66,16 +66,16 @@ class TaskUse:
     waiting: tuple[int, ...] = ()
 
     def members(self, whose: Whose) -> tuple[int, ...]:
-        """The processes that have to do with a cause, those with the most of it first."""
+        """The processes behind a cause, those with the largest part first."""
         return {Whose.FAULTS: self.faulting, Whose.IO: self.waiting}.get(whose, self.pids)
 
     def part(self, whose: Whose) -> float:
-        """How much of a cause is theirs."""
+        """Their part of a cause."""
         return {Whose.FAULTS: self.faults, Whose.IO: self.waited, Whose.WAKES: self.wakes,
                 Whose.BYTES: self.moved}.get(whose, self.ran)
 
     def said(self, whose: Whose, unit: str) -> str:
-        """Name, number of processes, and what they used."""
+        """Name, number of processes and usage, in words."""
         members = self.members(whose)
         several = len(members) > 1
         many, which = (f"{len(members)} x ", "") if several else ("", f" {members[0]}")
@@ -89,11 +89,11 @@ class TaskUse:
 
 
 class TaskLook:
-    """Looks at the processes of a host; on one that has none to show nobody is found."""
+    """Looks at a host's processes; on a host without processes nobody is found."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._began = 0.0  # of the reading before, in seconds
+        self._began = 0.0  # start of the previous reading, in seconds
         self._before: Mapping[int, ProcessStat] = {}
         self._threads: tuple[int, float, Mapping[int, ProcessStat]] = (0, 0.0, {})  # of whom, since when, what
         self._uses: tuple[TaskUse, ...] = ()
@@ -102,14 +102,14 @@ class TaskLook:
         self._units: dict[tuple[int, Whose], str] = {}
 
     def look(self, processes: Mapping[int, ProcessStat], began_ns: int | None = None) -> None:
-        """Compare the counts of every process with those of the look before, and read the threads of the busiest one.
+        """Compare every process's counts with the previous look, and read the threads of the busiest process.
 
-        A machine that swaps takes seconds for a reading: what a process did is divided by the time from the beginning
-        of the one reading to the end of the other, so that nobody is told to have done more than can be.
+        On a swapping machine a reading takes seconds. What a process did is divided by the time from the start of one
+        reading to the end of the other, so that no process appears to have done more than possible.
 
         Args:
-            processes: what was just read of them.
-            began_ns: when that reading began, by the host's clock; None for now.
+            processes: processes that were just read.
+            began_ns: start of that reading on the host's clock; None for now.
         """
         now, found = self._host.now_ns() * 1e-9, dict(processes)
         self._units = {}
@@ -130,19 +130,19 @@ class TaskLook:
 
     @property
     def busiest(self) -> tuple[str, float] | None:
-        """The thread with the most CPU time between the looks, and its share of a CPU; None where nobody stands out."""
+        """The thread with the most CPU time between the looks, and its share of a CPU; None if none stands out."""
         return self._single
 
     def name(self, finding: Finding) -> Finding:
-        """A finding with those who have to do with it, the most of it first."""
+        """A finding with the tasks behind it, the largest part first."""
         whose = finding.rule.whose
         if whose is Whose.NOBODY:
             return finding
         if whose is Whose.IO and not any(use.waited for use in self._uses):
-            # nobody waited at the instant of the look: who moves bytes does, and a major fault is such a wait, too
+            # nobody waited at that instant: processes that move bytes do, and a major fault is such a wait too
             whose = Whose.BYTES if any(use.moved > _LEAST_BYTES for use in self._uses) else Whose.FAULTS
         if whose is Whose.WAKES and all(use.wakes <= _LEAST_WAKES for use in self._uses):
-            whose = Whose.CPU  # interrupts that wake nobody whose sleeps were counted
+            whose = Whose.CPU  # interrupts that wake no process whose sleeps were counted
         least = {Whose.FAULTS: _LEAST_FAULTS, Whose.IO: 0.0, Whose.WAKES: _LEAST_WAKES,
                  Whose.BYTES: _LEAST_BYTES}.get(whose, _LEAST)
         ranked = sorted(self._uses, key=lambda use: -use.part(whose))
@@ -150,7 +150,7 @@ class TaskLook:
         if whose is Whose.VECTORS:
             most = [use for use in most[:_ASKED] if self._used_vectors(use.pids[0])] or most
         most = most[:_NAMED]
-        for use in most:  # asked for at every frame, and looked at again with the processes themselves
+        for use in most:  # asked at every frame, and read again together with the processes
             first = use.members(whose)[0]
             if (first, whose) not in self._units:
                 self._units[first, whose] = self._unit(first, whose)
@@ -172,9 +172,9 @@ class TaskLook:
                 yield tid, found
 
     def _used_vectors(self, pid: int) -> bool:
-        """Whether the kernel has ever met AVX-512 state of a process's main thread (proc.rst, arch_status).
+        """Whether the kernel has ever seen AVX-512 state of a process's main thread (proc.rst, arch_status).
 
-        It does of all that use strings of glibc, too: so this only rules tasks out.
+        Users of glibc's string functions have it too, so it can only rule tasks out.
         """
         try:
             text = self._host.read_text(f"/proc/{pid}/arch_status")
@@ -183,7 +183,7 @@ class TaskLook:
         return any(line.startswith("AVX512_elapsed_ms:") and not line.endswith("-1") for line in text.splitlines())
 
     def _with_counts(self, uses: tuple[TaskUse, ...], seconds: float) -> tuple[TaskUse, ...]:
-        """The uses with the sleeps and the bytes of their busiest processes, once there are two looks at them."""
+        """The usages with sleeps and bytes of the busiest processes, once there are two looks at them."""
         before = self._counts
         busiest = sorted(uses, key=lambda use: -use.ran)
         pids = [pid for use in busiest for pid in use.pids][:_COUNTED]
@@ -206,7 +206,7 @@ class TaskLook:
     def _unit(self, pid: int, whose: Whose) -> str:
         """The kind and name of a process's control group: a service, a scope, a container; "" for a slice.
 
-        Where a process has one of version 1 too, that is told whose controller has to do with the cause.
+        If a process also has groups of version 1, the one whose controller concerns the cause is used.
         """
         try:
             lines = self._host.read_text(f"/proc/{pid}/cgroup").splitlines()
@@ -245,7 +245,7 @@ def _uses(before: Mapping[int, ProcessStat], now: Mapping[int, ProcessStat], sec
 
 
 def _most_first(parts: Mapping[int, float]) -> tuple[int, ...]:
-    """The processes that have a part, the greatest first."""
+    """The processes with a part, the largest first."""
     return tuple(sorted((pid for pid, part in parts.items() if part > 0), key=lambda pid: -parts[pid]))
 
 
@@ -255,5 +255,5 @@ def _busiest_thread(before: Mapping[int, ProcessStat], now: Mapping[int, Process
     tid = max(ran, key=lambda one: ran[one], default=None)
     if tid is None or seconds <= 0:
         return None
-    # a tick more or less: 10 % of 0.1 s
+    # one tick more or less: 10 % of 0.1 s
     return f"{one_line(now[tid].name)} {tid}", min(1.0, ran[tid] / TICKS / seconds)

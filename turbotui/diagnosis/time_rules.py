@@ -1,4 +1,4 @@
-"""Rules on where the kernel booked the CPUs' time: taken by the hypervisor, by interrupts."""
+"""Rules about CPU time taken by the hypervisor or by interrupts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from turbotui.quantities.scope import RowId
 _STEAL: Final = 2.0  # percent of the time
 _STEAL_LOST: Final = 0.03
 _STORM: Final = 10_000.0  # interrupts a second on one CPU: at 1 to 5 us each, 1 to 5 % of it
-_INTERRUPT_SECONDS: Final = 2e-6  # an interrupt with its handler, and what it cools in the caches
+_INTERRUPT_SECONDS: Final = 2e-6  # seconds of an interrupt with its handler, and of the cache misses that it causes
 _IRQ_EVERYWHERE: Final = 8.0  # percent of the time of all CPUs
 _FEW_CPUS: Final = 64
 _IRQ_ONE_CPU: Final = 30.0  # percent of one CPU's
@@ -39,7 +39,7 @@ def _steal(moment: JudgedFrame) -> Observed | NoFinding:
 
 
 def _most(moment: JudgedFrame, kinds: Mapping[ColumnId, str], row: RowId) -> str:
-    """The kind of interrupt that a row takes most of, with its rate; "" where none is known."""
+    """The most frequent kind of interrupt in a row, with its rate; "" if none is known."""
     rates = [(rate, words) for name, words in kinds.items() if (rate := moment.number(name, row=row)) is not None]
     rate, words = max(rates, default=(0.0, ""))
     return f"most are {words} ({rate:,.0f}/s)" if rate else ""
@@ -70,7 +70,7 @@ def _softirqs(moment: JudgedFrame) -> Observed | NoFinding:
     if everywhere is None or load is None:
         return NoFinding.UNKNOWN
     if everywhere < _IRQ_EVERYWHERE and len(moment.frame.topology.cpus) > _FEW_CPUS:
-        return NoFinding.CLEAR  # one CPU of so many is too little of the work to look at each of them at every tick
+        return NoFinding.CLEAR  # one of many CPUs is too little of the work to check each of them at every tick
     single = moment.numbers("irq%")
     if not single:
         return NoFinding.UNKNOWN

@@ -1,9 +1,9 @@
-"""The rule on turbo that dense vectors take: Intel's cores have lower turbo schedules for AVX2, AVX-512 and AMX.
+"""The rule about turbo lost to dense vectors: Intel's cores have lower turbo schedules for AVX2, AVX-512 and AMX.
 
-Two kinds of evidence. Cores from Skylake to Ice Lake count the cycles that they spend on each schedule. Of later ones
-there is only this: CPUs that have no pause and stay below the clock that all cores together can reach, no limit that
-is reported, and many 512-bit instructions. That is a guess and is ranked as one. That the kernel met AVX-512 state of a
-task (/proc/PID/arch_status) is no evidence: glibc's functions on strings leave such state behind in every program.
+There are two kinds of evidence. Cores from Skylake to Ice Lake count the cycles on each schedule. Later ones only show
+CPUs that never pause and stay below the clock that all cores together can reach, without a reported limit and with many
+512-bit instructions. That is a guess, and is ranked as one. AVX-512 state of a task in the kernel
+(/proc/PID/arch_status) is no evidence, because glibc's string functions leave such state behind in every program.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from turbotui.diagnosis.rules import Certainty, JudgedFrame, NoFinding, Observed
 from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.scope import Scope
 
-_LICENSED: Final = 20.0  # percent of the cycles: less costs less than a bin of clock
+_LICENSED: Final = 20.0  # percent of the cycles; less costs less than a clock bin
 _WORKING: Final = 20.0  # percent busy from which a package's clock matters
-_UNKNOWN_LOSS: Final = 0.1  # of the work at a licence, where the clock cannot be read
-_DENSE: Final = 0.02  # 512-bit instructions a cycle: fewer let a core run as fast as scalar ones
+_UNKNOWN_LOSS: Final = 0.1  # share of the work on a licence, if the clock cannot be read
+_DENSE: Final = 0.02  # 512-bit instructions a cycle; with fewer a core runs as fast as with scalar ones
 _SCHEDULES: Final[Mapping[ColumnId, str]] = {"Lic1%": "AVX2", "Lic2%": "AVX-512"}
 
 
@@ -42,9 +42,9 @@ def _judge(moment: JudgedFrame) -> Observed | NoFinding:
 
 
 def _is_slow(verdict: LimitVerdict) -> bool:
-    """Whether a package works below the clock of all its cores, and no limit is known to hold it.
+    """Whether a package works below the clock of all its cores without a known limit.
 
-    What is only inferred may be the vectors' doing.
+    An inferred limit does not count, because the vectors may cause it.
     """
     facts = verdict.facts
     everyone, mhz = facts.number("TurboAll"), facts.mhz
@@ -55,7 +55,7 @@ def _is_slow(verdict: LimitVerdict) -> bool:
 
 
 def _by_licences(moment: JudgedFrame, verdict: LimitVerdict) -> Observed | None:
-    """By the cycles that the cores count on each schedule."""
+    """Judge by the cycles that the cores count on each schedule."""
     facts = verdict.facts
     everyone, mhz, name = facts.number("TurboAll"), facts.mhz, f"Package {facts.row.key[0]}"
     shares = {one: moment.number(one, row=facts.row) or 0.0 for one in _SCHEDULES}
@@ -71,7 +71,7 @@ def _by_licences(moment: JudgedFrame, verdict: LimitVerdict) -> Observed | None:
 
 
 def _by_instructions(moment: JudgedFrame, verdict: LimitVerdict) -> Observed | None:
-    """By 512-bit instructions, and CPUs without a pause that do not reach what all cores together can."""
+    """Judge by 512-bit instructions, and CPUs without a pause that stay below the clock of all cores."""
     facts = verdict.facts
     rate, everyone, mhz = moment.number("V512/s", row=facts.row), facts.number("TurboAll"), facts.mhz
     top, loaded = facts.number("Turbo1") or facts.top_mhz, facts.loaded_share
@@ -89,7 +89,7 @@ def _by_instructions(moment: JudgedFrame, verdict: LimitVerdict) -> Observed | N
 _EVIDENCE: Final[tuple[tuple[ColumnId, Callable[[JudgedFrame, LimitVerdict], Observed | None]], ...]] = (
     ("Lic2%", _by_licences), ("V512/s", _by_instructions),
 )  # fmt: skip
-"""The columns that say so, the surest first."""
+"""The ways to judge, the most certain first."""
 
 VECTORS: Final = SlownessRule(
     "vectors", "turbo that AVX-512, AMX or dense AVX2 takes",

@@ -1,4 +1,4 @@
-"""Rules on what tasks wait for: a CPU, their quota, memory, swap space, storage."""
+"""Rules about waiting: for a CPU, a quota, memory, swap space or storage."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from turbotui.diagnosis.rules import Certainty, JudgedFrame, NoFinding, Observed
 from turbotui.quantities.sentences import several
 from turbotui.quantities.unavailable import Reason
 
-_FULL: Final = 80.0  # percent of the machine's time: below, tasks that wait for a CPU wait for something else too
+_FULL: Final = 80.0  # percent of the machine's time; below, tasks that wait for a CPU also wait for something else
 _OVERLOAD: Final = 0.1  # share of the wanted CPU time that tasks wait for
 _CPU_PRESSURE: Final = 15.0
 _QUOTA: Final = 5.0  # percent of the periods
-_QUOTA_SHARE: Final = 0.5  # of a period is lost in which the quota was used up, where nothing says how much
+_QUOTA_SHARE: Final = 0.5  # share of a period that is lost when the quota was used up, if nothing gives it
 _MEMORY: Final = 5.0  # percent of the time
 _RECLAIMS: Final = 100.0  # a second
-_SHORT_LOST: Final = 0.02  # of the work, where the waits themselves are shorter, or not counted
-_MUCH_LEFT: Final = 20.0  # percent of memory: with so much of it nobody waits for the machine's
+_SHORT_LOST: Final = 0.02  # share of the work, if the waits themselves are shorter or not counted
+_MUCH_LEFT: Final = 20.0  # percent of memory; with this much left nobody waits for the machine's memory
 _GROUP_MEMORY: Final = (
     "cat memory.max memory.high memory.events of the group (memory.limit_in_bytes, memory.failcnt of version 1) show "
     "its limit; systemctl set-property UNIT MemoryMax=SIZE MemoryHigh=SIZE gives it more"
@@ -24,12 +24,12 @@ _GROUP_MEMORY: Final = (
 _GROUP_IS_SHORT: Final = ", so what is short is a control group's limit"
 _STORAGE: Final = 12.0
 _SWAPPED_IN: Final = 100.0  # pages a second
-_SWAP_SECONDS: Final = 100e-6  # to read a page back from a fast disk
-_SLOW_SWAP_SECONDS: Final = 1e-3  # the same where many read at once, or from a slow one
-_MEMORY_FULL: Final = 0.75  # of the peak by the sheet: refreshes and turns of the bus leave hardly more
-_STALLED: Final = 0.5  # of the work counts as lost at the peak: how much more would be done is not known
+_SWAP_SECONDS: Final = 100e-6  # seconds to read a page back from a fast disk
+_SLOW_SWAP_SECONDS: Final = 1e-3  # the same with many readers, or from a slow disk
+_MEMORY_FULL: Final = 0.75  # share of the sheet's peak; refreshes and bus turnarounds leave hardly more
+_STALLED: Final = 0.5  # share of the work that counts as lost at the peak: how much more would be done is unknown
 _IOWAIT: Final = 5.0  # percent of the time of all CPUs
-_IOWAIT_CPUS: Final = 0.7  # CPUs' worth of it, where little else is done
+_IOWAIT_CPUS: Final = 0.7  # CPUs' worth of it, if little else is done
 _IOWAIT_LOST: Final = 0.1
 _IOWAIT_MOSTLY: Final = 0.3
 
@@ -56,13 +56,13 @@ def _overload(frame: JudgedFrame) -> Observed | NoFinding:
     lost = queued / (queued + working)
     if lost < _OVERLOAD or (pressure is not None and pressure < _CPU_PRESSURE):
         return NoFinding.CLEAR
-    # few of them at the instant of the reading: it is the mean that counts
+    # few at the instant of the reading: the mean counts
     want = f"{wanting:,.0f} tasks" if wanting > cpus else f"{queued + working:,.1f} tasks on average"
     return Observed(lost, "; ".join((f"{want} want to run on {_busy_cpus(frame, load)}", *facts)), sure)
 
 
 def _busy_cpus(frame: JudgedFrame, load: float) -> str:
-    """The machine's CPUs, and how busy those are that are measured."""
+    """The machine's CPUs, and how busy the measured ones are."""
     cpus, measured = frame.online, len(frame.frame.topology.cpus)
     which = "which" if measured == cpus else f"of which {'the one' if measured == 1 else f'the {measured:,}'} measured"
     return f"{several(cpus, 'CPU')}, {which} {'is' if measured == 1 else 'are'} {load:.0f} % busy"
@@ -89,7 +89,7 @@ def _quota(frame: JudgedFrame) -> Observed | NoFinding:
 
 def _memory(frame: JudgedFrame) -> Observed | NoFinding:
     some, whole, killed = frame.number("PSImem%"), frame.number("PSImemFull%"), frame.number("OOMKills")
-    # where no pressure is counted; reclaim for a control group's own limit is not among these
+    # without pressure counts; reclaim for a control group's own limit is not included
     reclaims = frame.number("Reclaim/s") if some is None else None
     short = reclaims is not None and reclaims >= _RECLAIMS
     if some is None and not killed and not short:
@@ -113,13 +113,13 @@ def _memory(frame: JudgedFrame) -> Observed | NoFinding:
 
 
 def _is_of_a_group(frame: JudgedFrame) -> bool:
-    """Whether the machine has memory left, so that who waits for it is held by a limit of a control group."""
+    """Whether the machine has memory left, so that a limit of a control group makes tasks wait."""
     available = frame.number("MemAvail%")
     return available is not None and available >= _MUCH_LEFT
 
 
 def _swap_explains_storage(frame: JudgedFrame) -> bool:
-    """Whether so many pages are read back from swap space that this is what tasks wait for storage for."""
+    """Whether the rate of pages read back from swap space explains the waits for storage."""
     back, waits = frame.number("SwapIn/s") or 0.0, frame.number("PSIio%")
     return waits is not None and back >= _SWAPPED_IN and back * _SLOW_SWAP_SECONDS * 100.0 >= waits
 
@@ -164,7 +164,7 @@ def _storage(frame: JudgedFrame) -> Observed | NoFinding:
 
 
 def _by_iowait(frame: JudgedFrame) -> Observed | NoFinding:
-    """Where no pressure is counted: idle time that was booked while a task waited, which is a hint only."""
+    """Judge without pressure counts by idle time booked while a task waited, which is only a hint."""
     waits, load = frame.number("iowait%"), frame.number("Load%")
     if waits is None or load is None:
         return NoFinding.UNKNOWN

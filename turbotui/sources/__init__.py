@@ -1,7 +1,7 @@
-"""Counter sources. `SOURCES` is the one list, in order of preference: the first usable source of a signal is read.
+"""Counter sources. `SOURCES` lists them in order of preference: the first usable source of a signal is read.
 
-perf comes before registers before files: one system call reads a whole group of counters at one instant, needs fewer
-rights than the MSR driver, and knows units and widths by itself.
+perf comes before registers, and registers before files: one system call reads a whole group of perf counters at one
+    instant, needs fewer privileges than the MSR driver, and knows units and widths.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from turbotui.sources.timestamp import Timestamp
 from turbotui.sources.uncore_frequency import UncoreFrequency
 
 SOURCES: tuple[Source, ...] = (
-    ClockStart(),  # encloses the others with ClockEnd
+    ClockStart(),  # encloses the others, together with ClockEnd
     PerfMsr(),
     PerfCstate(),
     PerfPower(),
@@ -93,4 +93,4 @@ SOURCES: tuple[Source, ...] = (
 )
 
 METER_SOURCES = frozenset({"hwmon-graphics", "nvml", "hwmon-power", "power-supply", "accel", "hwmon-fans"})
-"""Ids of the sources of meters outside the processor: who wants nothing else need not ask the others."""
+"""Ids of the sources of meters outside the processor; a caller that wants nothing else probes only these."""

@@ -38,7 +38,7 @@ _CORE_CLOCK_HZ = 800e6  # tcore_clock (docs/specs/turbostat.md 9.2)
 
 
 class AddedTelemetry(AddedSource):
-    """Bits of PMT regions that a person named, each belonging to one CPU, core or package."""
+    """Bits of PMT regions named by a user, each belonging to one CPU, core or package."""
 
     gives = "a PMT counter added by hand"
 
@@ -97,10 +97,10 @@ class AddedTelemetry(AddedSource):
         return None
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:  # noqa: ARG002 - it has one signal
-        """Open the region of the instance that this CPU reads for; an instance without one reads None.
+        """Open the region of this CPU's instance; an instance without one reads None.
 
         Raises:
-            HostError: the region does not open any more.
+            HostError: the region can no longer be opened.
         """
         place = self._by_instance.get(machine.topology.places[cpu].label(self._counter.scope))
         return _TelemetryReader(machine.host, place, self._counter)
@@ -118,7 +118,7 @@ class _TelemetryReader:
         self._descriptor = -1 if region is None else host.open_file(f"{region}/telem")
 
     def read(self) -> Sequence[Raw]:
-        """The bits, or their digits; None where no region belongs to this instance."""
+        """The bits or their digits; None if no region belongs to this instance."""
         if self._place is None or self._descriptor < 0:
             return (None,)
         try:
@@ -150,7 +150,7 @@ def find_region(host: Host, place: TelemetryAt) -> str | None:
 
 
 _GONE = (errno.ENXIO, errno.ENODEV)
-_ALIAS_LENGTH = 5  # names of near events that a message lists
+_ALIAS_LENGTH = 5  # number of similar events that a message lists
 
 
 def added_source(counter: AddedCounter) -> Source:
@@ -166,7 +166,7 @@ def added_source(counter: AddedCounter) -> Source:
 
 
 def _signal(counter: AddedCounter) -> Signal:
-    """The signal of a counter whose raw values are integers, or texts where it is shown raw."""
+    """The signal of a counter, whose raw values are integers, or texts if it is shown raw."""
     raw = counter.shape is Shape.RAW
     return Signal(
         id=counter.signal,
@@ -222,7 +222,7 @@ class _RegisterReader:
 
 
 class AddedRegister(AddedSource):
-    """A model-specific register that a person named."""
+    """A model-specific register named by a user."""
 
     gives = "a register added by hand"
 
@@ -240,13 +240,13 @@ class AddedRegister(AddedSource):
 
         Raises:
             CpuGone: the CPU is offline.
-            HostError: the device does not open any more.
+            HostError: the device can no longer be opened.
         """
         return _RegisterReader(machine.host, cpu, self._place.address, self._counter)
 
 
 class AddedFile(AddedSource):
-    """A file of one decimal integer that a person named. The same file is read for every row of its scope."""
+    """A file with one decimal integer named by a user; the same file is read for every row of its scope."""
 
     gives = "a file added by hand"
 
@@ -283,9 +283,9 @@ class AddedFile(AddedSource):
 
 
 class AddedEvent(PerfSource):
-    """A perf event that a person named, with every term of its PMU's format.
+    """A perf event named by a user, with every term of its PMU's format.
 
-    It is opened alone on one CPU of each row of its scope: the one that the PMU's cpumask names, else the first.
+    It is opened alone on one CPU of each row of its scope: the CPU in the PMU's cpumask, otherwise the first.
     """
 
     gives = "a perf event added by hand"
@@ -318,7 +318,7 @@ class AddedEvent(PerfSource):
         for each in encoded:
             on = frozenset(each.cpus) or None
             if each.uncore:
-                # Of the rows only those of the PMU's own CPUs have a value: it refuses the others'.
+                # only rows of the PMU's own CPUs have a value: it refuses others
                 every = mask_readers(machine, each.cpus, counter.scope)
                 readers = tuple(cpu for cpu in every if not each.covers or cpu in each.covers)
                 on = frozenset(readers)
@@ -348,10 +348,10 @@ class AddedEvent(PerfSource):
         return Findings(tuple(groups), {signal: found, **_clocks(times, counter.scope, readers)})
 
     def _encoded(self, machine: Machine) -> list[EncodedEvent]:
-        """Encode the event for each PMU that counts it; of several types of core, for those that are measured.
+        """Encode the event for each PMU that counts it; with several types of core, for the measured ones.
 
         Raises:
-            EventError: it cannot be encoded, or it names several uncore PMUs, whose counts this column would not add.
+            EventError: it cannot be encoded, or it names several uncore PMUs, whose counts this column would not sum.
         """
         written = f"{self._place.device}/{self._place.event}" + ("" if "/" in self._place.event else "/")
         found = counted(PerfEncoder(machine.host).encode(written))

@@ -1,7 +1,7 @@
-"""Energy of AMD cores and sockets by the amd_energy hwmon driver, which Linux 5.8 to 5.12 had.
+"""Energy of AMD cores and sockets from the amd_energy hwmon driver of Linux 5.8 to 5.12.
 
-File: kernel Documentation/hwmon/amd_energy.rst of those releases. energyN_input is in microjoules and does not wrap:
-the driver adds up the 32-bit registers itself. Label EcoreN is the core that CPU N is in, EsocketN the N-th socket.
+File: kernel Documentation/hwmon/amd_energy.rst of those releases. energyN_input is in microjoules and does not wrap,
+    because the driver extends the 32-bit registers itself. Label EcoreN is the core of CPU N, EsocketN the N-th socket.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""APIC ids of CPUs: by the cpuid driver, which executes the instruction on the CPU asked, else by /proc/cpuinfo.
+"""APIC ids of CPUs, from the cpuid driver, which executes the instruction on the given CPU, or from /proc/cpuinfo.
 
 Leaves: Intel SDM vol. 2, CPUID 01H and 0BH; AMD APM vol. 3, CPUID Fn0000_0001 and Fn8000_001E. The driver's file is 16
 bytes at an offset that is the leaf (kernel arch/x86/kernel/cpuid.c).
@@ -27,13 +27,13 @@ _X86 = frozenset({"x86_64", "i386"})
 
 
 class _Constants(KeepsNothingOpen):
-    """A reader of values that were read when it was made."""
+    """A reader of values that were read when it was created."""
 
     def __init__(self, values: Mapping[SignalId, Raw]) -> None:
         self.signals, self._values = tuple(values), tuple(values.values())
 
     def read(self) -> Sequence[Raw]:
-        """Read the APIC ids, which stay while a CPU is online."""
+        """Return the APIC ids, which do not change while a CPU is online."""
         return self._values
 
 
@@ -45,7 +45,7 @@ class Apic(PerCpuSource):
     gives = "8-bit and 32-bit APIC id of each CPU"
 
     def __init__(self) -> None:
-        # the kernel's record of all CPUs, read once for a topology: the text grows with the number of CPUs
+        # the kernel's text about all CPUs, read once for a topology because it grows with their number
         self._cpuinfo = FoundOn(lambda machine: _cpuinfo_ids(machine.host))
 
     def probe(self, machine: Machine) -> Probe:
@@ -91,7 +91,7 @@ def _x2apic_leaf(machine: Machine) -> str:
 
 
 def _by_cpuid(machine: Machine, cpu: int) -> dict[SignalId, int]:
-    """The ids as the CPU itself says; empty where the driver is not there or may not be read."""
+    """The ids according to the CPU itself; empty without a readable driver."""
     try:
         with cpuid_of(machine.host, cpu) as leaf:
             return _ids(leaf, amd=machine.model.vendor in _AMD, topoext="topoext" in machine.model.flags)
@@ -100,18 +100,18 @@ def _by_cpuid(machine: Machine, cpu: int) -> dict[SignalId, int]:
 
 
 def _ids(leaf: AskLeaf, *, amd: bool, topoext: bool) -> dict[SignalId, int]:
-    """Read the APIC ids from CPUID, from no leaf beyond the highest that the CPU announces."""
+    """Read the APIC ids from CPUID, from no leaf beyond the CPU's highest."""
     found: dict[SignalId, int] = {"apic": leaf(_FIRST).ebx >> 24}
     if amd:
         if topoext and leaf(_EXTENDED).eax >= _AMD_IDS:  # 80000001H:ECX[22], which the kernel calls topoext
             found["x2apic"] = leaf(_AMD_IDS).eax
-    elif leaf(0).eax >= _TOPOLOGY and leaf(_TOPOLOGY).ebx:  # EBX 0: the leaf is not there
+    elif leaf(0).eax >= _TOPOLOGY and leaf(_TOPOLOGY).ebx:  # EBX 0: the leaf does not exist
         found["x2apic"] = leaf(_TOPOLOGY).edx
     return found
 
 
 def _cpuinfo_ids(host: Host) -> dict[int, dict[SignalId, int]]:
-    """The ids by CPU; the initial apicid is 32 bits wide where CPUs have x2APIC ids."""
+    """The ids by CPU; the initial apicid is 32 bits wide if CPUs have x2APIC ids."""
     try:
         text = host.read_text(_CPUINFO)
     except HostError:

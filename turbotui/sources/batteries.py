@@ -1,7 +1,7 @@
-"""Batteries by the kernel's power_supply class: what they give, what is left, and how worn they are.
+"""Batteries from the kernel's power_supply class: their output, charge and wear.
 
-Files: kernel Documentation/ABI/testing/sysfs-class-power. Firmware makes new numbers every few seconds to half a
-minute, so the time since they changed is told. A battery of a mouse or a phone has `scope` Device and feeds no machine.
+Files: kernel Documentation/ABI/testing/sysfs-class-power. Firmware updates the numbers every few seconds to half a
+    minute, so their age is shown. The battery of a mouse or phone has `scope` Device and does not power the machine.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A source read beside the preferred one, for signals that both can give: so that the two can be compared."""
+"""A source read beside the preferred one for signals that both provide, so that the two can be compared."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from turbotui.sources.source import Probe, Reader, Source
 
 
 def beside_id(name: SignalId, source: Source) -> SignalId:
-    """The id of a signal as read from a second source beside the preferred one: "energy.pkg@powercap"."""
+    """The id of a signal as read from a second source: "energy.pkg@powercap"."""
     return f"{name}@{source.id}"
 
 
@@ -20,8 +20,8 @@ class Beside(PerCpuSource):
     """A source under another name, for some of its signals.
 
     Args:
-        source: that is read.
-        signals: what it gives, by their own names.
+        source: the source to read.
+        signals: its signals, by their own names.
     """
 
     def __init__(self, source: Source, signals: Mapping[SignalId, Signal]) -> None:
@@ -56,7 +56,7 @@ class Beside(PerCpuSource):
 
 
 class _Renamed:
-    """A reader whose signals have the names that they have beside those of the preferred source."""
+    """A reader whose signals have the names of compared signals."""
 
     def __init__(self, reader: Reader, source: Source) -> None:
         self._reader = reader

@@ -1,9 +1,8 @@
-"""perf events of control groups: opened on every CPU, each counts while a task of the group runs there.
+"""perf events of control groups, opened on every CPU, each counting while a task of the group runs there.
 
-A task of a group in it is one of the group, too.
-perf_event_open(2), PERF_FLAG_PID_CGROUP: the target is the descriptor of a directory in the tree of version 2, or in
-that of version 1's controller perf_event; a CPU must be named, and a PMU that counts no tasks (uncore) refuses. What is
-measured here and what it costs: docs/specs/groups.md 1.6.
+Tasks of nested groups belong to the group too. perf_event_open(2), PERF_FLAG_PID_CGROUP: the target is the descriptor
+of a directory in the tree of version 2, or in that of version 1's controller perf_event; a CPU must be given, and a PMU
+that counts no tasks (uncore) refuses. docs/specs/groups.md 1.6 has what was measured, and the cost.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ from turbotui.machine.perf_groups import close_all, open_group
 PID_CGROUP: Final = 4
 """PERF_FLAG_PID_CGROUP (uapi linux/perf_event.h)."""
 _HEAD: Final = 3
-"""Words before the values of a read: how many, time_enabled, time_running."""
+"""Words before the values of a read: count, time_enabled, time_running."""
 _GONE: Final = (errno.ENODEV, errno.ENXIO)
-"""What is answered on a CPU that is offline."""
+"""The error for a CPU that is offline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +31,10 @@ class GroupBundle:
     """Counters that are opened together on one CPU.
 
     Attributes:
-        cpu: which.
-        names: what each counts; "" for a leader that nobody asked for.
+        cpu: the CPU.
+        names: of the counts; "" for a leader that was only added for its group.
         attrs: the leader first.
-        parts: names of counts over some CPUs, to which each counter is added too; empty for none.
+        parts: names of counts over some CPUs to which each counter is added too; empty for none.
     """
 
     cpu: int
@@ -53,7 +52,7 @@ class RunningCount:
     """A running count over all CPUs.
 
     Attributes:
-        count: scaled to all of the time for which the group ran.
+        count: scaled to the whole time for which the group ran.
         enabled, running: ns for which the group ran on some CPU, and for which the counter did.
     """
 
@@ -72,10 +71,10 @@ class _Open:
         self._last: Sequence[int] = (0,) * (_HEAD + len(self.descriptors))
 
     def gain(self, host: Host) -> tuple[int, int, Sequence[int]]:
-        """Enabled and running ns since the reading before, and what each counter counted.
+        """Enabled and running ns since the previous reading, and each counter's increase.
 
         Raises:
-            HostError: as read(2); ENODATA where a pinned counter has lost its place.
+            HostError: as read(2); ENODATA if a pinned counter has lost its place.
         """
         content = host.read_counter(self.descriptors[0], self._words.size)
         if len(content) != self._words.size:
@@ -89,9 +88,9 @@ class GroupCounters:
     """The counters of one control group, on every CPU.
 
     Args:
-        host: where to open.
+        host: the host.
         directory: of the group.
-        bundles: what is counted; those of CPUs that are offline are left out.
+        bundles: what to count; bundles of offline CPUs are left out.
 
     Raises:
         HostError: as open(2) and perf_event_open(2); nothing stays open.
@@ -116,13 +115,13 @@ class GroupCounters:
             self.close()
             raise
         finally:
-            host.close(target)  # each counter holds the group itself
+            host.close(target)  # each counter holds a reference to the group
 
     def read(self) -> Mapping[str, RunningCount]:
-        """Everything that was counted since the opening, by name.
+        """All counts since the opening, by name.
 
         Raises:
-            HostError: a counter cannot be read any more.
+            HostError: a counter can no longer be read.
         """
         gains: dict[str, list[tuple[int, int, int]]] = {}
         for one in self._open:
@@ -143,10 +142,10 @@ class GroupCounters:
 
 
 def _add(total: RunningCount, parts: Iterable[tuple[int, int, int]]) -> None:
-    """Add what the counters of one event did on each CPU: enabled ns, running ns and count.
+    """Add the counts of one event on each CPU: enabled ns, running ns and count.
 
-    A count is scaled by its own CPU's times. Where a counter never ran although the group did, the other CPUs' mean
-    stands for it; where none ran at all, the count stands still while `enabled` goes on.
+    A count is scaled by its own CPU's times. If a counter never ran although the group did, the other CPUs' mean
+    replaces it; if none ran at all, the count stands still while `enabled` continues.
     """
     estimate: float = 0
     covered = missed = 0

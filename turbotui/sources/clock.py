@@ -1,6 +1,6 @@
-"""The time around a CPU's readings: when they began, when they ended, and the time of day at their end.
+"""The time around a CPU's readings: start, end, and the time of day at the end.
 
-Two sources over the host's clocks: `ClockStart` is first in SOURCES and `ClockEnd` last, and a worker reads its sources
+Two sources read the host's clocks: `ClockStart` is first in SOURCES and `ClockEnd` last, and a worker reads its sources
 in that order, so the two enclose everything that is read on the CPU.
 """
 

@@ -1,4 +1,4 @@
-"""cpufreq in sysfs: the frequency the kernel set or saw, its limits, and who decides.
+"""cpufreq in sysfs: the frequency that the kernel set or saw, its limits, and its governor.
 
 Files: kernel Documentation/admin-guide/pm/cpufreq.rst, intel_pstate.rst and amd-pstate.rst in the same folder. All
 frequencies are in kHz, except those under acpi_cppc, which are in MHz (Documentation/admin-guide/acpi/cppc_sysfs.rst).
@@ -20,24 +20,24 @@ from turbotui.sources.unreadable import unreadable
 
 _DOCUMENT = "kernel Documentation/admin-guide/pm/cpufreq.rst"
 _HERTZ = 1000.0  # raw values are kHz (cpufreq.rst, "Policy Interface in sysfs")
-_SLOW_NS = 1_000_000  # from here on a reading is worth a word
+_SLOW_NS = 1_000_000  # time from which a reading is mentioned
 
 
 def _megahertz(data: bytes) -> int | None:
-    """MHz as kHz; firmware that does not know the frequency says 0."""
+    """MHz as kHz; firmware that does not know the frequency reports 0."""
     value = number(data)
     return value * 1000 if value else None
 
 
 @dataclass(frozen=True, slots=True)
 class _Fact:
-    """One signal and the files it can be had from, best first.
+    """One signal and the files that may contain it, best first.
 
     Attributes:
         signal: its id.
-        files: below the CPU's directory, each with what makes kHz (or text) of it.
-        once: does not change while a reader is open.
-        missing: what a machine without any of the files lacks.
+        files: below the CPU's directory, each with its conversion to kHz (or text).
+        once: whether it is constant while a reader is open.
+        missing: what a machine lacks that has none of the files.
     """
 
     signal: SignalId
@@ -81,7 +81,7 @@ class Cpufreq(PerCpuSource):
     gives = "frequency as the kernel sees it, its limits, driver, governor, energy preference"
 
     def probe(self, machine: Machine) -> Probe:
-        """Look at the first CPU that has a policy, read each file once, and time the reading of the frequency."""
+        """Look at the first CPU with a policy, read each file once, and time the reading of the frequency."""
         host = machine.host
         cpu = _cpu_with_policy(machine)
         if cpu is None:
@@ -94,9 +94,9 @@ class Cpufreq(PerCpuSource):
         return readers * sum(not fact.once for fact in _FACTS if fact.signal in wanted)
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
-        """Open the wanted files of one CPU; a file that this CPU lacks gives None.
+        """Open the wanted files of one CPU; a file that this CPU lacks reads None.
 
-        The hardware limits and the base frequency are read here and not again.
+        The hardware limits and the base frequency are read here and never again.
 
         Raises:
             CpuGone: the CPU is offline.
@@ -112,7 +112,7 @@ class Cpufreq(PerCpuSource):
 
 
 def _chosen(host: Host, directory: str, fact: _Fact) -> tuple[str, Decode]:
-    """The first of a fact's files that is there; the first of all if none is."""
+    """The first existing file of a fact; the first of all if none exists."""
     for name, decode in fact.files:
         if host.exists(f"{directory}/{name}"):
             return name, decode
@@ -153,7 +153,7 @@ def _probed(host: Host, cpu: int, fact: _Fact) -> Signal | Unavailable:
 
 
 def _timed(host: Host, cpu: int) -> str:
-    """Time one read of the current frequency: some drivers ask the hardware, or wait to measure."""
+    """Time one read of the current frequency, because some drivers ask the hardware or wait to measure."""
     path = f"{CPU_DIR.format(cpu=cpu)}/cpufreq/scaling_cur_freq"
     driver = read_line(host, f"{CPU_DIR.format(cpu=cpu)}/cpufreq/scaling_driver") or "unknown"
     started = host.now_ns()

@@ -1,9 +1,9 @@
-"""cpuidle in sysfs: how often and how long the kernel asked for each idle state, and how well it chose.
+"""cpuidle in sysfs: how often and how long the kernel requested each idle state, and how well it chose.
 
 Files: kernel Documentation/admin-guide/pm/cpuidle.rst, "Representation of Idle States", and
-Documentation/ABI/testing/sysfs-devices-system-cpu. These are requests: what the hardware achieved is in the residency
-counters. A state's usage and time grow when the CPU leaves it, so a CPU that slept all through an interval shows its
-time in the interval in which it wakes.
+    Documentation/ABI/testing/sysfs-devices-system-cpu. These are requests; residency counters show what the hardware
+    achieved. A state's usage and time grow when the CPU leaves the state, so a CPU that sleeps through an interval
+    shows its time in the interval in which it wakes.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class _Fact:
     """One file of a state's directory.
 
     Attributes:
-        file: its name, also the last part of the signal's id.
+        file: its name, and also the last part of the signal's id.
         unit: of the signal.
         reduce: of the signal.
         scale: from the file's unit to the signal's.
-        since: the Linux release that brought it.
+        since: the Linux release that introduced it.
     """
 
     file: str
@@ -57,16 +57,16 @@ _FACTS: tuple[_Fact, ...] = (
 
 
 def short_name(name: str) -> str:
-    """A state's name in columns: what stands before the first "-", without underscores (docs/specs/turbostat.md 2.7).
+    """A state's name in columns: the part before the first "-", without underscores (docs/specs/turbostat.md 2.7).
 
-    "C1-HSW" is C1, "C1_ACPI" is C1ACPI, "haltpoll idle" stays as it is.
+    "C1-HSW" is C1, "C1_ACPI" is C1ACPI, and "haltpoll idle" is unchanged.
     """
     return name.strip().partition("-")[0].replace("_", "")
 
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """An idle state as the first CPU that has it shows it."""
+    """An idle state as the first CPU with it shows it."""
 
     index: int
     cpu: int
@@ -139,7 +139,7 @@ class Cpuidle(PerCpuSource):
         return readers * sum(_SIGNAL.fullmatch(signal) is not None for signal in wanted)
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
-        """Open the wanted counters of one CPU; one that this CPU's list of states lacks gives None.
+        """Open the wanted counters of one CPU; a counter that this CPU's list of states lacks reads None.
 
         Raises:
             CpuGone: the CPU is offline.
@@ -154,7 +154,7 @@ class Cpuidle(PerCpuSource):
 
 
 def _latency(host: Host, directory: str, index: int) -> Signal | Unavailable:
-    """The time that leaving a state takes at most, as its driver knows it."""
+    """The maximum time to leave a state, according to its driver."""
     text = read_line(host, f"{directory}/latency")
     if text is None or not text.strip().isdecimal():
         return Unavailable(Reason.NO_DRIVER, f"{directory}/latency: the idle driver does not say it")
@@ -166,7 +166,7 @@ def _latency(host: Host, directory: str, index: int) -> Signal | Unavailable:
 
 _WITHOUT_IDLE = (r"idle=(?:poll|halt|nomwait)", r"cpuidle\.off=(?:1|y|Y)", r"intel_idle\.max_cstate=0",
                  r"processor\.max_cstate=0")
-"""Boot parameters that keep idle drivers away (kernel Documentation/admin-guide/pm/cpuidle.rst)."""
+"""Boot parameters that disable idle drivers (kernel Documentation/admin-guide/pm/cpuidle.rst)."""
 
 
 def _absent(machine: Machine) -> Unavailable:

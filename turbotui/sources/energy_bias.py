@@ -1,4 +1,4 @@
-"""The energy performance bias in sysfs: what each CPU was told to favour, 0 performance to 15 power saving.
+"""The energy performance bias in sysfs: what each CPU favours, from 0 (performance) to 15 (power saving).
 
 File: kernel Documentation/admin-guide/pm/intel_epb.rst. The register behind it is IA32_ENERGY_PERF_BIAS (0x1B0).
 """

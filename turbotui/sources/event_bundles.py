@@ -1,4 +1,4 @@
-"""The events of a request as counters that are opened together: encoded, and without what only sampling uses."""
+"""The events of a request as counters that are opened together, encoded without sampling options."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from turbotui.quantities.event_columns import EventRequest
 from turbotui.sources.event_places import Bundle
 
 MOST_EVENTS = 64
-"""Columns that one pattern makes at most: each is a descriptor on every CPU."""
+"""Maximum number of columns of one pattern, because each takes a descriptor on every CPU."""
 _COUNTING = ("pinned", "exclusive", "exclude_user", "exclude_kernel", "exclude_hv", "exclude_idle", "exclude_host",
              "exclude_guest")  # fmt: skip
 _KEPT_FLAGS = sum(1 << FLAGS[name] for name in _COUNTING)
-"""What matters for counting a CPU; how a sample is taken does not, and the kernel refuses some of it."""
+"""Attribute fields that matter for counting; the kernel refuses some of those for sampling."""
 RINGS = sum(1 << FLAGS[name] for name in _COUNTING if name.startswith("exclude_"))
-"""Flags by which a counter tells modes apart, which an uncore PMU cannot."""
+"""Flags that distinguish modes, which an uncore PMU cannot do."""
 
 
 def counting(event: EncodedEvent) -> PerfAttr:
-    """The attribute without what only sampling uses: the count is the same, and the kernel refuses some of it."""
+    """The attribute without sampling options: the count is the same, and the kernel refuses some of them."""
     flags = event.attr.flags & _KEPT_FLAGS
     return replace(event.attr, flags=flags, sample_period=0, branch_sample_type=0, sample_max_stack=0,
                    aux_sample_size=0)
 
 
 def counted(events: Sequence[EncodedEvent]) -> Sequence[EncodedEvent]:
-    """The events, none of which asks for what counting cannot give.
+    """The events, after checking that counting can provide what they ask for.
 
     Raises:
-        ModifierError: one of them asks for a latency, and would be shown as a count.
+        ModifierError: an event asks for a latency, which would be shown as a count.
     """
     for event in events:
         if event.retire_latency:
@@ -50,16 +50,17 @@ def counted(events: Sequence[EncodedEvent]) -> Sequence[EncodedEvent]:
 def expanded(machine: Machine, request: EventRequest) -> EventRequest:
     """The request with a column for each event that a text in it stands for.
 
-    A pattern stands for several (`sched:sched_*`, `imc/cas_count_*/`), and so does a code on several kinds of core.
+    A pattern stands for several events (`sched:sched_*`, `imc/cas_count_*/`), and so does a code on several kinds of
+    core.
 
     Raises:
-        AddError: too many events, or several where one is needed.
+        AddError: there are too many events, or several where one is needed.
     """
     try:
         engine = open_engine(machine.host)
         named = [(item, _strings(told_apart(engine.encode(item)))) for item in request.items]
     except (UsageError, HostError):
-        return request  # whoever opens it finds the same fault, and tells it
+        return request  # opening it finds the same mistake and reports it
     if all(set(strings) == set(events) for (_item, strings), events in zip(named, request.by_item, strict=True)):
         return request
     found = tuple(event for _item, strings in named for event in strings)
@@ -99,8 +100,8 @@ def bundles_of(machine: Machine, request: EventRequest) -> list[Bundle]:
         grouped = [event for event in events if event.group is not None]
         for number in dict.fromkeys(event.group for event in grouped):
             members = [event for event in grouped if event.group == number]
-            # A counter of the kernel's own always runs, so it loses nothing alone; below the leader of another PMU that
-            # is not the core's it stays 0 for ever (Linux 6.18).
+            # A counter of the kernel's own always runs, so it loses nothing when opened alone; below a leader of
+            # another PMU that is not the core's it stays 0 for ever (Linux 6.18).
             for pmu in dict.fromkeys(event.pmu for event in members):
                 own = tuple((event.string, event) for event in members if event.pmu == pmu)
                 found.append(Bundle(own, any(one.weak for one in members)))
@@ -109,7 +110,7 @@ def bundles_of(machine: Machine, request: EventRequest) -> list[Bundle]:
 
 
 def _joined(topology: Topology, texts: Sequence[str], encoded: Sequence[Sequence[EncodedEvent]]) -> list[Bundle]:
-    """Events of a formula, those of one PMU in one group each, which may be taken apart."""
+    """Events of a formula, those of one PMU in a group that may be split."""
     found: list[Bundle] = []
     together: dict[tuple[str, ...], list[tuple[str, Sequence[EncodedEvent]]]] = {}
     for text, events in zip(texts, encoded, strict=True):
@@ -127,5 +128,5 @@ def _joined(topology: Topology, texts: Sequence[str], encoded: Sequence[Sequence
 
 
 def _is_measured(topology: Topology, event: EncodedEvent) -> bool:
-    """Whether a kind of core is watched at all; uncore PMUs find their place, or say that they have none."""
+    """Whether a kind of core is watched at all; uncore PMUs find their place or report that they have none."""
     return event.uncore or not event.cpus or not topology.places.keys().isdisjoint(event.cpus)

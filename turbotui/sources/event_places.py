@@ -1,6 +1,6 @@
-"""Scopes of an added event's counters, and the CPUs that open them.
+"""The scopes of an added event's counters, and the CPUs that open them.
 
-A PMU says by its cpumask on which CPUs it is opened, and by associated_cpus for which it counts (kernel
+A PMU's cpumask lists the CPUs on which it is opened, and associated_cpus those for which it counts (kernel
 Documentation/ABI/testing/sysfs-bus-event_source-devices; nvidia-tegra410-pmu.rst).
 """
 
@@ -22,10 +22,10 @@ from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 _LEVELS = (Scope.PACKAGE, Scope.DIE, Scope.NODE, Scope.L3, Scope.MODULE, Scope.CORE)
-"""Coarsest first. Nodes come after dies: a die with two nodes has the finer rows, one node of two dies has not."""
+"""Coarsest first. Nodes follow dies, because a die with two nodes has the finer rows; no node has two dies."""
 _WHOLE_MACHINE = frozenset({("power", 0x05)})
-"""PMU and config of what counts the whole machine on whichever package it is opened: energy-psys (Intel SDM vol. 3,
-RAPL, Platform domain; linux arch/x86/events/rapl.c)."""
+"""PMU and config of events that count the whole machine on any package: energy-psys (Intel SDM vol. 3, RAPL, Platform
+domain; linux arch/x86/events/rapl.c)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Bundle:
 
     Attributes:
         members: with their event strings, the leader first.
-        weak: whether they may be opened apart when they do not fit.
+        weak: whether they may be opened apart if they do not fit.
     """
 
     members: tuple[tuple[str, EncodedEvent], ...]
@@ -42,7 +42,7 @@ class Bundle:
 
     @property
     def first(self) -> EncodedEvent:
-        """The member that says where the bundle is opened: a hardware event where there is one."""
+        """The member that determines where the bundle is opened: a hardware event if there is one."""
         return self.members[0][1]
 
     @property
@@ -53,7 +53,7 @@ class Bundle:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A bundle, and the CPU that it is opened on."""
+    """A bundle and the CPU on which it is opened."""
 
     bundle: Bundle
     cpu: int
@@ -65,7 +65,7 @@ class Family:
 
     Attributes:
         scope: one value for each instance of this level.
-        rows: reading CPU -> what it opens, which is summed.
+        rows: reading CPU -> the bundles that it opens, whose counts are summed.
         absent: reading CPU -> why its row has no such counter.
     """
 
@@ -77,12 +77,12 @@ class Family:
 
 
 def families(topology: Topology, bundles: Iterable[Bundle], whole: Topology | None = None) -> tuple[Family, ...]:
-    """The counters of every bundle, by the scope that its PMU counts for.
+    """The counters of every bundle, by the scope for which its PMU counts.
 
     Args:
-        topology: the CPUs that are watched, which have the rows.
-        bundles: what is to be counted.
-        whole: all CPUs, where not all are watched: a PMU is opened on the CPU that it names all the same.
+        topology: the watched CPUs, which have the rows.
+        bundles: the bundles to count.
+        whole: all CPUs, if not all are watched, because a PMU is opened on its own CPU in any case.
     """
     alike: dict[tuple[str, ...], list[Bundle]] = {}
     for bundle in bundles:
@@ -107,7 +107,7 @@ def _family(topology: Topology, whole: Topology, events: tuple[str, ...], bundle
             cpus = at.get(instance.row, []) if bundle.first.cpus else instance.cpus[:1]
             once = scope is Scope.SYSTEM or bundle.first.per_package
             here += [Placed(bundle, cpu) for cpu in (cpus[:1] if once else cpus)]
-        # the row is read by the CPU that a PMU names, if that one is watched
+        # the PMU's CPU reads the row, if that CPU is watched
         reader = next((one.cpu for one in here if one.cpu in instance.cpus), instance.cpus[0])
         if here:
             rows[reader] = tuple(here)
@@ -137,7 +137,7 @@ def _one_each(topology: Topology, scope: Scope, event: EncodedEvent) -> bool:
 
 
 def _filled(topology: Topology, scope: Scope, event: EncodedEvent) -> bool:
-    """Whether the PMU counts for all CPUs of the instances that it is opened in."""
+    """Whether the PMU counts for all CPUs of the instances in which it is opened."""
     covers = frozenset(event.covers)
     if not covers:
         return True
@@ -148,7 +148,7 @@ def _filled(topology: Topology, scope: Scope, event: EncodedEvent) -> bool:
 
 
 def _elsewhere(events: Sequence[str], bundles: Sequence[Bundle], scope: Scope, label: int) -> Unavailable:
-    """Why a row has no counter although others have."""
+    """Why a row has no counter although others have one."""
     pmus = sorted({bundle.first.pmu for bundle in bundles})
     cpus = sorted({cpu for bundle in bundles for cpu in (bundle.first.covers or bundle.first.cpus)})
     what = f"the PMU {pmus[0]}" if len(pmus) == 1 else f"{len(pmus)} PMUs ({pmus[0]} ...)"
@@ -160,19 +160,19 @@ def _elsewhere(events: Sequence[str], bundles: Sequence[Bundle], scope: Scope, l
 
 
 Filters: TypeAlias = Mapping[str, tuple[Mapping[str, int], ...]]
-"""PMU -> the terms of each event that is counted on it."""
+"""PMU -> the terms of each event that it counts."""
 
 _RULES: Mapping[str, Callable[[Sequence[Mapping[str, int]]], None]] = {
-    # a term that only PMUs with the rule have (nvidia-tegra410-pmu.rst)
+    # a term that only PMUs with this rule have (nvidia-tegra410-pmu.rst)
     "src_bdf_en": check_pcie_group,
     "dst_addr_en": check_target_group,
 }
 _CYCLES = 0x1_0000_0000
-"""The dedicated cycle counter of a CoreSight PMU, which no filter touches."""
+"""The dedicated cycle counter of a CoreSight PMU, which filters do not affect."""
 
 
 def filters_of(host: Host, bundles: Iterable[Bundle]) -> Filters:
-    """The terms of every event on PMUs that have such rules."""
+    """The terms of every event on PMUs with such rules."""
     devices = Devices.of(host)
     found: dict[str, tuple[Mapping[str, int], ...]] = {}
     for bundle in bundles:
@@ -186,7 +186,7 @@ def filters_of(host: Host, bundles: Iterable[Bundle]) -> Filters:
 
 
 def check_together(filters: Iterable[Filters]) -> None:
-    """Check what is counted at the same time.
+    """Check events that are counted at the same time.
 
     Raises:
         EventError: two filters on one PMU exclude each other.

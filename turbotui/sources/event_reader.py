@@ -1,4 +1,4 @@
-"""Reads the counters of one row of added events, each group by one read(2), and sums those of several PMUs."""
+"""Read the counters of one row of added events, each group with one read(2), and sum those of several PMUs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ENABLED, _RUNNING = 1, 2  # words of a read with GROUP | TOTAL_TIME_ENABLED | T
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Counters that one row opens as one group.
+    """Counters of one row that are opened as one group.
 
     Attributes:
         cpu: the CPU to count on.
@@ -35,7 +35,7 @@ class Count:
     """One signal of a row.
 
     Attributes:
-        times: where it can be multiplexed; None for a level.
+        times: by which it can be scaled if multiplexed; None for a level.
     """
 
     signal: SignalId
@@ -43,7 +43,7 @@ class Count:
 
 
 class _Sum:
-    """Counts of several PMUs as one, with times that scale the sum as each count has to be scaled by its own.
+    """Counts of several PMUs as one, with times that scale the sum as each count's own times scale the count.
 
     Over an interval in which counter i gained v_i, was enabled e_i and ran r_i, the estimate is S = sum(v_i e_i / r_i).
     The sum shows E = sum(e_i), R = sum(r_i) and V = S R / E, from which V E / R is S again.
@@ -56,7 +56,7 @@ class _Sum:
         self._last: list[tuple[int, int, int]] = []
 
     def take(self, words: Sequence[tuple[int, int, int]]) -> None:
-        """Book one read: value, enabled and running of every counter, in the same order each time."""
+        """Add one read: value, enabled and running of every counter, in the same order each time."""
         before = self._last or [(0, 0, 0)] * len(words)
         gains = [(v - a, e - b, r - c) for (v, e, r), (a, b, c) in zip(words, before, strict=True)]
         self._last = list(words)
@@ -69,7 +69,7 @@ class _Sum:
             self.running += running
             estimate = sum(v * e / r for v, e, r in gains if r > 0)
             self.value += round(estimate * running / enabled) if enabled else 0
-        # else one of them never ran: as long as no time runs, the sum is unknown
+        # otherwise one of them never ran: without running time the sum is unknown
 
 
 class RowReader:
@@ -77,12 +77,12 @@ class RowReader:
 
     Args:
         host: where to open.
-        parts: what is opened.
-        counts: what `read` gives.
+        parts: the groups to open.
+        counts: what `read` returns.
 
     Raises:
         CpuGone: a CPU is offline.
-        HostError: a counter does not open any more.
+        HostError: a counter can no longer be opened.
     """
 
     def __init__(self, host: Host, parts: Sequence[Part], counts: Sequence[Count]) -> None:
@@ -107,7 +107,7 @@ class RowReader:
             if len(instances) > 1 and counts[number].times is not None
         }
         self._timed = [count.times is not None for count in counts]
-        # most rows are of one counter for each count, which nothing has to be put together of
+        # most rows have one counter for each count, and need no sum
         self._alone = [instances[0] for instances in self._instances] if all(self._timed) and all(
             len(instances) == 1 for instances in self._instances) else None
         self.signals: tuple[SignalId, ...] = tuple(
@@ -119,11 +119,11 @@ class RowReader:
         )
 
     def choose(self, wanted: frozenset[SignalId]) -> bool:
-        """Do nothing: all counters are read in any case, which costs nothing more."""
+        """Do nothing, because all counters are read in any case."""
         return wanted <= frozenset(self.signals)
 
     def read(self) -> Sequence[Raw]:
-        """A running count and its two times in ns for each count that can be multiplexed, a value for each level.
+        """A running count and its two times in ns for each count that can be multiplexed, and a value for each level.
 
         Raises:
             CpuGone: the CPU went offline.
@@ -163,7 +163,7 @@ class RowReader:
 
 
 def open_part(host: Host, part: Part) -> CounterGroup:
-    """Open the counters of a group, all of them or none.
+    """Open all counters of a group, or none.
 
     Raises:
         HostError: the first refusal.

@@ -1,4 +1,4 @@
-"""One source for each --add of events: it encodes them, finds their rows, tries every counter once, and opens them."""
+"""The source of one --add of events, which encodes them, finds their rows, tries every counter once, and opens them."""
 
 from __future__ import annotations
 
@@ -37,22 +37,22 @@ from turbotui.sources.perf_group import GroupEvent, Times
 from turbotui.sources.source import Probe, Reader
 
 _ONLINE = "/sys/devices/system/cpu/online"
-_TOO_MANY = (errno.EINVAL, errno.ENOSPC)  # what a sibling that finds no counter is refused with
+_TOO_MANY = (errno.EINVAL, errno.ENOSPC)  # the error for a sibling that finds no counter
 _NO_KERNEL = 1 << FLAGS["exclude_kernel"]
 _KERNELS_OWN = (3, 4, 11)
 """Context switches, migrations, cgroup switches (uapi linux/perf_event.h, enum perf_sw_ids)."""
 _NOT_HERE = (UnknownPmuError, UnknownTermError, TracepointError, LibpfmAbsentError, PfmError)
-"""Faults of this machine rather than of the text: another machine may know the event."""
+"""Faults of this machine and not of the text: another machine may know the event."""
 
 
 @dataclass(frozen=True)
 class _Found:
-    """The result of a probe, and the host and topology it holds for; one value, so that threads see all or nothing.
+    """The result of a probe with its host and topology; one object, so that threads see all or nothing.
 
     Attributes:
         families: as far as they can be opened.
-        groups: id of a bundle -> the events that are opened as a group, leader first. The same wherever the bundle is
-            opened, so that a thousand CPUs share them.
+        groups: id of a bundle -> the events that are opened as a group, leader first. They are the same wherever the
+            bundle is opened, and shared by a thousand CPUs.
     """
 
     host: Host
@@ -62,7 +62,7 @@ class _Found:
 
     @cached_property
     def descriptors(self) -> int:
-        """Counters of the row that has most of them."""
+        """Number of counters of the row with most of them."""
         sizes = {bundle: sum(map(len, groups)) for bundle, groups in self.groups.items()}
         rows: Counter[int] = Counter()
         for family in self.families:
@@ -78,9 +78,9 @@ class EventSource(PerCpuSource):
     """The events of one request.
 
     Args:
-        request: what is asked for.
-        coarse: whether formulas join its counts with a signal that counts a whole package or more.
-        refused: why they are not counted at all, where that was found before.
+        request: the request.
+        coarse: whether formulas combine its counts with a signal of a whole package or more.
+        refused: why they are not counted at all, if that was found before.
     """
 
     gives = "events added by hand"
@@ -102,14 +102,14 @@ class EventSource(PerCpuSource):
         return CountedEvents(self.request, self.traits)
 
     def check(self, machine: Machine, beside: Sequence[Filters]) -> None:
-        """Encode the events once, for a fault of the text.
+        """Encode the events once, to find mistakes in the text.
 
         Args:
-            machine: that has the PMUs.
+            machine: the machine with the PMUs.
             beside: the filters of events that are counted at the same time.
 
         Raises:
-            AddError: the events are not well written, no machine of this kind has them, or filters exclude each other.
+            AddError: the events are malformed, no machine of this kind has them, or filters exclude each other.
         """
         try:
             self.filters = filters_of(machine.host, bundles_of(machine, self.request))
@@ -165,7 +165,7 @@ class EventSource(PerCpuSource):
 
         Raises:
             CpuGone: a CPU is offline.
-            HostError: a counter does not open any more.
+            HostError: a counter can no longer be opened.
         """
         parts = self.parts(machine, cpu)
         counts: list[Count] = []
@@ -177,7 +177,7 @@ class EventSource(PerCpuSource):
         return RowReader(machine.host, parts, counts)
 
     def parts(self, machine: Machine, cpu: int) -> list[Part]:
-        """The groups of counters of the row that this CPU reads, as they were found to open."""
+        """The groups of counters of the row that this CPU reads, in the form that opened."""
         if self._found is None or not self._found.holds(machine):
             self.probe(machine)
         found = self._found if self._found is not None else _Found(machine.host, machine.topology)
@@ -185,7 +185,7 @@ class EventSource(PerCpuSource):
                 for group in found.groups[id(one.bundle)]]
 
     def _group(self, bundle: Bundle, texts: Sequence[str]) -> tuple[GroupEvent, ...]:
-        """The counters of some of a bundle's events, as one group: with the leader that they need."""
+        """Some of a bundle's events as one group, with the leader that they need."""
         members = dict(bundle.members)
         names = {id(event): self.request.signal(text) for text, event in bundle.members}
         return tuple(
@@ -197,7 +197,7 @@ class EventSource(PerCpuSource):
         self, machine: Machine, family: Family, facts: Circumstances,
         groups: dict[int, tuple[tuple[GroupEvent, ...], ...]],
     ) -> Family | Unavailable:
-        """Open each bundle of a family once: the rows that can be had, or why none can."""
+        """Open each bundle of a family once; returns the available rows, or why there are none."""
         refused: dict[int, Unavailable] = {}
         tried: set[int] = set()
         for placed in (one for row in family.rows.values() for one in row):
@@ -225,7 +225,7 @@ class EventSource(PerCpuSource):
     def _split(
         self, host: Host, placed: Placed, facts: Circumstances
     ) -> tuple[tuple[str, ...], ...] | Unavailable:
-        """The members of a bundle as the groups that the kernel takes."""
+        """The members of a bundle as groups that the kernel accepts."""
         bundle = placed.bundle
         groups: list[tuple[str, ...]] = []
         for text, event in bundle.members:
@@ -315,7 +315,7 @@ class EventSource(PerCpuSource):
         return {name: found, **clocks}
 
     def _whole_only(self, machine: Machine) -> Unavailable | None:
-        """Why counts of some CPUs cannot be put beside those of a whole package; None where they can."""
+        """Why counts of some CPUs cannot be combined with those of a whole package; None if they can."""
         mixed = (self._mixed({self.traits[name].scope for name in column.names if name in self.traits})
                  for column in self.request.columns if column.formula is not None)
         if not any(mixed):
@@ -335,7 +335,7 @@ class EventSource(PerCpuSource):
         )
 
     def _mixed(self, scopes: Collection[Scope]) -> bool:
-        """Whether a formula joins counts of CPUs with those of something coarser."""
+        """Whether a formula combines counts of CPUs with those of something coarser."""
         finer = any(scope is Scope.CPU for scope in scopes)
         return finer and (self._coarse or any(scope is not Scope.CPU for scope in scopes))
 
@@ -347,7 +347,7 @@ class EventSource(PerCpuSource):
 
 
 def _whole(machine: Machine, bundles: Sequence[Bundle]) -> Topology | None:
-    """The topology of all CPUs, where an uncore PMU names one that is not watched; None where that is not needed."""
+    """The topology of all CPUs, if an uncore PMU names an unwatched one; None if that is not needed."""
     named = {cpu for bundle in bundles if bundle.first.uncore for cpu in bundle.first.cpus}
     return None if named <= machine.topology.places.keys() else read_topology(machine.host, None)
 

@@ -1,4 +1,4 @@
-"""Graphics in sysfs: how long the render and media engines slept (RC6, MC6), and their clocks.
+"""Graphics in sysfs: idle time of the render and media engines (RC6, MC6), and their clocks.
 
 Files below /sys/class/drm: kernel drivers/gpu/drm/xe/xe_gt_idle.c and xe_gt_freq.c for Xe, drivers/gpu/drm/i915/gt/
 intel_gt_sysfs_pm.c for i915 with a directory a GT, drivers/gpu/drm/i915/i915_sysfs.c before that. The integrated

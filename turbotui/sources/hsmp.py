@@ -1,4 +1,4 @@
-"""The power limit of AMD sockets, as the amd_hsmp driver's hwmon chips show it from Linux 6.16 on.
+"""The power limit of AMD sockets, as shown by the amd_hsmp driver's hwmon chips from Linux 6.16 on.
 
 File: kernel Documentation/arch/x86/amd_hsmp.rst, "HSMP HWMON interface": one chip a socket, power1_cap in microwatts.
 The firmware answers a mailbox message for each reading. Chips are registered socket by socket (drivers/platform/x86/

@@ -1,7 +1,7 @@
-"""Power, temperatures, residencies and clocks of AMD MI300A by its firmware's table, one read a socket for all.
+"""Power, temperatures, residencies and clocks of AMD MI300A from its firmware's table, one read per socket for all.
 
-Each read is a message to the firmware; the table is that of one moment. Where it is and what it holds:
-turbotui/machine/hsmp_metrics.py.
+Each read is a message to the firmware, and the table belongs to one moment. turbotui/machine/hsmp_metrics.py says where
+it is and what it contains.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class HsmpMetricsReader:
         self._descriptor = host.open_file(path) if path else -1
 
     def read(self) -> Sequence[Raw]:
-        """An integer each; None for all of them where the firmware did not answer.
+        """An integer each; None for all if the firmware did not answer.
 
         Raises:
             CpuGone: nothing could be read and the CPU is offline.

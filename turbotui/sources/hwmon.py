@@ -1,4 +1,4 @@
-"""hwmon in sysfs: temperatures of cores, packages and core complexes, found by the label of each sensor.
+"""hwmon in sysfs: temperatures of cores, packages and core complexes, found by the labels of sensors.
 
 Files: kernel Documentation/hwmon/sysfs-interface.rst, coretemp.rst, k10temp.rst in the same folder. Neither the number
 of a hwmon directory nor that of a sensor means anything; which chip is which package:
@@ -43,7 +43,7 @@ _CORETEMP_DEVICE = re.compile(r"coretemp\.(\d+)")
 _SLOT = re.compile(r"^PCI_SLOT_NAME=([0-9a-f]+):([0-9a-f]+):([0-9a-f]+)\.([0-9a-f]+)$", re.MULTILINE)
 
 _AMD_CHIPS = frozenset({"k10temp", "zenpower"})
-_SOC_CHIPS = frozenset({"cpu_thermal", "cpu-thermal"})  # the devicetree's thermal zone of all CPUs together
+_SOC_CHIPS = frozenset({"cpu_thermal", "cpu-thermal"})  # the devicetree's thermal zone of all CPUs
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +69,14 @@ class _Chip:
 
 @dataclass(frozen=True, slots=True)
 class _Ids:
-    """Ids of packages and L3 caches of the whole machine, measured or not: positions count among all of them."""
+    """Ids of packages and L3 caches of the whole machine, because positions count unmeasured ones too."""
 
     packages: tuple[int, ...]
     l3: Mapping[int, tuple[int, ...]]
 
 
 def find_sensors(host: Host, topology: Topology) -> tuple[tuple[Sensor, ...], str]:
-    """All sensors of measured things, and a line about what could not be placed."""
+    """All sensors of measured instances, and a line about sensors that could not be assigned."""
     chips = _chips(host)
     ids = _ids(host, topology) if chips else _Ids((), {})
     sensors: list[Sensor] = []
@@ -161,7 +161,7 @@ def _coretemp_numbers(host: Host, chips: Sequence[_Chip]) -> dict[str, int]:
 
 
 def _owned_cores(number: int | None, numbers: set[int], topology: Topology, ids: _Ids) -> tuple[Instance, ...]:
-    """The cores that a coretemp chip with this number measures; empty where that cannot be told."""
+    """The cores that a coretemp chip with this number measures; empty if unknown."""
     cores = topology.instances(Scope.CORE)
     dies = topology.instances(Scope.DIE)
     places = topology.places
@@ -202,10 +202,10 @@ def _coretemp(chip: _Chip, numbers: Mapping[str, int], topology: Topology, ids: 
 def _amd(host: Host, chips: Sequence[_Chip], topology: Topology, ids: _Ids) -> tuple[list[Sensor], str]:
     if not chips:
         return [], ""
-    # zenpower replaces k10temp; where both are bound, one would be counted as another package.
+    # zenpower replaces k10temp; if both are bound, one would count as another package
     name = min(chip.name for chip in chips)
     slots = {chip.entry: _slot(host, chip) for chip in chips}
-    # Without an address all chips of a machine with one package are still that package's.
+    # without an address, all chips of a machine with one package belong to that package
     placed = [
         (slots[chip.entry] or (), chip)
         for chip in chips

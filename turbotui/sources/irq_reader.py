@@ -1,4 +1,4 @@
-"""Reads the totals of /proc/interrupts or /proc/softirqs, whose rows have a column for each CPU."""
+"""Read the totals of /proc/interrupts or /proc/softirqs, whose rows have a column for each CPU."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _NO_LABELS: Mapping[SignalId, tuple[str, ...]] = {}
 
 
 class IrqRowReader(KeepsNothingOpen):
-    """Reads one of the two files; a CPU without a column (offline) gives None.
+    """Reads one of the two files; a CPU without a column (offline) reads None.
 
-    Totals begin at the sums of the rows when first read and from then on never wrap; another reader's totals are not
-    comparable with them once a row has wrapped.
+    Totals begin at the sums of the rows when first read and never wrap from then on; they are not comparable with
+    another reader's totals once a row has wrapped.
 
     Args:
-        host: whose file.
+        host: the host.
         path: of the file.
-        order: every signal of CPUs, in the order in which they are given.
-        classify: the signals that a row belongs to, by its label and the rest of its line.
-        whole: labels of the rows that count for the whole machine, by their signals, given after those of CPUs.
+        order: every signal of CPUs, in output order.
+        classify: the signals to which a row belongs, by its label and the rest of its line.
+        whole: labels of rows that count for the whole machine, by signal; they follow the signals of CPUs.
     """
 
     def __init__(self, host: Host, path: str, order: Sequence[SignalId],
@@ -40,7 +40,7 @@ class IrqRowReader(KeepsNothingOpen):
         self._table = RowTotals((), self._wanted_groups)
 
     def start(self, cpus: Sequence[int], wanted: frozenset[SignalId]) -> IrqRowReader:
-        """Give these signals for these CPUs from the first reading on."""
+        """Return these signals for these CPUs from the first reading on."""
         self.follow(cpus)
         self.choose(wanted)
         return self
@@ -51,14 +51,14 @@ class IrqRowReader(KeepsNothingOpen):
         return (*self._per_cpu, *self._whole)
 
     def choose(self, wanted: frozenset[SignalId]) -> bool:
-        """Give these signals from now on; totals of those that were given before go on."""
+        """Return these signals from now on; earlier totals continue."""
         self._per_cpu = tuple(signal for signal in self._order if signal in wanted)
         self._whole = tuple(signal for signal in self._labels if signal in wanted)
         self._table.classify_anew()
         return True
 
     def follow(self, cpus: Sequence[int]) -> None:
-        """Give these CPUs from now on; totals go on."""
+        """Return these CPUs from now on; totals continue."""
         self._cpus = tuple(cpus)
         self._table.follow(cpus)
 
@@ -82,5 +82,5 @@ class IrqRowReader(KeepsNothingOpen):
 
 
 def whole_count(table: RowTotals, labels: Sequence[str]) -> int | None:
-    """The count of the first of some rows that a table has for the whole machine; None where it has none of them."""
+    """The whole machine's count in the first existing one of some rows; None if there is none."""
     return next((count for label in labels if (count := table.first_number(label)) is not None), None)

@@ -1,4 +1,4 @@
-"""Tables of interrupt counts, one row a source and one column a CPU, kept as totals that never wrap.
+"""Tables of interrupt counts with a row per source and a column per CPU, as totals that never wrap.
 
 /proc/interrupts and /proc/softirqs have the same shape. Every cell is an unsigned int in the kernel and wraps at 2**32
 (kstat_irqs and kstat_softirqs, linux/kernel_stat.h; irq_cpustat_t, asm/hardirq.h), so cells are subtracted modulo
@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from operator import add, sub
 
 _CELL = 1 << 32  # a cell is an unsigned int
-_HALF = 1 << 31  # a cell that falls from above it has wrapped; from below it has begun anew
+_HALF = 1 << 31  # a cell that decreases from above this has wrapped; from below, it was restarted
 
 
 def header_cpus(line: str) -> tuple[int, ...]:
@@ -47,7 +47,7 @@ def leading_numbers(rest: str, columns: int) -> list[int] | None:
 
 
 def trailing_text(rest: str) -> str:
-    """The text of a row behind its counts."""
+    """The text of a row after its counts."""
     words = rest.split()
     for position, word in enumerate(words):
         if not word.isdecimal():
@@ -56,15 +56,15 @@ def trailing_text(rest: str) -> str:
 
 
 class RowTotals:
-    """Totals per CPU of groups of rows, growing by each cell's increase modulo 2**32.
+    """Totals per CPU of groups of rows, which grow by each cell's increase modulo 2**32.
 
-    They begin at the sums of the cells as first seen. A row that appears later counts in full: its counts began after
-    the last look. A cell that went down from below 2**31 was not wrapped but started again (a device that came back
-    under the same number): it adds nothing this time. A row that vanishes keeps what it gave.
+    They begin at the sums of the cells as first seen. A row that appears later counts in full, because its counts began
+    after the last look. A cell that decreased from below 2**31 did not wrap but was restarted (a device that returned
+    under the same number), and adds nothing this time. A row that vanishes keeps its total.
 
     Args:
-        cpus: the CPUs to give totals for, in this order.
-        classify: the groups that a row belongs to, by its label and the text behind its counts; () to skip the row.
+        cpus: the CPUs to total, in this order.
+        classify: the groups to which a row belongs, by its label and the text after its counts; () to skip the row.
     """
 
     def __init__(self, cpus: Sequence[int], classify: Callable[[str, str], tuple[Hashable, ...]]) -> None:
@@ -79,12 +79,12 @@ class RowTotals:
         self._totals: dict[Hashable, list[int]] = {}
 
     def follow(self, cpus: Sequence[int]) -> None:
-        """Give totals for these CPUs from now on; each goes on where it was."""
+        """Total these CPUs from now on; each total continues."""
         self._cpus = tuple(cpus)
         self._find_places()
 
     def update(self, text: str) -> None:
-        """Take in the table as it stands now. A line that did not change since the last time is not parsed."""
+        """Add the current table; a line that did not change since the last time is not parsed."""
         header, rows = table_rows(text)
         if header != self._header:
             self._new_header(header)
@@ -99,7 +99,7 @@ class RowTotals:
                 self._take(name, label, rest)
 
     def classify_anew(self) -> None:
-        """The groups of rows have changed: new ones begin at the sums of the cells as last seen, others go on."""
+        """Classify rows again; new groups begin at the sums of the cells as last seen, others continue."""
         known = frozenset(self._totals)
         text_of = {name: trailing_text(rest) for name, rest in self._lines.items()}
         for name, text in text_of.items():
@@ -119,7 +119,7 @@ class RowTotals:
         return int(words[0]) if words and words[0].isdecimal() else None
 
     def totals(self, group: Hashable) -> list[int | None] | None:
-        """The totals of one group in the order of `cpus`, None for a CPU without a column; None: no such row yet."""
+        """The totals of one group in the order of `cpus`; None for a CPU without a column; None without such a row."""
         totals = self._totals.get(group)
         if totals is None:
             return None
@@ -148,7 +148,7 @@ class RowTotals:
             self._totals[group] = list(growth) if totals is None else list(map(add, totals, growth))
 
     def _new_header(self, header: str) -> None:
-        """CPUs came or went: carry each CPU's cells and totals to its new column.
+        """Move each CPU's cells and totals to its new column after CPUs came or went.
 
         A CPU whose column is new has no earlier cells to compare with. Its totals begin, as at the start, with the
         cells of its column: zero cells and zero totals give just that.

@@ -1,4 +1,4 @@
-"""What sources and their readers have in common: the two ways to be opened, and what was found on a machine."""
+"""Base classes of sources and readers: the two ways of opening, and what was found on a machine."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ T = TypeVar("T")
 
 class _AnySource:
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:  # noqa: ARG002 - the contract's
-        """0: nothing stays open between two readings."""
+        """0, because nothing stays open between two readings."""
         return 0
 
 
 class SharedSource(_AnySource):
-    """Base of sources whose one file holds all CPUs."""
+    """Base of sources whose one file covers all CPUs."""
 
     shared = True
     counts_from_open = True
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:  # noqa: ARG002 - the contract's
-        """Refused: this source is opened with `open_shared`.
+        """Refused, because this source is opened with `open_shared`.
 
         Raises:
             InternalError: always.
@@ -44,7 +44,7 @@ class PerCpuSource(_AnySource):
     counts_from_open = False
 
     def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:  # noqa: ARG002 - as above
-        """Refused: this source is opened with `open`.
+        """Refused, because this source is opened with `open`.
 
         Raises:
             InternalError: always.
@@ -53,7 +53,7 @@ class PerCpuSource(_AnySource):
 
 
 class AddedSource(PerCpuSource):
-    """Base of sources of one counter that a person named."""
+    """Base of sources of one counter named by a user."""
 
     def __init__(self, counter: AddedCounter) -> None:
         self.id = f"added-{counter.key}"
@@ -61,7 +61,7 @@ class AddedSource(PerCpuSource):
         self.definition = self._counter = counter
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
-        """One a reader."""
+        """One per reader."""
         return readers if wanted else 0
 
 
@@ -69,16 +69,16 @@ class KeepsNothingOpen:
     """Base of readers that have nothing to close."""
 
     def close(self) -> None:
-        """Do nothing: no descriptor is open."""
+        """Do nothing, because no descriptor is open."""
 
 
 class FoundOn(Generic[T]):
-    """What a source found on a machine, kept until its host or topology is another one.
+    """What a source found on a machine, kept until its host or topology changes.
 
-    It is kept as one value, so that threads see all of it or nothing.
+    It is kept as one object, so that threads see all of it or nothing.
 
     Args:
-        find: looks for it.
+        find: the search.
     """
 
     def __init__(self, find: Callable[[Machine], T]) -> None:
@@ -86,13 +86,13 @@ class FoundOn(Generic[T]):
         self._kept: tuple[Host, Topology, T] | None = None
 
     def look(self, machine: Machine) -> T:
-        """Look for it anew, and keep it."""
+        """Search again and keep the result."""
         found = self._find(machine)
         self._kept = machine.host, machine.topology, found
         return found
 
     def on(self, machine: Machine) -> T:
-        """What was found on this machine; looked for now where it was not before."""
+        """What was found on this machine; searches if it was not found before."""
         kept = self._kept
         if kept is None or kept[0] is not machine.host or kept[1] is not machine.topology:
             return self.look(machine)
@@ -100,5 +100,5 @@ class FoundOn(Generic[T]):
 
     @property
     def last(self) -> T | None:
-        """What was found last, on whichever machine; None before."""
+        """The last result, on any machine; None before the first."""
         return None if self._kept is None else self._kept[2]

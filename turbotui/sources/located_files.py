@@ -1,4 +1,4 @@
-"""Base of sources whose signals are files of one value each, found once and read on the CPU nearest to them."""
+"""Base of sources whose signals are single-value files, found once and read on the nearest CPU."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from turbotui.sources.unreadable import unreadable
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A signal and where it is read.
+    """A signal and the place where it is read.
 
     Attributes:
         signal: its facts.
-        path: the file that a reading CPU opens, None where its part of the machine has none.
-        decode: applied to the bytes of the file.
+        path: the file that a reading CPU opens; None if its part of the machine has none.
+        decode: converts the bytes of the file.
     """
 
     signal: Signal
@@ -33,7 +33,7 @@ class Located:
 
 @dataclass(frozen=True, slots=True)
 class Sightings:
-    """The result of a probe: for every signal its file or why there is none, and a line for the doctor."""
+    """The result of a probe: a file or a reason for every signal, and a line for the doctor."""
 
     found: Mapping[SignalId, Located | Unavailable]
     note: str = ""
@@ -65,7 +65,7 @@ class LocatedFiles(PerCpuSource, ABC):
         return 0 if seen is None else readers * sum(name in wanted for name in seen.located)
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
-        """Open the wanted files as they belong to one CPU; one that is not there gives None.
+        """Open the wanted files that belong to one CPU; a missing file reads None.
 
         Raises:
             CpuGone: the CPU is offline.
@@ -79,7 +79,7 @@ class LocatedFiles(PerCpuSource, ABC):
         return FileReader(machine.host, cpu, files, inside_cpu=False)
 
     def paths(self, machine: Machine, name: SignalId) -> tuple[str, ...]:
-        """The files of a signal that was found: one for each instance that has one."""
+        """The files of a signal, one for each instance that has one."""
         seen = self._sightings.last
         if seen is None or name not in seen.located:
             return ()
@@ -94,7 +94,7 @@ def everywhere(path: str) -> Callable[[int], str | None]:
 
 
 def _tried(machine: Machine, found: Located | Unavailable) -> Signal | Unavailable:
-    """The signal if one of its files can be read now, else why the first one cannot."""
+    """The signal if one of its files can be read now, otherwise why the first one cannot."""
     if isinstance(found, Unavailable):
         return found
     refused: HostError | None = None

@@ -1,4 +1,4 @@
-"""Low-power idle residency in sysfs: how long the CPUs and the whole system slept as deeply as S0ix asks.
+"""Low-power idle residency in sysfs: how long the CPUs and the whole system slept as deeply as S0ix requires.
 
 Files: kernel Documentation/firmware-guide/acpi/lpit.rst, drivers/acpi/acpi_lpit.c; without the ACPI table the
 intel_pmc_core driver counts the system's (drivers/platform/x86/intel/pmc/core.c). Both are the system's, in

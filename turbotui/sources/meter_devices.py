@@ -1,4 +1,4 @@
-"""Devices that tell of power: their files, how each becomes a signal, and hwmon's chips."""
+"""Devices that report power: their files, the signals made from them, and hwmon's chips."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SLOT: Final = re.compile(r"^PCI_SLOT_NAME=(\S+)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class _Quantity:
-    """Contents of a meter's file: its unit, how it moves, and one step of its number."""
+    """The content of a meter's file: its unit, its behaviour, and the step of its number."""
 
     unit: Unit
     behavior: Behavior
@@ -49,7 +49,7 @@ _QUANTITIES: Final = {
     "status": _Quantity(Unit.TEXT, Behavior.GAUGE),
     "busy": _Quantity(Unit.SECOND, Behavior.COUNTER, _MICRO),
     "clock": _Quantity(Unit.HERTZ, Behavior.GAUGE, 1e6),
-    "turns": _Quantity(Unit.COUNT, Behavior.GAUGE),  # a minute, as hwmon gives them
+    "turns": _Quantity(Unit.COUNT, Behavior.GAUGE),  # a minute, as hwmon reports them
     STATE: _Quantity(Unit.TEXT, Behavior.GAUGE),
     AGE: _Quantity(Unit.SECOND, Behavior.GAUGE, 1e-3),
     _INTERVAL: _Quantity(Unit.SECOND, Behavior.CONSTANT, 1e-3),
@@ -57,12 +57,12 @@ _QUANTITIES: Final = {
 }
 """By the last word of a signal. hwmon and power_supply count in millionths (sysfs-interface.rst, sysfs-class-power)."""
 COUNTERS: Final = frozenset(word for word, what in _QUANTITIES.items() if what.behavior is Behavior.COUNTER)
-"""Quantities of which only the increase matters: an old reading of one would look like no increase."""
+"""Quantities of which only the increase matters; an old reading would look like no increase."""
 
 
 @dataclass(frozen=True, slots=True)
 class MeterFile:
-    """One file of a device, and the quantity that it gives."""
+    """One file of a device, and its quantity."""
 
     quantity: str
     path: str
@@ -71,16 +71,17 @@ class MeterFile:
 
 @dataclass(frozen=True, slots=True)
 class MeterDevice:
-    """A device that tells of power.
+    """A device that reports power.
 
     Attributes:
         kind: word of `quantities.meters.KINDS`.
         label: its name, made visible.
-        files: what it gives.
-        status: power/runtime_status of a device that a reading would wake; "" where none would.
-        slow: it may sit behind a slow bus: it is read on a thread of its own, and the age of its reading is told.
-        settles: it makes a new number now and then only: its age is the time since the numbers changed.
-        interval_ms: over which it averages; None where it does not or does not say.
+        files: its files.
+        status: power/runtime_status of a device that a reading would wake; "" if a reading wakes nothing.
+        slow: whether it may be behind a slow bus; it is then read on a thread of its own, and the reading's age is
+            shown.
+        settles: whether it updates its numbers only now and then; its age is then the time since they changed.
+        interval_ms: averaging time; None if it does not average or does not say.
     """
 
     kind: str
@@ -92,7 +93,7 @@ class MeterDevice:
     interval_ms: int | None = None
 
     def signals(self, position: int) -> dict[SignalId, Signal]:
-        """Signals of the device, which has this position among those of its kind."""
+        """Signals of the device, given its index among devices of its kind."""
         document = KINDS[self.kind].document
         origins = {file.quantity: file.path for file in self.files}
         if self.status:
@@ -118,11 +119,11 @@ class HwmonChip:
     """A directory of hwmon.
 
     Attributes:
-        name: what its driver calls it.
+        name: its driver's name for it.
         directory: with its attributes: below hwmonN, or hwmonN/device where old drivers put them.
         files: the names in there.
         slot: the PCI address of its device; "" for none.
-        status: power/runtime_status of its device, where that can suspend; "" else.
+        status: power/runtime_status of its device, if that can suspend; otherwise "".
     """
 
     name: str
@@ -155,12 +156,12 @@ def hwmon_chips(host: Host) -> tuple[HwmonChip, ...]:
 
 
 def is_suspended(host: Host, status: str) -> bool:
-    """Whether the device behind a power/runtime_status sleeps now: a reading would wake it."""
+    """Whether the device behind a power/runtime_status is asleep, so that a reading would wake it."""
     return bool(status) and (read_line(host, status) or "") in SUSPENDED
 
 
 def runtime_status(host: Host, device: str) -> str:
-    """The path of a device's power/runtime_status, "" where it cannot suspend (runtime_pm.rst: "unsupported")."""
+    """The path of a device's power/runtime_status; "" if it cannot suspend (runtime_pm.rst: "unsupported")."""
     return _status(host, device)
 
 
@@ -170,13 +171,13 @@ def word(data: bytes) -> str | None:
 
 
 def magnitude(data: bytes) -> int | None:
-    """A number without its sign: drivers disagree on which way a battery's current is negative; `status` says."""
+    """A number without its sign, because drivers disagree about a battery's current; `status` gives the direction."""
     value = number(data)
     return None if value is None else abs(value)
 
 
 def ordered(chips: Sequence[HwmonChip]) -> list[HwmonChip]:
-    """Chips by the addresses of their devices, which stay; numbers of hwmon directories do not."""
+    """Chips by the addresses of their devices, which are stable, unlike the numbers of hwmon directories."""
     return sorted(chips, key=lambda chip: (not chip.slot, chip.slot))
 
 

@@ -1,8 +1,8 @@
-"""Base of sources over devices that tell of power, and how these are read: cheaply, and without waking any.
+"""Base of sources of power-reporting devices, which are read cheaply and without waking any.
 
-Files are kept open. A device that sleeps is not read. One that may sit behind a slow bus (an embedded controller,
-PMBus: tens of milliseconds a number) is read on a thread of its own, so that it holds up no frame: where it does not
-answer at once, its last numbers stand, and their age is told.
+Files stay open. A sleeping device is not read. A device that may be behind a slow bus (an embedded controller, PMBus:
+tens of milliseconds a number) is read on a thread of its own, so that it delays no frame: if it does not answer at
+once, its last numbers are used and their age is shown.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _PATIENCE: Final = 0.02  # seconds that a reading waits for all slow devices tog
 
 @dataclass(frozen=True, slots=True)
 class FoundDevices:
-    """Findings of the source.
+    """What the source found.
 
     Attributes:
         devices: in the order of their numbers.
-        absent: why there is none of a signal that people would look for, by signal.
+        absent: why a signal that users would look for does not exist, by signal.
         note: a line for the doctor.
     """
 
@@ -44,16 +44,16 @@ class FoundDevices:
 
 
 class MeterSource(SharedSource, ABC):
-    """A source of devices that tell of power; their signals are the machine's."""
+    """A source of power-reporting devices, whose signals belong to the machine."""
 
-    counts_from_open = False  # counters of drivers and devices go on by themselves
+    counts_from_open = False  # counters of drivers and devices continue by themselves
 
     def __init__(self) -> None:
         self._seen: tuple[Host, tuple[MeterDevice, ...]] | None = None
 
     @abstractmethod
     def find(self, machine: Machine) -> FoundDevices:
-        """Look for devices, without reading any."""
+        """Find devices without reading any."""
 
     def probe(self, machine: Machine) -> Probe:
         """Find the devices."""
@@ -80,7 +80,7 @@ class MeterSource(SharedSource, ABC):
                                   for device, position in numbered(self._seen[1])], wanted)
 
     def open_device(self, host: Host, device: MeterDevice, position: int, wanted: frozenset[SignalId]) -> OneDevice:
-        """Open what is wanted of one device."""
+        """Open the wanted files of one device."""
         return OpenDevice(host, device, position, wanted)
 
 
@@ -101,14 +101,14 @@ def _chosen(device: MeterDevice, position: int, wanted: frozenset[SignalId]) -> 
 
 @dataclass(frozen=True, slots=True)
 class DeviceAnswer:
-    """A device's reading, and since when it stands, in ns of the host's clock."""
+    """A device's reading, and the time from which it is valid, in ns on the host's clock."""
 
     values: Mapping[SignalId, Raw]
     since_ns: int
 
 
 class OneDevice(Protocol):
-    """A device that is open to be read."""
+    """A device that is open for reading."""
 
     @property
     def age(self) -> SignalId:
@@ -119,14 +119,14 @@ class OneDevice(Protocol):
         """Signals of a reading."""
 
     def read(self) -> DeviceAnswer:
-        """Read the device unless it sleeps; None for what cannot be read."""
+        """Read the device unless it sleeps; None for values that cannot be read."""
 
     def close(self) -> None:
         """Close the device's files."""
 
 
 class OpenDevice:
-    """The open files of one device. A file that cannot be opened or read gives None for its signal."""
+    """The open files of one device; a file that cannot be opened or read gives None for its signal."""
 
     def __init__(self, host: Host, device: MeterDevice, position: int, wanted: frozenset[SignalId]) -> None:
         self._host, self._device = host, device
@@ -177,7 +177,7 @@ class OpenDevice:
 
 
 class AsideDevice:
-    """An open device that a thread of its own reads, once each time it is asked to."""
+    """An open device that a thread of its own reads, once per request."""
 
     def __init__(self, device: OneDevice) -> None:
         self._device = device
@@ -188,15 +188,16 @@ class AsideDevice:
         threading.Thread(target=self._run, name="turbotui-meter", daemon=True).start()
 
     def ask(self) -> None:
-        """Have the device's thread read, unless a reading is under way."""
+        """Ask the device's thread to read, unless a reading is in progress."""
         if self._done.is_set():
             self._done.clear()
             self._asked.release()
 
     def latest(self, patience: float | None) -> DeviceAnswer | None:
-        """The last reading; waits so many seconds (None: without a limit) for one under way.
+        """The last reading, after waiting a number of seconds (None: without limit) for one in progress.
 
-        Of an answer before that only what stands for itself is given: an old count would look like no increase.
+        An older answer contains only values that stand for themselves, because an old count would look like no
+        increase.
         """
         is_new = self._done.wait(patience)
         answer = self._latest
@@ -206,7 +207,7 @@ class AsideDevice:
                              if name.rpartition(".")[2] not in COUNTERS}, answer.since_ns)
 
     def close(self) -> None:
-        """End the thread, which closes the files: it may be in the middle of reading one."""
+        """End the thread, which closes the files, because it may be reading one."""
         self._ends = True
         self._asked.release()
 
@@ -221,12 +222,12 @@ class AsideDevice:
 
 
 class MeterReader:
-    """Reads devices, each in its way.
+    """Reads devices, each in its own way.
 
     Args:
-        host: the machine; of one that is only a model nothing is slow, and everything is read at once.
+        host: the machine; on a model nothing is slow, and everything is read at once.
         devices: each with whether it may be slow.
-        wanted: their signals that are to be read.
+        wanted: the signals to read.
     """
 
     def __init__(self, host: Host, devices: Sequence[tuple[OneDevice, bool]], wanted: frozenset[SignalId]) -> None:
@@ -251,7 +252,7 @@ class MeterReader:
         return self._names
 
     def read(self) -> Sequence[Sequence[Raw]]:
-        """One value of each signal: the machine's."""
+        """One value of each signal, for the machine."""
         for _device, aside in self._aside:
             aside.ask()
         answers = [(device, device.read()) for device in self._quick]
@@ -268,7 +269,7 @@ class MeterReader:
         return [(values.get(name),) for name in self._names]
 
     def close(self) -> None:
-        """Close what can be closed now; threads close theirs."""
+        """Close what can be closed now; threads close their own files."""
         for device in self._quick:
             device.close()
         for _device, aside in self._aside:

@@ -1,6 +1,6 @@
-"""The MSR device: whatever perf does not give, register by register, read-only.
+"""The MSR device: registers that perf does not provide, read one by one and never written.
 
-Which registers: `turbotui.machine.registers`. Each is tried alone, so one that does not exist costs one signal.
+`turbotui.machine.registers` lists them. Each is tried alone, so a missing register costs one signal.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ _PACKAGE_ENERGY = "energy.pkg"
 
 
 class MsrReader:
-    """An open MSR device and the registers to read from it.
+    """An open MSR device with the registers to read.
 
     Args:
         host: the machine.
         cpu: whose device.
-        registers: what to read; several may be fields of one register, which is then read once.
-        less: address of a register to the address of the one that is taken off it.
+        registers: the registers to read; several may be fields of one, which is then read once.
+        less: address of a register -> address of the register that is subtracted from it.
 
     Raises:
         CpuGone: the CPU is offline.
@@ -73,7 +73,7 @@ class MsrReader:
         self._addresses = tuple(dict.fromkeys((*addresses, *self._less.values())))
 
     def read(self) -> Sequence[Raw]:
-        """The 64 bits of each register; None for one that could not be read or says that it is not valid.
+        """The 64 bits of each register; None for one that cannot be read or is marked invalid.
 
         Raises:
             CpuGone: the CPU went offline.
@@ -103,7 +103,7 @@ class MsrReader:
 
 @dataclass(frozen=True, slots=True)
 class _Scales:
-    """Scale factors of this machine's registers, looked up once."""
+    """Scale factors of this machine's registers, computed once."""
 
     units: RaplUnits | Unavailable
     tj_max: Constant
@@ -135,7 +135,7 @@ class Msr(PerCpuSource):
         return self._found.look(machine)[0]
 
     def _find(self, machine: Machine) -> tuple[Probe, tuple[Register, ...]]:
-        """The answer for every register, and those that work."""
+        """The answer for every register, and the working ones."""
         facts = circumstances(machine)
         signals: dict[SignalId, Signal | Unavailable] = {}
         cpu = machine.topology.cpus[0]
@@ -155,7 +155,7 @@ class Msr(PerCpuSource):
         return Probe(signals, "; ".join(note for note in notes if note)), usable
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
-        """One device a reader, however many registers."""
+        """One device per reader, however many registers."""
         return readers if self._chosen(wanted) else 0
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> MsrReader:
@@ -163,14 +163,14 @@ class Msr(PerCpuSource):
 
         Raises:
             CpuGone: the CPU is offline.
-            HostError: the device does not open any more.
+            HostError: the device can no longer be opened.
         """
         self._found.on(machine)
         less = self._less() if c6_counts_c7(machine, cpu) else {}
         return MsrReader(machine.host, cpu, self._chosen(wanted), less)
 
     def _less(self) -> dict[int, int]:
-        """The C6 register that counts C7 too, and C7's own, where both can be read."""
+        """The C6 register that includes C7, and the C7 register, if both can be read."""
         by_signal = {register.signal: register.address for register in self._usable}
         deep, deeper = by_signal.get("cstate.core.c6"), by_signal.get("cstate.core.c7")
         return {} if deep is None or deeper is None else {deep: deeper}
@@ -185,7 +185,7 @@ class Msr(PerCpuSource):
     def _probe_registers(
         self, machine: Machine, descriptor: int, facts: Circumstances, signals: dict[SignalId, Signal | Unavailable]
     ) -> tuple[Register, ...]:
-        """Try each register of this platform; answers go to `signals`, what works is given back."""
+        """Try each register of this platform; answers go to `signals`, and the working registers are returned."""
         registers = present_registers(machine.platform, machine.model, self.registers)
         limit, origin = package_limit(machine, facts)
         scales = _Scales(
@@ -283,7 +283,7 @@ def _signal(machine: Machine, register: Register, scales: _Scales) -> Signal:
 
 
 class MsrSettings(Msr):
-    """The MSR device of each CPU, for what files tell better where they can be read."""
+    """The MSR device of each CPU, for settings that files describe better where they can be read."""
 
     id = "msr-settings"
     title = "MSR settings"
@@ -292,9 +292,9 @@ class MsrSettings(Msr):
 
 
 def _package_scope(machine: Machine) -> Scope:
-    """DIE on Intel parts with several dies a package, where each die has the package's registers to itself.
+    """DIE on Intel models whose packages have several dies, each with package registers of its own.
 
-    So the kernel's drivers have it: arch/x86/events/rapl.c and intel/cstate.c, drivers/hwmon/coretemp.c.
+    The kernel's drivers do the same: arch/x86/events/rapl.c and intel/cstate.c, drivers/hwmon/coretemp.c.
     """
     topology = machine.topology
     several = len(topology.instances(Scope.DIE)) > len(topology.instances(Scope.PACKAGE))
@@ -302,10 +302,10 @@ def _package_scope(machine: Machine) -> Scope:
 
 
 def _energy_scope(machine: Machine) -> Scope:
-    """Whether each die has the RAPL registers of a package to itself, as the kernel's drivers for them have it.
+    """Whether each die has its own RAPL registers of a package, according to the kernel's drivers.
 
-    They know parts whose dies share them (arch/x86/events/rapl.c, drivers/powercap/intel_rapl_common.c), and show it in
-    the cpumask of their PMU and in the names of their zones.
+    The drivers know the models whose dies share registers (arch/x86/events/rapl.c,
+    drivers/powercap/intel_rapl_common.c), and show it in the cpumask of the PMU and in the names of the zones.
     """
     scope = _package_scope(machine)
     if scope is Scope.PACKAGE:

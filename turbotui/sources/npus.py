@@ -1,7 +1,7 @@
-"""Neural processors by the kernel's accel class: how long they worked, and their clock.
+"""Neural processors from the kernel's accel class: busy time and clock.
 
 Files: kernel drivers/accel/ivpu/ivpu_sysfs.c (npu_busy_time_us since Linux 6.11, npu_current_frequency_mhz since 6.14:
-0 while the device sleeps). The driver answers both from what it has counted, without waking the device.
+    0 while the device sleeps). The driver answers both from its own counts, without waking the device.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""NVIDIA's graphics cards by NVML: energy since the driver was loaded, and power (NVML API Reference).
+"""NVIDIA's graphics cards through NVML: energy since the driver was loaded, and power (NVML API Reference).
 
-NVML is reached by the Python package nvidia-ml-py, the extra `nvidia`, which is imported only where NVIDIA's driver
-lists a card. Cards are found without NVML, by /proc/driver/nvidia/gpus (NVIDIA driver README, "The /proc Interface"):
-one that sleeps is not asked, and nothing stays open of one that may sleep (power/control is `auto`), for that would
-keep it awake.
+NVML is used through the Python package nvidia-ml-py, the extra `nvidia`, which is imported only if NVIDIA's driver
+lists a card. Cards are found without NVML, in /proc/driver/nvidia/gpus (NVIDIA driver README, "The /proc Interface"). A
+sleeping card is not asked, and nothing of a card that may sleep (power/control is `auto`) stays open, because that
+would keep it awake.
 """
 
 from __future__ import annotations
@@ -107,13 +107,13 @@ class NvidiaCard:
         return DeviceAnswer(values, self._host.now_ns())
 
     def close(self) -> None:
-        """Let go of NVML."""
+        """Release NVML."""
         if self._open is not None:
             self._open[0].nvmlShutdown()
             self._open = None
 
     def _values(self) -> dict[SignalId, Raw]:
-        """Read NVML; a card that it does not reach is left out."""
+        """Read NVML; unreachable cards are left out."""
         found: dict[SignalId, Raw] = {}
         nvml = cast(Nvml, importlib.import_module(_MODULE))
         try:
@@ -124,14 +124,14 @@ class NvidiaCard:
             for name, what in self._asked:
                 found[name] = _asked(nvml, what, self._open[1])
         except nvml.NVMLError:
-            self.close()  # the driver went away, or the card fell off its bus: begun anew at the next reading
+            self.close()  # the driver went away, or the card fell off its bus: the next reading starts again
         if self._may_sleep:
             self.close()
         return found
 
 
 def _asked(nvml: Nvml, what: str, card: object) -> int | None:
-    """One number in millionths; None where this card does not have it."""
+    """One number in millionths; None if this card does not have it."""
     call = nvml.nvmlDeviceGetTotalEnergyConsumption if what == "energy" else nvml.nvmlDeviceGetPowerUsage
     try:
         return call(card) * _THOUSAND
@@ -145,7 +145,7 @@ def _model(host: Host, address: str) -> str:
 
 
 def _why_not(machine: Machine, addresses: tuple[str, ...]) -> Unavailable | None:
-    """Why no card can be asked; None where one can."""
+    """Why no card can be asked; None if one can."""
     if not addresses:
         reason = Reason.VIRTUALISED if machine.model.hypervisor else Reason.NO_HARDWARE
         return Unavailable(reason, f"{CARDS}: there is no card with NVIDIA's driver")

@@ -1,8 +1,8 @@
-"""The control group that turbotui runs in and those above it: the tightest quota of CPU time, and pressure.
+"""turbotui's own control group and those above it: the tightest quota of CPU time, and pressure.
 
-In a container or a job of a batch system what runs beside turbotui has the same limits. Which groups those are is found
-when the machine is probed; which of them is the tightest, at every tick. Counters are added up here, so that they go on
-when another group becomes the tightest. Documents: kernel Documentation/admin-guide/cgroup-v2.rst, and for version 1
+In a container or a batch job, everything that runs beside turbotui has the same limits. The groups are found at the
+probe, and the tightest of them at every tick. Counters are summed here, so that they continue when another group
+becomes the tightest. Documents: kernel Documentation/admin-guide/cgroup-v2.rst, and for version 1
 Documentation/scheduler/sched-bwc.rst.
 """
 
@@ -50,13 +50,13 @@ _STALLS: Final[Mapping[SignalId, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where this process is.
+    """The control groups of this process.
 
     Attributes:
         tree: of CPU time.
-        chain: directories there, from the own group up to the mount.
-        accounting: version 1's tree in which CPU time is counted.
-        pressure: the directory of the own group of version 2; "" where there is none.
+        chain: directories in the tree, from the own group up to the mount.
+        accounting: version 1's tree that counts CPU time.
+        pressure: the directory of the own version 2 group; "" if there is none.
     """
 
     tree: Hierarchy
@@ -74,7 +74,7 @@ class OwnCgroup(SharedSource):
     counts_from_open = True
 
     def probe(self, machine: Machine) -> Probe:
-        """Find the groups, and see whether one has a quota and what is counted for them."""
+        """Find the groups, their quotas, and what is counted for them."""
         host = machine.host
         ids = (*(signal for signal, *_ in _COUNTERS), _QUOTA, *_STALLS)
         place = _place_of(host)
@@ -98,7 +98,7 @@ class OwnCgroup(SharedSource):
         return Probe(signals)
 
     def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:
-        """Read the wanted signals of the groups as they are now."""
+        """Read the wanted signals of the groups found."""
         return OwnCgroupReader(machine.host, _place_of(machine.host), wanted)
 
 
@@ -120,7 +120,7 @@ class OwnCgroupReader(KeepsNothingOpen):
         return (*self._counters, *self._quota, *self._stalls)
 
     def read(self) -> Sequence[Sequence[Raw]]:
-        """One value of each signal: that of the tightest group, or of the own group."""
+        """One value of each signal, from the tightest group or the own group."""
         found: dict[SignalId, int] = {}
         if self._place is not None and (self._counters or self._quota):
             found |= self._cpu(self._place)
@@ -147,7 +147,7 @@ class OwnCgroupReader(KeepsNothingOpen):
 
 
 def _place_of(host: Host) -> _Place | None:
-    """Where this process is; None where no group of it can be seen."""
+    """The control groups of this process; None if none is visible."""
     trees = hierarchies(host)
     tree = for_cpu_time(trees)
     own = None if tree is None else own_group(host, tree)
@@ -163,7 +163,7 @@ def _uses(host: Host, place: _Place) -> dict[str, CpuUse]:
 
 
 def _tightest(uses: Mapping[str, CpuUse]) -> str | None:
-    """The group with the least quota; the own one where none has any; None where there is no group."""
+    """The group with the smallest quota, or the own group without any quota; None without a group."""
     limited = {group: use.quota for group, use in uses.items() if use.quota is not None}
     return min(limited, key=limited.__getitem__) if limited else next(iter(uses), None)
 

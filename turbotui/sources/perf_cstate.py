@@ -1,6 +1,6 @@
 """The kernel's cstate_core, cstate_module and cstate_pkg PMUs: residency of hardware C-states in TSC-rate cycles.
 
-Which states a model has is the driver's knowledge (kernel arch/x86/events/intel/cstate.c); the PMUs list them.
+The driver knows which states a model has (kernel arch/x86/events/intel/cstate.c), and the PMUs list them.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ C7: SignalId = "cstate.core.c7"
 
 
 class WithoutDeeper:
-    """A perf reader that returns C6 less C7 for C6. Both are in one group, so they are of the same instant.
+    """A perf reader that returns C6 less C7 for C6; both are in one group and therefore of the same instant.
 
     Args:
         reader: with C7 among its signals if C6 is.
-        wanted: what to return.
+        wanted: the signals to return.
     """
 
     def __init__(self, reader: PerfReader, wanted: frozenset[SignalId]) -> None:
@@ -49,7 +49,7 @@ class WithoutDeeper:
         return [values[place] for place in self._places]
 
     def choose(self, wanted: frozenset[SignalId]) -> bool:
-        """Change what `read` returns; False, and nothing changes, if one of `wanted` is not open here."""
+        """Change what `read` returns; False, without a change, if one of `wanted` is not open here."""
         if not self._reader.choose(with_deeper(wanted)):
             return False
         self._arrange(wanted)
@@ -93,11 +93,11 @@ class PerfCstate(NamedEvents):
     }
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> PerfReader:
-        """Open the groups that hold wanted signals; on E cores C6 is returned without the C7 counted into it.
+        """Open the groups with wanted signals; on E cores C6 is returned without the C7 that it includes.
 
         Raises:
             CpuGone: the CPU is offline.
-            HostError: none of the wanted counters opens any more.
+            HostError: none of the wanted counters can be opened any more.
         """
         self._findings.on(machine)
         if not (self._touched(frozenset({C7})) and c6_counts_c7(machine, cpu)):

@@ -1,4 +1,4 @@
-"""Groups of perf counters: opened together, read by one read(2) each.
+"""Groups of perf counters that are opened together and read by one read(2) each.
 
 The layout of a read with GROUP | TOTAL_TIME_ENABLED | TOTAL_TIME_RUNNING is u64 nr, enabled, running, then nr values
 (uapi linux/perf_event.h). Every source over perf uses the readers here.
@@ -21,7 +21,7 @@ from turbotui.quantities.unavailable import Unavailable
 from turbotui.sources.source import CpuGone
 
 _HEADER_WORDS = 3  # nr, enabled, running
-_SLACK_NS = 10_000_000  # a millisecond, ten times over: time_enabled may lag by that and by a tenth
+_SLACK_NS = 10_000_000  # a millisecond, ten times over: time_enabled may lag by that, and by a tenth
 _GONE = (errno.ENODEV, errno.ENXIO)
 _PINNED = 1 << 2  # of the flag word of perf_event_attr (uapi linux/perf_event.h)
 _EVERY_CPU = -1  # pid argument of perf_event_open(2) for a whole CPU
@@ -29,7 +29,7 @@ _EVERY_CPU = -1  # pid argument of perf_event_open(2) for a whole CPU
 
 @dataclass(frozen=True, slots=True)
 class GroupEvent:
-    """One counter of a group: the signal it gives, how it is opened, and its name in perf's words."""
+    """One counter of a group: its signal, its attribute, and its name in perf's syntax."""
 
     signal: SignalId
     attr: PerfAttr
@@ -46,12 +46,12 @@ class Times:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Layout:
-    """Layout of a group's read buffer; one object for all CPUs that open the same events, compared by identity.
+    """Layout of a group's read buffer; one object for all CPUs with the same events, compared by identity.
 
     Attributes:
-        count: how many events.
+        count: number of events.
         places: the word of each signal.
-        words: the whole of a read.
+        words: number of words of a read.
     """
 
     count: int
@@ -70,11 +70,11 @@ def _layout_of(signals: tuple[SignalId, ...], times: Times | None) -> _Layout:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Choice:
-    """Signals picked from the buffers of some groups; one object for all CPUs with the same groups.
+    """Signals selected from the buffers of some groups; one object for all CPUs with the same groups.
 
     Attributes:
-        signals: in the order of the groups; last those that were refused, so that their absence stays visible.
-        places: for each its group and the word there; None for one that was refused.
+        signals: in the order of the groups; refused ones last, so that their absence stays visible.
+        places: group and word of each; None for a refused one.
     """
 
     signals: tuple[SignalId, ...]
@@ -96,7 +96,7 @@ _NOTHING = _Choice((), ())
 def probe_events(
     host: Host, events: Iterable[GroupEvent], cpu: int, facts: Circumstances
 ) -> dict[SignalId, Unavailable | None]:
-    """Open and close each counter alone on one CPU: None for one that opens, else why it does not."""
+    """Open and close each counter alone on one CPU: None for one that opens, otherwise the reason."""
     found: dict[SignalId, Unavailable | None] = {}
     for event in events:
         try:
@@ -110,11 +110,11 @@ def probe_events(
 
 
 class PerfGroupReader:
-    """Open counters of one CPU, in as few groups as the kernel forms.
+    """Open counters of one CPU, in as few groups as the kernel accepts.
 
     All of `events` are opened, wanted or not, so that the wanted ones can change later (`choose`) without restarting
-    their neighbours. An event that the kernel will not put into the group gets a group of its own; one that does not
-    open at all reads as None.
+    the others. An event that the kernel does not accept in the group gets a group of its own; one that does not open at
+    all reads as None.
 
     Args:
         host: where to open.
@@ -125,7 +125,7 @@ class PerfGroupReader:
 
     Raises:
         CpuGone: the CPU is offline.
-        HostError: events were refused and none of the wanted ones is open.
+        HostError: events were refused, and none of the wanted ones is open.
     """
 
     __slots__ = ("_choice", "_host", "_open_groups")
@@ -156,14 +156,14 @@ class PerfGroupReader:
 
     @property
     def signals(self) -> tuple[SignalId, ...]:
-        """Signals that `read` returns, in this order."""
+        """Signals that `read` returns, in order."""
         return self._choice.signals
 
     def choose(self, wanted: frozenset[SignalId]) -> bool:
-        """Change what `read` returns, without opening or closing anything.
+        """Change what `read` returns without opening or closing anything.
 
         Returns:
-            False, and nothing changes, if one of `wanted` is not open here.
+            False, without a change, if one of `wanted` is not open here.
         """
         if not all(any(signal in group.layout.places for group in self._open_groups) for signal in wanted):
             return False
@@ -171,7 +171,7 @@ class PerfGroupReader:
         return True
 
     def read(self) -> Sequence[Raw]:
-        """One running count for each of `signals`, and ns for times; None where a counter lost its place.
+        """One running count for each of `signals`, and ns for times; None for a counter that lost its place.
 
         Raises:
             CpuGone: the CPU went offline.
@@ -207,18 +207,18 @@ class CounterGroup:
         self._ended = 0
 
     def read(self, host: Host) -> tuple[int, ...] | None:
-        """The words of one read, None if the group counts no more although its CPU is there.
+        """The words of one read; None if the group no longer counts although its CPU is there.
 
         Raises:
             CpuGone: the CPU went offline.
-            HostError: a pinned group has lost its counters to another one.
+            HostError: a pinned group has lost its counters to another group.
         """
         started = host.now_ns()
         data = self.capture(host)
         return self.words(data, started, host.now_ns())
 
     def capture(self, host: Host) -> bytes | None:
-        """One read as the kernel gives it, which `words` looks into later; None where it is refused.
+        """One raw read, which `words` decodes later; None if it is refused.
 
         Raises:
             CpuGone: the CPU went offline.
@@ -234,7 +234,7 @@ class CounterGroup:
             return None
 
     def words(self, data: bytes | None, started: int, ended: int) -> tuple[int, ...] | None:
-        """The words of what was captured between two times in ns, as `read` gives them, and raising what it raises."""
+        """The words of a raw read between two times in ns; returns and raises as `read` does."""
         if data is None:
             return None
         layout = self.layout
@@ -247,9 +247,10 @@ class CounterGroup:
         words = layout.words.unpack(data)
         if words[0] != layout.count:
             raise CpuGone("the counter group was taken apart")
-        # Once its CPU was offline a counter stands still for good, even when the CPU is back [seen on Linux 6.18]: that
-        # would show as an idle CPU. Its time_enabled stands still too; on a CPU that is there it keeps up with time.
-        # From the end of the last read to the start of this one is at most the time between the two countings.
+        # Once its CPU was offline, a counter stands still for good, even after the CPU returns [seen on Linux 6.18],
+        # which would look like an idle CPU. Its time_enabled stands still too, while that of a counter on an online CPU
+        # keeps up with time. From the end of the last read to the start of this one is at most the time between the two
+        # countings.
         between = started - self._ended
         if self._enabled >= 0 and (words[1] - self._enabled) * 10 < between * 9 - _SLACK_NS:
             raise CpuGone("the CPU was offline")
@@ -265,9 +266,10 @@ class CounterGroup:
 def _open_groups(
     host: Host, cpu: int, events: Sequence[GroupEvent], times: Times | None, refusals: list[HostError]
 ) -> list[CounterGroup]:
-    """Open events as one group; what does not fit is opened on its own.
+    """Open events as one group; events that do not fit are opened alone.
 
-    Events whose group carries times stay together or are left out: a count cannot be scaled by another group's times.
+    Events of a group with times stay together or are left out, because a count cannot be scaled by another group's
+    times.
 
     Raises:
         CpuGone: the CPU is offline.
@@ -284,7 +286,7 @@ def _open_groups(
 
     for event in events:
         leader = descriptors[0] if descriptors else -1
-        # A group is scheduled as a whole: what has a counter of its own (tsc, switches) does not wait for a core PMU.
+        # a group is scheduled as a whole: counters of their own (tsc, switches) need not wait for a core PMU
         if not members or members[0].attr.type == event.attr.type:
             try:
                 descriptors.append(host.perf_event_open(event.attr, _EVERY_CPU, cpu, leader))
@@ -293,7 +295,7 @@ def _open_groups(
             except HostError as error:
                 if error.errno in _GONE:
                     raise give_up(error) from error
-                refused = error.with_traceback(None)  # which knows this frame: a cycle for each CPU
+                refused = error.with_traceback(None)  # the exception refers to this frame: a cycle for each CPU
             if leader == -1 or times is not None:
                 refusals.append(refused)
                 continue

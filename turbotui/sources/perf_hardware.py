@@ -1,11 +1,11 @@
-"""perf's generic hardware events on the cores' PMU: instructions with cycles, cache references with cache misses.
+"""perf's generic hardware events on the cores' PMU: instructions with cycles, cache references with misses.
 
-Counters of a core PMU are few, so the kernel takes groups in turn; each group's time_enabled and time_running are
-signals of their own, by which counts are scaled.
+A core PMU has few counters, so the kernel multiplexes groups; each group's time_enabled and time_running are signals,
+by which counts are scaled.
 
-Which cache the generic cache events count is each kernel driver's choice: the last level on Intel, the second on AMD
-(arch/x86/events/amd/core.c), the first on Arm (drivers/perf/arm_pmuv3.c) and POWER (arch/powerpc/perf). So only what
-is known to be of a level is given that level's name.
+Each kernel driver chooses the cache of the generic cache events: the last level on Intel, the second on AMD
+(arch/x86/events/amd/core.c), the first on Arm (drivers/perf/arm_pmuv3.c) and POWER (arch/powerpc/perf). Only events of
+a known level get that level's name.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _cache_rows(model: CpuModel) -> tuple[Mapping[SignalId, _Row], Mapping[Signa
 
 @dataclass(frozen=True, slots=True)
 class _CoreKind:
-    """CPUs whose core PMU is addressed alike: the PMU's name, its extended type, and its CPUs (None: every one)."""
+    """CPUs whose core PMU is addressed in the same way: the PMU's name, its extended type, and its CPUs (None: all)."""
 
     pmu: str
     type: int
@@ -126,14 +126,14 @@ class PerfHardware(PerfSource):
             for time in (times.enabled, times.running):
                 if time not in signals:
                     signals[time] = signals[next(iter(rows), "cache.references")]
-        # A kind of core that cannot count shows empty cells beside kinds that can; the doctor has to say why.
+        # a kind of core that cannot count shows empty cells beside others; the doctor has to say why
         partly = [detail for signal, detail in refusals.items() if isinstance(signals[signal], Signal)]
         note = f"not on every kind of core: {'; '.join(partly)}" if partly else ""
         return Findings(tuple(groups), signals, note)
 
 
 def _core_kinds(machine: Machine) -> Iterator[_CoreKind]:
-    """The core PMUs of a hybrid x86 with measured CPUs, else one kind that covers every CPU."""
+    """The core PMUs of a hybrid x86 with measured CPUs, otherwise one kind that covers every CPU."""
     measured = frozenset(machine.topology.cpus)
     found = False
     for name in _HYBRID_PMUS:
@@ -165,7 +165,7 @@ def _signal(signal: SignalId, row: _Row, times: Times) -> Signal:
 
 
 def time_signals(group: str, times: Times) -> dict[SignalId, Signal]:
-    """The group's clocks: ns as read, seconds as value."""
+    """The group's clocks: ns raw, seconds as value."""
     return {
         signal: Signal(
             id=signal,

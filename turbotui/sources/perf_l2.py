@@ -1,4 +1,4 @@
-"""perf raw events of the second-level cache: references and hits, by the table of Intel models.
+"""perf raw events of the second-level cache: references and hits, from the table of Intel models.
 
 Each kind of core has its own codes (`machine/data/l2_events.toml`), opened on its own PMU. A code may have bits above
 the lowest 32 (an extended unit mask at bit 40): perf_event_attr.config has 64.

@@ -1,8 +1,8 @@
-"""perf raw events of the power licences: at which of three turbo schedules each core ran.
+"""perf raw events of the power licences: on which of three turbo schedules each core ran.
 
-Server cores from Skylake to Ice Lake, and client cores of Ice Lake, Tiger Lake and Rocket Lake, ask for more power
-before they execute dense vectors, and have a lower turbo schedule for each of two levels. Later cores have events of
-similar names (CORE_POWER.LICENSE_1 to _3) whose meaning Intel's tables do not say, so nothing is concluded of them.
+Server cores from Skylake to Ice Lake, and client cores of Ice Lake, Tiger Lake and Rocket Lake, request more power
+before they execute dense vectors, and have a lower turbo schedule for each of two levels. Later cores have events with
+similar names (CORE_POWER.LICENSE_1 to _3) that Intel's tables do not explain, so nothing is inferred from them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The kernel's `msr` PMU: TSC, APERF, MPERF and the SMI count without the msr device.
+"""The kernel's `msr` PMU: TSC, APERF, MPERF and the SMI count without the MSR device.
 
-One group for each CPU, so all four are read at the same moment (kernel arch/x86/events/msr.c).
+Each CPU has one group, so all four are read at the same moment (kernel arch/x86/events/msr.c).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _EVENTS = {
     "tsc": _Row("tsc", Unit.CYCLE, Reduce.MEAN, "Intel SDM vol. 3, Time-Stamp Counter; kernel arch/x86/events/msr.c"),
     "aperf": _Row("aperf", Unit.CYCLE, Reduce.MEAN, "Intel SDM vol. 3, IA32_APERF; AMD APM vol. 2, APERF"),
     "mperf": _Row("mperf", Unit.CYCLE, Reduce.MEAN, "Intel SDM vol. 3, IA32_MPERF; AMD APM vol. 2, MPERF"),
-    # The kernel extends the register's 32 bits (arch/x86/events/msr.c), so its low 32 bits are what counts.
+    # the kernel extends the register's 32 bits (arch/x86/events/msr.c), so the low 32 bits are the count
     "smi": _Row("smi", Unit.COUNT, Reduce.SUM, "Intel SDM vol. 4, MSR_SMI_COUNT", width_bits=32),
 }
 

@@ -1,7 +1,7 @@
 """The kernel's `power` and `power_core` PMUs: RAPL energy as 64-bit running counts.
 
 Scale and unit come from sysfs beside each event (kernel arch/x86/events/rapl.c). Intel counts per die, AMD per package
-and, by `power_core`, per core; the PMU's cpumask says which.
+and, with `power_core`, per core; the PMU's cpumask shows which.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class PerfPower(NamedEvents):
             )
         scope = Scope.CORE if pmu.name == "power_core" else domain_scope(machine, pmu.cpumask)
         readers = mask_readers(machine, pmu.cpumask, scope)
-        if event.signal == _SYSTEM:  # the platform's counter is one, whatever package reads it
+        if event.signal == _SYSTEM:  # the platform has one counter, whichever package reads it
             scope, readers = Scope.SYSTEM, readers[:1]
         return Offer(event, frozenset(readers)), Signal(
             event.signal, scope, Unit.JOULE, Behavior.COUNTER, Reduce.SUM, origin=event.title, document=_DOCUMENT,
@@ -59,7 +59,7 @@ class PerfPower(NamedEvents):
 
 
 def domain_scope(machine: Machine, cpumask: tuple[int, ...]) -> Scope:
-    """DIE where the PMU's cpumask names a CPU in more than one die of a package, else PACKAGE.
+    """DIE if the PMU's cpumask names a CPU in more than one die of a package, otherwise PACKAGE.
 
     An AMD package has one counter (AMD PPR, Core::X86::Msr::PKG_ENERGY_STAT). Linux takes its core complexes for dies
     from 6.9 on and read it once for each, until "perf/x86/rapl: Fix the energy-pkg event for AMD CPUs".

@@ -1,4 +1,4 @@
-"""The base of sources over perf: finds events, says which CPUs open them, and opens groups."""
+"""The base of sources over perf, which finds events, decides which CPUs open them, and opens groups."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Offer:
     """A counter that opens here.
 
     Attributes:
-        readers: the CPUs that open it; None for every one.
+        readers: the CPUs that open it; None for all.
     """
 
     event: GroupEvent
@@ -38,7 +38,7 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class OfferGroup:
-    """Counters that are opened as one group, and the signals of the group's times if it can be multiplexed."""
+    """Counters that are opened as one group, with the signals of the group's times if it can be multiplexed."""
 
     offers: tuple[Offer, ...]
     times: Times | None = None
@@ -53,7 +53,7 @@ class OfferGroup:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """The result of a probe: the groups to open, and the answer for every signal."""
+    """The result of a probe: the groups to open, and an answer for every signal."""
 
     groups: tuple[OfferGroup, ...]
     signals: Mapping[SignalId, Signal | Unavailable]
@@ -65,7 +65,7 @@ class PerfReader(Reader, Adjustable, Protocol):
 
 
 class PerfSource(PerCpuSource, ABC):
-    """A source over perf. What was found is kept for the machine it was found on, so that opening costs no look."""
+    """A source over perf; findings are kept for their machine, so that opening needs no search."""
 
     id: str
     title: str
@@ -89,11 +89,11 @@ class PerfSource(PerCpuSource, ABC):
         return readers * sum(len(group.offers) for group in self._touched(wanted))
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> PerfReader:
-        """Open the groups that hold wanted signals, as far as this CPU reads them.
+        """Open the groups with wanted signals, as far as this CPU reads them.
 
         Raises:
             CpuGone: the CPU is offline.
-            HostError: none of the wanted counters opens any more.
+            HostError: none of the wanted counters can be opened any more.
         """
         self._findings.on(machine)
         groups: list[Sequence[GroupEvent]] = []
@@ -112,7 +112,7 @@ class PerfSource(PerCpuSource, ABC):
 
 
 class NamedEvents(PerfSource):
-    """A source over events that a driver names; those of a PMU that open are one group.
+    """A source over named events of drivers; the events of a PMU that open are one group.
 
     Attributes:
         pmus: the event of each signal, by PMU.
@@ -122,7 +122,7 @@ class NamedEvents(PerfSource):
 
     @abstractmethod
     def _offer(self, machine: Machine, pmu: Pmu, event: GroupEvent) -> tuple[Offer, Signal] | Unavailable:
-        """The counter of an event and its signal, or why it is none."""
+        """The counter of an event with its signal, or why it is unavailable."""
 
     def _find(self, machine: Machine) -> Findings:
         facts = circumstances(machine)
@@ -151,7 +151,7 @@ class NamedEvents(PerfSource):
 
 def count_signal(event: GroupEvent, document: str, times: Times | None = None, *, unit: Unit = Unit.COUNT,
                  reduce: Reduce = Reduce.SUM) -> Signal:
-    """The signal of a counter that each CPU has; `times` scale it where its group can be multiplexed."""
+    """The signal of a counter that each CPU has; `times` scale it if its group can be multiplexed."""
     return Signal(
         id=event.signal,
         scope=Scope.CPU,
@@ -166,7 +166,7 @@ def count_signal(event: GroupEvent, document: str, times: Times | None = None, *
 
 
 def absent_pmu(pmu: str, signals: Iterable[SignalId], facts: Circumstances) -> dict[SignalId, Signal | Unavailable]:
-    """Answer for every signal of a PMU that the kernel does not have."""
+    """The answer for every signal of a PMU that the kernel does not have."""
     if facts.hypervisor and facts.x86:
         why = Unavailable(Reason.VIRTUALISED, f"perf {pmu}: this virtual machine is not given that PMU")
     else:
@@ -175,9 +175,9 @@ def absent_pmu(pmu: str, signals: Iterable[SignalId], facts: Circumstances) -> d
 
 
 def named_event(pmu: Pmu, event: str, signal: SignalId, facts: Circumstances) -> GroupEvent | Unavailable:
-    """A named event of a PMU as a counter, or why not.
+    """A named event of a PMU as a counter, or why it is unavailable.
 
-    A driver lists only the events that it found to work on the CPU, so a missing name is an answer.
+    A driver lists only events that work on the CPU, so a missing name is an answer.
     """
     title = f"perf {pmu.name}/{event}/"
     if event not in pmu.events:
@@ -190,9 +190,9 @@ def named_event(pmu: Pmu, event: str, signal: SignalId, facts: Circumstances) ->
 
 
 def mask_readers(machine: Machine, cpumask: Sequence[int], scope: Scope) -> tuple[int, ...]:
-    """For each instance of a scope the CPU that opens its counter: the one that the PMU's cpumask names.
+    """The CPU that opens the counter of each instance of a scope: the one that the PMU's cpumask names.
 
-    Where the named CPU is not measured the first measured CPU of the instance opens it; the kernel counts on the
+    If the named CPU is not measured, the first measured CPU of the instance opens it; the kernel still counts on the
     right one (arch/x86/events: event->cpu is set from the mask).
     """
     named = frozenset(cpumask)
@@ -205,7 +205,7 @@ def mask_readers(machine: Machine, cpumask: Sequence[int], scope: Scope) -> tupl
 def try_offers(
     machine: Machine, offers: Iterable[Offer], facts: Circumstances
 ) -> tuple[tuple[Offer, ...], dict[SignalId, Unavailable]]:
-    """Open each counter once, on the first measured CPU that reads it: those that open, and why the others do not."""
+    """Open each counter once on the first measured CPU that reads it: those that open, and why the others do not."""
     usable: list[Offer] = []
     refused: dict[SignalId, Unavailable] = {}
     for offer in offers:

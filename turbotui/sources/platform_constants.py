@@ -1,4 +1,4 @@
-"""Constants of the machine: base clock, TSC clock, their ratio, turbo clocks, tj_max. Known at probe time."""
+"""Constants of the machine, known from the probe: base clock, TSC clock, their ratio, turbo clocks, tj_max."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from turbotui.sources.source import Probe
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A constant's unit, the step its raw integer counts in, and where its meaning is written."""
+    """A constant's unit, the step of its raw integer, and its document."""
 
     unit: Unit
     step: float
@@ -38,7 +38,7 @@ _ROWS = {
 
 
 class _Nothing(KeepsNothingOpen):
-    """A reader of no signal: constants are never read again."""
+    """A reader without signals, because constants are never read again."""
 
     signals: tuple[SignalId, ...] = ()
 

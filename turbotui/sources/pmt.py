@@ -1,8 +1,8 @@
-"""Intel Platform Monitoring Technology: counters that the firmware keeps in a memory-mapped region.
+"""Intel Platform Monitoring Technology: counters that firmware keeps in a memory-mapped region.
 
-Files: kernel Documentation/ABI/testing/sysfs-class-intel_pmt. /sys/class/intel_pmt/telemN holds one region: guid names
-its layout, size its bytes, telem is the region itself. Several regions may have one guid (one a die or tile); they are
-told apart by their place in the order of N. What is where in a layout is in Intel's telemetry description files.
+Files: kernel Documentation/ABI/testing/sysfs-class-intel_pmt. /sys/class/intel_pmt/telemN is one region: guid names its
+    layout, size its bytes, and telem is its content. Several regions may share a guid (one per die or tile); they are
+    distinguished by the order of N. Intel's telemetry description files define the layouts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from turbotui.sources.unreadable import unreadable
 CLASS = "/sys/class/intel_pmt"
 _DOCUMENT = "kernel Documentation/ABI/testing/sysfs-class-intel_pmt; Intel PMT XML"
 _REGION = re.compile(r"telem(\d+)")
-_WORD_BYTES = 8  # counters are 64-bit words; narrower ones are fields of them
+_WORD_BYTES = 8  # counters are 64-bit words; narrower ones are fields of words
 _CORE_CLOCK_HZ = 800e6  # the clock that Clearwater Forest's C1E residency counts (docs/specs/turbostat.md 9.3)
 _CWF_BASE, _CWF_STEP = 20936, 24  # bytes: the first module's counter, and from one module to the next (as above)
 _CWF_MODULES_A_FILE = 12  # as above
@@ -63,9 +63,9 @@ class _Counter:
 
     Attributes:
         guid: the layout.
-        hertz: the clock it counts; None: the crystal's.
-        location: where the counter of the instance around a CPU is; None where that instance has none.
-        what: of what, for people.
+        hertz: the clock that it counts; None for the crystal's.
+        location: the counter of the instance around a CPU; None if that instance has none.
+        what: what it measures, for people.
     """
 
     signal: SignalId
@@ -103,7 +103,7 @@ def find_regions(host: Host) -> tuple[Region, ...]:
         guid, size = read_line(host, f"{directory}/guid") or "", read_number(host, f"{directory}/size")
         try:
             found.append(Region(directory, int(guid, 16), size or 0))
-        except ValueError:  # a region without a layout cannot be read by anybody
+        except ValueError:  # a region without a layout is unreadable for anybody
             continue
     return tuple(found)
 
@@ -128,7 +128,7 @@ class PmtReader:
             raise
 
     def read(self) -> Sequence[Raw]:
-        """One 64-bit word each; None for one that could not be read.
+        """One 64-bit word each; None for one that cannot be read.
 
         Raises:
             CpuGone: nothing could be read and the CPU is offline.
@@ -194,7 +194,7 @@ class Pmt(PerCpuSource):
 
 
 def _place(machine: Machine, counter: _Counter, regions: Sequence[Region], cpu: int) -> tuple[str, int] | None:
-    """The file and offset of the counter around a CPU, None where there is none or it lies beyond the region."""
+    """The file and offset of the counter around a CPU; None if there is none, or if it is beyond the region."""
     location = counter.location(machine.topology, cpu)
     same = [region for region in regions if region.guid == counter.guid]
     if location is None or location.seq >= len(same) or location.offset + _WORD_BYTES > same[location.seq].size:

@@ -1,8 +1,8 @@
-"""hwmon's figures of power: graphics cards, power supplies, ACPI's meters and service processors; and its fans.
+"""Power from hwmon: graphics cards, power supplies, ACPI's meters and service processors; also fans.
 
-Which chip is what follows from its name, and for ACPI's meters from what the firmware calls them: `_GRAPHICS`,
-`_SUPPLIES`, `_METERS`, `_SERVICE`. A chip with watts that is in none of these tables measures a rail of some board
-(INA2xx, regulators on PMBus): it lies inside something that is counted, and is left out.
+A chip's kind follows from its name and, for ACPI's meters, from the firmware's name for them: `_GRAPHICS`, `_SUPPLIES`,
+`_METERS`, `_SERVICE`. A chip with watts that is in none of these tables measures a rail of some board (INA2xx,
+regulators on PMBus), which lies inside something that is counted, and is left out.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ class _Card:
 
 
 _GRAPHICS: Final = {
-    "i915": _Card(("energy1_input",), ()),  # discrete cards alone have it (sysfs-driver-intel-i915-hwmon)
-    "xe": _Card(("energy1_input", "energy2_input"), ()),  # the card, else its package (sysfs-driver-intel-xe-hwmon)
+    "i915": _Card(("energy1_input",), ()),  # only discrete cards have it (sysfs-driver-intel-i915-hwmon)
+    "xe": _Card(("energy1_input", "energy2_input"), ()),  # the card, or else its package (sysfs-driver-intel-xe-hwmon)
     "amdgpu": _Card((), ("power1_average", "power1_input")),  # Documentation/gpu/amdgpu/thermal.rst
     "nouveau": _Card((), ("power1_input",)),
 }
 _APU: Final = "in1_input"
-"""The northbridge's voltage, which amdgpu shows of APUs alone (drivers/gpu/drm/amd/pm/amdgpu_pm.c)."""
+"""The northbridge's voltage, which amdgpu shows only for APUs (drivers/gpu/drm/amd/pm/amdgpu_pm.c)."""
 
 # NVIDIA Grace Performance Tuning Guide, "Power and Thermals": power1_oem_info of the superchip's meters.
 _METERS: Final = (
