@@ -15,6 +15,8 @@ from turbotui.simulated.model import Model
 
 Parts: TypeAlias = tuple[tuple[int, b.Form], ...]
 """Packages, and what of their integrals is counted."""
+Events: TypeAlias = Mapping[int, Parts]
+"""What a PMU counts by an event's config."""
 
 LINE: Final = 64.0
 REMOTE: Final = 0.2
@@ -120,10 +122,13 @@ def cha_events(flows: Flows, persistent: float) -> Mapping[str, Parts]:
         "REQUESTS.READS_LOCAL": own, "REQUESTS.READS_REMOTE": times(flows.served_reads, 1 / LINE),
         "REQUESTS.WRITES_LOCAL": times(flows.own_writes, 1 / LINE),
         "REQUESTS.WRITES_REMOTE": times(flows.served_writes, 1 / LINE),
+        "REQUESTS.READS": own + times(flows.served_reads, 1 / LINE),
+        "REQUESTS.WRITES": times(flows.own_writes + flows.served_writes, 1 / LINE),
         "IA_MISS": missed, "IA_HIT": times(missed, 1 / LLC_MISSES - 1),
     }  # fmt: skip
     for word, share in (("DRD", DEMAND), ("DRD_PREF", PREFETCH)):
         found[f"IA_MISS_{word}_LOCAL"], found[f"IA_MISS_{word}_REMOTE"] = times(own, share), times(remote, share)
+    found["IA_MISS_DRD_PREF"] = times(missed, PREFETCH)
     found["IA_MISS_DRD"], found["IA_HIT_DRD"] = times(missed, DEMAND), times(missed, DEMAND * (1 / LLC_MISSES - 1))
     near, far = times(own, DEMAND * LOCAL_CYCLES), times(remote, DEMAND * REMOTE_CYCLES)
     found |= {"OCCUPANCY.IA_MISS_DRD_LOCAL": near, "OCCUPANCY.IA_MISS_DRD_REMOTE": far,

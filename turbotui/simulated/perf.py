@@ -21,6 +21,7 @@ from turbotui.simulated.perf_rules import (
     refused_loads,
     refused_thread,
 )
+from turbotui.simulated.perf_sharing import fits, share_of
 from turbotui.simulated.pmu import Context, SimulatedCounter, SimulatedPmu, Value
 from turbotui.simulated.pmus_core import RAW
 from turbotui.simulated.shapes import Isa
@@ -190,7 +191,7 @@ class PerfEvents:
         group.members.append(event)
         event.group = group
         pmu = event.pmu
-        if pmu.counters and not self._fits(pmu, group.members):
+        if pmu.counters and not fits(pmu, [(one.attr, one.counter) for one in group.members if one.pmu is pmu]):
             group.members.pop()
             raise HostError(errno.EINVAL, what)
         self._next_identity += 1
@@ -290,23 +291,6 @@ class PerfEvents:
         if event.pmu.context is not Context.SOFTWARE and hardware is not None and hardware is not event.pmu:
             raise HostError(errno.EINVAL, what)
 
-    @staticmethod
-    def _demand(counters: Iterable[SimulatedCounter]) -> int:
-        """General counters needed: a fixed-purpose one serves the first who asks for it."""
-        taken: set[str] = set()
-        general = 0
-        for counter in counters:
-            if counter.fixed and counter.fixed not in taken:
-                taken.add(counter.fixed)
-            else:
-                general += counter.slots
-        return general
-
-    def _fits(self, pmu: SimulatedPmu, members: list[OpenEvent]) -> bool:
-        if self._demand(event.counter for event in members) > pmu.counters:
-            return False
-        return pmu.fits is None or pmu.fits([event.attr for event in members if event.pmu is pmu])
-
     def _enter(self, group: OpenGroup, now: float) -> None:
         pmu = group.hardware
         if pmu is None or not pmu.counters:
@@ -322,13 +306,7 @@ class PerfEvents:
         for group in alive:
             wanting = [event.counter for other in alive if not is_beside(other.cgroup, group.cgroup)
                       for event in other.members]
-            wanted = self._demand(wanting)
-            share = 1.0 if wanted <= pmu.counters else pmu.counters / wanted
-            for part in {event.counter.local for event in group.members} - {""}:
-                share = min(share, pmu.local_counters / max(1, sum(one.local == part for one in wanting)))
-            # A group that uses only fixed counters never has to wait.
-            own = self._demand(event.counter for event in group.members)
-            mine = 1.0 if own == 0 else share
+            mine = share_of(pmu, [event.counter for event in group.members], wanting)
             if mine != group.share:
                 group.accumulate(now)
                 group.share = mine

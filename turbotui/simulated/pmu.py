@@ -34,6 +34,7 @@ class SimulatedCounter:
         slots: general counters it takes; 0 for none.
         fixed: the fixed-purpose counter it prefers, or "".
         local: the counters of a part of the PMU that it takes one of beside a general one, or "".
+        filter: what it sets the filter register to that all counters of the PMU share, or "".
         absolute: the value is a level, not a count, so it does not start at zero.
         form: over the CPU's integrals, where it is one: the share of each kind of work in it is known then.
     """
@@ -42,6 +43,7 @@ class SimulatedCounter:
     slots: int = 0
     fixed: str = ""
     local: str = ""
+    filter: str = ""
     absolute: bool = False
     form: Form = ()
 

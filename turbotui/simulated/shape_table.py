@@ -106,6 +106,12 @@ _XEON_IDLE = (
     IdleState("C1E", "MWAIT 0x01", 2, 4, 1, 160.0, above=0.03, below=0.06),
     IdleState("C6", "MWAIT 0x20", 290, 800, 6, 3800.0, above=0.07),
 )
+_SKYLAKE_IDLE = (  # skx_cstates
+    _POLL,
+    IdleState("C1", "MWAIT 0x00", 2, 2, 1, 45.0, above=0.02, below=0.1),
+    IdleState("C1E", "MWAIT 0x01", 10, 20, 1, 160.0, above=0.03, below=0.06),
+    IdleState("C6", "MWAIT 0x20", 133, 600, 6, 3100.0, above=0.07),
+)
 _CLIENT_IDLE = (
     _POLL,
     IdleState("C1E", "MWAIT 0x01", 1, 1, 1, 90.0, above=0.02, below=0.12),
@@ -263,6 +269,17 @@ _ICELAKE = replace(
     ram_unit=2.0**-16, psys_unit=0.0, domains=frozenset({"pkg", "ram"}), memory_mts=3200, tiers="pmem",
     flags=_without(SERVER_FLAGS, "amx_", "avx512_bf16", "avx512_fp16"),
 )  # fmt: skip
+_CASCADE = replace(
+    _ICELAKE, name="cascade-2s", summary="two-package Intel server of Skylake's family, 2 x 28 cores, SMT 2, 112 CPUs",
+    model=0x55, stepping=7, model_name="Intel(R) Xeon(R) Platinum 8280 (simulated)", microcode=0x5003604, l3_kib=39424,
+    tsc_hz=2_700_000_000, crystal=(2, 216, 0), core_types=(
+        replace(_GOLDEN_COVE, base_mhz=2700, min_mhz=1000, max_mhz=4000,
+                bins=((2, 4000), (4, 3800), (8, 3700), (12, 3500), (20, 3300), (28, 3300)), ipc=0.8, l1d=32, l2=1024,
+                events="skylake", counters=4, fixed=3, idle=_SKYLAKE_IDLE),
+    ),
+    blocks=(Block(28, 0, 1, 28),), power=replace(_XEON_POWER, tdp=205.0, pl2=246.0), memory_gib=384, memory_channels=6,
+    memory_mts=2933, tiers="", flags=_without(SERVER_FLAGS, "amx_", "avx512_bf16", "avx512_fp16", "avx512_vbmi2"),
+)  # fmt: skip
 _FOREST = replace(
     _SAPPHIRE, name="forest-1s", summary="Intel server of efficiency cores, 144 in modules of four, 144 CPUs",
     model=0xAF, stepping=3, model_name="Intel(R) Xeon(R) 6780E (simulated)", microcode=0x3000341, packages=1,
@@ -352,8 +369,8 @@ _GUEST = MachineShape(
 SHAPES: Final[Mapping[str, MachineShape]] = MappingProxyType(
     {
         shape.name: shape
-        for shape in (_SAPPHIRE, _ICELAKE, _TURIN, _LAPTOP, _ARROW, _KABY, _CREATOR, _GRACE, _VERA, _MESH, _FOREST,
-                      _GRANITE, _SUPPLIED, _BIG, _GUEST)
+        for shape in (_SAPPHIRE, _ICELAKE, _CASCADE, _TURIN, _LAPTOP, _ARROW, _KABY, _CREATOR, _GRACE, _VERA, _MESH,
+                      _FOREST, _GRANITE, _SUPPLIED, _BIG, _GUEST)
     }
 )
 """The simulated machines by the word that names them on the command line."""

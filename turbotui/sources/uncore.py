@@ -21,7 +21,7 @@ from turbotui.quantities.definition import CountedUnits
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.quantities.uncore.names import BYTES, CLOCKS
+from turbotui.quantities.uncore.names import BYTES, CLOCKS, filter_of
 from turbotui.quantities.units import Unit as Measure
 from turbotui.sources.kinds import PerCpuSource
 from turbotui.sources.perf_group import GroupEvent, Times, probe_events
@@ -213,6 +213,7 @@ class UncoreSource(PerCpuSource):
             Together(
                 {order.signal(unit, bundle, event): self._encoded[event].attr for event in events},
                 order.times(unit, bundle),
+                next((setting for event in events if (setting := filter_of(event))), ()),
             )
             for bundle, events in enumerate(order.bundles)
             if all(order.signal(unit, bundle, event) in wanted for event in events)

@@ -31,10 +31,12 @@ class Together:
     Attributes:
         signals: what each event gives.
         times: signals of how long they were to count and did, ns.
+        filter: what they set a register to that all counters of the unit share; () where they leave it alone.
     """
 
     signals: Mapping[SignalId, PerfAttr]
     times: Times
+    filter: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -49,7 +51,9 @@ class _Group:
         return next(iter(self.descriptors.values()), -1)
 
     def has_room(self, bundle: Together, limit: int | None) -> bool:
-        """Whether a bundle may be tried here."""
+        """Whether a bundle may be tried here. Those of other filters may not, nor those of none: they need not wait."""
+        if any(one.filter != bundle.filter for one in self.held):
+            return False
         together = self.descriptors.keys() | set(bundle.signals.values())
         return limit is None or not self.descriptors or len(together) <= limit
 

@@ -11,10 +11,12 @@ from uncoretree import INTEL_INFO, machine
 
 from turbotui.events.encoder import EventEncoder
 from turbotui.events.uncore.stacks import link_speed, read_stack
+from turbotui.features.uncore.counters import bundles_of
 from turbotui.features.uncore.kinds import UncoreUnits, find_kinds
 from turbotui.features.uncore.stacks import StackMap
 from turbotui.machine.machine import Machine
 from turbotui.quantities.facts import FactFile
+from turbotui.quantities.uncore import filter_of
 from turbotui.quantities.uncore.kinds import INTEL, PMUS, metrics_of
 
 PLAIN = {"event": "config:0-7", "umask": "config:8-15", "edge": "config:18", "inv": "config:23",
@@ -46,6 +48,8 @@ FORMATS = {
            "cxldp": RAW},
 }  # fmt: skip
 FORMATS[0xDD] = FORMATS[0xAD]
+FORMATS[0x86] = {"cha": wide("config:8-15,32-57"), "iio": SNR_IIO, "m2m": wide("config:8-15,32-39"), "imc": PLAIN}
+FORMATS[0xB6] = {kind: FORMATS[0xAD][kind] for kind in ("cha", "iio", "b2cmi", "imc")}
 BUSES = {"die0": "0000:40", "die1": "0000:c0"}
 LINKS = {"die0": "upi_1,die_1", "die1": "upi_0,die_0"}
 IMC = {"clockticks": "event=0x00,umask=0x00", "cas_count_read": "event=0x04,umask=0x03",
@@ -89,6 +93,27 @@ def of(found: Machine, kind: str) -> UncoreUnits:
         (0x8F, "hbm", "UNC_MCHBM_CAS_COUNT.RD", (0xCF05, 0)),
         (0x8F, "cxldp", "UNC_CXLDP_TxC_AGF_INSERTS.M2S_DATA", (0x2002, 0)),
         (0x8F, "iio", "UNC_IIO_DATA_REQ_BY_CPU.MEM_WRITE.ALL_PARTS", (0x70FF0000001C0, 0)),
+        (0x55, "cha", "UNC_CHA_TOR_INSERTS.IO_MISS_RDCUR", (0x2435, 0x43C33 << 32)),
+        (0x55, "cha", "UNC_CHA_TOR_INSERTS.IO_HIT_ITOM", (0x1435, 0x49033 << 32)),
+        (0x55, "cha", "UNC_CHA_TOR_INSERTS.IO_MISS_RFO", (0x2435, 0x40033 << 32)),
+        (0x55, "cha", "UNC_CHA_TOR_INSERTS.IO_HIT_CRD", (0x1435, 0x40233 << 32)),
+        (0x55, "cha", "UNC_CHA_TOR_INSERTS.IO_MISS_DRD", (0x2435, 0x40433 << 32)),
+        (0x55, "cha", "UNC_CHA_TOR_INSERTS.IO_MISS_CRD_DRD", (0x2435, (0x40233 | 0x202 << 19) << 32)),
+        (0x55, "cha", "UNC_CHA_TOR_INSERTS.IO_HIT_ITOM_RFO", (0x1435, (0x49033 | 0x200 << 19) << 32)),
+        (0x55, "cha", "UNC_CHA_TOR_INSERTS.IA_MISS_PRD", (0x2135, 0x40040E33 << 32)),
+        (0x55, "cha", "UNC_CHA_TOR_INSERTS.IA_MISS_WIL", (0x2135, 0x40041E33 << 32)),
+        (0x55, "cha", "UNC_CHA_TOR_INSERTS.IA_MISS_DRD_LOCAL", (0x2135, 0x40432 << 32)),
+        (0x55, "cha", "UNC_CHA_TOR_OCCUPANCY.IA_MISS_DRD_REMOTE", (0x2136, 0x40431 << 32)),
+        (0x86, "cha", "UNC_CHA_TOR_INSERTS.IA_MISS_DRD_OPT_PREF", (0xC8A7FE00000135, 0)),
+        (0x86, "cha", "UNC_CHA_REQUESTS.READS", (0x350, 0)),
+        (0x86, "imc", "UNC_M_RPQ_INSERTS.PCH0_PCH1", (0x310, 0)),
+        (0x86, "m2m", "UNC_M2M_IMC_READS.ALL", (0x700000437, 0)),
+        (0x86, "iio", "UNC_IIO_DATA_REQ_OF_CPU.MEM_READ.ALL_PARTS", (0x70FF000000483, 0)),
+        (0xB6, "cha", "UNC_CHA_TOR_INSERTS.IO_ITOMCACHENEAR", (0xCD43FF00000435, 0)),
+        (0xB6, "cha", "UNC_CHA_CLOCKTICKS", (0x1, 0)),
+        (0xB6, "imc", "UNC_M_CAS_COUNT_SCH0.ALL", (0xFF05, 0)),
+        (0xB6, "b2cmi", "UNC_B2CMI_IMC_WRITES.ALL", (0x100001025, 0)),
+        (0xB6, "iio", "UNC_IIO_IOMMU1.NUM_MEM_ACCESSES", (0xC041, 0)),
         (0xAD, "imc", "UNC_M_CAS_COUNT_SCH1.ALL", (0xFF06, 0)),
         (0xAD, "b2cmi", "UNC_B2CMI_IMC_READS.ALL", (0x100000424, 0)),
         (0xAD, "cxlcm", "UNC_CXLCM_RxC_PACK_BUF_INSERTS.MEM_DATA", (0x1041, 0)),
@@ -112,6 +137,11 @@ def test_every_processor_has_its_values(tmp_path: Path, model: int) -> None:
         assert all(len(one.needs) <= 4 or one.additive for one in units.metrics), "a PMU has four counters"
         ids = [one.id for one in units.metrics]
         assert len(set(ids)) == len(ids), units.kind.id
+        for one in units.metrics:
+            settings = {filter_of(event) for event in one.needs} - {()}
+            assert len(settings) <= 1 or one.additive, "events of other filters are never counted in the same time"
+            for bundle in bundles_of([one]):
+                assert len({filter_of(event) for event in bundle} - {()}) <= 1, one.id
     assert any(one.id == "used %" for one in of(found, "uncore_imc").metrics)
     assert any(one.id == "miss latency ns" for one in of(found, "uncore_cha").metrics)
 

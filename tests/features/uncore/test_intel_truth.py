@@ -14,15 +14,27 @@ from turbotui.features.uncore.traffic import find_edges
 from turbotui.quantities.uncore import EdgeKind, Metric
 from turbotui.sampling.frame import Frame
 from turbotui.simulated import SHAPES
+from turbotui.simulated.shapes import Block
 
 NS = SECONDS * 1e9
 REMOTE = 0.2  # of a package's memory traffic, where there are two packages
-DCLK = {"sapphire-2s": 2.4, "icelake-2s": 1.6, "forest-1s": 1.6, "granite-2s": 2.2, "server-psu": 2.4}
-WIDTH = {"sapphire-2s": 16, "icelake-2s": 16, "forest-1s": 32, "granite-2s": 32, "server-psu": 16}
+DCLK = {"sapphire-2s": 2.4, "icelake-2s": 1.6, "cascade-2s": 2.933 / 2, "forest-1s": 1.6, "granite-2s": 2.2,
+        "server-psu": 2.4, "snow-ridge": 2.933 / 2, "grand-ridge": 1.4}
+WIDTH = {"sapphire-2s": 16, "icelake-2s": 16, "cascade-2s": 16, "forest-1s": 32, "granite-2s": 32, "server-psu": 16,
+         "snow-ridge": 16, "grand-ridge": 32}
 """Bytes in a cycle of DCLK."""
 # GHz, slots a cycle, links
-LINK = {"sapphire-2s": (2.0, 3.0, 3), "icelake-2s": (1.4, 2.5, 3), "granite-2s": (3.0, 3.0, 6)}
-CHANNELS = {"granite-2s": 12}  # of a package; 8 of the others
+LINK = {"sapphire-2s": (2.0, 3.0, 3), "icelake-2s": (1.4, 2.5, 3), "cascade-2s": (1.3, 2.5, 3),
+        "granite-2s": (3.0, 3.0, 6)}
+CHANNELS = {"granite-2s": 12, "cascade-2s": 6, "snow-ridge": 2, "grand-ridge": 2}  # of a package; 8 of the others
+NO_CXL = ("icelake-2s", "cascade-2s", "snow-ridge", "grand-ridge")
+PORTS = {"cascade-2s": (0.6, 0.0, 0.3, 0.1)}
+RIDGES = {
+    # processors of base stations, with one package and few channels
+    name: replace(SHAPES["forest-1s"], name=name, model=model, blocks=(Block(24, 0, 4, 24),), memory_channels=2,
+                  memory_mts=rate)
+    for name, model, rate in (("snow-ridge", 0x86, 2933), ("grand-ridge", 0xB6, 5600))
+}
 PCIE = 16.0 * (16 + 4 + 4) * 128 / 130 / 8  # GB/s of a package's three devices
 
 
@@ -31,7 +43,7 @@ class Watched:
 
     def __init__(self, shape: str) -> None:
         self.shape = shape
-        self.watch = UncoreWatch(shape)
+        self.watch = UncoreWatch(RIDGES.get(shape, shape))
         kinds = {units.kind.id: units for units in self.watch.counters.kinds}
         for units in kinds.values():
             self.watch.counters.show(units, units.metrics)
@@ -53,7 +65,7 @@ class Watched:
         return self.watch.counters.reading(self.frame, units, row, column)
 
 
-@pytest.fixture(scope="module", params=["sapphire-2s", "icelake-2s", "forest-1s", "granite-2s", "server-psu"])
+@pytest.fixture(scope="module", params=list(DCLK))
 def watched(request: pytest.FixtureRequest) -> Watched:
     return Watched(request.param)
 
@@ -87,6 +99,7 @@ def expected(one: Watched, package: int) -> dict[str, dict[str, float | None]]:
         },
         "uncore_cha": {
             "rd loc bandwidth GB/s": 0.8 * near, "rd rem bandwidth GB/s": 0.8 * far,
+            "rd bandwidth GB/s": 0.8 * near, "home rd bandwidth GB/s": read, "home wr bandwidth GB/s": written,
             "rem reads %": 100 * far / (near + far), "llc hits %": 60.0, "miss latency ns": late["mean"],
             "loc latency ns": late["near"], "rem latency ns": late["far"],
             "ddio rd bandwidth GB/s": io_read, "ddio wr bandwidth GB/s": io_written, "ddio hits %": 80.0,
@@ -110,10 +123,15 @@ def expected(one: Watched, package: int) -> dict[str, dict[str, float | None]]:
             **{f"iotlb {page} hits M/s": 0.96 * part * asked for page, part in (("4k", 0.2), ("2m", 0.7), ("1g", 0.1))},
             **{f"{way} port {port} bandwidth GB/s": part * amount
                for way, amount in (("rd", io_read), ("wr", io_written))
-               for port, part in enumerate((0.6, 0.0, 0.3, 0.0, 0.1, 0.0, 0.0, 0.0))},
+               for port, part in enumerate(PORTS.get(one.shape, (0.6, 0.0, 0.3, 0.0, 0.1, 0.0, 0.0, 0.0)))},
+            "vt-d hits M/s": 0.96 * asked, "vt-d iotlb misses M/s": 0.04 * asked,
+            "vt-d context misses M/s": 0.002 * asked, "vt-d memory reads M/s": 0.12 * asked,
+            **{f"vt-d l{level} misses M/s": 0.04 * part * asked for level, part in ((1, 0.5), (2, 0.3), (3, 0.1))},
         },
     }  # fmt: skip
-    if one.shape != "icelake-2s":
+    if one.shape == "cascade-2s":
+        found["uncore_cha"] |= skylake(one, package)
+    if one.shape not in NO_CXL:
         found["uncore_cxlcm"] = {"rd bandwidth GB/s": 0.01 * read}
         found["uncore_cxldp"] = {"wr bandwidth GB/s": 0.01 * written}
     if one.shape == "server-psu":  # HBM of 32 channels at 3.2 GT/s, which has three of four lines that are asked for
@@ -123,7 +141,7 @@ def expected(one: Watched, package: int) -> dict[str, dict[str, float | None]]:
             "row hits %": 65.0, "peak bandwidth GB/s": most, "frequency GHz": 1.6, "rd queue latency ns": 36 / 1.6,
             "wr queue latency ns": 90 / 1.6,
         }  # fmt: skip
-    found["uncore_b2cmi" if one.shape in ("forest-1s", "granite-2s") else "uncore_m2m"] = {
+    found["uncore_b2cmi" if one.shape in ("forest-1s", "granite-2s", "grand-ridge") else "uncore_m2m"] = {
         "near memory hits %": 75.0 if one.shape == "server-psu" else None,
         "rd bandwidth GB/s": read, "wr bandwidth GB/s": written, "dir lookups M/s": read / 64 * 1000,
         "dir updates M/s": 0.1 * written / 64 * 1000, "dir snooped %": 5.0, "frequency GHz": mesh,
@@ -137,6 +155,26 @@ def expected(one: Watched, package: int) -> dict[str, dict[str, float | None]]:
             "peak bandwidth GB/s": most, "rate GT/s": 8 * hertz, "frequency GHz": hertz,
         }  # fmt: skip
     return found
+
+
+def skylake(one: Watched, package: int) -> dict[str, float | None]:
+    """What a CHA of Skylake says otherwise: memory's home tells local from remote reads, and requests go by opcode.
+
+    Devices read by RdCur, and write whole lines by ItoM, parts of lines by RFO, which pcm-pcie takes for reads too.
+    """
+    io_read, io_written = one.io_read[package], one.io_written[package]
+    near, served = one.read[package] * (1 - REMOTE), one.read[package] * REMOTE
+    parts = {
+        # in lines, and accesses of 8 bytes of cores to devices, none of which is in a cache
+        "pcirdcur": (io_read / 64, 0.3), "itom": (0.9 * io_written / 64, 0.2), "rfo": (0.1 * io_written / 64, 0.2),
+        "crd": (0.0, 0.0), "drd": (0.0, 0.0), "prd": (0.02 * io_read / 8, 1.0), "wil": (0.03 * io_written / 8, 1.0),
+    }  # fmt: skip
+    return {
+        "rem reads %": 100 * served / (near + served), "pcie wr bandwidth GB/s": io_written,
+        "pcie rd bandwidth GB/s": io_read + 0.1 * io_written,
+        **{f"{name}{word} M/s": amount * share * 1000 for name, (amount, missed) in parts.items()
+           for word, share in (("", 1.0), (" misses", missed), (" hits", 1 - missed))},
+    }  # fmt: skip
 
 
 UNCOUNTED = {"prefetch hits %", "dram latency ns"}
@@ -166,9 +204,13 @@ def test_totals_add_up(watched: Watched) -> None:
         return sum(watched.reading(kind, package, metric).value or 0.0 for package in packages)
 
     channels = total("uncore_imc", "rd bandwidth GB/s")
-    homes = [total("uncore_cha", f"home rd {where} bandwidth GB/s") for where in ("loc", "rem")]
+    wheres = ("",) if watched.shape in RIDGES else ("loc ", "rem ")
+    homes = [total("uncore_cha", f"home rd {where}bandwidth GB/s") for where in wheres]
     assert sum(homes) == pytest.approx(channels, rel=5e-3)
-    asked = [total("uncore_cha", f"rd {where} bandwidth GB/s") for where in ("loc", "rem")]
+    asked = [total("uncore_cha", f"rd {where}bandwidth GB/s") for where in wheres]
+    for way in ("rd", "wr"):
+        devices = total("uncore_iio", f"mem {way} bandwidth GB/s")
+        assert total("uncore_cha", f"ddio {way} bandwidth GB/s") == pytest.approx(devices, rel=5e-3)
     assert asked == pytest.approx([0.8 * home for home in homes], rel=5e-3)  # demand and L2's prefetches
     if len(watched.read) > 1:
         writes = total("uncore_cha", "home wr rem bandwidth GB/s")

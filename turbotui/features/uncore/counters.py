@@ -20,7 +20,7 @@ from turbotui.machine.machine import Machine
 from turbotui.machine.pmus import EventError
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.quantities.uncore import ALONE, CLOCKS, DRAM, ELAPSED, L3_UNIT, LINK, UNITS, Metric
+from turbotui.quantities.uncore import ALONE, CLOCKS, DRAM, ELAPSED, L3_UNIT, LINK, UNITS, Metric, filter_of
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.reasons import problem
 from turbotui.sources.perf_group import Times
@@ -76,7 +76,10 @@ def _together(metric: Metric) -> Sequence[Sequence[str]]:
         return [(name,) for name in needs]
     if not metric.additive:
         return [needs] if needs else []
-    return [needs[at : at + _FEWEST] for at in range(0, len(needs), _FEWEST)]
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for name in needs:
+        alike.setdefault(filter_of(name), []).append(name)
+    return [names[at : at + _FEWEST] for names in alike.values() for at in range(0, len(names), _FEWEST)]
 
 
 def is_counted(metric: Metric, bundles: Sequence[frozenset[str]]) -> bool:

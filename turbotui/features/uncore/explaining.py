@@ -12,10 +12,12 @@ from turbotui.features.uncore.kinds import TRAFFIC, Row, UncoreUnits
 from turbotui.features.uncore.ports import UNTOLD, PortMap
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.quantities.tables import CellEvidence
-from turbotui.quantities.uncore import ELAPSED, Metric
+from turbotui.quantities.uncore import ELAPSED, Metric, filter_of
 
 _NAME = re.compile(r"'([^']+)'|[A-Za-z_][\w.]*", re.ASCII)
 _UNITS_LISTED = 4  # of a sum; more would fill the window
+_MANY = "there are more events than counters"
+_FILTERED = "a unit has one register that picks requests for all counters: events with other settings are multiplexed"
 _DEFAULTS = "filters: none set, everything is counted"
 
 
@@ -57,8 +59,8 @@ def evidence_of(counters: UncoreCounters, kind: UncoreUnits, row: Row, metric: M
 
 def _remarks(kind: UncoreUnits, row: Row, metric: Metric, reading: Reading) -> Iterator[str]:
     if reading.estimated and reading.ran is not None:
-        yield (f"its events ran {100 * reading.ran:.1f} % of the interval, as there are more events than counters; "
-               "counts are scaled by that")
+        why = _FILTERED if any(filter_of(event) for event in metric.needs) else _MANY
+        yield f"its events ran {100 * reading.ran:.1f} % of the interval, as {why}; counts are scaled by that"
     if reading.partial:
         yield "some of the units gave no number, so the sum is too small"
     if metric.together:

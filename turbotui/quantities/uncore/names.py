@@ -27,8 +27,21 @@ CLOCKS = frozenset({"cycles", "bus_cycles", "clockticks", "dclk", "ioclk", "dtc_
 ALONE = frozenset({"arm_dmc620", "ali_drw"})
 """Kinds whose driver opens no two events in one group (arm_dmc620_pmu.c and alibaba_uncore_drw_pmu.c, event_init)."""
 
+_FILTER = "filter_"
+"""How the kernel names fields of a register that all counters of a unit share, as the one of Skylake's CHAs that picks
+opcodes (arch/x86/events/intel/uncore_snbep.c, skx_cha_filter_mask)."""
+
 GRACE_PCIE = "nvidia_grace_pcie"
 """Grace's PMU, one for each socket and without root complexes; counts other events than Tegra410's of the same name."""
 
 UNNAMED_FABRIC = "nvidia_uncore_fabric"
 """A coherency fabric under a kernel that knows neither its name nor its events."""
+
+
+def filter_of(event: str) -> tuple[str, ...]:
+    """What an event that is written as terms sets a unit's filter register to; () where it leaves it alone.
+
+    Events that set it otherwise cannot be counted in the same time: the kernel refuses them in one group, and groups of
+    them are multiplexed.
+    """
+    return tuple(sorted(term for term in event.split(",") if term.startswith(_FILTER)))

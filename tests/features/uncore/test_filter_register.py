@@ -1,0 +1,56 @@
+"""Skylake's CHAs: one register picks the requests that all counters of a unit pass; others are multiplexed."""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import replace
+
+import pytest
+from uncorewatch import UncoreWatch
+
+from turbotui.events.perf_encoder import PerfEncoder
+from turbotui.features.uncore.explaining import evidence_of
+from turbotui.machine.host import HostError
+from turbotui.simulated import SHAPES
+from turbotui.simulated.shapes import Block
+
+OPCODES = "event=0x35,umask=0x34,filter_loc=1,filter_rem=1,filter_nm=1,filter_not_nm=1,filter_opc0"
+
+
+@pytest.fixture(scope="module")
+def watch() -> UncoreWatch:
+    return UncoreWatch(replace(SHAPES["cascade-2s"], packages=1, blocks=(Block(2, 0, 1, 2),)))
+
+
+def test_the_kernel_refuses_two_filters_in_one_group(watch: UncoreWatch) -> None:
+    encoder = PerfEncoder(watch.host)
+
+    def opened(terms: str, leader: int) -> int:
+        (event,) = encoder.encode(f"uncore_cha_0/{terms}/")
+        return watch.host.perf_event_open(event.attr, -1, 0, leader)
+
+    leader = opened(f"{OPCODES}=0x21e", -1)
+    others = [opened(terms, leader) for terms in (f"{OPCODES}=0x21e,inv=1",
+                                                  "event=0x50,umask=0x1")]
+    with pytest.raises(HostError) as refused:
+        opened(f"{OPCODES}=0x248", leader)
+    assert refused.value.errno == errno.EINVAL
+    for one in (*reversed(others), leader):
+        watch.host.close(one)
+
+
+def test_values_of_several_filters_are_multiplexed_and_say_so(watch: UncoreWatch) -> None:
+    units = watch.units_of("uncore_cha")
+    shown = {one.id: one for one in units.metrics}
+    names = ("home rd loc bandwidth GB/s", "ddio rd bandwidth GB/s", "pcie rd bandwidth GB/s")
+    watch.counters.show(units, [shown[name] for name in names])
+    frame = watch.frames()[-1]
+    row = units.rows[0]
+    home, ddio, pcie = (watch.counters.reading(frame, units, row, shown[name]) for name in names)
+    ran = {name: reading.ran or 0.0 for name, reading in zip(names, (home, ddio, pcie), strict=True)}
+    assert list(ran.values())[1:] == pytest.approx([1 / 3, 1 / 3])  # RdCur, RFO, and CRd with DRd
+    assert ran[names[0]] > 0.5, "what needs no filter does not wait for those that do"
+    assert [ddio.estimated, pcie.estimated] == [True, True]
+    assert (pcie.value or 0.0) > (ddio.value or 0.0) > 0
+    said = evidence_of(watch.counters, units, row, shown["pcie rd bandwidth GB/s"], pcie, ports=None).remarks
+    assert any("33.3 % of the interval, as a unit has one register" in one for one in said)
