@@ -38,9 +38,10 @@ def painted(plan: MapPlan) -> list[str]:
             for at, char in enumerate(text):
                 assert lines[y][x + at] == " ", "two things stand at one place"
                 lines[y][x + at] = char
-    for x, y in set(plan.places.values()):
-        assert lines[y][x] == " ", "a CPU stands on something else"
-        lines[y][x] = "+"
+    for x, first in set(plan.places.values()):
+        for y in range(first, first + plan.tall):
+            assert lines[y][x] == " ", "a CPU stands on something else"
+            lines[y][x] = "+"
     return ["".join(line) for line in lines]
 
 
@@ -117,3 +118,10 @@ def test_captions_are_titles_and_frames_are_rules() -> None:
              for _x, text, role in items}
     assert roles["LP-E · no L3"] is StyleRole.TITLE
     assert roles["│"] is StyleRole.RULE
+
+
+def test_marks_are_taller_where_most_of_the_room_would_be_empty() -> None:
+    topology = topology_of("laptop")
+    low, high = plan_map(topology, 120, 12), plan_map(topology, 120, 30)
+    assert (low.tall, high.tall) == (1, 4)
+    assert high.height <= 30

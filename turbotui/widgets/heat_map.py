@@ -50,7 +50,7 @@ class HeatMap(Widget):
         self._top = 1.0
         self._cells: dict[int, tuple[int, TextSegment]] = {}  # the step, -1 for none, and its drawing
         self._plan = MapPlan(1, {}, (), (), (), 0, 0)
-        self._by_line: dict[int, list[tuple[int, list[int]]]] = {}
+        self._by_line: dict[int, list[tuple[int, list[int], bool]]] = {}  # the last: whether the number stands there
         self._drawing: dict[int, list[tuple[int, str, StyleRole]]] = {}
         self._strips: dict[int, tuple[list[TextSegment], Strip]] = {}
         self._palette = Palette(self)
@@ -87,7 +87,8 @@ class HeatMap(Widget):
             together.setdefault(place, []).append(cpu)
         self._by_line = {}
         for (x, y), cpus in together.items():
-            self._by_line.setdefault(y, []).append((x, cpus))
+            for line in range(plan.tall):
+                self._by_line.setdefault(y + line, []).append((x, cpus, not line))
         self._drawing = drawing(plan)
         self._strips.clear()
 
@@ -97,13 +98,17 @@ class HeatMap(Widget):
             return 0.0, self._top
         return self._levels.ends(self.frame, self.column, cpu_row(cpu)) or (0.0, self._top)
 
+    @property
+    def _mark_size(self) -> int:
+        """Characters of a mark in its cell."""
+        return max(1, min(self._plan.cell - 1, 3))
+
     def _judge(self) -> None:
         """Compute the mark of every CPU; the CPU under the cursor is marked during drawing."""
         frame, column = self.frame, self.column
         if frame is None or column is None:
             return
-        rows, cell = frame.rows(Scope.CPU), self._plan.cell
-        size = max(1, min(cell - 1, 3))
+        rows, cell, size = frame.rows(Scope.CPU), self._plan.cell, self._mark_size
         for row, value in zip(rows, frame.cells(column, rows), strict=True):
             cpu = row.key[0]
             step, mark, role = -1, UNKNOWN_MARK, StyleRole.DIM
@@ -142,7 +147,8 @@ class HeatMap(Widget):
     def _segments(self, y: int) -> list[TextSegment]:
         if y == self.size.height - 1:
             return self._legend()
-        items = [*self._drawing.get(y, ()), *((x, *self._mark(cpus)) for x, cpus in self._by_line.get(y, ()))]
+        marks = [(x, *self._mark(cpus, named=named)) for x, cpus, named in self._by_line.get(y, ())]
+        items = [*self._drawing.get(y, ()), *marks]
         items.sort(key=itemgetter(0))
         segments: list[TextSegment] = []
         at = 0
@@ -153,15 +159,19 @@ class HeatMap(Widget):
             at = x + len(text)
         return merged(segments)
 
-    def _mark(self, cpus: Sequence[int]) -> TextSegment:
-        """The mark of the CPUs at one place, which is that of the greatest value."""
+    def _mark(self, cpus: Sequence[int], *, named: bool) -> TextSegment:
+        """The mark of the CPUs at one place: that of the greatest value; on its first line with the number beside."""
         unknown = -1, (UNKNOWN_MARK, StyleRole.DIM)
         text, role = max((self._cells.get(cpu, unknown) for cpu in cpus), key=itemgetter(0))[1]
+        if not named:  # dots of what idles stand once
+            text = " " * self._mark_size if text.startswith(MARKS[0]) else text[:self._mark_size]
         if not self.lit.isdisjoint(cpus):
             text, role = LIT_MARK + text[1:], StyleRole.TAGGED
         if self.cpu not in cpus:
             return text, role
-        size = max(1, min(self._plan.cell - 1, 3))
+        size = self._mark_size
+        if not named:
+            return " " * size, StyleRole.CELL
         return CURSOR_MARK * size + text[size:], StyleRole.CELL
 
     def _legend(self) -> list[TextSegment]:
@@ -217,7 +227,7 @@ class HeatMap(Widget):
 
     def on_click(self, event: events.Click) -> None:
         """Put the cursor there."""
-        for x, cpus in self._by_line.get(event.y, []):
+        for x, cpus, _ in self._by_line.get(event.y, []):
             if x <= event.x < x + self._plan.cell:
                 self.select(cpus[0])
 

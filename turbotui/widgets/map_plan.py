@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -13,6 +14,8 @@ CELLS: Final = (16, 10, 4, 3, 2, 1)
 """Possible characters of a CPU: number and value beside the mark, the number only, marks of 3, 2, 1 (with a gap)."""
 KIND_WORDS: Final = {"LP": "LP-E"}
 """Kinds of core whose name differs from what people say."""
+TALL: Final = (4, 3, 2)
+"""Lines of a mark where there is so much room that one line would leave most of it empty."""
 
 _NAME_WIDTH: Final = 16  # room for a package's name in its frame
 _BETWEEN: Final = 3  # characters between two blocks, with a rule in the middle
@@ -65,6 +68,7 @@ class MapPlan:
         rules: between blocks.
         width, height: characters and lines in use.
         folded: whether the CPUs of a core share one mark.
+        tall: lines of a mark.
     """
 
     cell: int
@@ -75,6 +79,7 @@ class MapPlan:
     width: int
     height: int
     folded: bool = False
+    tall: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +103,18 @@ class _Look:
         cell: see `MapPlan`.
         captions: whether blocks have captions.
         airy: whether an empty line stands between lines of sibling threads.
-        folded: see `MapPlan`.
+        folded, tall: see `MapPlan`.
     """
 
     cell: int
     captions: bool
     airy: bool
     folded: bool = False
+    tall: int = 1
+
+    def gap(self, deep: int) -> int:
+        """Empty lines between two lines of cores with so many CPUs each."""
+        return int(self.airy and deep * self.tall > 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +182,8 @@ def plan_map(topology: Topology, width: int, height: int) -> MapPlan:
         for across in range(min(len(packages), max(1, width // 8)), 0, -1):
             plan = _lay_out(topology, packages, width, across, look)
             if plan.height <= height and plan.width <= width:
-                return plan
+                taller = (_lay_out(topology, packages, width, across, replace(look, tall=tall)) for tall in TALL)
+                return next((one for one in taller if one.height <= height), plan)
     return plan
 
 
@@ -199,7 +210,7 @@ def _lay_out(topology: Topology, packages: dict[RowId, list[CoreBlock]], width: 
             rules += [MapRule(left + 2 + one.x, top + 1 + one.y, one.height) for one in inside.rules]
         top += tall
     return MapPlan(look.cell, places, tuple(boxes), tuple(captions), tuple(rules),
-                   min(across, len(rows)) * (outer + 1) - 1, top, look.folded)
+                   min(across, len(rows)) * (outer + 1) - 1, top, look.folded, look.tall)
 
 
 def _inside(blocks: list[CoreBlock], room: int, look: _Look) -> _Inside:
@@ -235,7 +246,7 @@ def _size(block: CoreBlock, room: int, look: _Look) -> tuple[int, int]:
     width = min(across, len(block.cores)) * look.cell - (look.cell > 1)
     if look.captions:
         width = min(max(width, len(block.name)), max(room, look.cell))
-    return width, lines * deep + (lines - 1) * (look.airy and deep > 1) + look.captions
+    return width, lines * deep * look.tall + (lines - 1) * look.gap(deep) + look.captions
 
 
 def _fill(block: CoreBlock, places: dict[int, tuple[int, int]], origin: tuple[int, int], width: int,
@@ -247,4 +258,4 @@ def _fill(block: CoreBlock, places: dict[int, tuple[int, int]], origin: tuple[in
         line, column = divmod(at, across)
         for depth, cpu in enumerate(core):
             places[cpu] = (origin[0] + column * look.cell,
-                           origin[1] + line * (deep + (look.airy and deep > 1)) + min(depth, deep - 1))
+                           origin[1] + line * (deep * look.tall + look.gap(deep)) + min(depth, deep - 1) * look.tall)

@@ -57,7 +57,7 @@ class TasksView:
 
 def head_line(applications: Sequence[Application], snapshot: TaskSnapshot | None, view: TasksView, *,
               watching: bool) -> list[TextSegment]:
-    """The head line: what is watched, the number of rows, the mode, and lost samples."""
+    """The head line: what is watched, the number of rows, and lost samples."""
     names = ", ".join(_short(one) for one in applications)
     refused = snapshot is not None and all(report.error for report in snapshot.reports)
     word = "cannot watch " if refused else "stopped; was watching "
@@ -70,7 +70,6 @@ def head_line(applications: Sequence[Application], snapshot: TaskSnapshot | None
         return segments
     lost = sum(report.lost for report in live)
     segments.append((f" · {lost:,} samples LOST", StyleRole.RED) if lost else (" · none lost", StyleRole.DIM))
-    modes = dict.fromkeys(report.choice.mode.value[0] for report in live if report.choice is not None)
     seconds = max(report.seconds for report in live)
     if view.timeline:
         said = f" · {len(snapshot.lanes)} threads that ran"
@@ -78,7 +77,7 @@ def head_line(applications: Sequence[Application], snapshot: TaskSnapshot | None
         ran = sum(cpu_seconds(report.sums) for report in live)
         rows = sum(len(report.rows) for report in live)
         said = f" · {rows} {PLURAL[snapshot.request.by]} ran {ran:.2f} s in {seconds:.2f} s"
-    return [*segments, (f"{said} · mode {', '.join(modes)}", StyleRole.DIM)]
+    return [*segments, (said, StyleRole.DIM)]
 
 
 def region_line(totals: RegionTotals, width: int) -> str:

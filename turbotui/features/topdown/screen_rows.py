@@ -1,4 +1,4 @@
-"""Rows of the top-down screen: stacked bars in colour, each part with its letter. Nothing here knows Textual."""
+"""Rows of the top-down screen: stacked bars in colour, each part with its name. Nothing here knows Textual."""
 
 from __future__ import annotations
 
@@ -32,7 +32,16 @@ def bar_segments(row: TopdownRow, room: int) -> list[TextSegment]:
     parts = bar_parts(row, room)
     if not parts:
         return [(UNKNOWN.ljust(room), StyleRole.DIM)]
-    return [(letter * length, _ROLES.get(letter, StyleRole.PLAIN)) for letter, length in parts]
+    names = {node.words.letter: f" {node.words.title} " for node in row.nodes()}
+    return [(_named(letter, names.get(letter, ""), length), _ROLES.get(letter, StyleRole.PLAIN))
+            for letter, length in parts]
+
+
+def _named(letter: str, name: str, length: int) -> str:
+    """A part of a bar: its name where there is room for it, else the letter that it begins with; doubt is hatched."""
+    if letter == DOUBT:
+        return letter * length
+    return (name if len(name) <= length else letter.ljust(min(2, length))).ljust(length)
 
 
 class TopdownPainter(RowPainter[TopdownRow]):
