@@ -171,12 +171,6 @@ EDGES = Place("5", Where.UNCORE, ("icelake-2s",), (160, 50), FOLDED.home, {
 # Roofline
 
 
-def _point(picture: str) -> tuple[str, float, float]:
-    """The core under the cursor, its intensity, and its speed, from the panel at the right."""
-    found = re.search(r" (package \d core \d+)\n.* AI +~?([\d.e-]+) flop/B\n.* speed +~?([\d.e-]+) GFLOP/s\n", picture)
-    return (found[1], float(found[2]), float(found[3])) if found else ("", 0.0, 0.0)
-
-
 def _cursor(picture: str) -> tuple[int, int]:
     """Column and line of the point under the cursor."""
     for y, line in enumerate(picture.splitlines()):
@@ -192,8 +186,8 @@ def _span(picture: str) -> float:
 
 
 def denser(before: str, after: str) -> bool:
-    """Whether the cursor is on a point further to the right."""
-    return 0.0 < _point(before)[1] < _point(after)[1]
+    """Whether the cursor is on a point further to the right: neighbours may have the same number to four digits."""
+    return -1 < _cursor(before)[0] < _cursor(after)[0]
 
 
 def sparser(before: str, after: str) -> bool:
@@ -201,14 +195,14 @@ def sparser(before: str, after: str) -> bool:
     return denser(after, before)
 
 
-def faster(before: str, after: str) -> bool:
-    """Whether the cursor is on a point that is higher."""
-    return 0.0 < _point(before)[2] < _point(after)[2]
-
-
 def slower(before: str, after: str) -> bool:
     """Whether the cursor is on a point that is lower."""
-    return faster(after, before)
+    return -1 < _cursor(before)[1] < _cursor(after)[1]
+
+
+def faster(before: str, after: str) -> bool:
+    """Whether the cursor is on a point that is higher."""
+    return slower(after, before)
 
 
 def nearer(before: str, after: str) -> bool:
@@ -223,7 +217,7 @@ def further(before: str, after: str) -> bool:
 
 def to_the_right(before: str, after: str) -> bool:
     """Whether what is seen is further to the right: the picture was moved to the left."""
-    return -1 < _cursor(before)[0] < _cursor(after)[0]
+    return denser(before, after)
 
 
 def to_the_left(before: str, after: str) -> bool:
@@ -233,7 +227,7 @@ def to_the_left(before: str, after: str) -> bool:
 
 def lower(before: str, after: str) -> bool:
     """Whether what is seen is further down: the picture was moved up."""
-    return -1 < _cursor(before)[1] < _cursor(after)[1]
+    return slower(before, after)
 
 
 def higher(before: str, after: str) -> bool:

@@ -82,7 +82,7 @@ class Place:
         return None
 
 
-MARKS = {"0": "┌ Load ", "1": r"(?m)^ ((Package|Core)[A-Za-z3 ]* )?CPU [A-Za-z ]*│|^ +CPU │",
+MARKS = {"0": "┌ Load ", "1": r"(?m)^ ((Package|Module|Core)[A-Za-z3 ]* )?CPU [A-Za-z ]*│|^ +CPU │",
          "2": r"(?m)^ machine +│", "3": r"(?m)^ \S+ +0 .* unknown",
          "4": r"┌ package 0|nothing holds", "5": r"\d x (uncore|nvidia|amd)|nearest to its peak|No uncore PMU",
          "6": r"arithmetic intensity|No point can be placed", "7": "watching everything",
@@ -115,8 +115,8 @@ EVERYWHERE = {
     "alerts": Promise("No alert is in your settings", undo=ESC),
     "pause": Promise("PAUSED", undo=("p",)),
     "end_interval": Promise(compared=_later),
-    "longer": Promise("Interval 60 s", first=("-",), now="Interval 30 s"),
-    "shorter": Promise("Interval 30 s", undo=("+",)),
+    "longer": Promise("Interval 60 s", first=("-", "+", "-"), now="Interval 30 s"),
+    "shorter": Promise("Interval 30 s", first=("+",), now="Interval 60 s", undo=("+",)),
     "reset": Promise("Least, greatest and mean start anew"),
     "tcc": Promise(r"\(TCC target\), empty", undo=ESC),
     "copy": Promise(r"(?m)^ (Copied|Not copied)"),

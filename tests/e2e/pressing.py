@@ -1,6 +1,8 @@
 """The dashboard in a real terminal (tmux), and rows of the key table that are pressed there.
 
-Intervals are a minute long, so that a picture that changes has been changed by the key.
+Intervals are an hour long, so that a picture that changes has been changed by the key: a shorter one ends between two
+keys sooner or later, and rows are sorted anew. A picture is compared with another one once it stands still, for the
+parts of a screen are not written at one instant.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from turbotui.app.actions import ACTIONS, Action, Where
 NEEDS_TMUX = pytest.mark.skipif(shutil.which("tmux") is None, reason="the package tmux is not installed")
 
 _POLL = 0.02
+_STILL = 8  # looks that are the same: the picture stands still
 _SOON = 5.0  # seconds, in which a key before the one that is looked at may change the screen
 _BACK = 0.4  # seconds, until a screen that is not as it was is looked at anew
 _NAMES = {"exclamation_mark": "!",
@@ -41,6 +44,7 @@ _NAMES = {"exclamation_mark": "!",
           "backspace": "BSpace", "ctrl+r": "C-r", "ctrl+s": "C-s"}
 
 
+_INTERVALS = ("longer", "shorter")
 _PAST_FRAMES = 4
 """Frames after which there is a past to step back into."""
 
@@ -59,7 +63,7 @@ class Terminal:
 
     def __init__(self, folder: Path, machine: tuple[str, ...], size: tuple[int, int],
                  words: tuple[str, ...] = ()) -> None:
-        words = words or ("--machine", *machine, "-i", "60")
+        words = words or ("--machine", *machine, "-i", "3600")
         self.command = shlex.join(("env", "-u", "COLUMNS", "-u", "LINES", f"XDG_CONFIG_HOME={folder}",
                                    f"XDG_STATE_HOME={folder}", f"XDG_DATA_HOME={folder}", sys.executable,
                                    "-m", "turbotui", *words))
@@ -116,6 +120,18 @@ class Terminal:
             time.sleep(_POLL)
         return ""
 
+    def still(self, passes: Callable[[str], object] = bool) -> str:
+        """The first picture that passes and stands still; "" if none does before long."""
+        last, same = "", 0
+
+        def stands(text: str) -> bool:
+            nonlocal last, same
+            same = same + 1 if text == last else 0
+            last = text
+            return same >= _STILL and bool(passes(text))
+
+        return self.until(stands)
+
     def end(self) -> None:
         """Leave nothing behind."""
         subprocess.run([*self._tmux, "kill-server"], check=False, capture_output=True)  # noqa: S603 - tmux
@@ -140,7 +156,7 @@ class Pressing:
     def __init__(self, terminal: Terminal, place: Place) -> None:
         self.terminal = terminal
         self.place = place
-        self._rest = ""
+        self._rest = self._before = ""
 
     def come(self) -> None:
         """Go to the screen, and end intervals until it has what its keys are about."""
@@ -176,19 +192,19 @@ class Pressing:
         """Press every key of one row, and come back after each."""
         for key in action.keys:
             words = f"{action.shown} ({key}) on screen {self.place.number}: {action.help}"
-            assert self._shows(named(key), promise), f"{words} Not seen: {promise}\n{self.terminal.picture}"
+            assert self._shows(named(key), promise), (
+                f"{words} Not seen: {promise}\n{self._before}\n{self.terminal.picture}")
             self._come_back(promise)
 
     def _shows(self, key: str, promise: Promise) -> bool:
         """Press one key; whether it shows what it promises, and did not before."""
         terminal, home = self.terminal, self.place.home
         for one in promise.first:  # what the last one shows is what the key is compared with, not what one of them does
-            was = terminal.picture
+            was = terminal.still()
             terminal.press(one)
             terminal.until(partial(operator.ne, was), _SOON)
-        before = terminal.until(lambda text: re.search(promise.now or home, text)
-                                and not promise.kept(text, text, home)
-                                and text == terminal.picture)  # parts of a screen are not written at one instant
+        before = self._before = terminal.still(
+            lambda text: re.search(promise.now or home, text) and not promise.kept(text, text, home))
         terminal.press(key, *promise.typed)
         return bool(before and terminal.until(lambda text: promise.kept(before, text, home)))
 
@@ -216,7 +232,8 @@ def press_rows(folder: Path, place: Place) -> None:
     with dashboard(folder, place.machine, place.size) as terminal:
         pressing = Pressing(terminal, place)
         pressing.come()
-        for action in sorted(ACTIONS, key=lambda action: Where.APP in action.where):  # what ends intervals comes last
+        # what ends intervals comes late, and what changes them last
+        for action in sorted(ACTIONS, key=lambda one: (Where.APP in one.where, one.id in _INTERVALS)):
             promise = place.promise(action)
             if promise is not None:
                 pressing.press(action, promise)
