@@ -79,8 +79,18 @@ class TestCharts:
 
         charts = [chart("Load", 50), chart("Pressure", 0), chart("Steal", 80)]
         assert chosen(charts, [True, False, False], 2, ()) == [0, 2]
-        charts[2] = chart("Steal", 5)
+        charts[1:] = [chart("Pressure", 3), chart("Steal", 5)]
         assert chosen(charts, [True, False, False], 2, ()) == [0, 1]
+
+    def test_what_is_flat_takes_no_room_once_there_are_two(self) -> None:
+        def chart(word: str, value: float) -> Chart:
+            return Chart(word, (BUSY, SYSTEM_ROW), value, [math.nan, value], 100.0)
+
+        charts = [chart("Load", 0), chart("Pressure", 0), chart("Run queue", 5), chart("Steal", 0)]
+        usual = [True, False, False, False]
+        assert chosen(charts, usual, 4, ()) == [0, 2]
+        assert chosen(charts, usual, 4, ("Steal",)) == [0, 2, 3]  # what was there stays
+        assert chosen(charts[:2], usual[:2], 4, ()) == [0, 1]
 
 
 class TestRoom:

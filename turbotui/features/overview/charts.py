@@ -21,6 +21,10 @@ _FAR: Final = 2.5
 
 _STAY: Final = 0.15
 _NEAR: Final = 0.5
+_LEAST: Final = 2
+"""Charts that are shown at least where there are so many."""
+_FLAT: Final = 0.02
+"""The share of the scale below which a curve is a line at the bottom: nothing waits, nothing is stolen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +119,11 @@ class Chart:
         """How near the value is to its ceiling, or to the end of the scale."""
         return 0.0 if self.value is None else self.value / (self.ceiling or self.top)
 
+    @property
+    def is_flat(self) -> bool:
+        """Whether all of its past lies at the bottom."""
+        return not any(value > _FLAT * self.top for value in self.past)
+
 
 def chart_sources(catalog: Catalog, has: Iterable[CounterColumn]) -> tuple[ChartSource, ...]:
     """The charts of a machine.
@@ -169,8 +178,9 @@ def chosen(charts: Sequence[Chart], usual: Sequence[bool], room: int, before: Se
     """Positions of the charts that are shown where there is room for some of them only.
 
     The first one (load) always is; then of the usual ones the nearest to its limit; then others in their order, but
-    first those that are far up their scale. One that was shown stays until another is clearly nearer, for a chart that
-    comes and goes cannot be read.
+    first those that are far up their scale. One of the others of which there is nothing to see takes no room, unless
+    fewer than two charts are left. One that was shown stays until another is clearly nearer, for a chart that comes and
+    goes cannot be read.
 
     Args:
         charts: all.
@@ -178,15 +188,23 @@ def chosen(charts: Sequence[Chart], usual: Sequence[bool], room: int, before: Se
         room: how many may be shown, at least one.
         before: words of those that were shown.
     """
-    def rank(at: int) -> tuple[bool, float]:
+    empty = {at for at, chart in enumerate(charts) if is_empty(chart, usual[at], before)}
+
+    def rank(at: int) -> tuple[bool, bool, float]:
         chart = charts[at]
         near = chart.share + (_STAY if chart.word in before else 0.0)
         if usual[at]:
-            return False, -near if chart.ceiling else -near / 2
-        return True, at - (len(charts) if near > _NEAR else 0)
+            return False, False, -near if chart.ceiling else -near / 2
+        return True, at in empty, at - (len(charts) if near > _NEAR else 0)
 
     order = sorted(range(1, len(charts)), key=rank)
+    room = min(room, max(len(charts) - len(empty - {0}), _LEAST))
     return sorted([0, *order[:max(0, room - 1)]]) if charts else []
+
+
+def is_empty(chart: Chart, usual: bool, before: Sequence[str]) -> bool:
+    """Whether there is nothing to see in a chart: one that is not always shown, was not shown, and is flat."""
+    return not usual and chart.word not in before and chart.is_flat
 
 
 def _known(value: object) -> float | None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from turbotui.dataclass import dataclass
 from turbotui.features.overview.chart_picture import framed
-from turbotui.features.overview.charts import Chart, ChartSource, chart_of, chosen
+from turbotui.features.overview.charts import Chart, ChartSource, chart_of, chosen, is_empty
 from turbotui.features.overview.core_map import CoreMapPlan, map_lines, plan_map
 from turbotui.features.overview.cpu_numbers import CpuNumbers, CpuSource, number_span
 from turbotui.features.overview.kept_lines import KeptLines
@@ -231,7 +231,8 @@ class OverviewPainter:
         count = max(1, min(sum(usual), width // _NARROWEST))
         while count < len(usual) and width // (count + 1) >= (_WIDER if count >= sum(usual) else _NARROWEST):
             count += 1
-        rows = 2 if height >= _TWO and count < len(usual) else 1
+        full = sum(not is_empty(*one, self._shown) for one in zip(self.charts, usual, strict=True))
+        rows = 2 if height >= _TWO and count < full else 1
         at = chosen(self.charts, usual, min(rows * count, len(usual)), self._shown)
         self._shown = tuple(self.charts[one].word for one in at)
         across = -(-len(at) // rows)
