@@ -160,7 +160,7 @@ class HeatMap(Widget):
         return merged(segments)
 
     def _mark(self, cpus: Sequence[int], *, named: bool) -> TextSegment:
-        """The mark of the CPUs at one place: that of the greatest value; on its first line with the number beside."""
+        """The mark of the CPUs at one place: which is that of the greatest value; its first line has the number."""
         unknown = -1, (UNKNOWN_MARK, StyleRole.DIM)
         text, role = max((self._cells.get(cpu, unknown) for cpu in cpus), key=itemgetter(0))[1]
         if not named:  # dots of what idles stand once
