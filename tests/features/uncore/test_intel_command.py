@@ -8,6 +8,7 @@ import pytest
 from uncorewatch import UncoreWatch
 
 from turbotui.cli import main
+from turbotui.features.uncore.screen_rows import caption_of, content_of
 from turbotui.features.uncore.tables import uncore_table
 
 FAST = ("--machine", "sapphire-2s", "-i", "0.2", "-n", "1")
@@ -20,6 +21,8 @@ def test_text_says_what_is_nearest_to_its_peak_and_what_has_no_names(capsys: pyt
     assert "81:00.0" in out
     assert "  - nothing is counted of uncore_pcu: the kernel names no events of these PMUs" in out
     assert "current_link_speed" in out  # of the stack that has no device
+    lines = out[out.index("PCU: power control (2 x uncore_pcu)\n"):].splitlines()
+    assert lines[1].startswith("  - nothing is counted of uncore_pcu"), "rows without a number say nothing"
 
 
 def test_every_table_of_json_says_what_has_no_names(capsys: pytest.CaptureFixture[str]) -> None:
@@ -43,6 +46,19 @@ def test_an_explanation_has_the_name_of_the_vendor_and_the_encoding() -> None:
     assert counted.startswith(f"Δ{name} = ")
     assert "config 0xc817fe00000136" in encoded
     assert any("UNC_CHA_CLOCKTICKS and the interval are averaged" in remark for remark in evidence.remarks)
+
+
+def test_a_caption_ends_behind_a_word() -> None:
+    watch = UncoreWatch("sapphire-2s")
+    units = watch.units_of("uncore_cha")
+    content = content_of(uncore_table(watch.counters, units, watch.frames()[-1]))
+
+    def caption(width: int) -> str:
+        return "".join(text for text, _role in caption_of(units, content, width))
+
+    assert caption(200).endswith("channels and links have peaks")
+    assert caption(79) == "   CHA  cache and home agents: last-level cache slices · 112 x uncore_cha …"
+    assert {len(caption(width)) <= width for width in range(10, 180)} == {True}
 
 
 def test_what_is_nearest_to_its_peak() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -95,6 +96,14 @@ def test_names_are_whole_in_80_columns(shape: str) -> None:
         if row.edge.place.kind is not EdgeKind.DEVICE or "(" not in name:
             assert any(name in line for line in lines), name
     assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize("width", [78, 79, 80, 83])
+def test_a_share_goes_without_its_peak_before_it_is_cut(width: int) -> None:
+    _watch, traffic = watched("vera-2s")
+    ports = [line for line in picture(traffic, width, 40) if "PCIE" in line]
+    assert ports
+    assert all(re.search(r"%( of \d+)?$", line) for line in ports), ports
 
 
 @pytest.mark.parametrize(("packages", "size", "beside"), [

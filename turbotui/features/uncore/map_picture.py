@@ -13,7 +13,7 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.features.uncore.traffic import Traffic
 from turbotui.quantities.uncore import EdgeKind
-from turbotui.widgets.cells import StyleRole, cut
+from turbotui.widgets.cells import StyleRole, cut, cut_words
 from turbotui.widgets.levels import role_of
 from turbotui.widgets.painter import TextSegment
 
@@ -23,6 +23,7 @@ _Way = Callable[["_Package"], list[MapLine]]
 _INWARD, _OUTWARD = "◀", "▶"  # on the right of a package; on its left they are the other way round
 _DOWN, _UP = "▼", "▲"
 _UNKNOWN: Final = "—"
+_OF: Final = " of "
 _LEFT, _BOX = 14, 11
 _ARROW: Final = 13
 _NARROW: Final = 78
@@ -64,7 +65,7 @@ class _Stroke:
     @property
     def limit(self) -> str:
         """The share of the peak in words; "" where there is none."""
-        return "" if self.share is None or self.peak is None else f"{100 * self.share:.1f}% of {self.peak:.0f}"
+        return "" if self.share is None or self.peak is None else f"{100 * self.share:.1f}%{_OF}{self.peak:.0f}"
 
 
 def _amount(value: float | None, *, least: bool = False, decimals: int = 2) -> str:
@@ -266,6 +267,14 @@ def _cut(line: MapLine, width: int) -> MapLine:
     for text, role in line:
         if width <= 0:
             break
-        found.append((cut(text, width) if len(text) > width else text, role))
+        found.append((_fitting(text, width), role))
         width -= len(text)
     return found
+
+
+def _fitting(text: str, width: int) -> str:
+    """A text at most this wide: a share goes without its peak before it is cut."""
+    if len(text) <= width:
+        return text
+    share, of, _peak = text.partition(_OF)
+    return share if of and len(share) <= width else cut_words(text, width)

@@ -173,7 +173,8 @@ class UncoreScreen(RowTableScreen[Row]):
         for units, table in zip(self._counters.kinds, self._tables.values(), strict=True):
             self.fill(table, self._content(units, self.watch_state.frame))
         for at, (units, line) in enumerate(zip(self._counters.kinds, self._captions, strict=True)):
-            caption = caption_of(units, self._content(units, self.watch_state.frame))
+            room = self.size.width - 1  # beside the scroll bar
+            caption = caption_of(units, self._content(units, self.watch_state.frame), room)
             line.show([caption], (Hot(0, 0, self.size.width, f"fold_table({at})"),))
         self.show_mark()
         self.show_status()

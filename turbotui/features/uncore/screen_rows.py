@@ -11,7 +11,7 @@ from turbotui.features.uncore.absence import UNNAMED
 from turbotui.features.uncore.kinds import TRAFFIC, Row, UncoreUnits
 from turbotui.features.uncore.tables import PLACE, UncoreTable
 from turbotui.quantities.columns import Column
-from turbotui.widgets.cells import Slot, StyleRole, cut
+from turbotui.widgets.cells import Slot, StyleRole, cut, cut_words
 from turbotui.widgets.content import Line, ordered
 from turbotui.widgets.geometry import RULE, Geometry
 from turbotui.widgets.levels import cell_role_of
@@ -35,16 +35,16 @@ NO_EVENTS: Final[Column[Row]] = Column("events", "", -1, (), _says_no_events, he
 """The column of a table that has no numbers."""
 
 
-def caption_of(units: UncoreUnits, content: RowContent[Row]) -> list[TextSegment]:
-    """The line above a table. What counts comes first: the line is cut at the right."""
+def caption_of(units: UncoreUnits, content: RowContent[Row], width: int) -> list[TextSegment]:
+    """The line above a table, which ends behind a word where it is wider than this. What counts comes first."""
     kind, many = units.kind, f"{len(units.units)} x {units.kind.id}"
     fullest = content.whole.fullest() if isinstance(content.whole, UncoreTable) else None
     line: list[TextSegment] = [(f"   {kind.title}", StyleRole.SUMMARY)]
     if fullest is not None:
         line += [("  nearest to its peak: ", StyleRole.DIM), (fullest.said, cell_role_of(fullest.share))]
-    line.append((f"  {kind.what} · {many}" if kind.what else f"  {many}", StyleRole.DIM))
-    if units.no_peak:
-        line.append((f" · no share of a peak: {units.no_peak}", StyleRole.DIM))
+    parts = (kind.what, many, f"no share of a peak: {units.no_peak}" if units.no_peak else "")
+    room = width - sum(len(text) for text, _role in line)
+    line.append((cut_words("  " + " · ".join(filter(None, parts)), room), StyleRole.DIM))
     return line
 
 

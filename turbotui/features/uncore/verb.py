@@ -199,7 +199,8 @@ def _text(envelope: Envelope, tables: Sequence[UncoreTable]) -> Iterator[str]:
         fullest = table.fullest()
         nearest = _no_peak(table.units) if fullest is None else f"; nearest to its peak: {fullest.said}"
         yield f"{table.units.kind.described} ({len(table.units.units)} x {table.name}){nearest}"
-        yield from text_lines(envelope, table, indent="  ")
+        if table.counts:
+            yield from text_lines(envelope, table, indent="  ")
         yield from (f"  - {reason}" for reason in table.reasons())
         yield ""
 
