@@ -6,7 +6,7 @@ carry to it, and what the memory controllers there read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
 from turbotui.dataclass import dataclass
@@ -67,6 +67,7 @@ class Flows:
         own_writes: likewise.
         io_read, io_written: of memory by its devices.
         seconds, cha_cycles: time, and cycles of the CHAs' clock.
+        sent, heard: by each link, which is what its other end hears and sends.
     """
 
     read: Parts
@@ -81,26 +82,40 @@ class Flows:
     io_written: Parts
     seconds: Parts
     cha_cycles: Parts
+    sent: tuple[Parts, ...]
+    heard: tuple[Parts, ...]
 
 
-def flows_of(model: Model, package: int) -> Flows:
-    """What flows at a package."""
+def far_end(package: int, link: int, packages: int) -> int:
+    """The package that a link goes to: of four and more each link goes to another one, both ends the same."""
+    return package ^ (link % (packages - 1) + 1) if packages > 2 else 1 - package
+
+
+def flows_of(model: Model, package: int, links: Sequence[float] = (1.0,)) -> Flows:
+    """What flows at a package.
+
+    Args:
+        model: of the machine.
+        package: of it.
+        links: how what goes to other packages spreads over the links: it is for the package at the far end alone.
+    """
     count = model.shape.packages
     remote = REMOTE if count > 1 else 0.0
-    others = tuple(one for one in range(count) if one != package)
-    each = remote / max(1, len(others))
+    ends = [(far_end(package, link, count), remote * share) for link, share in enumerate(links)] if remote else []
 
     def own(index: int, weight: float = 1.0) -> Parts:
         return ((package, ((index, weight),)),)
 
     def of_others(index: int) -> Parts:
-        return tuple((one, ((index, each),)) for one in others)
+        return tuple((one, ((index, weight),)) for one, weight in ends)
 
     reads, writes = b.PKG_READ_BYTES, b.PKG_WRITTEN_BYTES
     return Flows(
         own(reads), own(writes), own(reads, remote), own(writes, remote), own(reads, 1 - remote),
         own(writes, 1 - remote), of_others(reads), of_others(writes), own(b.PKG_IO_READ_BYTES),
         own(b.PKG_IO_WRITTEN_BYTES), own(b.PKG_SECONDS), own(b.PKG_UNCORE_CYCLES),
+        tuple((*own(reads, weight), (one, ((writes, weight),))) for one, weight in ends),
+        tuple((*own(writes, weight), (one, ((reads, weight),))) for one, weight in ends),
     )  # fmt: skip
 
 
@@ -157,10 +172,9 @@ def requests(flows: Flows) -> Parts:
     return times(flows.io_read + flows.io_written, 1 / LINE)
 
 
-def upi_events(flows: Flows) -> Mapping[str, Parts]:
-    """What all links of a package count: nine flits of data for each line."""
+def upi_events(flows: Flows, link: int) -> Mapping[str, Parts]:
+    """What a link of a package counts: nine flits of data for each line."""
     flits = 9 / LINE
-    sent = times(flows.served_reads + flows.remote_writes, flits)
-    heard = times(flows.remote_reads + flows.served_writes, flits)
+    sent, heard = times(flows.sent[link], flits), times(flows.heard[link], flits)
     return {"TxL_FLITS.ALL_DATA": sent, "TxL_FLITS.NON_DATA": times(sent, OTHER_FLITS),
             "RxL_FLITS.ALL_DATA": heard, "RxL_FLITS.NON_DATA": times(heard, OTHER_FLITS)}

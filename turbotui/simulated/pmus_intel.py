@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
+from functools import partial
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -81,9 +82,10 @@ def has_stacks(shape: MachineShape) -> bool:
 
 def intel_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
     """Every uncore PMU of the machine; none on other machines."""
-    if generation_of(model.shape) is None:
+    made = generation_of(model.shape)
+    if made is None:
         return []
-    flows = [flow.flows_of(model, package) for package in range(model.shape.packages)]
+    flows = [flow.flows_of(model, package, made.links) for package in range(model.shape.packages)]
 
     def readers() -> list[int]:
         groups = model.layout.package_cpus
@@ -140,14 +142,10 @@ def _mapping(shape: MachineShape, box: _Box, number: int) -> Mapping[str, str]:
     dies = range(shape.packages)
     if box.name == "iio":
         return {f"die{die}": root_bus(die, number) for die in dies}
-    if box.name == "upi":
-        return {f"die{die}": f"upi_{number},die_{_neighbour(die, number, len(dies))}" for die in dies}
+    kind, _, link = box.name.partition("_")
+    if kind == "upi":
+        return {f"die{die}": f"{box.name},die_{flow.far_end(die, int(link), len(dies))}" for die in dies}
     return {}
-
-
-def _neighbour(die: int, link: int, dies: int) -> int:
-    """The die that a link goes to: of four and more each link goes to another one, both ends the same."""
-    return die ^ (link % (dies - 1) + 1) if dies > 2 else 1 - die
 
 
 def _boxes(shape: MachineShape) -> list[_Box]:
@@ -171,7 +169,7 @@ def _boxes(shape: MachineShape) -> list[_Box]:
     ]
     if shape.packages > 1:
         upi = {**_PLAIN, "umask": "config:8-15,32-43,45-55"} if made.filtered else wide
-        found.append(_Box("upi", made.links, upi, lambda flows, share: _link(made, flows, share)))
+        found += [_Box(f"upi_{link}", (1.0,), upi, partial(_link, made, link)) for link in range(len(made.links))]
     if made.cxl:
         found += [_Box("cxlcm", (0.7, 0.3), wide, _cxl_in), _Box("cxldp", (0.7, 0.3), wide, _cxl_out)]
     if made.tiers == "hbm":
@@ -210,10 +208,10 @@ def _tags(made: Generation, read: Parts) -> Events:
     return {code(hit, 0x0F): times(asked, 1 - flow.FAR), code(missed, mask): times(asked, flow.FAR)}
 
 
-def _link(made: Generation, flows: Flows, share: float) -> Events:
+def _link(made: Generation, link: int, flows: Flows, share: float) -> Events:
     codes = {"TxL_FLITS.ALL_DATA": code(0x02, 0x0F), "TxL_FLITS.NON_DATA": code(0x02, 0x97),
              "RxL_FLITS.ALL_DATA": code(0x03, 0x0F), "RxL_FLITS.NON_DATA": code(0x03, 0x97)}
-    found = {codes[name]: times(parts, share) for name, parts in flow.upi_events(flows).items()}
+    found = {codes[name]: times(parts, share) for name, parts in flow.upi_events(flows, link).items()}
     return {code(0x01): times(flows.seconds, made.upi_hertz), **found}
 
 

@@ -52,5 +52,8 @@ def test_values_of_several_filters_are_multiplexed_and_say_so(watch: UncoreWatch
     assert ran[names[0]] > 0.5, "what needs no filter does not wait for those that do"
     assert [ddio.estimated, pcie.estimated] == [True, True]
     assert (pcie.value or 0.0) > (ddio.value or 0.0) > 0
-    said = evidence_of(watch.counters, units, row, shown["pcie rd bandwidth GB/s"], pcie, ports=None).remarks
-    assert any("33.3 % of the interval, as a unit has one register" in one for one in said)
+    told = evidence_of(watch.counters, units, row, shown["pcie rd bandwidth GB/s"], pcie, ports=None)
+    assert any("33.3 % of the interval, as a unit has one register" in one for one in told.remarks)
+    assert "filters: those of the events alone" in told.readings[-1]
+    told = evidence_of(watch.counters, units, row, shown["home rd loc bandwidth GB/s"], home, ports=None)
+    assert "filters: none set, everything is counted" in told.readings[-1]

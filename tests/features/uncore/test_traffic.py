@@ -45,6 +45,19 @@ def test_what_leaves_one_package_arrives_at_the_other() -> None:
     assert sides[0]["in"] > 0
 
 
+@pytest.mark.parametrize("packages", [2, 4, 8])
+def test_both_ends_of_a_link_tell_of_the_same_bytes(packages: int) -> None:
+    block = replace(SHAPES["big-8s"].blocks[0], cores=4, l3=4)
+    _watch, traffic = watched(replace(SHAPES["big-8s"], packages=packages, blocks=(block,)))
+    links = {(row.edge.package, row.edge.end): row for row in traffic if row.edge.place.kind is EdgeKind.PACKAGE}
+    assert len(links) == 3 * packages
+    for (package, end), row in links.items():
+        other, _by, label = end.removeprefix("package ").partition(" by ")
+        far = links[int(other), f"package {package} by {label}"]
+        assert row.inward.value == pytest.approx(far.outward.value, rel=5e-3, abs=1e-6)
+    assert sum(row.inward.value or 0.0 for row in links.values()) > 0
+
+
 def test_memory_has_one_peak_for_both_directions() -> None:
     watch, traffic = watched("turin-2s")
     memory = next(row for row in traffic if row.edge.place.kind is EdgeKind.MEMORY)

@@ -19,6 +19,7 @@ _UNITS_LISTED = 4  # of a sum; more would fill the window
 _MANY = "there are more events than counters"
 _FILTERED = "a unit has one register that picks requests for all counters: events with other settings are multiplexed"
 _DEFAULTS = "filters: none set, everything is counted"
+_OWN = "filters: those of the events alone"
 
 
 def with_numbers(formula: str, inputs: Mapping[str, float | None]) -> str:
@@ -48,7 +49,8 @@ def evidence_of(counters: UncoreCounters, kind: UncoreUnits, row: Row, metric: M
     if reading.inputs:
         named = {metric.vendor.get(name, name): amount for name, amount in reading.inputs.items()}
         arithmetic.append(f"= {with_numbers(metric.formula, named)}")
-    units = [_unit(counters, unit) for unit in row.units[:_UNITS_LISTED]]
+    filtered = any(filter_of(event) for event in metric.needs)
+    units = [_unit(counters, unit, _OWN if filtered else _DEFAULTS) for unit in row.units[:_UNITS_LISTED]]
     if len(row.units) > _UNITS_LISTED:
         units.append((f"... and {len(row.units) - _UNITS_LISTED} more like these",))
     if ports is not None and not row.is_sum:
@@ -100,7 +102,8 @@ def _event(counters: UncoreCounters, row: Row, event: str, reading: Reading, nam
     return counted, f"perf {encoded.fstr}: {', '.join(words)}{scale}"
 
 
-def _unit(counters: UncoreCounters, unit: UncoreUnit) -> tuple[str, ...]:
+def _unit(counters: UncoreCounters, unit: UncoreUnit, unset: str) -> tuple[str, ...]:
+    """Where a unit is, and its filters: `unset` where nobody set one."""
     place = "" if unit.package == UNKNOWN else f", package {unit.package}"
     place += "" if unit.die == UNKNOWN else f", die {unit.die}"
     near = f", for CPUs {format_cpulist(unit.near)}" if unit.near else ""
@@ -112,7 +115,7 @@ def _unit(counters: UncoreCounters, unit: UncoreUnit) -> tuple[str, ...]:
     if settings:
         lines.append(f"filters: {settings_said(unit.pmu, settings)}")
     elif fields_of(unit.pmu):
-        lines.append(_DEFAULTS)
+        lines.append(unset)
     return tuple(lines)
 
 
