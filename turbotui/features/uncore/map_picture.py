@@ -195,16 +195,23 @@ def _memory(stroke: _Stroke, row: Traffic) -> list[MapLine]:
     empty: TextSegment = (" " * _LEFT, StyleRole.PLAIN)
     if row.edge.together:
         first = _wire(f"◀─ {_amount(stroke.total)} ─▶", stroke)
-        second: TextSegment = (" " * _ARROW, StyleRole.PLAIN)
+        second: MapLine = [(" " * _ARROW, StyleRole.PLAIN)]
     else:
         first = _wire(f"─ {_amount(stroke.inward)} ─{_OUTWARD}", stroke)
         second = _wire(f"{_INWARD}─ {_amount(stroke.outward)} ─", stroke)
-    limit = (cut(stroke.limit, _LEFT + _ARROW).ljust(_LEFT + _ARROW), stroke.role)
-    return [[*sides, first], [empty, second], [limit]]
+    limit = _apart(cut(stroke.limit, _LEFT + _ARROW).ljust(_LEFT + _ARROW), stroke.role)
+    return [[*sides, *first], [empty, *second], limit]
 
 
-def _wire(text: str, stroke: _Stroke) -> TextSegment:
-    return text.rjust(_ARROW), stroke.role
+def _wire(text: str, stroke: _Stroke) -> MapLine:
+    return _apart(text.rjust(_ARROW), stroke.role)
+
+
+def _apart(text: str, role: StyleRole) -> MapLine:
+    """A text in its colour between blanks that have none: a cursor marks what is said, not the room around it."""
+    said = text.strip()
+    left, _, right = text.partition(said) if said else (text, "", "")
+    return [segment for segment in ((left, StyleRole.PLAIN), (said, role), (right, StyleRole.PLAIN)) if segment[0]]
 
 
 def _port(stroke: _Stroke) -> MapLine:
@@ -218,7 +225,7 @@ def _link(stroke: _Stroke, indent: int) -> MapLine:
     inward, outward = (_amount(value, least=stroke.least) for value in (stroke.inward, stroke.outward))
     other, _by, label = stroke.name.partition(" by ")
     name = cut(f"{label} to {other}" if label else stroke.name, indent - 2).rjust(indent - 2)
-    return [(name, StyleRole.CELL if stroke.chosen else StyleRole.PLAIN), (" │ ", StyleRole.SUMMARY),
+    return [*_apart(name, StyleRole.CELL if stroke.chosen else StyleRole.PLAIN), (" │ ", StyleRole.SUMMARY),
             (f"{_UP}{inward:>7} {_DOWN}{outward:>7}", stroke.role), (f"  {stroke.limit}", StyleRole.DIM)]
 
 
