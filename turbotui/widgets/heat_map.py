@@ -166,7 +166,7 @@ class HeatMap(Widget):
         if not named:  # dots of what idles stand once
             text = " " * self._mark_size if text.startswith(MARKS[0]) else text[:self._mark_size]
         if not self.lit.isdisjoint(cpus):
-            text, role = LIT_MARK + text[1:], StyleRole.TAGGED
+            text, role = LIT_MARK + text[1:] if named else text, StyleRole.TAGGED
         if self.cpu not in cpus:
             return text, role
         size = self._mark_size
