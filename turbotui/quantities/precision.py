@@ -1,4 +1,4 @@
-"""Floating-point formats."""
+"""Formats of numbers."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ from enum import Enum
 
 
 class Precision(Enum):
-    """A floating-point format; the value is its bytes. Half is binary16, or bfloat16 in matrix units that use it."""
+    """A number format; the value is its bytes.
 
+    HALF is binary16, or bfloat16 in instructions that sum its products. INT8 is not floating point: operations on it
+    are never counted as FLOPs, and their roofs are kept apart (`RoofSet.integer_peaks`).
+    """
+
+    INT8 = 1
     HALF = 2
     SINGLE = 4
     DOUBLE = 8
 
     @property
     def word(self) -> str:
-        """The word shown to people: "half", "single", "double"."""
+        """The word shown to people: "int8", "half", "single", "double"."""
         return self.name.lower()

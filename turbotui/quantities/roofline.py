@@ -111,9 +111,15 @@ def counted(definition: MetricDefinition, counts: Mapping[str, float], sizing: S
         if model is WidthModel.MIX:
             used |= {width.event for width in definition.widths}
     split = _by_precision(definition, counts, sizing.vector_bits)
+    half = _share(split, Precision.HALF) if split is not None else _known_half(definition, counts) / (flops or 1.0)
     return Counted(flops, total, size, model, _dominant(definition, counts), frozenset(used),
-                   _share(split, Precision.SINGLE), _share(split, Precision.HALF) or 0.0,
-                   _by_level(definition, counts))
+                   _share(split, Precision.SINGLE), half or 0.0, _by_level(definition, counts))
+
+
+def _known_half(definition: MetricDefinition, counts: Mapping[str, float]) -> float:
+    """Operations in half precision by events of their own, where those of single and double cannot be told apart."""
+    return sum(counts.get(term.event, 0.0) * term.weight for term in definition.flops
+               if term.precision is Precision.HALF)
 
 
 def _by_level(definition: MetricDefinition, counts: Mapping[str, float]) -> tuple[tuple[str, float], ...]:

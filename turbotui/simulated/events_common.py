@@ -40,7 +40,7 @@ _FMA: Final = 2.0
 def access_bytes(kind: CoreType) -> tuple[float, ...]:
     """Mean width of a load or store by kind of work: full vectors where there is vector code, 8 bytes elsewhere."""
     vector = kind.vector_bits / 8.0
-    return tuple(vector if work.wide else 8.0 for work in kind.works)
+    return tuple(vector if work.wide or work.bfloat else 8.0 for work in kind.works)
 
 
 def counts(kind: CoreType) -> Mapping[str, Form]:
@@ -106,10 +106,11 @@ def counts(kind: CoreType) -> Mapping[str, Form]:
         "fp-wide-ops": sum_of(scaled(wide_double, double_lanes), scaled(wide_single, single_lanes)),
         "fp-instructions": scaled(sum_of(scalar_double, scalar_single, wide_double, wide_single), 1.0 / _FMA),
         "fp-scalar-instructions": scaled(sum_of(scalar_double, scalar_single), 1.0 / _FMA),
-        "fp-wide-instructions": scaled(sum_of(wide_double, wide_single), 1.0 / _FMA),
+        "fp-wide-instructions": sum_of(scaled(sum_of(wide_double, wide_single), 1.0 / _FMA), ratio("bfloat")),
         "flops": sum_of(flops_double, flops_single),
         "flops-double": flops_double,
         "flops-single": flops_single,
+        "flops-bfloat16": scaled(ratio("bfloat"), _FMA * kind.vector_bits / 16.0),
         "flops-scalar-double": scalar_double,
         "flops-scalar-single": scalar_single,
         "flops-wide-double": scaled(wide_double, double_lanes),

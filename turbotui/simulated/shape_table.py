@@ -247,7 +247,7 @@ _KABY = replace(
     blocks=(Block(4, 0, 1, 4),), power=replace(_LAPTOP_POWER, tdp=15.0, pl2=44.0, tj_max=100, ohms=3.3),
     package_states=((2, 0.1), (3, 0.06), (6, 0.12), (7, 0.08), (8, 0.2), (9, 0.1), (10, 0.28)),
     cstate_core=(3, 6, 7), cstate_package=(2, 3, 6, 7, 8, 9, 10), siblings_last=True, memory_gib=16,
-    memory_channels=2, memory_mts=2400,
+    memory_channels=2, memory_mts=2400, flags=_without(CLIENT_FLAGS, "avx_vnni", "serialize"),
 )  # fmt: skip
 _ICELAKE = replace(
     _SAPPHIRE, name="icelake-2s", summary="two-package Intel server with the fixed DRAM energy unit, 2 x 40 cores, "
@@ -286,7 +286,8 @@ _FOREST = replace(
     tsc_hz=2_200_000_000, crystal=(2, 176, 25_000_000), l3_kib=110592, core_types=(_FOREST_CORE,),
     blocks=(Block(144, 0, 4, 144),), power=replace(_XEON_POWER, tdp=330.0, pl2=400.0), module_register=True,
     fabric_clusters=4,
-    psys_unit=0.0, memory_gib=512, memory_mts=6400, flags=_without(SERVER_FLAGS, "amx_", "avx512"),
+    psys_unit=0.0, memory_gib=512, memory_mts=6400,
+    flags=_without(SERVER_FLAGS, "amx_", "avx512") + " avx_vnni avx_vnni_int8",
 )  # fmt: skip
 _GRANITE = replace(
     _SAPPHIRE, name="granite-2s", summary="two-package Intel server with 12 channels of MRDIMM, 2 x 72 cores, "
@@ -346,7 +347,7 @@ _MESH = replace(
     "128 CPUs", model=0xD0C, stepping=1, model_name="Neoverse-N1", core_types=(_NEOVERSE_N1,),
     blocks=(Block(64, 0, 1, 4),), l3_kib=2048, tsc_hz=25_000_000, nvidia="", mesh="cmn-600", memory_gib=512,
     memory_channels=8, memory_mts=3200,
-    around=Surroundings(),
+    around=Surroundings(), flags=_without(ARM_FLAGS, "sve", "bf16", "i8mm"),
 )  # fmt: skip
 _CREATOR = replace(
     _LAPTOP, name="laptop-gpu", summary="hybrid Intel laptop on battery with a graphics card, an NPU and fans, 22 CPUs",

@@ -26,6 +26,7 @@ _UNITS: Mapping[str, tuple[str, float]] = {
     "nJ": ("joules", 1e-9), "M/s": ("per_second", 1e6), "/s": ("per_second", 1.0),
     "ms/s": ("ratio", 1e-3), "ns": ("seconds", 1e-9), "GHz": ("hertz", 1e9), "GB/s": ("bytes_per_second", 1e9),
     "cycles": ("cycles", 1.0), "1/cycle": ("per_cycle", 1.0), "GFLOP/s": ("flop_per_second", 1e9),
+    "GOP/s": ("operations_per_second", 1e9), "op/cycle": ("operations_per_cycle", 1.0),
     "GFLOP/J": ("flop_per_joule", 1e9), "flop/byte": ("flop_per_byte", 1.0), "flop/cycle": ("flop_per_cycle", 1.0),
     "byte/cycle": ("bytes_per_cycle", 1.0), "MB": ("bytes", 1e6), "MB/s": ("bytes_per_second", 1e6),
 }  # fmt: skip
@@ -34,7 +35,7 @@ _SAID = {"%": ("%",), "MHz": ("_MHz", "MHz"), "W": ("Watt",), "J": ("_J",), "°C
          "M/s": ("MRPS",), "s": ("_Seconds",), "GB/s": ("GB/s", "GBs")}
 # titles that name another unit than the metric, or say too little
 _STEMS = {"nJ/ins": "energy per instruction", "usec": "collection", "PKG_%": "pkg throttled", "RAM_%": "ram throttled",
-          **dict.fromkeys(("GFLOP/s", "GB/s", "flop/cycle", "byte/cycle"), "")}
+          **dict.fromkeys(("GFLOP/s", "GOP/s", "GB/s", "flop/cycle", "op/cycle", "byte/cycle"), "")}
 _SIGNS = {"+": "_too_shallow", "-": "_too_deep", "!": "_rejected"}  # cpuidle's counts (docs/specs/turbostat.md 2.7)
 _BREAK_MARK, _TAB_MARK = in_cell("\n"), in_cell("\t")
 _WORD = re.compile(r"[^a-z0-9]+")

@@ -19,7 +19,7 @@ from kernel_results import check
 from turbotui.errors import MachineError
 from turbotui.machine.code import a64, x86
 from turbotui.machine.code.isas import ASSEMBLERS, assembler_of, described_isas, operations, runnable_isas
-from turbotui.machine.code.shapes import Kernel, LoopShape, Mix, Operation, VectorIsa, arithmetic_data
+from turbotui.machine.code.shapes import Kernel, LoopShape, Mix, Operation, VectorIsa, arithmetic_data, product_data
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.quantities.precision import Precision
 
@@ -67,6 +67,32 @@ def test_x86_arithmetic_is_what_it_says(isa: VectorIsa, precision: Precision, op
         assert {operand for operand in operands if operand != operands[0]} <= {f"{register}14", f"{register}15"}
     assert kernel.work == count * isa.lanes(precision) * operation.flops
     assert kernel.body[0] % 64 == 0
+
+
+_PRODUCTS = {"AVX-512 BF16": "vdpbf16ps", "AVX-512 VNNI": "vpdpbusd", "AVX-VNNI": "vpdpbusd"}
+_TILES = {Precision.HALF: "tdpbf16ps", Precision.INT8: "tdpbssd"}
+
+
+@pytest.mark.parametrize("isa", x86.DOT_PRODUCTS, ids=lambda isa: isa.name)
+def test_x86_dot_products_are_what_they_say(isa: VectorIsa, tmp_path: Path) -> None:
+    kernel = x86.arithmetic(isa, isa.format, Operation.FMA, _SHAPE, _MODERN)
+    text = read_x86(_body(kernel), tmp_path)
+    count, register = _SHAPE.streams * _SHAPE.unroll, _REGISTER[isa.bits]
+    wanted = [f"{_PRODUCTS[isa.name]} {register}{number % 14},{register}14,{register}15" for number in range(count)]
+    assert [line.removeprefix("{vex} ") for line in text[:count]] == wanted
+    assert [line.split()[0] for line in text[count:]] == ["dec", "jne"]
+    # numbers of both factors, by what fills a register
+    assert kernel.work == count * isa.bits // 8 // isa.format.value * 2
+    whole = read_x86(kernel.code, tmp_path)
+    assert sum("movaps" in line for line in whole) == 2 + _SHAPE.streams + 1
+
+
+@pytest.mark.parametrize("isa", x86.AMX, ids=lambda isa: isa.format.word)
+def test_x86_products_of_tiles_are_what_they_say(isa: VectorIsa, tmp_path: Path) -> None:
+    kernel = x86.arithmetic(isa, isa.format, Operation.FMA, LoopShape(6, 4), isa.flags)
+    text = read_x86(_body(kernel), tmp_path)
+    assert text[:24] == [f"{_TILES[isa.format]} tmm{number % 6},tmm6,tmm7" for number in range(24)]
+    assert kernel.work == 24 * 16 * 16 * (64 // isa.format.value) * 2
 
 
 def _of_stores(isa: VectorIsa, mix: Mix) -> VectorIsa:
@@ -182,6 +208,26 @@ def test_a64_asks_for_the_vector_length(tmp_path: Path) -> None:
     assert read_a64(a64.vector_length(), tmp_path) == ["rdvl x0, #1", "ret"]
 
 
+@pytest.mark.parametrize("isa", a64.PRODUCTS, ids=lambda isa: isa.name)
+def test_a64_products_are_what_they_say(isa: VectorIsa, tmp_path: Path) -> None:
+    shape = LoopShape(30, 2)
+    kernel = a64.arithmetic(isa, isa.format, Operation.FMA, shape, isa.flags)
+    text = read_a64(_body(kernel), tmp_path)
+    of = "8h" if isa.format is Precision.HALF else "16b"
+    assert text[:60] == [f"{isa.name.lower()} v{number % 30}.4s, v30.{of}, v31.{of}" for number in range(60)]
+    assert kernel.work == 60 * isa.products * 2
+
+
+@pytest.mark.parametrize("isa", a64.PRODUCTS, ids=lambda isa: isa.name)
+def test_a64_products_compute(isa: VectorIsa, tmp_path: Path) -> None:
+    kernel = a64.arithmetic(isa, isa.format, Operation.FMA, LoopShape(12, 4), isa.flags)
+    found = _emulated(kernel, product_data(isa), tmp_path)[48:64]
+    half = isa.format is Precision.HALF
+    # each step adds to a lane, in which four lanes' products are, 2^-7 times 1, or 1 times 1
+    assert struct.unpack("<4f" if half else "<4i", found) == (
+        25 * 4 * isa.products / 4 * (2.0**-7 if half else 1),) * 4
+
+
 def _mov(register: int, value: int) -> list[int]:
     """MOVZ and MOVK of a 32-bit value."""
     return [0xD2800000 | (value & 0xFFFF) << 5 | register, 0xF2A00000 | (value >> 16) << 5 | register]
@@ -189,13 +235,17 @@ def _mov(register: int, value: int) -> list[int]:
 
 @pytest.mark.parametrize(("isa", "precision", "operation"), _a64_cases())
 def test_a64_arithmetic_computes(isa: VectorIsa, precision: Precision, operation: Operation, tmp_path: Path) -> None:
-    """A program that runs the kernel and writes its data to stdout, under an emulator."""
+    kernel = a64.arithmetic(isa, precision, operation, LoopShape(12, 4), isa.flags)
+    size = isa.bytes(precision)
+    found = _emulated(kernel, arithmetic_data(operation, precision, size), tmp_path)
+    check(found[3 * size: 4 * size], operation, precision, 25 * 4, architecture="aarch64")
+
+
+def _emulated(kernel: Kernel, data: bytes, tmp_path: Path) -> bytes:
+    """The data after a program that runs the kernel 25 times and writes them to stdout, under an emulator."""
     emulator = shutil.which("qemu-aarch64-static") or shutil.which("qemu-aarch64")
     if emulator is None:
         pytest.skip("no AArch64 emulator is installed (Debian: qemu-user)")
-    kernel = a64.arithmetic(isa, precision, operation, LoopShape(12, 4), isa.flags)
-    size = isa.bytes(precision)
-    data = arithmetic_data(operation, precision, size)
     prologue_words = 17
     base = 0x400000 + 120
     at_data = base + 4 * prologue_words + len(kernel.code)
@@ -212,8 +262,7 @@ def test_a64_arithmetic_computes(isa: VectorIsa, precision: Precision, operation
     path.write_bytes(static_elf(code, 4096))
     path.chmod(0o755)
     machine = ["-cpu", "max,sve-default-vector-length=32"]  # bytes, as the 256 bits of the case
-    done = subprocess.run([emulator, *machine, str(path)], capture_output=True, check=True)  # noqa: S603
-    check(done.stdout[3 * size: 4 * size], operation, precision, 25 * 4, architecture="aarch64")
+    return subprocess.run([emulator, *machine, str(path)], capture_output=True, check=True).stdout  # noqa: S603
 
 
 def test_isas_follow_the_flags() -> None:

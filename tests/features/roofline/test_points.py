@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from roofline_bed import Bed
+from smallmachines import small_shape
 
 from turbotui.errors import UsageError
 from turbotui.features.roofline.time_slices import joined_intervals
@@ -19,7 +21,10 @@ from turbotui.quantities.joined_sets import Joined, SetInterval, join_rotation, 
 from turbotui.quantities.metric_definitions import MetricDefinition, plan_sets, without_half
 from turbotui.quantities.precision import Precision
 from turbotui.quantities.roofline import Point, Sizing, WidthModel, counted, point_from
-from turbotui.simulated import simulated_host
+from turbotui.quantities.scope import cpu_row
+from turbotui.simulated import ManualClock, SimulatedHost, simulated_host
+from turbotui.simulated.named import named_shape
+from turbotui.simulated.workloads import WORKLOADS
 
 IVY_BRIDGE = metric_table.definition("ivybridge")
 HASWELL = metric_table.definition("haswell")
@@ -82,8 +87,10 @@ def test_the_sets_of_ivy_bridge_are_the_papers() -> None:
 def test_amd_sets_leave_room_for_pairs_and_instructions() -> None:
     assert [[event.key for event in one] for one in plan_sets(ZEN5)] == [
         ["scalar double", "packed double"], ["scalar single", "packed single", "loads"],
-        ["stores", "ops scalar", "ops 128", "ops 256", "ops 512"],
+        ["stores", "ops scalar", "ops 128", "ops 256", "ops 512"], ["bfloat16"],
     ]
+    assert len(plan_sets(ZEN4)) == 2
+    assert len(plan_sets(without_half(ZEN5))) == 3
 
 
 @given(st.sampled_from(METRIC_DEFINITIONS), st.integers(3, 12))
@@ -141,6 +148,36 @@ def test_half_precision_and_matrices_count_on_sapphire_rapids() -> None:
     assert found.bytes == pytest.approx((2 * half + 4 * 8e5) / found.flops)
     without = {event.key: 1.0 for event in SAPPHIRE_RAPIDS.events if not event.optional}
     assert counted(SAPPHIRE_RAPIDS, without, Sizing()) is not None  # a kernel or a guest that refuses them
+
+
+@pytest.mark.parametrize(("definition", "flops"), [(ZEN4, "flops"), (ZEN5, "packed single")])
+def test_bfloat16_counts_on_zen_4_and_later(definition: MetricDefinition, flops: str) -> None:
+    counts = {event.key: 0.0 for event in definition.events} | {flops: 1e6, "bfloat16": 3e6, "ops 512": 1e5,
+                                                                "loads": 1e5}
+    found = counted(definition, counts, Sizing())
+    assert found is not None
+    assert (found.flops, found.half, found.bytes) == (4e6, 0.75, 64e5)
+    assert found.single == (None if definition is ZEN4 else 0.25)
+    without = {key: value for key, value in counts.items() if key != "bfloat16"}
+    fewer = counted(definition, without, Sizing())  # a kernel or a guest that refuses it
+    assert fewer is not None
+    assert (fewer.flops, fewer.half) == (1e6, 0.0)
+
+
+def test_bfloat16_of_a_simulated_machine_is_what_its_model_does() -> None:
+    shape, _ = named_shape("turin-2s")
+    ours = replace(WORKLOADS[0], name="products of matrices", scalar=0.0, wide=0.1, single=0.0, bfloat=0.3)
+    kinds = tuple(replace(kind, works=(ours,) * len(WORKLOADS)) for kind in shape.core_types)
+    clock = ManualClock(0)
+    bed = Bed("", host=SimulatedHost(small_shape(replace(shape, core_types=kinds)), clock, seed=7), clock=clock)
+    (frame,) = bed.frames(10.0, 1)
+    row = cpu_row(0)
+    flops, size = bed.cell(frame, "GFLOP/s", row), bed.cell(frame, "CoreGB/s", row)
+    assert flops is not None
+    assert size is not None
+    # 512 bits are 8 doubles, or 32 bfloat16 numbers; each product is added. All accesses are as wide
+    each = (0.1 * 8 * 2 + 0.3 * 32 * 2) / ((ours.loads + ours.stores) * 64)
+    assert flops / size == pytest.approx(each, rel=1e-6)
 
 
 def test_e_cores_have_256_bit_single_precision_from_skymont_on() -> None:

@@ -30,7 +30,7 @@ def test_a_disturbed_roof_is_disputed_and_theory_has_no_rounds() -> None:
     writer, envelope = JsonLines(), Envelope("i7-3770K", HostKind.REAL, 0)
     text = "\n".join(line for table in roof_tables([_MEASURED, _THEORY])
                      for line in writer.lines(envelope, table))
-    peaks, bandwidths, _ridges, sets, _cores = tables(text)
+    peaks, _integers, bandwidths, _ridges, sets, _cores = tables(text)
     calm, disturbed, theory = peaks["rows"][:3]
     assert (calm["origin"], calm["values"]["median"], calm["values"]["spread"]) == ("measured", 2.5, 25.0)
     assert "disputed" not in calm

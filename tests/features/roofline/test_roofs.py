@@ -16,6 +16,7 @@ from turbotui.features.roofline import storage
 from turbotui.features.roofline.measuring import Measuring, machine_title, threads_of
 from turbotui.features.roofline.plot import LineKind, LogAxis, PlotMark, build_plot
 from turbotui.features.roofline.recognition import core_name
+from turbotui.features.roofline.roof_tables import roof_tables
 from turbotui.features.roofline.roofs import (
     Bandwidth,
     Bound,
@@ -217,14 +218,15 @@ def test_theory_of_simulated_machines(name: str, cores: int, flops_per_cycle: in
 
 
 @pytest.mark.parametrize(("name", "vectors", "matrices"), [
-    ("sapphire-2s", 2 * 2 * 32, 1024), ("grace-2s", 2 * 4 * 8, 128), ("turin-2s", None, None), ("laptop", None, None),
+    ("sapphire-2s", 2 * 2 * 32, 1024), ("grace-2s", 2 * 4 * 8, 128), ("turin-2s", None, 128), ("laptop", None, None),
+    ("vera-2s", 2 * 6 * 8, 192), ("neoverse-2s", 2 * 2 * 8, None), ("icelake-2s", None, None),
 ])
 def test_half_precision_and_matrices_of_theory(name: str, vectors: int | None, matrices: int | None) -> None:
     machine = read_machine(simulated_host(name))
     found = machine_roofs(machine, "one", threads_of(machine, "one", None))
     halves = {peak.isa: peak.flops / found.hertz for peak in found.peaks
               if peak.precision is Precision.HALF and peak.operation is Operation.FMA}
-    matrix = halves.pop("AMX", None) or halves.pop("BFMMLA", None)
+    matrix = next((halves.pop(name) for name in ("AMX", "BFMMLA", "AVX-512 BF16") if name in halves), None)
     assert (max(halves.values(), default=None), matrix) == (vectors, matrices)
 
 
@@ -235,6 +237,35 @@ def test_half_precision_that_is_turned_off_is_no_theory(lacking: str, left: set[
     without = replace(machine, model=replace(machine.model, flags=machine.model.flags - {lacking}))
     found = machine_roofs(without, "one", threads_of(machine, "one", None))
     assert {peak.isa for peak in found.peaks if peak.precision is Precision.HALF} == left
+
+
+@pytest.mark.parametrize(("name", "each_cycle", "lacking"), [
+    ("sapphire-2s", {"AMX": 2048, "AVX-512 VNNI": 256}, "VDPBF16PS"), ("icelake-2s", {"AVX-512 VNNI": 256}, ""),
+    ("turin-2s", {"AVX-512 VNNI": 256}, ""), ("grace-2s", {"SMMLA": 256}, ""), ("vera-2s", {"SMMLA": 384}, ""),
+    ("neoverse-2s", {}, "SDOT"), ("forest-1s", {"AVX-VNNI": 64}, ""), ("laptop-old", {}, ""),
+])
+def test_roofs_of_int8_are_kept_apart_from_those_of_floating_point(name: str, each_cycle: dict[str, int],
+                                                                   lacking: str) -> None:
+    machine = read_machine(simulated_host(name))
+    found = machine_roofs(machine, "all", threads_of(machine, "all", None))
+    cycles = found.hertz * len(found.cpus)
+    assert {peak.isa: peak.flops / cycles for peak in found.integer_peaks} == pytest.approx(each_cycle)
+    assert all(peak.precision is Precision.INT8 for peak in found.integer_peaks)
+    assert all(peak.precision is not Precision.INT8 for peak in found.peaks)
+    said = [note for note in found.notes if "how many a core takes each cycle" in note]
+    assert [note.split(":")[0] for note in said] == ([f"no roof of {lacking}"] if lacking else [])
+    table = next(one for one in roof_tables([found]) if one.name == "integer_peaks")
+    assert [column.title for column in table.columns][:4] == ["threads", "ISA", "GOP/s", "op/cycle"]
+    assert len(table.rows) == len(each_cycle)
+    assert storage.from_json(json.loads(json.dumps(storage.to_json(found)))) == found
+
+
+def test_a_hybrids_kinds_of_core_add_their_int8_up() -> None:
+    machine = read_machine(simulated_host("laptop"))
+    found = machine_roofs(machine, "all", threads_of(machine, "all", None))
+    each = {"Golden Cove": 128, "Crestmont": 64}
+    (vnni,) = found.integer_peaks
+    assert vnni.flops == pytest.approx(sum(each[one.name] * one.cores * one.hertz for one in found.groups))
 
 
 def _cpus_of(machine: Machine, kind: str) -> tuple[int, ...]:

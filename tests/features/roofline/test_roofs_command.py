@@ -38,7 +38,7 @@ def test_the_theory_of_the_papers_chip(capsys: pytest.CaptureFixture[str]) -> No
 
 def test_the_theory_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["roofs", "--theory", "i7-3770K", "--json"]) == 0
-    peaks, bandwidths, ridges, sets, cores = tables(capsys.readouterr().out)
+    peaks, _integers, bandwidths, ridges, sets, cores = tables(capsys.readouterr().out)
     assert [row["threads"] for row in sets["rows"]] == ["one", "all"]
     assert max(row["values"]["GFLOP/s"] for row in peaks["rows"] if row["threads"] == "all") == 224.0
     dram = next(row for row in bandwidths["rows"] if (row["threads"], row["level"]) == ("all", "DRAM"))
@@ -123,7 +123,7 @@ def test_measured_here_quickly_and_not_stored(tmp_path: Path, monkeypatch: pytes
                                               capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     assert main(["roofs", "--quick", "--threads", "one", "--json"]) == 0
-    peaks, bandwidths, _ridges, sets, cores = tables(capsys.readouterr().out)
+    peaks, _integers, bandwidths, _ridges, sets, cores = tables(capsys.readouterr().out)
     (one,) = sets["rows"]
     assert (one["origin"], one["threads"], one["values"]["cores"], cores["rows"]) == ("measured", "one", 1, [])
     (peak,) = (row["values"] for row in peaks["rows"])

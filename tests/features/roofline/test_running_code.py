@@ -14,10 +14,10 @@ from kernel_results import check
 
 from turbotui.errors import MachineError
 from turbotui.machine.code import x86
-from turbotui.machine.code.isas import assembler_of, matrix_isas, runnable_isas, why_not_runnable
+from turbotui.machine.code.isas import assembler_of, product_isas, runnable_isas, why_not_runnable
 from turbotui.machine.code.kernel_threads import KernelThreads
 from turbotui.machine.code.mapping import Buffer, CodePage
-from turbotui.machine.code.shapes import LoopShape, Mix, Operation, VectorIsa, arithmetic_data, tile_data
+from turbotui.machine.code.shapes import LoopShape, Mix, Operation, VectorIsa, arithmetic_data, product_data, tile_data
 from turbotui.machine.cpumodel import read_cpu_model
 from turbotui.machine.linux import LinuxHost
 from turbotui.quantities.precision import Precision
@@ -66,17 +66,23 @@ def test_half_precision_computes(operation: Operation, value: float) -> None:
 
 @pytest.mark.real
 @_x86
-def test_matrix_tiles_compute() -> None:
-    isas, why_not = matrix_isas(_MODEL)
-    if not isas:
-        pytest.skip(why_not or "this machine has no AMX")
-    kernel = x86.arithmetic(isas[0], Precision.HALF, Operation.FMA, LoopShape(6, 4), _MODEL.flags)
-    assert kernel.work == 6 * 4 * 16 * 16 * 32 * 2
+@pytest.mark.parametrize("isa", [*x86.AMX, *x86.DOT_PRODUCTS], ids=lambda isa: f"{isa.name} {isa.format.word}")
+def test_products_of_short_numbers_compute(isa: VectorIsa) -> None:
+    isas, why_not = product_isas(_MODEL)
+    if isa not in isas:
+        pytest.skip(why_not or f"this machine has no {isa.name} in {isa.format.word}, or something wider")
+    kernel = x86.arithmetic(isa, isa.format, Operation.FMA, LoopShape(6, 4), _MODEL.flags)
+    assert kernel.work == 6 * 4 * isa.products * 2
+    tiles = isa in x86.AMX
+    size = isa.bits // 8
     with Buffer(4096) as buffer, CodePage(kernel.code) as page:
-        buffer.write(tile_data())
+        buffer.write(tile_data(isa) if tiles else product_data(isa))
         page.run(10, buffer.address, 0)
-        # each step adds 32 products of 2^-7 and 1
-        assert struct.unpack("<256f", buffer.read(1024, 3 * 1024)) == (10 * 4 * 32 * 2.0**-7,) * 256
+        half = isa.format is Precision.HALF
+        found = struct.unpack(f"<{size // 4}{'f' if half else 'i'}", buffer.read(size, 3 * size))
+        # each step adds products of 2^-7 and 1, or of 1 and 1
+        products = isa.products // (size // 4)
+        assert found == (10 * 4 * products * (2.0**-7 if half else 1),) * (size // 4)
 
 
 @pytest.mark.real

@@ -23,7 +23,7 @@ def test_a_sheet_is_whole(core: Core) -> None:
         assert moved.keys() <= {0, *bits}
     assert all(core.load[width] <= core.both[width] for width in core.load.keys() & core.both.keys())
     assert core.l2_shared is None or (core.l2 is not None and core.l2_shared >= core.l2)
-    assert all(unit.flops % 2 == 0 and unit.flag and unit.bits >= bits[0] for unit in core.matrix)
+    assert all(unit.flops % 2 == 0 and unit.flag and unit.bits >= bits[0] for unit in core.products)
     assert core.half in {"", "avx512_fp16", "asimdhp"}
     assert core.document
 

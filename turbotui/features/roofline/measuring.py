@@ -19,8 +19,8 @@ from turbotui.machine.code.isas import (
     MATRIX_SHAPES,
     KernelAssembler,
     assembler_of,
-    matrix_isas,
     operations,
+    product_isas,
     runnable_isas,
 )
 from turbotui.machine.code.kernel_threads import KernelThreads, Rounds
@@ -32,6 +32,7 @@ from turbotui.machine.code.shapes import (
     Operation,
     VectorIsa,
     arithmetic_data,
+    product_data,
     tile_data,
 )
 from turbotui.machine.host import HostError, HostKind
@@ -143,9 +144,9 @@ class Measuring:
                     yield _Arithmetic(isa, precision, operation)
 
         if not quick:
-            matrices, why_not = matrix_isas(self._machine.model)
+            products, why_not = product_isas(self._machine.model)
             self._why_not = (why_not,) if why_not else ()
-            yield from (_Arithmetic(isa, Precision.HALF, Operation.FMA) for isa in matrices)
+            yield from (_Arithmetic(isa, isa.format, Operation.FMA) for isa in products)
 
     def _precisions(self, isa: VectorIsa) -> tuple[Precision, ...]:
         half = isa.half is not None and isa.half <= self._machine.model.flags
@@ -200,7 +201,8 @@ class Measuring:
             threads=self._word,
             cpus=self._cpus,
             hertz=statistics.median(one.hertz for one in evidence),
-            peaks=tuple(peaks),
+            peaks=tuple(one for one in peaks if one.precision is not Precision.INT8),
+            integer_peaks=tuple(one for one in peaks if one.precision is Precision.INT8),
             bandwidths=tuple(bandwidths),
             notes=(*self._notes, *self._why_not, *alike_levels(bandwidths), *load, *_disturbances(evidence)),
             when=when,
@@ -235,7 +237,7 @@ class Measuring:
             self._assembler.write_arithmetic(isa, precision, operation, shape, flags)
             for shape in (MATRIX_SHAPES if isa.encoding is Encoding.TILES else self._assembler.arithmetic)
         ]
-        data = (tile_data() if isa.encoding is Encoding.TILES else
+        data = (tile_data(isa) if isa.encoding is Encoding.TILES else product_data(isa) if isa.products else
                 arithmetic_data(operation, precision, isa.bytes(precision)))
 
         def measure(kernel: Kernel, seconds: float, count: int) -> Rounds:

@@ -104,6 +104,14 @@ _PEAKS: Final[tuple[Column[RoofPart[Peak]], ...]] = (
     Column("flop/cycle", "flop/cycle", 2, (), lambda row: row.per_cycle(row.one.flops), help="of one core"),
     Column("origin", "", -1, (), lambda row: _origin(row.roofs), help=_ORIGIN, identity=True),
 )
+_INTEGER_PEAKS: Final[tuple[Column[RoofPart[Peak]], ...]] = (
+    *_PEAKS[:2],
+    Column("GOP/s", "GOP/s", 2, (), lambda row: row.one.flops / 1e9, width=9,
+           help="flat roof: operations on int8, added in 32 bits, of all threads together; none is of floating point"),
+    Column("op/cycle", "op/cycle", 2, (), lambda row: row.per_cycle(row.one.flops),
+           help="of one core; a multiplication and an addition each count"),
+    _PEAKS[-1],
+)
 _BANDWIDTHS: Final[tuple[Column[RoofPart[Bandwidth]], ...]] = (
     Column("threads", "", -1, (), lambda row: row.roofs.threads, help=_SET, identity=True),
     Column("level", "", -1, (), lambda row: row.one.level, help="of the memory, where the data lies", identity=True),
@@ -143,10 +151,11 @@ _CORES: Final[tuple[Column[Cores], ...]] = (
     Column("clock", "MHz", 0, (), lambda row: row.one.hertz / 1e6, help="of the spec sheet and cpufreq"),
 )
 _MEASURED_PEAKS: Final[tuple[Column[RoofPart[Peak]], ...]] = _PEAKS + _evidence("GFLOP/s")
+_MEASURED_INTEGER_PEAKS: Final[tuple[Column[RoofPart[Peak]], ...]] = _INTEGER_PEAKS + _evidence("GOP/s")
 _MEASURED_BANDWIDTHS: Final[tuple[Column[RoofPart[Bandwidth]], ...]] = _BANDWIDTHS + _evidence("GB/s")
-TABLES: Final = ("peaks", "bandwidths", "ridges", "sets", "cores")
+TABLES: Final = ("peaks", "integer_peaks", "bandwidths", "ridges", "sets", "cores")
 """The names of `roof_tables`."""
-_RATES: Final = frozenset({"GFLOP/s", "GB/s", "flop/cycle", "byte/cycle"})
+_RATES: Final = frozenset({"GFLOP/s", "GOP/s", "GB/s", "flop/cycle", "op/cycle", "byte/cycle"})
 
 
 def _judged(column: Column[RoofPart[P]], row: RoofPart[P], value: Value) -> Cell:
@@ -168,6 +177,13 @@ def peak_table(sets: Sequence[RoofSet]) -> AnyTable:
     return RowTable("peaks", "roof", columns, [RoofPart(one, peak) for one in sets for peak in one.peaks], _judged)
 
 
+def integer_table(sets: Sequence[RoofSet]) -> AnyTable:
+    """The flat roofs of int8 of some sets."""
+    columns = _MEASURED_INTEGER_PEAKS if _measured(sets) else _INTEGER_PEAKS
+    rows = [RoofPart(one, peak) for one in sets for peak in one.integer_peaks]
+    return RowTable("integer_peaks", "roof", columns, rows, _judged)
+
+
 def bandwidth_table(sets: Sequence[RoofSet]) -> AnyTable:
     """The slanted roofs of some sets."""
     columns = _MEASURED_BANDWIDTHS if _measured(sets) else _BANDWIDTHS
@@ -185,7 +201,7 @@ def roof_tables(sets: Sequence[RoofSet]) -> tuple[AnyTable, ...]:
     """All that is known of some sets of roofs; `roof_notes` has the sentences."""
     groups = [Cores(one, number, group) for one in sets for number, group in enumerate(one.groups, 1)]
     return (
-        peak_table(sets), bandwidth_table(sets), ridge_table(sets),
+        peak_table(sets), integer_table(sets), bandwidth_table(sets), ridge_table(sets),
         RowTable("sets", "roofs", _SETS, sets, _dated),
         RowTable("cores", "cores", _CORES, groups),
     )

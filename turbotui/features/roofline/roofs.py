@@ -58,7 +58,7 @@ class RoofEvidence:
 
 @dataclass(frozen=True, slots=True)
 class Peak:
-    """A flat roof: floating-point operations per second of all threads together.
+    """A flat roof: operations per second of all threads together, of floating point unless the numbers are int8.
 
     Attributes:
         isa: name of the width, "AVX-512".
@@ -135,7 +135,8 @@ class RoofSet:
         threads: "one", "all", or the CPU set.
         cpus: the CPUs; for theory the number of cores matters only.
         hertz: clock, measured beside or of the spec sheet.
-        peaks: flat roofs.
+        peaks: flat roofs of floating point.
+        integer_peaks: those of int8, which no point of FLOPs stands under.
         bandwidths: slanted roofs.
         notes: sentences that go with the numbers.
         when: date and time (UTC) of the measurement; "" for theory.
@@ -154,11 +155,13 @@ class RoofSet:
     when: str = ""
     groups: tuple[CoreGroup, ...] = ()
     working: str = ""
+    integer_peaks: tuple[Peak, ...] = ()
 
     @property
     def disturbed(self) -> bool:
         """Whether one of the roofs is no measurement; such a set is not stored."""
-        evidence = (*(one.evidence for one in self.peaks), *(one.evidence for one in self.bandwidths))
+        evidence = (*(one.evidence for one in (*self.peaks, *self.integer_peaks)),
+                    *(one.evidence for one in self.bandwidths))
         return any(one is not None and one.disturbed for one in evidence)
 
     @property

@@ -9,7 +9,7 @@ from typing import Final
 
 from turbotui.commands.formats import text_lines
 from turbotui.features.roofline.plot import LineKind, Plot, build_plot
-from turbotui.features.roofline.roof_tables import bandwidth_table, peak_table, ridge_table
+from turbotui.features.roofline.roof_tables import bandwidth_table, integer_table, peak_table, ridge_table
 from turbotui.features.roofline.roofs import Origin, RoofSet
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.tables.envelope import Envelope
@@ -25,7 +25,8 @@ def report_lines(envelope: Envelope, sets: Sequence[RoofSet]) -> Iterator[str]:
         if envelope.label or one is not sets[0]:
             yield ""
         yield _heading(one)
-        for title, table in (("flat roofs", peak_table([one])), ("slanted roofs", bandwidth_table([one])),
+        for title, table in (("flat roofs", peak_table([one])), ("flat roofs of int8", integer_table([one])),
+                             ("slanted roofs", bandwidth_table([one])),
                              ("where they meet [flop/byte], and GFLOP/s attainable at an intensity",
                               ridge_table([one]))):
             if table.rows:

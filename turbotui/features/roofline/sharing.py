@@ -188,6 +188,7 @@ def divided(roofs: RoofSet, working: Working, *, whole: RoofSet | None = None, o
     return replace(
         roofs,
         peaks=tuple(replace(peak, flops=peak.flops * working.capacity) for peak in roofs.peaks),
+        integer_peaks=tuple(replace(peak, flops=peak.flops * working.capacity) for peak in roofs.integer_peaks),
         bandwidths=tuple(slant for slant in slants if slant.level not in SHARED or slant.evidence is not None
                          or slant.rate < min(own, default=math.inf)),
         working=_words(roofs, working),

@@ -13,27 +13,31 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.errors import InternalError
 from turbotui.quantities.facts import FactFile
+from turbotui.quantities.precision import Precision
 from turbotui.quantities.rows import WrongKindError, each, text, wholes
 
 CORES: Final = FactFile("features/roofline/cores.toml")
 CHIPS: Final = FactFile("features/roofline/chips.toml")
+_FORMATS: Final = {"bfloat16": Precision.HALF, "int8": Precision.INT8}
 
 
 @dataclass(frozen=True, slots=True)
-class MatrixUnit:
-    """What multiplies matrices of bfloat16 numbers and adds the products in single precision.
+class ProductUnit:
+    """What adds products of short numbers in lanes of 32 bits: dot products and products of matrices.
 
     Attributes:
-        name: of the unit or instruction.
+        name: of the unit, the extension or the instruction.
         bits: of one of its registers.
         flops: operations each cycle, a multiplication and an addition counted each.
         flag: what /proc/cpuinfo calls it.
+        format: of the numbers that are multiplied: HALF, which is bfloat16 here, or INT8.
     """
 
     name: str
     bits: int
     flops: int
     flag: str
+    format: Precision
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,7 @@ class Core:
         l3: likewise for L3.
         l2_shared: bytes each cycle of an L2 that several cores share, all of them together; None for a core's own.
         half: what /proc/cpuinfo calls arithmetic in half precision by the same units; "" where no document here says.
-        matrix: units for matrices.
+        products: units that add products of short numbers.
     """
 
     name: str
@@ -66,7 +70,7 @@ class Core:
     l3: int | None = None
     l2_shared: int | None = None
     half: str = ""
-    matrix: tuple[MatrixUnit, ...] = ()
+    products: tuple[ProductUnit, ...] = ()
 
     @property
     def fused(self) -> bool:
@@ -103,7 +107,7 @@ def core_of(name: str) -> Core:
     """
     return CORES.row(
         Core, name, {"name": name, **_table(CORES, name)}, widths=each(_width), units=_units, load=_by_bits,
-        store=_by_bits, both=_by_bits, matrix=each(_matrix),
+        store=_by_bits, both=_by_bits, products=each(_product),
     )  # fmt: skip
 
 
@@ -129,11 +133,11 @@ def _width(value: object) -> tuple[str, int]:
     return text(value[0]), wholes(value[1:])[0]
 
 
-def _matrix(value: object) -> MatrixUnit:
-    if not isinstance(value, list) or len(value) != 4:
-        raise WrongKindError("the name of a unit, its bits, operations and flag")
+def _product(value: object) -> ProductUnit:
+    if not isinstance(value, list) or len(value) != 5:
+        raise WrongKindError("the name of a unit, its bits, operations, flag and format")
     bits, flops = wholes(value[1:3])
-    return MatrixUnit(text(value[0]), bits, flops, text(value[3]))
+    return ProductUnit(text(value[0]), bits, flops, text(value[3]), _FORMATS[text(value[4])])
 
 
 def _units(value: object) -> Mapping[int, tuple[int, int, int]]:

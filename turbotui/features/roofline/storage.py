@@ -50,11 +50,8 @@ def to_json(roofs: RoofSet) -> dict[str, object]:
         "threads": roofs.threads,
         "cpus": list(roofs.cpus),
         "hertz": roofs.hertz,
-        "peaks": [
-            {"isa": one.isa, "bits": one.bits, "precision": one.precision.word, "operation": one.operation.value,
-             "flops": one.flops, **_evidence_json(one.evidence)}
-            for one in roofs.peaks
-        ],
+        "peaks": [_peak_json(one) for one in roofs.peaks],
+        "integer_peaks": [_peak_json(one) for one in roofs.integer_peaks],
         "bandwidths": [
             {"level": one.level, "mix": one.mix.word, "isa": one.isa, "bytes_per_second": one.rate,
              **({"at_most": True} if one.at_most else {}), **_evidence_json(one.evidence)}
@@ -65,6 +62,11 @@ def to_json(roofs: RoofSet) -> dict[str, object]:
         "notes": list(roofs.notes),
         "when": roofs.when,
     }
+
+
+def _peak_json(peak: Peak) -> dict[str, object]:
+    return {"isa": peak.isa, "bits": peak.bits, "precision": peak.precision.word, "operation": peak.operation.value,
+            "flops": peak.flops, **_evidence_json(peak.evidence)}
 
 
 def _evidence_json(evidence: RoofEvidence | None) -> dict[str, object]:
@@ -85,7 +87,8 @@ def from_json(value: Mapping[str, object]) -> RoofSet:
     """
     found = make_row(
         RoofSet, _renamed(value, cores="groups"), origin=valued(Origin), peaks=tables("{}", _peak),
-        bandwidths=tables("{}", _bandwidth), groups=tables("{}", lambda one: make_row(CoreGroup, one)),
+        integer_peaks=tables("{}", _peak), bandwidths=tables("{}", _bandwidth),
+        groups=tables("{}", lambda one: make_row(CoreGroup, one)),
     )  # fmt: skip
     # Sets stored by versions that did not look for alike levels say it too.
     alike = alike_levels(found.bandwidths) if found.origin is Origin.MEASURED else ()

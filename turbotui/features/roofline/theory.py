@@ -30,6 +30,14 @@ _CLOCK_FILES: Final = (
 _FLAGS: Final = {"AVX": "avx", "AVX-512": "avx512f", "SVE": "sve"}
 """What /proc/cpuinfo calls the instructions of a width that can be turned off; SSE2 and Neon belong to every 64-bit
 core (AMD64 Architecture Programmer's Manual vol. 1, 4.1; Arm Architecture Reference Manual, A1.5)."""
+_PRODUCT_FLAGS: Final = {
+    "amx_bf16": "TDPBF16PS", "amx_int8": "TDPBSSD", "avx512_bf16": "VDPBF16PS", "avx512_vnni": "VPDPBUSD",
+    "avx_vnni": "VPDPBUSD", "bf16": "BFMMLA", "i8mm": "SMMLA", "asimddp": "SDOT",
+}  # fmt: skip
+"""Instructions that add products of short numbers, by what /proc/cpuinfo calls them (kernel arch/x86 cpufeatures.h,
+arch/arm64/elf_hwcaps.rst)."""
+_WIDER: Final = {"avx_vnni": "avx512_vnni", "asimddp": "i8mm"}
+"""Flags of what a machine has beside something wider that does the same."""
 _MOVES: Final = {False: "turbo and vector licences move it", True: "all cores together seldom reach it"}
 
 
@@ -105,6 +113,7 @@ def machine_roofs(machine: Machine, threads: str, cpus: tuple[int, ...], *, high
     """
     kinds = dict.fromkeys(machine.topology.places[cpu].core_type for cpu in cpus)
     groups: list[_Cores] = []
+    units: set[str] = set()
     left_out: list[str] = []
     for kind in sorted(kinds, key=lambda one: _place(machine, one)):
         name = core_name(machine.model, kind)
@@ -112,6 +121,8 @@ def machine_roofs(machine: Machine, threads: str, cpus: tuple[int, ...], *, high
             left_out.append(kind or "")
             continue
         mine = tuple(cpu for cpu in cpus if machine.topology.places[cpu].core_type == kind)
+        known = {unit.flag for unit in core_of(name).products}
+        units = units & known if groups else known
         groups += _cores(machine, kind or "", _executable(core_of(name), machine), mine, highest=highest)
     if not groups:
         of = f"cores of kind {', '.join(left_out)} of " if any(left_out) else ""
@@ -121,6 +132,7 @@ def machine_roofs(machine: Machine, threads: str, cpus: tuple[int, ...], *, high
     if left_out:
         notes.append(f"without the cores of kind {', '.join(left_out)}, for which there is no spec sheet: together the "
                      "cores can do more")
+    notes += _without_product_roofs(machine.model.flags, units)
     packages = machine.topology.instances(Scope.PACKAGE)
     there = {machine.topology.row(Scope.PACKAGE, cpu) for cpu in cpus}
     dram = dram_of(machine)
@@ -128,6 +140,14 @@ def machine_roofs(machine: Machine, threads: str, cpus: tuple[int, ...], *, high
         dram = replace(dram, note=f"{dram.note}; of that the share of {len(there)} of {len(packages)} packages")
     return _roofs(groups, machine_title(machine), threads, dram, len(there) / max(1, len(packages)), notes=tuple(notes),
                   sources=())
+
+
+def _without_product_roofs(flags: frozenset[str], units: set[str]) -> list[str]:
+    """What the machine can multiply in short numbers without that a document says how often."""
+    lacking = dict.fromkeys(word for flag, word in _PRODUCT_FLAGS.items()
+                            if flag in flags - units and _WIDER.get(flag) not in flags)
+    return [f"no roof of {' and '.join(lacking)}: no document that was read states how many a core takes each cycle"
+            ] if lacking else []
 
 
 def _executable(core: Core, machine: Machine) -> Core:
@@ -138,7 +158,8 @@ def _executable(core: Core, machine: Machine) -> Core:
     return replace(core, widths=tuple((name, bits) for name, bits in core.widths
                                       if _FLAGS.get(name, "") in {"", *flags}),
                    half=core.half if core.half in flags else "",
-                   matrix=tuple(unit for unit in core.matrix if unit.flag in flags))
+                   products=tuple(unit for unit in core.products if unit.flag in flags
+                                  and _FLAGS.get(unit.name.split()[0], "") in {"", *flags}))
 
 
 def _place(machine: Machine, kind: str | None) -> int:
@@ -198,7 +219,8 @@ def _roofs(groups: Sequence[_Cores], title: str, threads: str, dram: Dram, share
         threads=threads,
         cpus=tuple(cpu for cores in groups for cpu in cores.cpus),
         hertz=groups[0].hertz,
-        peaks=_added_peaks([tuple(_peaks(cores)) for cores in groups]),
+        peaks=_added_peaks([(*_peaks(cores), *_products(cores, Precision.HALF)) for cores in groups]),
+        integer_peaks=_added_peaks([tuple(_products(cores, Precision.INT8)) for cores in groups]),
         bandwidths=(*caches, *_memory(groups[0].core, dram, share)),
         notes=(*said, *(f"design limits: {source}" for source in limits),
                *(source for source in sources if source not in limits)),
@@ -239,8 +261,13 @@ def _peaks(cores: _Cores) -> Iterator[Peak]:
             rates.append((Operation.FMA, 2 * fma) if core.fused else (Operation.ADD_MUL, add + mul))
             for operation, each in rates:
                 yield Peak(name, bits or 8 * precision.value, precision, operation, each * lanes * cores.scale)
-    for unit in core.matrix:
-        yield Peak(unit.name, unit.bits, Precision.HALF, Operation.FMA, unit.flops * cores.scale)
+
+
+def _products(cores: _Cores, *formats: Precision) -> Iterator[Peak]:
+    """Dot products and products of matrices."""
+    for unit in cores.core.products:
+        if unit.format in formats:
+            yield Peak(unit.name, unit.bits, unit.format, Operation.FMA, unit.flops * cores.scale)
 
 
 def _bandwidths(cores: _Cores) -> Iterator[Bandwidth]:

@@ -87,6 +87,7 @@ def part_of(roofs: RoofSet, cpus: tuple[int, ...], threads: str = "package") -> 
     return replace(
         roofs, threads=threads, cpus=cpus,
         peaks=tuple(replace(one, flops=one.flops * share) for one in roofs.peaks),
+        integer_peaks=tuple(replace(one, flops=one.flops * share) for one in roofs.integer_peaks),
         bandwidths=tuple(replace(one, rate=one.rate * share) for one in roofs.bandwidths),
     )
 

@@ -23,6 +23,15 @@ NEON_ISAS: Final = (
     VectorIsa("scalar", "aarch64", 0, Encoding.A64, frozenset({"fp"})),
     VectorIsa("NEON", "aarch64", 128, Encoding.A64, frozenset({"asimd"}), half=frozenset({"asimdhp"})),
 )
+PRODUCTS: Final = (
+    VectorIsa("BFMMLA", "aarch64", 128, Encoding.A64, frozenset({"asimd", "bf16"}), products=16, format=_H),
+    VectorIsa("SMMLA", "aarch64", 128, Encoding.A64, frozenset({"asimd", "i8mm"}), products=32,
+              format=Precision.INT8),
+    VectorIsa("SDOT", "aarch64", 128, Encoding.A64, frozenset({"asimd", "asimddp"}), products=16,
+              format=Precision.INT8),
+)
+"""Products of matrices of 2 rows, and of vectors of 4 numbers, added in lanes of 32 bits."""
+_PRODUCT_WORDS: Final = {"BFMMLA": 0x6E40EC00, "SMMLA": 0x4E80A400, "SDOT": 0x4E809400}
 
 
 def sve_isa(bits: int) -> VectorIsa:
@@ -104,9 +113,12 @@ class A64Writer:
         self.precision = precision
         self.size = isa.bytes(precision)
         self.table = SVE if self.sve else SCALAR if self.scalar else NEON
+        self.product = _PRODUCT_WORDS.get(isa.name)
 
     def operate(self, name: str, target: int, constant: int) -> int:
         """Target = target op constant for add and mul; fma: target = target + multiplier * addend."""
+        if self.product is not None:
+            return self.product | _ADDEND << 16 | _MULTIPLIER << 5 | target
         word = self.table[name][self.precision]
         if name != "fma":
             return word | constant << 16 | target << 5 | target
@@ -146,7 +158,7 @@ def arithmetic(isa: VectorIsa, precision: Precision, operation: Operation, shape
     code.branch_ne(top)
     end = len(code.words)
     code.add(writer.one("str", 0, 1, 3), *_RESTORE, _RET)
-    work = shape.streams * shape.unroll * isa.lanes(precision) * operation.flops
+    work = shape.streams * shape.unroll * isa.work(precision, operation)
     return Kernel(code.bytes(), work, (4 * top, 4 * end), shape)
 
 

@@ -13,7 +13,7 @@ from turbotui.dataclass import dataclass
 from turbotui.errors import MachineError
 from turbotui.machine.code import a64, x86
 from turbotui.machine.code.mapping import CodePage
-from turbotui.machine.code.shapes import Encoding, Kernel, LoopShape, Mix, Operation, VectorIsa
+from turbotui.machine.code.shapes import Kernel, LoopShape, Mix, Operation, VectorIsa
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.quantities.precision import Precision
 
@@ -132,25 +132,33 @@ MATRIX_SHAPES: Final = (LoopShape(4, 4), LoopShape(6, 4))
 _REQUEST: Final = (158, 0x1023, 18)  # arch_prctl(2), ARCH_REQ_XCOMP_PERM, XTILEDATA (kernel arch/x86/xstate.rst)
 
 
-def matrix_isas(model: CpuModel) -> tuple[tuple[VectorIsa, ...], str]:
-    """The matrix units whose kernels this process may run, and why not if the machine has one that is unavailable.
+def product_isas(model: CpuModel) -> tuple[tuple[VectorIsa, ...], str]:
+    """The instructions for sums of products that this process may run, and why not if there are some that it may not.
 
-    The kernel lets a process use tiles on request.
+    Of the dot products of one format, only the widest. The kernel lets a process use tiles on request.
     """
-    if model.architecture != "x86_64" or why_not_runnable(model):
+    if why_not_runnable(model):
         return (), ""
-    if not x86.AMX.flags <= model.flags:
-        return (), ""
+    vectors: dict[Precision, VectorIsa] = {}
+    for isa in (*x86.DOT_PRODUCTS, *a64.PRODUCTS):
+        if isa.architecture == model.architecture and isa.flags <= model.flags:
+            vectors.setdefault(isa.format, isa)
+    tiles = tuple(isa for isa in x86.AMX if isa.architecture == model.architecture and isa.flags <= model.flags)
+    why_not = _why_no_tiles() if tiles else ""
+    return (*vectors.values(), *(() if why_not else tiles)), why_not
+
+
+def _why_no_tiles() -> str:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.syscall(*(ctypes.c_long(one) for one in _REQUEST)) != 0:
         why = os.strerror(ctypes.get_errno())
-        return (), f"AMX is not measured: the kernel does not let this process use it: {why}"
-    return (x86.AMX,), ""
+        return f"AMX is not measured: the kernel does not let this process use it: {why}"
+    return ""
 
 
 def operations(isa: VectorIsa, flags: frozenset[str]) -> tuple[Operation, ...]:
     """Operations that can be measured at a width; mixed additions and multiplications where nothing fuses them."""
-    if isa.encoding is Encoding.TILES:
+    if isa.products:
         return (Operation.FMA,)
     if isa.fma <= flags:
         return (Operation.FMA, Operation.ADD, Operation.MUL)

@@ -59,7 +59,7 @@ class Encoding(Enum):
 
 @dataclass(frozen=True, slots=True)
 class VectorIsa:
-    """A width of floating-point instructions that a core may have.
+    """A width of floating-point instructions that a core may have, or of those that add products of short numbers.
 
     Attributes:
         name: "scalar", "SSE", "AVX", "AVX-512", "NEON", "SVE".
@@ -69,6 +69,9 @@ class VectorIsa:
         flags: of /proc/cpuinfo, all of which are required.
         fma: further flags that fused multiply-add requires.
         half: further flags that half precision requires; None if there are no kernels for it.
+        products: sums of products of short numbers (dot products, matrix products): products of one instruction; 0 for
+            all other instructions.
+        format: of the numbers that such an instruction multiplies.
     """
 
     name: str
@@ -78,6 +81,8 @@ class VectorIsa:
     flags: frozenset[str]
     fma: frozenset[str] = frozenset()
     half: frozenset[str] | None = None
+    products: int = 0
+    format: Precision = Precision.DOUBLE
 
     def bytes(self, precision: Precision) -> int:
         """Bytes of one register's worth of data."""
@@ -86,6 +91,10 @@ class VectorIsa:
     def lanes(self, precision: Precision) -> int:
         """Numbers in one register."""
         return self.bytes(precision) // precision.value
+
+    def work(self, precision: Precision, operation: Operation) -> int:
+        """Operations of one instruction; a product that is added is two."""
+        return 2 * self.products or self.lanes(precision) * operation.flops
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,12 +164,22 @@ def arithmetic_data(operation: Operation, precision: Precision, size: int) -> by
     return struct.pack(f"<{len(values)}{letter}", *values)
 
 
-def tile_data() -> bytes:
-    """The data of a matrix kernel: the configuration of all tiles, two tiles, and room for the result, 1 KiB each.
+_FACTORS = {Precision.HALF: (struct.pack("<H", 0x3C00), struct.pack("<H", 0x3F80)), Precision.INT8: (b"\1", b"\1")}
+"""The numbers that are multiplied: bfloat16 of 2^-7 and 1, whose sums stay exact in single precision, and 1 and 1."""
 
-    The configuration is palette 1 with 16 rows of 64 bytes (Intel SDM vol. 1, 18.3); the tiles hold bfloat16 of 2^-7
-    and 1, so that a sum in single precision stays exact until 2^17 steps.
+
+def product_data(isa: VectorIsa) -> bytes:
+    """What a kernel starts from that adds products: two registers of factors, sums of 0, then room for the result."""
+    size = isa.bits // 8
+    left, right = (factor * (size // len(factor)) for factor in _FACTORS[isa.format])
+    return left + right + bytes(2 * size)
+
+
+def tile_data(isa: VectorIsa) -> bytes:
+    """What a matrix kernel starts from: the configuration of all tiles, two tiles, and room for the result, 1 KiB each.
+
+    The configuration is palette 1 with 16 rows of 64 bytes (Intel SDM vol. 1, 18.3).
     """
     configuration = struct.pack("<BB14x16H16B", 1, 0, *[64] * 8, *[0] * 8, *[16] * 8, *[0] * 8)
-    left, right = struct.pack("<H", 0x3C00), struct.pack("<H", 0x3F80)
-    return configuration.ljust(1024, b"\0") + left * 512 + right * 512 + bytes(1024)
+    left, right = (factor * (1024 // len(factor)) for factor in _FACTORS[isa.format])
+    return configuration.ljust(1024, b"\0") + left + right + bytes(1024)

@@ -30,18 +30,31 @@ X86_ISAS: Final = (
     VectorIsa("AVX-512", "x86_64", 512, Encoding.EVEX, frozenset({"avx512f"}), half=frozenset({"avx512_fp16"})),
 )
 """Widths in ascending order. Scalar and SSE are encoded in VEX if the machine has AVX, as compilers do."""
-AMX: Final = VectorIsa("AMX", "x86_64", 8192, Encoding.TILES, frozenset({"amx_tile", "amx_bf16"}))
-"""Tiles of 16 rows of 64 bytes, which multiply bfloat16 into single precision (Intel SDM vol. 1, chapter 18)."""
+AMX: Final = tuple(
+    VectorIsa("AMX", "x86_64", 8192, Encoding.TILES, frozenset({"amx_tile", flag}), products=16 * 16 * 64 // one.value,
+              format=one)
+    for flag, one in (("amx_bf16", Precision.HALF), ("amx_int8", Precision.INT8))
+)
+"""Tiles of 16 rows of 64 bytes, which multiply bfloat16 into single precision, int8 into 32 bits (SDM vol. 1, 18)."""
+DOT_PRODUCTS: Final = (
+    VectorIsa("AVX-512 BF16", "x86_64", 512, Encoding.EVEX, frozenset({"avx512f", "avx512_bf16"}), products=32,
+              format=Precision.HALF),
+    VectorIsa("AVX-512 VNNI", "x86_64", 512, Encoding.EVEX, frozenset({"avx512f", "avx512_vnni"}), products=64,
+              format=Precision.INT8),
+    VectorIsa("AVX-VNNI", "x86_64", 256, Encoding.VEX, frozenset({"avx_vnni"}), products=32, format=Precision.INT8),
+)
+"""Vectors whose short numbers are multiplied, and added in lanes of 32 bits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opcode:
-    """An instruction's opcode byte, for packed and for scalar operands, and its opcode map."""
+    """An instruction's opcode byte, for packed and for scalar operands, its opcode map, and a prefix of its own."""
 
     packed: int
     scalar: int
     map: int = 1
     fused: bool = False
+    prefix: int | None = None
 
 
 _MAP_0F, _MAP_0F38 = 1, 2  # VEX.mmmmm
@@ -51,6 +64,8 @@ OPCODES: Final = MappingProxyType(
         "add": Opcode(0x58, 0x58),  # ADDPD, ADDPS, ADDSD, ADDSS
         "mul": Opcode(0x59, 0x59),  # MULPD ...
         "fma": Opcode(0xA8, 0xA9, _MAP_0F38, fused=True),  # VFMADD213PD: first = second * first + third
+        "int8": Opcode(0x50, 0x50, _MAP_0F38, prefix=0x66),  # VPDPBUSD: first += second * third, unsigned by signed
+        "half": Opcode(0x52, 0x52, _MAP_0F38, prefix=0xF3),  # VDPBF16PS
         "load": Opcode(0x28, 0x10),  # MOVAPD; MOVSD
         "store": Opcode(0x29, 0x11),
         "stream": Opcode(0x2B, 0x2B),  # MOVNTPD, MOVNTPS: a line is written without having been read
@@ -111,6 +126,7 @@ class X86Writer:
     def _instruction(self, opcode: Opcode, reg: int, vvvv: int, operands: bytes, rm: int) -> bytes:
         scalar = self.bits == 0
         prefix = 0x66 if opcode.fused else _PREFIXES[scalar, self.precision]
+        prefix = prefix if opcode.prefix is None else opcode.prefix
         byte = opcode.scalar if scalar else opcode.packed
         wide = self.precision is Precision.DOUBLE
         high_reg, high_rm = reg >> 3 & 1, rm >> 3 & 1
@@ -165,8 +181,8 @@ def arithmetic(isa: VectorIsa, precision: Precision, operation: Operation, shape
                flags: frozenset[str]) -> Kernel:
     """Independent chains of one operation, `shape.streams` of them, up to 14 (matrix tiles: 6)."""
     if isa.encoding is Encoding.TILES:
-        return _matrix(shape)
-    writer = writer_of(isa, precision, flags)
+        return _matrix(isa, shape)
+    writer = writer_of(isa, Precision.SINGLE if isa.products else precision, flags)
     size = writer.size
     code = bytearray(writer.load(_MULTIPLIER, _RSI, 0) + writer.load(_ADDEND, _RSI, size))
     for stream in range(shape.streams):
@@ -175,22 +191,23 @@ def arithmetic(isa: VectorIsa, precision: Precision, operation: Operation, shape
     top = len(code)
     for _ in range(shape.unroll):
         for stream in range(shape.streams):
-            code += _operate(writer, operation, stream)
+            code += _operate(writer, isa, operation, stream)
     code += _DEC_RDI
     _loop_end(code, top)
     end = len(code)
     code += writer.store(0, _RSI, 3 * size) + _leave(writer)
-    work = shape.streams * shape.unroll * isa.lanes(precision) * operation.flops
+    work = shape.streams * shape.unroll * isa.work(precision, operation)
     return Kernel(bytes(code), work, (top, end), shape)
 
 
-_TILE: Final = 1024  # bytes; each place of `constants.tile_data` is of that size
-_TILE_FLOPS: Final = 16 * 16 * 32 * 2  # rows, columns, products of each, multiplied and added
+_TILE: Final = 1024  # bytes; each place of `tile_data` is of that size
+_TILE_PRODUCTS: Final = {Precision.HALF: (2, 0x5C), Precision.INT8: (3, 0x5E)}  # VEX.pp, opcode: TDPBF16PS, TDPBSSD
 _LEFT, _RIGHT = 6, 7  # tiles that are multiplied; accumulators are 0 to 5
 
 
-def _matrix(shape: LoopShape) -> Kernel:
-    """Chains of TDPBF16PS (Intel SDM vol. 2): `constants.tile_data` at the base, and the place of the first result."""
+def _matrix(isa: VectorIsa, shape: LoopShape) -> Kernel:
+    """Chains of products of tiles (Intel SDM vol. 2): `tile_data` at the base, and where the first one goes."""
+    pp, opcode = _TILE_PRODUCTS[isa.format]
     streams = min(shape.streams, _LEFT)
     code = bytearray(b"\xc4\xe2\x78\x49\x06" + b"\xb8\x40\x00\x00\x00")  # ldtilecfg [rsi]; mov eax, 64
     for tile, place in ((_LEFT, 1), (_RIGHT, 2)):
@@ -201,21 +218,24 @@ def _matrix(shape: LoopShape) -> Kernel:
     top = len(code)
     for _ in range(shape.unroll):
         for tile in range(streams):
-            code += bytes([0xC4, 0xE2, (~_RIGHT & 15) << 3 | 2, 0x5C, 0xC0 | tile << 3 | _LEFT])  # tdpbf16ps
+            code += bytes([0xC4, 0xE2, (~_RIGHT & 15) << 3 | pp, opcode, 0xC0 | tile << 3 | _LEFT])
     code += _DEC_RDI
     _loop_end(code, top)
     end = len(code)
     code += _tile_at(3) + b"\xc4\xe2\x7a\x4b\x04\x01"  # tilestored [rcx + rax], tmm0
     code += b"\xc4\xe2\x78\x49\xc0" + _RET  # tilerelease
-    return Kernel(bytes(code), streams * shape.unroll * _TILE_FLOPS, (top, end), LoopShape(streams, shape.unroll))
+    work = streams * shape.unroll * isa.work(isa.format, Operation.FMA)
+    return Kernel(bytes(code), work, (top, end), LoopShape(streams, shape.unroll))
 
 
 def _tile_at(place: int) -> bytes:
     return b"\x48\x8d\x8e" + struct.pack("<i", place * _TILE)  # lea rcx, [rsi + disp32]
 
 
-def _operate(writer: X86Writer, operation: Operation, stream: int) -> bytes:
+def _operate(writer: X86Writer, isa: VectorIsa, operation: Operation, stream: int) -> bytes:
     match operation:
+        case Operation.FMA if isa.products:
+            return writer.registers(isa.format.word, stream, _MULTIPLIER, _ADDEND)
         case Operation.FMA:
             return writer.registers("fma", stream, _MULTIPLIER, _ADDEND)
         case Operation.ADD:

@@ -36,8 +36,8 @@ def _unknown(_row: Inputs) -> Value:
 
 COLUMNS = (
     _column("GFLOP/s", "GFLOP/s", 3, (NO_FLOPS,), formula="Δ(floating-point operations) / interval / 1e9",
-            says="Floating-point operations per second; a fused multiply-add is two. Without x87; half precision and "
-            "AMX count where the core counts them, on Sapphire Rapids and later."),
+            says="Floating-point operations per second; a fused multiply-add is two. Without x87; half precision, "
+            "bfloat16 and AMX count where the core counts them: Sapphire Rapids and later, Zen 4 and later."),
     _column("CoreGB/s", "GB/s", 3, (NO_BYTES,), formula="Δ(loads + stores) x bytes of an access / interval / 1e9",
             says="Bytes per second that the cores load and store, whichever cache or memory answers. No x86 counter "
             "knows the width of an access: it is taken for the mean width of the floating-point instructions."),
