@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from turbotui.errors import UsageError
-from turbotui.quantities.added import is_turbostats
+from turbotui.quantities.added import AddError, is_turbostats
 from turbotui.quantities.catalog import catalog_for
 from turbotui.quantities.catalog.added import with_events
 from turbotui.quantities.catalog.events import event_column
@@ -152,3 +154,11 @@ def test_titles() -> None:
 ])
 def test_metrics_of_several_texts_become_one(texts: tuple[str, ...], joined: tuple[str, ...]) -> None:
     assert joined_metrics(texts) == joined
+
+
+@pytest.mark.parametrize("text", ["config=0x3c", "event=0x3c,umask=1", "umask=1"])
+def test_terms_without_their_pmu_are_no_formula(text: str) -> None:
+    with pytest.raises(AddError, match=re.escape(f"as cpu/{text}/")):
+        parse_requests(text)
+    (request,) = parse_requests("umask=instructions/cycles")
+    assert request.columns[0].name == "umask"

@@ -15,11 +15,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.quantities.added import AddError
 from turbotui.quantities.expressions import Expression, parse_expression
+from turbotui.quantities.grammar import ExpressionError
 from turbotui.quantities.signals import SignalId
 from turbotui.untrusted import one_line
 
@@ -42,6 +43,9 @@ _SIGNAL = re.compile(r"[a-z_]\w*(?:\.\w+)+\Z", re.ASCII)
 _TITLE_LENGTH = 18  # longer events are titled by their name alone
 _LONGEST_TITLE = 40  # vendors' names differ at the end: mem_inst_retired.all_loads and .all_stores
 _OPTIONS = ("name", "rate", "delta")
+_TERMS: Final = frozenset({"config", "config1", "config2", "config3", "event", "umask", "cmask", "edge", "inv", "any",
+                           "ldlat", "period", "freq"})
+"""Terms that perf's users write between slashes, and that would be titles of formulas here without them."""
 _FORMULA_OPTIONS = ("unit", "decimals")
 _MOST_DECIMALS = 9
 
@@ -206,14 +210,13 @@ def parse_requests(text: str) -> tuple[EventRequest, ...]:
     if title is not None:
         if _EVENT.fullmatch(text, title.end()):
             return parse_requests(f"{text[title.end() :].strip()},name={title[1]}")
-        pieces = list(_pieces(text[title.end() :], formula=True))
-        item = _Item(pieces[0] if pieces else "")
-        for option in pieces[1:]:
-            name, equals, value = option.partition("=")
-            if name not in _FORMULA_OPTIONS or not equals or not value:
-                raise AddError(f'--add "{text}": {option!r} is no option of a formula: write unit=TEXT or decimals=N')
-            item.options[name] = value
-        return (formula_request(text, title[1], item.text, item.options),)
+        try:
+            return (_derived(text, title),)
+        except (AddError, ExpressionError) as error:
+            if title[1] not in _TERMS:
+                raise
+            raise AddError(f'--add "{text}": {title[1]} is a term of an event; terms stand between the slashes of '
+                           f"their PMU, as cpu/{text}/") from error
     items: list[_Item] = []
     for piece in _pieces(text):
         name, equals, value = piece.partition("=")
@@ -228,6 +231,23 @@ def parse_requests(text: str) -> tuple[EventRequest, ...]:
     if not items:
         raise AddError(f'--add "{text}" names no counter and no event')
     return tuple(_event_request(text, item) for item in items)
+
+
+def _derived(text: str, title: re.Match[str]) -> EventRequest:
+    """Parse TITLE=FORMULA with its options.
+
+    Raises:
+        AddError: an option does not fit, or the formula contains no event.
+        ExpressionError: the formula cannot be read.
+    """
+    pieces = list(_pieces(text[title.end() :], formula=True))
+    item = _Item(pieces[0] if pieces else "")
+    for option in pieces[1:]:
+        name, equals, value = option.partition("=")
+        if name not in _FORMULA_OPTIONS or not equals or not value:
+            raise AddError(f'--add "{text}": {option!r} is no option of a formula: write unit=TEXT or decimals=N')
+        item.options[name] = value
+    return formula_request(text, title[1], item.text, item.options)
 
 
 def joined_metrics(texts: Iterable[str]) -> tuple[str, ...]:
