@@ -157,6 +157,7 @@ class Pressing:
         self.terminal = terminal
         self.place = place
         self._rest = self._before = ""
+        self._begun = 0
 
     def come(self) -> None:
         """Go to the screen, and end intervals until it has what its keys are about."""
@@ -166,16 +167,21 @@ class Pressing:
             self.terminal.press(*self.place.calm)
             if self.terminal.until(lambda text: self._is_home(text) and re.search(self.place.ready, text), seconds=1.0):
                 break
-            self.terminal.press("Enter")
+            self._end_interval()
         self._make_past()
         self._settle()
         assert re.search(self.place.ready, self._rest), self._rest
 
     def _make_past(self) -> None:
         """End intervals one after the other; those that are ended at once are one."""
-        while (seen := sequence(self.terminal.picture)) < _PAST_FRAMES:
-            self.terminal.press("Enter")
-            assert self.terminal.until(partial(_is_later, seen)), self.terminal.picture
+        while sequence(self.terminal.picture) < _PAST_FRAMES:
+            self._end_interval()
+
+    def _end_interval(self) -> None:
+        """End an interval, and wait for its frame: one that comes later would sort rows anew between two keys."""
+        seen = sequence(self.terminal.picture)
+        self.terminal.press("Enter")
+        assert self.terminal.until(partial(_is_later, seen)), self.terminal.picture
 
     def _settle(self) -> None:
         """Wait until every key has been followed: a sentence that one begins is there, and gone again."""
@@ -192,13 +198,18 @@ class Pressing:
         """Press every key of one row, and come back after each."""
         for key in action.keys:
             words = f"{action.shown} ({key}) on screen {self.place.number}: {action.help}"
-            assert self._shows(named(key), promise), (
+            shows = self._shows(named(key), promise)
+            if not shows and sequence(self.terminal.picture) != self._begun:
+                self._come_back(promise)  # a frame came meanwhile: rows were sorted anew
+                shows = self._shows(named(key), promise)
+            assert shows, (
                 f"{words} Not seen: {promise}\n{self._before}\n{self.terminal.picture}")
             self._come_back(promise)
 
     def _shows(self, key: str, promise: Promise) -> bool:
         """Press one key; whether it shows what it promises, and did not before."""
         terminal, home = self.terminal, self.place.home
+        self._begun = sequence(terminal.picture)
         for one in promise.first:  # what the last one shows is what the key is compared with, not what one of them does
             was = terminal.still()
             terminal.press(one)
