@@ -23,8 +23,8 @@ _ROLES: Final[Mapping[str, StyleRole]] = {
     "T": StyleRole.LANE_3_FULL, DOUBT: StyleRole.AMBER,
 }  # fmt: skip
 """Colours of the categories of level 1, and of shares that do not add up."""
-_BELOW: Final = (StyleRole.LANE_0_FULL, StyleRole.LANE_5_FULL, StyleRole.LANE_6_FULL, StyleRole.LANE_7_FULL,
-                 StyleRole.LANE_3_FULL, StyleRole.LANE_1_FULL)
+_BELOW: Final = (StyleRole.LANE_0, StyleRole.LANE_5, StyleRole.LANE_6, StyleRole.LANE_7,
+                 StyleRole.LANE_3, StyleRole.LANE_1)
 
 
 def bar_segments(row: TopdownRow, room: int) -> list[TextSegment]:
@@ -138,7 +138,7 @@ def _part(row: TopdownRow, node: Node, room: int, role: StyleRole, *, hot: bool)
     length = max(0, min(room, round(value / 100.0 * room)))
     unit = "cycles" if node.unit == "cycles" else "slots "
     return [(name, StyleRole.SUMMARY if hot else StyleRole.PLAIN), (f"{value:6.1f} % of {unit} ", StyleRole.PLAIN),
-            (node.words.letter * length, role), ("·" * (room - length), StyleRole.DIM)]
+            ("■" * length, role), ("·" * (room - length), StyleRole.RULE)]
 
 
 def drill_of(row: TopdownRow, path: Sequence[Node]) -> Drill:
