@@ -115,7 +115,7 @@ async def test_the_trail_grows_by_a_point_each_interval_and_a_frame_counts_once(
 
 
 async def test_the_cursor_moves_to_points_and_a_click_takes_the_nearest() -> None:
-    async with roofline(ReplayedSession("sapphire-2s", 6)) as (_app, pilot, screen):
+    async with roofline(ReplayedSession("sapphire-2s", 6)) as (app, pilot, screen):
         first = screen.view.cursor
         await pilot.press("n")
         await pilot.pause()
@@ -137,6 +137,20 @@ async def test_the_cursor_moves_to_points_and_a_click_takes_the_nearest() -> Non
         column = screen.roof_plot.where_is(moved)
         assert column is not None
         assert column[0] > place[0]
+        for _ in range(len(placed)):
+            await pilot.press("right")
+        await pilot.pause()
+        assert "No point lies there" in _text(app, "status")
+
+
+async def test_the_table_keeps_its_height_when_points_go() -> None:
+    async with roofline(ReplayedSession("sapphire-2s", 6)) as (_app, pilot, screen):
+        before = screen.roof_plot.size.height
+        assert before
+        screen.view.points = ()
+        screen._fit_table()
+        await pilot.pause()
+        assert screen.roof_plot.size.height == before
 
 
 async def test_zoom_and_pan_keep_the_axes_until_everything_is_asked_for() -> None:

@@ -83,6 +83,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         self._curves = MachineCurves()
         self._seq = -1
         self._moment = 0
+        self._grown = -1, 0  # the level, and the most rows of it
         self._threads = ThreadWatch(self, watch.session.machine)
         self._regions = RegionLook(watch)
 
@@ -201,8 +202,10 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         self._point_out()
 
     def _fit_table(self) -> None:
-        """Give the table a line for each point, but at most a quarter of the screen: the picture needs the rest."""
-        rows = len(self._view.points) + len(self._table.view.tags)
+        """Give the table a line for each point, but at most a quarter of the screen, and never fewer than before."""
+        level, most = self._grown
+        rows = max(len(self._view.points) + len(self._table.view.tags), most * (level == self._view.level))
+        self._grown = self._view.level, rows
         self._table.styles.height = 1 + max(1, min(rows, self.size.height // 4 - 1))
 
     def _point_out(self) -> None:
@@ -335,6 +338,8 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         found = self._plot.nearest(at, across, up)
         if found is not None and found < len(placed):
             self._table.select(placed[found].identity)
+        else:
+            self.notice("No point lies there: A shows all of them, j and k go through their rows")
 
     def action_search_next(self) -> None:
         """Move the cursor to the next match of the last search, or to the next row where nothing was searched."""
