@@ -41,6 +41,7 @@ MARKS: tuple[tuple[str, str], ...] = (
     (TOO_WIDE, "Filled with it: a number too wide for its column; m, then up, makes that wider."),
     ("dim", "A core's or package's value, said again on its other CPUs."),
     ("coloured", "How much a value is of what is possible, in nine steps from cool and dim to warm and bright."),
+    ("■■··", "A bar up to what is possible: each mark has the colour of the level where it stands."),
     ("•", "Tagged, or lit by i: a task ran there."),
     ("…", "Cut here: more follows than there is room for. A terminal without this character has ~ or .. for it."),
     ("›", "More columns than fit: → goes there."),
