@@ -36,9 +36,10 @@ class Adding:
     """One machine, its session, and the columns under test."""
 
     def __init__(self, name: str, cpus: frozenset[int] | None = None,
-                 around: Callable[[SimulatedHost], Host] = lambda host: host) -> None:
+                 around: Callable[[SimulatedHost], Host] = lambda host: host,
+                 make: Callable[[ManualClock], SimulatedHost] | None = None) -> None:
         self.clock = ManualClock(SECOND)
-        self.host: SimulatedHost = simulated_host(name, self.clock, seed=3)
+        self.host: SimulatedHost = make(self.clock) if make else simulated_host(name, self.clock, seed=3)
         self.clock.advance(3.0)
         seen = around(self.host)
         machine = replace(known_machine(self.host, cpus), host=seen)
@@ -88,8 +89,9 @@ class Adding:
 
 @contextmanager
 def adding(name: str, cpus: frozenset[int] | None = None,
-           around: Callable[[SimulatedHost], Host] = lambda host: host) -> Iterator[Adding]:
-    found = Adding(name, cpus, around)
+           around: Callable[[SimulatedHost], Host] = lambda host: host,
+           make: Callable[[ManualClock], SimulatedHost] | None = None) -> Iterator[Adding]:
+    found = Adding(name, cpus, around, make)
     try:
         yield found
     finally:

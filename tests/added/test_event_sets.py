@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from addwatch import SYSTEM_ROW, Adding, Moment, adding, cell, package
 from hypothesis import given
 from hypothesis import strategies as st
+from smallmachines import small_shape
 
 from turbotui.errors import UsageError
 from turbotui.events.set_files import SetError, known_sets, model_id, parse_sets, shipped_sets
 from turbotui.machine.cpumodel import CpuModel
+from turbotui.machine.machine import read_machine
 from turbotui.quantities.expressions import parse_expression
 from turbotui.quantities.unavailable import Reason
+from turbotui.simulated import ManualClock, SimulatedHost, simulated_host
+from turbotui.simulated.named import named_shape
+from turbotui.simulated.workloads import WORKLOADS
 
 Truth = Callable[[Moment, Moment, float], float]
 
@@ -74,6 +81,35 @@ def test_a_shipped_set_shows_what_happened(machine: str, sets: tuple[str, ...], 
         for name, truth in known.items():
             # estimates of counters that share their time are off by what happened while they were not counted
             assert found[name] == pytest.approx(truth(before, after, 2.0), rel=2e-3), name
+
+
+def _multiplying(clock: ManualClock) -> SimulatedHost:
+    """A small server of AMD's whose CPUs add products of int8 numbers in a fifth of their instructions."""
+    shape, _ = named_shape("turin-2s")
+    works = (replace(WORKLOADS[0], name="products in int8", vnni=0.2),) * len(WORKLOADS)
+    kinds = tuple(replace(kind, works=works) for kind in shape.core_types)
+    return SimulatedHost(small_shape(replace(shape, core_types=kinds)), clock, seed=3)
+
+
+def test_products_of_short_numbers_are_counted() -> None:
+    with adding("", make=_multiplying) as here:
+        found, before, after = values(here, "products")
+        assert set(found) == {"VNNI_M"}  # AMD's cores have no matrix tiles
+        assert found["VNNI_M"] == pytest.approx(0.2 * instructions(before, after) / 2.0 / 1e6, rel=2e-3)
+
+
+@pytest.mark.parametrize(("model", "events"), [
+    ("sapphire-2s", {"cpu/event=0xe7,umask=0x10/", "cpu/event=0xe7,umask=0x20/", "cpu/event=0xb7,umask=0x2/",
+                     "cycles"}),
+    ("laptop", {"cpu_core/event=0xe7,umask=0x10/", "cpu_core/event=0xe7,umask=0x20/"}),
+    ("grace-2s", set()),
+])
+def test_products_are_asked_for_by_the_codes_of_the_processor(model: str, events: set[str]) -> None:
+    name = model_id(read_machine(simulated_host(model)).model)
+    columns = shipped_sets()["products"].columns
+    fitting = [one for column in columns for one in column.alternatives
+               if any(re.fullmatch(pattern, name) for pattern in one.models)]
+    assert {event for one in fitting for event in parse_expression(one.formula).names} - {"dt"} == events
 
 
 def test_top_down_fills_the_pipeline() -> None:
@@ -148,7 +184,8 @@ def test_adding_a_set_twice_changes_nothing_and_its_columns_can_be_removed() -> 
 
 def test_every_shipped_formula_can_be_read_and_has_a_document_or_generic_names() -> None:
     sets = shipped_sets()
-    assert set(sets) == {"ipc", "branches", "caches", "tlb", "energy", "flops", "memory", "topdown", "latency"}
+    assert set(sets) == {"ipc", "branches", "caches", "tlb", "energy", "flops", "memory", "topdown", "latency",
+                         "products"}
     for one in sets.values():
         assert one.title
         for column in one.columns:

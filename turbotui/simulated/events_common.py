@@ -110,6 +110,7 @@ def counts(kind: CoreType) -> Mapping[str, Form]:
         "flops": sum_of(flops_double, flops_single),
         "flops-double": flops_double,
         "flops-single": flops_single,
+        "vnni": ratio("vnni"),
         "flops-bfloat16": scaled(ratio("bfloat"), _FMA * kind.vector_bits / 16.0),
         "flops-scalar-double": scalar_double,
         "flops-scalar-single": scalar_single,

@@ -33,6 +33,7 @@ class Workload:
         scalar, wide: floating-point instructions per instruction, scalar and of the machine's full vector width.
         single: share of the floating-point instructions in single precision.
         bfloat: dot products of bfloat16 numbers per instruction, of the machine's full vector width.
+        vnni: likewise of int8 numbers.
         front_stall, back_stall: share of the cycles.
         user, nice, system, irq, softirq: how /proc/stat books the time; they add up to 1.
         io_wait: share of the idle time booked as iowait.
@@ -63,6 +64,7 @@ class Workload:
     softirq: float
     io_wait: float
     bfloat: float = 0.0
+    vnni: float = 0.0
 
 
 WORKLOADS: Final[tuple[Workload, ...]] = (
