@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
+from knownmachines import known_machine
 from smallmachines import small_host
 
-from turbotui.machine.machine import Machine, read_machine
+from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog import catalog_for
 from turbotui.sampling.capabilities import probe_sources
 from turbotui.sampling.frame import Frame
@@ -36,7 +37,7 @@ def frames_of_machine(
     clock = ManualClock(0)
     host = (small_host if small else simulated_host)(shape, clock, seed=7)
     clock.advance(20.0)
-    machine = read_machine(host, cpus)
+    machine = known_machine(host, cpus)
     capabilities = probe_sources(machine, SOURCES)
     catalog = catalog_for(capabilities.signals)
     wanted = available_columns(catalog, capabilities, machine.topology)

@@ -50,16 +50,25 @@ async def shown_after(app: TurbotuiApp, pilot: Pilot[int], session: SimulatedSes
 
 @pytest.mark.parametrize(("letter", "wanted", "other"), UNITS)
 @pytest.mark.parametrize("screen", SCREENS, ids=lambda spec: spec.id)
-async def test_no_screen_and_no_window_over_it_has_the_other_unit(
+async def test_no_screen_and_no_help_of_it_has_the_other_unit(
         screen: object, letter: str, wanted: str, other: str) -> None:
     number = screen.number  # type: ignore[attr-defined]  # a ScreenSpec
     async with hot_machine(letter) as (app, pilot, session):
-        seen = [await shown_after(app, pilot, session, number)]
-        for key in ("W", "exclamation_mark", "D", "question_mark"):
+        assert other not in await shown_after(app, pilot, session, number)
+        assert other not in await shown_after(app, pilot, session, "question_mark")
+
+
+@pytest.mark.parametrize(("letter", "wanted", "other"), UNITS)
+@pytest.mark.parametrize("number", ["0", "1"])
+async def test_no_window_has_the_other_unit(number: str, letter: str, wanted: str, other: str) -> None:
+    async with hot_machine(letter) as (app, pilot, session):
+        await pilot.press(number)
+        seen = []
+        for key in ("W", "exclamation_mark", "D"):
             seen.append(await shown_after(app, pilot, session, key))
             await pilot.press("escape")
         assert all(other not in text for text in seen)
-        told, listed, asked = seen[1], seen[2], seen[3]
+        told, listed, asked = seen
         assert re.search(rf"held at .* by heat \([\d,]+ {wanted}, tj_max [\d,]+ {wanted}\)", told)
         assert re.search(rf"greatest PkgTmp [\d,]+ {wanted}", listed)
         assert f"{wanted} at which the processor slows down" in asked

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from everyrow import of_every
 
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.platform_features import (
@@ -271,7 +272,7 @@ def test_register_addresses_are_the_reference() -> None:
     assert {register.value for register in set(RaplRegister) - unread} <= addresses
 
 
-@pytest.mark.parametrize("row", MODELS, ids=lambda row: row.symbol)
+@of_every(MODELS, name=lambda row: row.symbol)
 def test_every_model_of_the_table_has_a_platform(row: Processor) -> None:
     _, family, number = row.key.split("-")
     platform = platform_of(intel(int(family), int(number, 16)))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import struct
 from dataclasses import replace
 
 import pytest
+from everyrow import of_every
 from model_truth import truth_of
 from sim import group, machine, named, refusal, values
 
@@ -372,10 +374,10 @@ def test_memory_controllers_count_the_lines_of_their_package() -> None:
     assert lines * 64 == pytest.approx(truth_of(host).package_truth(1).read_bytes - old.read_bytes, rel=1e-6)
 
 
-@pytest.mark.parametrize("name", SHAPES)
-@pytest.mark.parametrize("cores", range(1, 13))
-def test_every_pmu_has_a_number_of_its_own(name: str, cores: int) -> None:
+@of_every(itertools.product(SHAPES, range(1, 13)))
+def test_every_pmu_has_a_number_of_its_own(row: tuple[str, int]) -> None:
     """How many PMUs there are depends on the cores: no number of them may make two PMUs share a type."""
+    name, cores = row
     shape = SHAPES[name]
     blocks = tuple(replace(block, cores=min(block.cores, max(cores, block.module)),
                            l3=min(block.l3, max(cores, block.module))) for block in shape.blocks)

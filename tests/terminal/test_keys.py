@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 import time
 
-import pytest
+from everyrow import of_every
 from textual import events
 from textual.message import Message
 
@@ -24,7 +24,7 @@ def keys(*readings: str) -> list[str]:
     return [event.key for event in found if isinstance(event, events.Key)]
 
 
-@pytest.mark.parametrize("letter", LETTERS)
+@of_every(LETTERS, name=repr)
 def test_escape_and_a_letter_are_two_keys(letter: str) -> None:
     alone = keys(letter)
     assert len(alone) == 1

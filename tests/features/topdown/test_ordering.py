@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 from hypothesis import given
 from hypothesis import strategies as st
 from topdown_bed import TopdownBed
 
+from turbotui.features.topdown.engine import TopdownCounters
 from turbotui.features.topdown.model import TopdownRow
 from turbotui.features.topdown.ordering import AHEAD, busiest_first
 from turbotui.features.topdown.places import CpuSet, RowLevel
 
-_COUNTERS = TopdownBed("vera-2s").counters
+
+@functools.cache
+def counters() -> TopdownCounters:
+    return TopdownBed("vera-2s").counters
 
 
 def made(number: int, slots: float | None) -> TopdownRow:
     """A core with so many slots; None for one that was not counted."""
-    counts = {} if slots is None else dict.fromkeys(_COUNTERS.branches[0].tree.events, slots / 10.0)
-    return TopdownRow(CpuSet(RowLevel.CORE, ("core", number), f"core {number}", (number,)), _COUNTERS.branches, counts)
+    counts = {} if slots is None else dict.fromkeys(counters().branches[0].tree.events, slots / 10.0)
+    return TopdownRow(CpuSet(RowLevel.CORE, ("core", number), f"core {number}", (number,)), counters().branches, counts)
 
 
 @given(st.lists(st.none() | st.floats(0.0, 1e12), max_size=40))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 
 import pytest
+from everyrow import of_every
 from model_truth import truth_of
 
 from turbotui.events.encoder import EventEncoder
@@ -75,7 +76,7 @@ def test_requests_by_hand() -> None:
     assert metric.expression.evaluate({"wr_req": 30.0, "cycles": 120.0}) == 0.25
 
 
-@pytest.mark.parametrize("pmu", PMUS.names())
+@of_every(PMUS.names())
 def test_a_table_of_a_pmu_is_whole(pmu: str) -> None:
     metrics = metrics_of(pmu)
     assert metrics or kind_of(pmu).what
