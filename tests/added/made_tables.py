@@ -47,6 +47,7 @@ SAPPHIRE = made_tables(
     VendorMetric("all_cpus", "#num_cpus_online * 2", scale_unit="1CPUs", threshold="all_cpus > 100"),
     VendorMetric("seconds", "duration_time * 2", threshold="seconds < 10"), VendorMetric("time", "duration_time"),
     VendorMetric("pmem", "64 * instructions if #has_pmem > 0 else 0"),
+    VendorMetric("undivided", "instructions / #has_pmem"),
     VendorMetric("nothing", "5 if has_event(NOT_AN_EVENT) else 0"),
     VendorMetric("power", "power@energy\\-pkg@ * 61 / (duration_time * 1e6)"),
     VendorMetric("power_both", "(power@energy\\-pkg@ * 61 + 15.6 * power@energy\\-ram@) / (duration_time * 1e6)"),

@@ -163,6 +163,7 @@ def test_what_a_metric_cannot_be_is_a_reason() -> None:
     ("", "names no metric"), ("missing", "needs NOT_AN_EVENT"), ("ringed", "refers to itself"),
     ("elsewhere", "of another machine: of imx93"), ("atoms", "of another machine: of cpu_atom"),
     ("nothing", "nothing is counted for it, for the machine has no NOT_AN_EVENT"),
+    ("undivided", "is 0 / 0 on this machine, .* for it divides by a 0 that this machine's constants make"),
     ("pmem", "for its table counts instructions on other machines only"),
 ])  # fmt: skip
 def test_what_is_no_metric_is_told(name: str, says: str) -> None:

@@ -159,6 +159,11 @@ class Devices:
         self.holding("")
         return tuple(self._holders or ())
 
+    def lacking(self, event: str) -> str:
+        """The PMUs for which a table has an event of that name, while this machine has none of them; "" if unknown."""
+        del event  # sysfs names events of PMUs that are there
+        return ""
+
     def of_type(self, kind: int) -> Pmu | None:
         """The PMU with that number in perf_event_attr.type; for a core's generic types the only core PMU."""
         if kind in _CORE_TYPES:

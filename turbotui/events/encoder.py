@@ -346,6 +346,8 @@ class EventEncoder:
                 near = f"; terms stand between the slashes of their PMU, as {core}/{written.head}/"
             elif written.head in self.devices.names:
                 near = f"; it is a PMU, whose events are written {written.head}/EVENT/"
+            elif lacking := self.devices.lacking(written.head):
+                near = f"; its vendor's tables have it for the PMU {lacking}, which the kernel does not offer here"
             raise UnknownEventError(f"This machine has no event {written.head!r}{near}.")
         modifiers = parse_modifiers(written.modifiers, group)
         tracepoint = Pmu("tracepoint", TRACEPOINT)

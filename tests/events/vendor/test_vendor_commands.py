@@ -48,6 +48,15 @@ def test_encode_says_which_table_and_what_it_is(capsys: pytest.CaptureFixture[st
     assert (status, "has no event" in err) == (2, True)
 
 
+def test_an_event_of_a_pmu_that_is_not_here_is_called_that(capsys: pytest.CaptureFixture[str], folder: str) -> None:
+    words = ("events", "encode", "--machine", "sapphire-2s", "--event-tables", folder)
+    status, _, err = run(capsys, *words, "unc_x.y")
+    assert status == 2
+    assert "has no event 'unc_x.y'; its vendor's tables have it for the PMU uncore_x, which the kernel does not" in err
+    _, _, err = run(capsys, *words, "mem_inst_retired.all_load")
+    assert "did you mean mem_inst_retired.all_loads" in err
+
+
 def test_the_list_finds_names_and_then_descriptions(capsys: pytest.CaptureFixture[str], folder: str) -> None:
     words = ("--machine", "sapphire-2s", "--event-tables", folder, "--no-open")
     _, out, _ = run(capsys, "events", "list", "retired loads", *words, "--json")

@@ -93,11 +93,17 @@ def requests(wanted: Sequence[TitledMetric], machine: MachineConstants, text: st
     return tuple(_request(one, machine, f"{text} {number}" if several else text) for number, one in enumerate(found, 1))
 
 
+_UNDEFINED = "0 / 0"
+"""Steps that were folded into a division by 0, as `text_of` writes them."""
+
+
 def _why_nothing(one: TitledMetric, machine: MachineConstants) -> str:
     dropped = one.expanded.dropped
     missing = [event_text(name) for name in dropped if not machine.has_event(name)]
     if missing:
         return f"for the machine has no {', '.join(missing)}"
+    if text_of(one.expanded.own.steps) == _UNDEFINED:
+        return "for it divides by a 0 that this machine's constants make"
     return f"for its table counts {', '.join(map(event_text, dropped))} on other machines only"
 
 

@@ -72,6 +72,10 @@ class VendorDevices(Devices):
         """Every event name of every PMU that this machine has."""
         return (*self._sysfs.event_names(), *(row.name for row in self.tables.events() if self.matched(row)))
 
+    def lacking(self, event: str) -> str:
+        """See `Devices.lacking`."""
+        return ", ".join(dict.fromkeys(f"{row.pmu} {row.compat}".strip() for row in self.tables.event(event)))
+
     def matched(self, row: VendorEvent) -> tuple[str, ...]:
         """Names of the PMUs that a row is an event of, in the order of sysfs."""
         key = (row.pmu, row.compat)
