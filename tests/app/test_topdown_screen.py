@@ -15,7 +15,8 @@ from textual.pilot import Pilot
 
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.graph import Explain
-from turbotui.features.topdown.screen import TopdownScreen, TopdownThreadsReady
+from turbotui.features.topdown.moving_rows import MovingRowsReady
+from turbotui.features.topdown.screen import TopdownScreen
 from turbotui.features.topdown.thread_counters import ThreadInterval
 from turbotui.simulated.host import SimulatedHost
 from turbotui.widgets.listing import Listing
@@ -176,24 +177,33 @@ async def test_what_is_opened_of_a_thread_stays_open_until_the_thread_has_ended(
         await pilot.press("t", "t", "t", "t")
         await threads_counted(session, screen, pilot)
         await pilot.press("enter")
-        content, watch = screen.table.content, screen.threads
+        content, watch = screen.table.content, screen.moving and screen.moving.source
         assert content is not None
         assert watch is not None
         chosen = content.rows[0]
         tid = content.value_of("TID", chosen)
         assert isinstance(tid, int)
-        screen.post_message(TopdownThreadsReady(ThreadInterval((), 1.0), None, watch))  # it left the busiest just then
+        screen.post_message(MovingRowsReady(ThreadInterval((), 1.0), None, watch))  # it left the busiest just then
         await pilot.pause()
         assert screen.table.current == chosen
         assert f" {tid} › " in below(screen)
         now = screen.table.content
         assert now is not None
         assert now.value_of("GSlots", chosen) is None
-        screen.post_message(TopdownThreadsReady(ThreadInterval((), 1.0, gone=tid), None, watch))
+        screen.post_message(MovingRowsReady(ThreadInterval((), 1.0, gone=tid), None, watch))
         await pilot.pause()
         assert isinstance(pilot.app, TurbotuiApp)
         assert f"{tid} has ended: what was opened of it is closed" in text_of(pilot.app, "status")
         assert " › " not in below(screen)
+
+
+async def test_without_a_program_that_marks_regions_their_rows_are_passed_over_with_the_reason() -> None:
+    async with topdown("sapphire-2s") as (_session, screen, pilot):
+        await pilot.press("t", "t", "t", "t", "t")
+        await pilot.pause()
+        assert isinstance(pilot.app, TurbotuiApp)
+        assert "A row for each core; no rows of regions: no program marks regions here" in text_of(pilot.app, "status")
+        assert screen.moving is None
 
 
 async def test_a_machine_whose_threads_are_elsewhere_has_no_rows_of_threads() -> None:

@@ -199,7 +199,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("group_rows", "rows", ("t", "f5"), "t F5",
            "Control groups in their tree, one below the other, or groups of resctrl.", "rows", (Where.GROUPS,), rank=1),
     Action("topdown_rows", "rows", ("t", "f5"), "t F5",
-           "A row for each core, CPU, package, kind of core, or thread that is busy.", "rows",
+           "A row for each core, CPU, package, kind of core, busy thread, or marked region.", "rows",
            (Where.TOPDOWN,), rank=1),
     Action("fleet_rows", "rows", ("t", "f5"), "t F5",
            "Nodes one below the other, by model, or by a label that they have.", "by label", (Where.FLEET,), rank=1),

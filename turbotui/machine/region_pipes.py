@@ -245,6 +245,11 @@ class RegionProcesses:
                     regions.end_process(pid, time.monotonic_ns())
 
     @property
+    def counted(self) -> Sequence[int]:
+        """The processes of a named FIFO that are counted."""
+        return sorted(self._counted)
+
+    @property
     def over(self) -> bool:
         """Whether there were processes in a named FIFO, and all have ended."""
         return bool(self._counted) and all(has_ended(self._host, pid) for pid in self._counted)

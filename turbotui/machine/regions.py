@@ -77,11 +77,13 @@ class RegionShare:
         name: of the region.
         seconds: in which it was open in at least one thread.
         share: of the time between the readings, at most 1.
+        apportioned: whether its counts are its share by time of what was read together with other work.
     """
 
     name: str
     seconds: float
     share: float
+    apportioned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,11 +236,11 @@ class RegionTimes:
         times.update(dict.fromkeys(self._threads, now_ns - at))
         self._last = now_ns
         whole = now_ns - begin
-        found = tuple(RegionShare(name, ns / 1e9, min(1.0, ns / whole)) for name, ns in sorted(times.items())
-                      if ns > 0 and whole > 0)
+        found = tuple(RegionShare(name, ns / 1e9, min(1.0, ns / whole), bool(self.lost) or ns / whole < _WHOLE)
+                      for name, ns in sorted(times.items()) if ns > 0 and whole > 0)
         for one in found:
             self.seconds[one.name] = self.seconds.get(one.name, 0.0) + one.seconds
-            if one.share < _WHOLE or self.lost:
+            if one.apportioned:
                 self.apportioned[one.name] = self.apportioned.get(one.name, 0.0) + one.seconds
         self._fold()
         return found

@@ -21,6 +21,8 @@ TOPDOWN_STREAM: Final = 4
 """The stream of threads of a top-down analysis."""
 REGIONS_STREAM: Final = 5
 """The stream of regions that a command marks."""
+REGION_SLOTS_STREAM: Final = 6
+"""The stream of regions of a top-down analysis."""
 
 _HEAD: Final = struct.Struct("<qq")  # wall clock and monotonic clock of the tick that ended the interval
 

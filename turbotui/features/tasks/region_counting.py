@@ -8,10 +8,12 @@ are counted from the first mark of each on (`marking_processes`).
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Final, Protocol, runtime_checkable
@@ -56,6 +58,37 @@ class _Sums:
         return found
 
 
+class CountsAtMarks(Protocol):
+    """Counts something else of the programs whose regions are counted, at the same marks; see `count_also`.
+
+    No method raises: what cannot be counted is told with the numbers that lack.
+    """
+
+    def open(self, pids: Sequence[int], times: RegionTimes, *, family: bool) -> None:
+        """Begin to count, or begin anew.
+
+        Args:
+            pids: of the programs.
+            times: their regions until now.
+            family: whether all that they start is counted, too.
+        """
+
+    def add(self, pid: int) -> None:
+        """Count another program as well, which runs."""
+
+    def take(self, shares: Sequence[RegionShare], seconds: float, times: RegionTimes) -> None:
+        """Share out what was counted since the last reading.
+
+        Args:
+            shares: the regions that were open since then.
+            seconds: since then.
+            times: of the regions until now.
+        """
+
+    def close(self) -> None:
+        """End; nothing is read any more."""
+
+
 class RegionCounting:
     """Counts the regions of a program from its first mark to its end.
 
@@ -82,10 +115,17 @@ class RegionCounting:
         self._regions: dict[str, _Sums] = {}
         self._run_ns = 0.0
         self._began_ns = self._last_ns = self._turned_ns = 0
+        self._pid = 0
+        self._also: CountsAtMarks | None = None
+        self._also_counts = False
+        self._orders: deque[Callable[[], None]] = deque()
+        self._door = threading.Lock()
+        self._left = False
         self._thread = threading.Thread(target=self._run, name="regions", daemon=True)
 
     def open(self, pid: int) -> None:
         """Open the counters of a process that waits before exec; refused counters are reported with the totals."""
+        self._pid = pid
         self._open_first(lambda sets: CommandCounters(self._machine.host, sets, pid, waits=True))
 
     def _open_first(self, opened: Callable[[Sequence[Sequence[PerfAttr]]], Counters]) -> None:
@@ -145,10 +185,69 @@ class RegionCounting:
             self._over = True
             if self._counters is not None:
                 self._counters.close()
+            self._exchange(None)
         os.eventfd_write(self._wake, 1)
         if self._thread.ident is not None:
             self._thread.join()
-        os.close(self._wake)
+        with self._door:
+            self._left = True
+            os.close(self._wake)
+
+    @property
+    def follows_command(self) -> bool:
+        """Whether it is a command with all that it starts, and not programs that mark in a named FIFO."""
+        return bool(self._pid)
+
+    def count_also(self, other: CountsAtMarks | None) -> bool:
+        """Have something else counted at the marks from now on, or from the first one; it replaces what was.
+
+        Args:
+            other: what counts; the same again is opened anew; None ends it.
+
+        Returns:
+            Whether there are marks to come: nothing is opened for a program that has ended.
+        """
+        return self.ask(lambda: self._exchange(other))
+
+    def ask(self, order: Callable[[], None]) -> bool:
+        """Have something done on the thread that reads marks, after the next reading, which comes at once.
+
+        Args:
+            order: is called between two readings.
+
+        Returns:
+            Whether marks are still read: else it is never called.
+        """
+        with self._door:
+            if self._left:
+                return False
+            self._orders.append(order)
+            os.eventfd_write(self._wake, 1)
+            return True
+
+    def _obey(self) -> None:
+        with contextlib.suppress(BlockingIOError):  # nobody asked: a mark came
+            os.eventfd_read(self._wake)
+        while self._orders:
+            self._orders.popleft()()
+
+    def _exchange(self, other: CountsAtMarks | None) -> None:
+        if self._also is not None and self._also is not other:
+            self._also.close()
+        self._also, self._also_counts = other, False
+        if self._times is not None:
+            self._begin_also(self._times)
+
+    def _begin_also(self, times: RegionTimes) -> None:
+        """Open what is counted too; what passes meanwhile is not its own."""
+        if self._also is not None:
+            pids = (self._pid,) if self._pid else self._processes.counted
+            self._also.open(pids, times, family=self.follows_command)
+            try:
+                self._book(times, rotate=False)
+            except HostError as error:
+                self._fail(error)
+            self._also_counts = True
 
     def totals(self) -> RegionTotals:
         """The totals counted so far."""
@@ -179,6 +278,7 @@ class RegionCounting:
                 if self._over:
                     return
                 self._hear(rotate=time.monotonic_ns() - self._turned_ns >= _SLICE * 1e9)
+                self._obey()
                 pause = self._pipe.rest()
             rest.poll(1e3 * pause)
 
@@ -193,7 +293,10 @@ class RegionCounting:
             marks, fresh = self._processes.take()
             for pid in fresh:
                 self._adopt(sorted(running_threads(self._machine.host, pid)))
-            if marks and self._times is None:
+                if self._also is not None and self._also_counts:
+                    self._also.add(pid)
+            are_first = bool(marks) and self._times is None
+            if are_first:
                 self._begin()
             if self._times is None:
                 return
@@ -201,11 +304,16 @@ class RegionCounting:
                 self._times.take(mark)
             self._processes.close_ended(self._times)
             self._book(self._times, rotate=rotate)
+            if are_first:
+                self._begin_also(self._times)
         except (HostError, MachineError) as error:
-            self._why = Unavailable(Reason.FAILED, f"counters of regions: {error}")
-            if self._counters is not None:
-                self._counters.close()
-            self._counters, self._clock = None, None
+            self._fail(error)
+
+    def _fail(self, error: HostError | MachineError) -> None:
+        self._why = Unavailable(Reason.FAILED, f"counters of regions: {error}")
+        if self._counters is not None:
+            self._counters.close()
+        self._counters, self._clock = None, None
 
     def _begin(self) -> None:
         if self._counters is not None:
@@ -227,8 +335,11 @@ class RegionCounting:
         if rotate:
             self._turned_ns = now
         self._run_ns += run
-        for share in times.until(now):
+        shares = times.until(now)
+        for share in shares:
             self._add(share, run, changes)
+        if self._also is not None and self._also_counts:
+            self._also.take(shares, seconds, times)
         if times.folded:
             self._regions = by_rows(self._regions, times.folded, _Sums.plus)
 

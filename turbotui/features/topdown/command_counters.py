@@ -12,6 +12,7 @@ import errno
 import select
 import time
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -32,10 +33,11 @@ from turbotui.features.topdown.counter_parts import (
     open_parts,
 )
 from turbotui.features.topdown.engine import TopdownCounters
+from turbotui.features.topdown.finding import ProcessThreads
 from turbotui.features.topdown.model import TopdownRow
 from turbotui.features.topdown.places import CpuSet, RowLevel
-from turbotui.features.topdown.region_rows import region_rows
-from turbotui.features.topdown.thread_rows import counted_row, kind_rows
+from turbotui.features.topdown.region_rows import ALL_PROGRAMS, region_rows
+from turbotui.features.topdown.thread_rows import USER_ONLY, rows_with_kinds
 from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.observing import Observation
@@ -48,7 +50,6 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.region_marks import VARIABLE
 
 _REFUSED: Final = (errno.EACCES, errno.EPERM)
-_USER_ONLY: Final = ("counts leave the kernel out: kernel.perf_event_paranoid hides it from this user",)
 _NOTHING_MARKED: Final = f"no program marked a region: start them with {VARIABLE} naming the FIFO"
 _PAUSE: Final = 0.5  # seconds between two readings where no mark comes
 
@@ -60,7 +61,8 @@ class FamilyCounters:
         machine: this one.
         counters: the trees, and what is counted below level 1.
         pid: of a process that waits before its exec, or of a thread.
-        runs: whether it is a thread that runs, and is counted with the threads that it starts, without children.
+        runs: whether it is a thread that runs, and is counted with the threads that it starts.
+        children: whether processes that this thread starts are counted, too; a command's always are.
 
     Attributes:
         user_only: whether counts leave the kernel out, for want of rights.
@@ -70,10 +72,11 @@ class FamilyCounters:
         HostError: the thread has ended.
     """
 
-    def __init__(self, machine: Machine, counters: TopdownCounters, pid: int, *, runs: bool = False) -> None:
+    def __init__(self, machine: Machine, counters: TopdownCounters, pid: int, *, runs: bool = False,
+                 children: bool = False) -> None:
         self._host = machine.host
-        self._first, self._heirs = (DISABLED, INHERIT | INHERIT_THREAD) if runs else (
-            DISABLED | ENABLE_ON_EXEC, INHERIT)
+        self._first = DISABLED if runs else DISABLED | ENABLE_ON_EXEC
+        self._heirs = INHERIT | INHERIT_THREAD if runs and not children else INHERIT
         self._open: dict[GroupKey, list[OpenPart] | Unavailable] = {}
         self.user_only = False
         for group in counters.groups():
@@ -188,9 +191,8 @@ class RegionCounts:
             notes: likewise.
         """
         place = CpuSet(RowLevel.COMMAND, ("command", 0), name, ())
-        whole = counted_row(place, counters.branches, counts, seconds)
-        return CommandTopdown(whole, self.rows(counters, whole, seconds), seconds, notes,
-                              kind_rows(place, counters.branches, counts, seconds) if whole.several else ())
+        whole, *kinds = rows_with_kinds(place, counters.branches, counts, seconds)
+        return CommandTopdown(whole, self.rows(counters, whole, seconds), seconds, notes, tuple(kinds))
 
     def notes(self, pipe: MarkPipe) -> tuple[str, ...]:
         """See `regions.region_notes`."""
@@ -242,37 +244,52 @@ def follow_command(machine: Machine, counters: TopdownCounters, seen: Observatio
             pause_until = now + pipe.rest()
     finally:
         opened.close()
-    notes = (*(_USER_ONLY if opened.user_only else ()), *regions.notes(pipe))
+    notes = (*(USER_ONLY if opened.user_only else ()), *regions.notes(pipe))
     return regions.result(seen.commands[0].name, counters, counts, time.monotonic() - began, notes)
 
 
 class ProgramCounters:
     """Counters of every thread of programs that run already, added up.
 
+    A process that is started while these are opened, by a thread that has none yet, is missed with all that it starts.
+
     Args:
         machine: this one.
         counters: see `FamilyCounters`.
+        family: whether all that a program has started, and starts, is counted with it.
 
-    Attributes:
-        refused: programs that are not counted, by the reason.
     """
 
-    def __init__(self, machine: Machine, counters: TopdownCounters) -> None:
+    def __init__(self, machine: Machine, counters: TopdownCounters, *, family: bool = False) -> None:
         self._machine = machine
         self._counters = counters
+        self._family = family
         self._open: list[FamilyCounters] = []
-        self.refused: Counter[str] = Counter()
+        self._refused: Counter[str] = Counter()
+
+    @property
+    def refused(self) -> Mapping[str, int]:
+        """Why programs are not counted, and how many."""
+        return self._refused
 
     def add(self, pid: int) -> None:
         """Count a process as well, from now on."""
-        for tid in sorted(running_threads(self._machine.host, pid)):
+        for tid in sorted(self._threads(pid)):
             try:
-                self._open.append(FamilyCounters(self._machine, self._counters, tid, runs=True))
+                self._open.append(FamilyCounters(self._machine, self._counters, tid, runs=True, children=self._family))
             except MachineError as error:
-                self.refused[str(error)] += 1
+                self._refused[str(error)] += 1
                 return
             except HostError:  # the thread has ended meanwhile
                 continue
+
+    def _threads(self, pid: int) -> Iterable[int]:
+        if not self._family:
+            return running_threads(self._machine.host, pid)
+        try:
+            return ProcessThreads(self._machine.host, (pid,), family=True).find()
+        except MachineError:  # it has ended
+            return ()
 
     @property
     def user_only(self) -> bool:
@@ -328,5 +345,5 @@ def follow_programs(machine: Machine, counters: TopdownCounters, pipe: GivenPipe
     finally:
         opened.close()
     notes = (*(f"{number} programs are not counted: {why}" for why, number in opened.refused.items()),
-             *(_USER_ONLY if opened.user_only else ()), *(() if marked else (_NOTHING_MARKED,)), *regions.notes(pipe))
-    return regions.result("all that mark regions", counters, counts, last - began, notes)
+             *(USER_ONLY if opened.user_only else ()), *(() if marked else (_NOTHING_MARKED,)), *regions.notes(pipe))
+    return regions.result(ALL_PROGRAMS, counters, counts, last - began, notes)

@@ -19,7 +19,7 @@ def busiest_first(rows: Sequence[TopdownRow], before: Sequence[Hashable] = ()) -
         before: the keys of the rows as they stood; rows that hardly differ keep that order, so that lines do not
             dance from one interval to the next. Without it the order is exact.
     """
-    slots = {row.place.key: row.slots() or 0.0 for row in rows}
+    slots = {row.place.key: _weight(row) for row in rows}
     if not before:
         return tuple(sorted(rows, key=lambda row: -slots[row.place.key]))
     at = {key: place for place, key in enumerate(before)}
@@ -30,3 +30,9 @@ def busiest_first(rows: Sequence[TopdownRow], before: Sequence[Hashable] = ()) -
             place -= 1
         found.insert(place, row)
     return tuple(found)
+
+
+def _weight(row: TopdownRow) -> float:
+    """Slots; of a region its share of the program's, for what is opened is counted for a shorter time than others."""
+    found = row.slots() if row.extent is None else row.extent.of_slots
+    return found or 0.0

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Self
 
 from turbotui.dataclass import dataclass
 from turbotui.features.topdown.counter_parts import Counts, GroupKey, PartCount
 from turbotui.features.topdown.finding import CountedThread
+from turbotui.features.topdown.recorded_counts import group_facts, groups_from
 from turbotui.features.topdown.thread_counters import ThreadCounts, ThreadInterval
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.recording.framing import DamagedError
@@ -40,14 +41,13 @@ class ThreadRecord:
         """See `IntervalRows.facts`."""
         found = self.interval
         threads = found.threads
-        keys = dict.fromkeys(key for one in threads for key in one.counts)
         return {
             "table": "topdown threads", "seconds": found.seconds, "left_out": found.left_out,
             "user_only": found.user_only,
             "refused": [[number, reason_facts(why)] for why, number in found.refused.items()],
             "pid": [one.thread.pid for one in threads], "tid": [one.thread.tid for one in threads],
             "name": [one.thread.name for one in threads],
-            "groups": [_group_facts(key, [one.counts.get(key, ()) for one in threads]) for key in keys],
+            "groups": group_facts([one.counts for one in threads]),
         }
 
     def plus(self, later: Self) -> Self:
@@ -61,24 +61,6 @@ class ThreadRecord:
             newer, threads=(*threads, *gone), seconds=older.seconds + newer.seconds,
             left_out=max(older.left_out, newer.left_out), refused={**older.refused, **newer.refused},
             user_only=older.user_only or newer.user_only))
-
-
-def _group_facts(key: GroupKey, groups: Sequence[tuple[PartCount, ...] | Unavailable]) -> dict[str, object]:
-    """A group over all threads: its parts by column, null for a thread that has no such part."""
-    whys = dict.fromkeys(one for one in groups if isinstance(one, Unavailable))
-    number = {why: at for at, why in enumerate(whys)}
-    parts = [() if isinstance(one, Unavailable) else one for one in groups]
-    columns = []
-    for at in range(max(map(len, parts), default=0)):
-        mine = [one[at] if at < len(one) else None for one in parts]
-        names = dict.fromkeys(name for one in mine if one is not None for name in one.values)
-        columns.append({
-            "enabled": [None if one is None else one.enabled for one in mine],
-            "running": [None if one is None else one.running for one in mine],
-            "values": {name: [None if one is None else one.values.get(name) for one in mine] for name in names},
-        })
-    return {"pmu": key[0], "node": key[1], "reasons": [reason_facts(why) for why in whys],
-            "why": [number[one] if isinstance(one, Unavailable) else None for one in groups], "parts": columns}
 
 
 def _joined(first: Counts, later: Counts) -> Counts:
@@ -126,12 +108,7 @@ def thread_record(said: Said, wall_ns: int) -> ThreadRecord:
     many = len(pids)
     if {len(tids), len(names)} != {many}:
         raise DamagedError(f"{said.where} of the recording has columns of different lengths")
-    counts: list[dict[GroupKey, tuple[PartCount, ...] | Unavailable]] = [{} for _ in range(many)]
-    for group in said["groups"].items():
-        key = group["pmu"].text(), group["node"].text()
-        for mine, one in zip(counts, _group(group, many), strict=True):
-            if one:  # else the thread had no such group
-                mine[key] = one
+    counts = groups_from(said["groups"], many)
     refused = {reason_from(why): number.integer() for number, why in map(_pair, said["refused"].items())}
     threads = tuple(ThreadCounts(CountedThread(pid, tid, name), mine)
                     for pid, tid, name, mine in zip(pids, tids, names, counts, strict=True))
@@ -144,27 +121,6 @@ def _pair(said: Said) -> tuple[Said, Said]:
     if len(parts) != 2:
         raise DamagedError(f"{said.where} of the recording is no number with a reason")
     return parts[0], parts[1]
-
-
-def _group(said: Said, many: int) -> Iterator[tuple[PartCount, ...] | Unavailable]:
-    """The parts of a group of each thread, or why it has none."""
-    reasons = [reason_from(one) for one in said["reasons"].items()]
-    whys = said["why"].values_or_none(int)
-    parts = [(_numbers(part["enabled"], many), _numbers(part["running"], many),
-              part["values"].rows(many, Said.number)) for part in said["parts"].items()]
-    if len(whys) != many or any(why is not None and not 0 <= why < len(reasons) for why in whys):
-        raise DamagedError(f"{said.where} of the recording has reasons that are none, or not for each thread")
-    for at, why in enumerate(whys):
-        yield reasons[why] if why is not None else tuple(
-            PartCount(values[at], enabled[at] or 0.0, running[at] or 0.0)
-            for enabled, running, values in parts if enabled[at] is not None)
-
-
-def _numbers(said: Said, many: int) -> list[float | None]:
-    found = [None if one.value is None else one.number() for one in said.items()]
-    if len(found) != many:
-        raise DamagedError(f"{said.where} of the recording has {len(found)} values for {many} threads")
-    return found
 
 
 def threads_of(rows: FindRows, frame: Frame) -> ThreadInterval | None:

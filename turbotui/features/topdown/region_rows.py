@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from turbotui.features.topdown.counter_parts import Counts
 from turbotui.features.topdown.engine import Branch
 from turbotui.features.topdown.model import RegionPart, TopdownRow
 from turbotui.features.topdown.places import CpuSet, RowLevel
-from turbotui.features.topdown.thread_rows import counted_row
+from turbotui.features.topdown.thread_rows import rows_with_kinds
 from turbotui.machine.regions import RegionExtent
+
+ALL_PROGRAMS: Final = "all that mark regions"
+"""Name of the row of all programs that mark in a FIFO which a person named."""
 
 
 def region_rows(branches: Sequence[Branch], extents: Sequence[RegionExtent], counts: Mapping[str, Counts],
                 seconds: float, slots: float | None) -> tuple[TopdownRow, ...]:
-    """The rows of regions, in their order.
+    """The rows of regions, in their order; one that ran on several kinds of core has one more for each.
 
     Args:
         branches: the trees of the machine's cores.
@@ -24,15 +28,15 @@ def region_rows(branches: Sequence[Branch], extents: Sequence[RegionExtent], cou
         seconds: for which the program was counted.
         slots: of the whole program meanwhile; None where they are not known.
     """
-    return tuple(_row(branches, one, counts.get(one.name, {}), seconds, slots) for one in extents)
+    return tuple(row for one in extents for row in _rows(branches, one, counts.get(one.name, {}), seconds, slots))
 
 
-def _row(branches: Sequence[Branch], extent: RegionExtent, counts: Counts, seconds: float,
-         every: float | None) -> TopdownRow:
+def _rows(branches: Sequence[Branch], extent: RegionExtent, counts: Counts, seconds: float,
+          every: float | None) -> Iterator[TopdownRow]:
     place = CpuSet(RowLevel.REGION, (f"region {extent.name}", 0), extent.name, ())
-    row = counted_row(place, branches, counts, extent.seconds)
-    slots = row.slots()
-    return replace(row, extent=RegionPart(
-        extent.entries, extent.seconds, extent.seconds / seconds if seconds else 0.0,
-        slots / every if slots is not None and every else None,
-        extent.apportioned / extent.seconds if extent.seconds else 0.0))
+    for row in rows_with_kinds(place, branches, counts, extent.seconds):
+        slots = row.slots()
+        yield replace(row, extent=RegionPart(
+            extent.entries, extent.seconds, extent.seconds / seconds if seconds else 0.0,
+            slots / every if slots is not None and every and not row.unsplit else None,
+            extent.apportioned / extent.seconds if extent.seconds else 0.0))

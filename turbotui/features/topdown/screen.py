@@ -4,30 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
-from textual.message import Message
 from textual.widget import Widget
 
 from turbotui.app.actions import Where, bindings_for
 from turbotui.app.row_table import RowTableScreen
 from turbotui.app.watch import Watch
 from turbotui.app.watched import PlayedSession
-from turbotui.errors import MachineError
 from turbotui.features.topdown.engine import Drill, RecordedTopdown, TopdownCounters
 from turbotui.features.topdown.model import TopdownRow
+from turbotui.features.topdown.moving_rows import MovingRows, MovingRowsReady
 from turbotui.features.topdown.ordering import busiest_first
 from turbotui.features.topdown.places import CpuSet, RowLevel, places
-from turbotui.features.topdown.recorded_threads import ThreadRecord
-from turbotui.features.topdown.screen_rows import TopdownPainter, drill_of, tree_lines
-from turbotui.features.topdown.tables import BAR, NAME, TopdownColumn, node_of, table_of, topdown_table
-from turbotui.features.topdown.thread_counters import ThreadInterval
-from turbotui.features.topdown.thread_past import ThreadPast
-from turbotui.features.topdown.thread_rows import interval_notes, thread_rows, waiting_row
-from turbotui.features.topdown.thread_watch import BusyThreadWatch
+from turbotui.features.topdown.screen_rows import TopdownPainter, drill_of, tree_lines, wrapped
+from turbotui.features.topdown.shown_regions import ShownRegions
+from turbotui.features.topdown.shown_threads import ShownThreads
+from turbotui.features.topdown.tables import BAR, TopdownColumn, node_of, topdown_table
 from turbotui.features.topdown.trees import LEVELS, Node
 from turbotui.machine.host import HostError
-from turbotui.machine.tasks.sample_reader import refuse_recorded
 from turbotui.machine.topology import Topology
 from turbotui.quantities.sentences import as_sentence
 from turbotui.quantities.tables import RowTable
@@ -40,31 +35,21 @@ from turbotui.widgets.row_content import Naming, RowContent
 from turbotui.widgets.segment_lines import SegmentLines
 from turbotui.widgets.table_messages import Moved
 
-_LEVELS: Final = (RowLevel.CORE, RowLevel.CPU, RowLevel.PACKAGE, RowLevel.KIND, RowLevel.THREAD)
+_LEVELS: Final = (RowLevel.CORE, RowLevel.CPU, RowLevel.PACKAGE, RowLevel.KIND, RowLevel.THREAD, RowLevel.REGION)
 _LINES: Final = 12
 """Of the opened row at most; a third of the screen where that is less."""
 _NAMING: Final[Naming[TopdownRow]] = Naming(lambda row: row.place.key,
                                             lambda row: f"{row.place.name} {row.place.tid or row.place.kind}",
                                             lambda row: row.place.label)
-NO_THREADS_RECORDED: Final = Unavailable(Reason.NOT_READ, "no slots of threads were recorded at this moment",
-                                         "turbotui record --tables threads, or Ctrl+R while this screen shows threads")
 NOT_RECORDED: Final = Unavailable(Reason.NOT_READ, "this recording has no slots of pipelines",
                                   "turbotui record --tables topdown")
 
 
-class TopdownThreadsReady(Message):
-    """Posted when an interval of threads has been counted, from the watch's own thread."""
-
-    def __init__(self, found: ThreadInterval | HostError, clocks: tuple[int, int] | None,
-                 watch: BusyThreadWatch) -> None:
-        super().__init__()
-        self.found = found
-        self.clocks = clocks
-        self.watch = watch
-
-
 class TopdownScreen(RowTableScreen[TopdownRow]):
-    """Bars for the machine and each core, CPU, package or kind, or for threads. Counts only while it is shown."""
+    """Bars for the machine and each core, CPU, package or kind, or for threads or regions.
+
+    Counts only while it is shown.
+    """
 
     where: ClassVar[Where] = Where.TOPDOWN
     number = "d"
@@ -86,11 +71,11 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         self._opened: CpuSet | None = None
         self._order: dict[RowLevel, tuple[Hashable, ...]] = {}
         self._made: tuple[object, RowContent[TopdownRow] | None] = (None, None)
-        self._threads: BusyThreadWatch | None = None
-        self._interval: ThreadInterval | HostError | None = None
         self._places: tuple[Topology, RowLevel, tuple[CpuSet, ...]] | None = None
-        self._thread_past = ThreadPast(self._played)
         super().__init__(watch)
+        shown = (ShownThreads(watch, self._counters, self.post_message),
+                 ShownRegions(watch, self._counters, self.post_message))
+        self._moving: dict[RowLevel, MovingRows[Any]] = {one.level: one for one in shown}
         self._tree = SegmentLines(id="tree")
         self._absent = Listing(id="absent")
 
@@ -112,48 +97,28 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         return self._counters
 
     @property
-    def threads(self) -> BusyThreadWatch | None:
-        """What counts threads while they are rows, for tests."""
-        return self._threads
+    def moving(self) -> MovingRows[Any] | None:
+        """The rows that have counters of their own, while they are shown."""
+        return self._moving.get(self._level)
 
     def read_beside(self) -> None:
         """Count what the rows show, from now on and not only from the end of this interval."""
-        if self._level is RowLevel.THREAD:  # counters of CPUs and of threads would take turns on the slots
+        if self.moving is not None:  # counters of CPUs and of threads would take turns on the slots
             self.watch_state.read_also(self, (), frozenset())
-            if self._played is None:
-                self._watch_threads()
+            self.moving.start()
             return
         self.watch_state.read_also(self, self._counters.sources(), self._counters.signals())
         self.watch_state.session.end_interval()
 
-    def _watch_threads(self) -> None:
-        if self._threads is None:
-            def publish(found: ThreadInterval | HostError, clocks: tuple[int, int] | None) -> None:
-                recorder = self.watch_state.recorder
-                if recorder is not None and clocks is not None and isinstance(found, ThreadInterval):
-                    recorder.rows(ThreadRecord(*clocks, found))
-                self.post_message(TopdownThreadsReady(found, clocks, watch))
-
-            self._threads = watch = BusyThreadWatch(self.watch_state.session.machine, publish)
-            watch.start()
-
-    def _forget_threads(self) -> None:
-        if self._threads is not None:
-            self._threads.stop()
-        self._threads = self._interval = None
-
-    def on_topdown_threads_ready(self, message: TopdownThreadsReady) -> None:
-        """Show what was counted of threads."""
-        if message.watch is not self._threads:
+    def on_moving_rows_ready(self, message: MovingRowsReady) -> None:
+        """Show what was counted of threads or regions."""
+        moving = self.moving
+        if moving is None or not moving.take(message):
             return
-        self._interval = found = message.found
-        if isinstance(found, ThreadInterval):
-            if message.clocks is not None:
-                self._thread_past.keep(message.clocks[0], found)
-            if self._opened is not None and self._opened.tid is not None and found.gone == self._opened.tid:
-                label = self._opened.label
-                self._open((), None)
-                self.notice(f"{label} has ended: what was opened of it is closed")
+        if self._opened is not None and moving.has_ended(self._opened):
+            label = self._opened.label
+            self._open((), None)
+            self.notice(f"{label} has ended: what was opened of it is closed")
         if not self.watch_state.held:
             self._fill()
 
@@ -161,7 +126,8 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         """See `RowTableScreen.close`: what was opened below level 1 is closed."""
         self._path, self._opened = (), None
         self._counters.drill = Drill()
-        self._forget_threads()
+        for moving in self._moving.values():
+            moving.stop()
 
     # Drawing
 
@@ -173,8 +139,8 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
 
     def take(self, frame: Frame) -> None:
         """See `WatchScreen.take`: the past of cells that were drawn or looked into."""
-        if self._threads is not None:
-            self._threads.request((frame.newer.wall_ns, frame.newer.started_ns))
+        if self.moving is not None:
+            self.moving.end_interval(frame)
         content = self._content(frame)
         self.past(content).push(content, (), ())
 
@@ -185,7 +151,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
 
     def _content(self, frame: Frame | None) -> RowContent[TopdownRow]:
         made_of, content = self._made
-        of: object = self._threads_of(frame) if self._level is RowLevel.THREAD else frame
+        of: object = frame if self.moving is None else self._found(self.moving, frame)
         if content is None or made_of is not of:
             whole = self._ordered(self._table_now(frame))
             content = RowContent(replace(whole, columns=self._columns(whole.columns)), _NAMING,
@@ -193,41 +159,36 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
             self._made = of, content
         return content
 
-    def _threads_of(self, frame: Frame | None) -> ThreadInterval | HostError | None:
-        """The threads of the moment that is shown."""
-        if frame is None or (self._played is None and not self.watch_state.held):
-            return self._interval
+    def _found(self, moving: MovingRows[Any], frame: Frame | None) -> object:
+        """What was counted of threads or regions in the moment that is shown."""
         try:
-            return self._thread_past.of(frame)
+            return moving.found(frame)
         except DamagedError as error:
             self.notice(str(error))
             return None
 
     def _table_now(self, frame: Frame | None) -> RowTable[TopdownRow]:
-        if self._level is RowLevel.THREAD:
-            found, branches, opened = self._threads_of(frame), self._counters.branches, self._opened
-            rows = thread_rows(branches, found) if isinstance(found, ThreadInterval) else ()
-            key = None if opened is None else opened.key
-            shown = [row for row in rows if row.busy or row.place.key == key]
-            if opened is not None and self._threads is not None and all(row.place.key != key for row in shown):
-                shown.append(waiting_row(opened, branches))  # as long as it lives: a person looks into it
-            return table_of(self._counters, self._level, shown)
+        moving = self.moving
+        if moving is not None:
+            found = self._found(moving, frame)
+            counted = found is not None and not isinstance(found, HostError)
+            return moving.table(moving.rows(found, self._opened) if counted else ())
         topology = self.watch_state.session.machine.topology if frame is None else frame.topology
         if self._places is None or self._places[:2] != (topology, self._level):
             self._places = topology, self._level, places(topology, RowLevel.MACHINE) + places(topology, self._level)
         return topdown_table(self._counters, frame, self._level, self._places[2], 1)
 
     def _ordered(self, table: RowTable[TopdownRow]) -> RowTable[TopdownRow]:
-        """The machine, then what works most: on a machine of hundreds of cores a hot one would else be far below."""
-        machine = [row for row in table.rows if row.place.level is RowLevel.MACHINE]
-        others = table.rows[len(machine):]
-        rows = busiest_first(others, self._order.get(self._level, ()))
+        """The whole, then what works most: on a machine of hundreds of cores a hot one would else be far below."""
+        whole = [row for row in table.rows if row.place.level in (RowLevel.MACHINE, RowLevel.COMMAND)]
+        rows = busiest_first(table.rows[len(whole):], self._order.get(self._level, ()))
         self._order[self._level] = tuple(row.place.key for row in rows) if any(row.slots() for row in rows) else ()
-        return replace(table, rows=(*machine, *rows))
+        return replace(table, rows=(*whole, *rows))
 
     def _columns(self, columns: Sequence[TopdownColumn]) -> tuple[TopdownColumn, ...]:
-        ids = [replace(NAME, width=15), *(one for one in columns if one.id in ("TID", "Type"))] if (
-            self._level is RowLevel.THREAD) else [NAME]
+        name, *others = columns
+        ids = [name] if self.moving is None else [
+            replace(name, width=15), *(one for one in others if one.id in ("TID", "Type"))]
         room = max(10, min(60, self.size.width // 2 - sum(one.width + 1 for one in ids) - 2))
         bar = replace(BAR, identity=True, width=room)
         return (*ids, bar, *(column for column in columns if not column.identity))
@@ -249,9 +210,10 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         row = self.row_at_cursor
         most = min(_LINES, max(3, self.size.height // 3))
         lines = [] if row is None else tree_lines(row, self._path, self.size.width, self._how)[:most]
-        found = self._threads_of(self.watch_state.frame) if self._level is RowLevel.THREAD else None
-        if isinstance(found, ThreadInterval):
-            lines += [[(f" {note}"[: self.size.width], StyleRole.DIM)] for note in interval_notes(found)]
+        moving, frame = self.moving, self.watch_state.frame
+        found = None if moving is None else self._found(moving, frame)
+        if moving is not None and found is not None and not isinstance(found, HostError):
+            lines += [line for note in moving.notes(found) for line in wrapped(note, self.size.width, StyleRole.DIM)]
         self._tree.styles.height = len(lines)
         self._tree.show(lines)
 
@@ -264,18 +226,9 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
             return ""
         if self._table.lines:
             return super().readout()
-        if self._level is not RowLevel.THREAD:
+        if self.moving is None:
             return as_sentence(NOT_RECORDED.sentence())
-        found = self._threads_of(self.watch_state.frame)
-        if isinstance(found, HostError):
-            return f"No threads: {found}"
-        if found is None and self._played is not None:
-            return as_sentence(NO_THREADS_RECORDED.sentence())
-        if found is None and self.watch_state.in_past:
-            return "No threads of this moment: they are kept while this screen shows them"
-        refused = next(iter(found.refused), None) if found is not None else None
-        return "Threads that run now are counted from the next interval on" if refused is None else as_sentence(
-            refused.sentence())
+        return self.moving.nothing(self._found(self.moving, self.watch_state.frame))
 
     # The row under the cursor, and what is opened of it
 
@@ -310,9 +263,8 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         """Have these nodes of a row counted, and nothing else below level 1."""
         row = self.row_at_cursor
         self._path, self._opened = path, place if path else None
-        if self._threads is not None:
-            tid = None if self._opened is None else self._opened.tid
-            self._threads.drill(tid, Drill(tuple(node.id for node in path)))
+        if self.moving is not None and self._played is None:
+            self.moving.drill(self._opened, path)
         elif row is not None:
             self._counters.drill = drill_of(row, path)
         self._made = (None, None)
@@ -327,21 +279,16 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
             super().action_sideways(by)
 
     def action_rows(self) -> None:
-        """Rows for cores, CPUs, packages, kinds of core, or threads."""
+        """Rows for cores, CPUs, packages, kinds of core, threads, or regions."""
         self.close()
-        self._level = _LEVELS[(_LEVELS.index(self._level) + 1) % len(_LEVELS)]
-        why = self._why_no_threads() if self._level is RowLevel.THREAD else ""
-        if why:
-            self._level = _LEVELS[0]
-        self.notice(f"A row for each {self._level.value}{f', for there are no threads here: {why}' if why else ''}")
+        whys = []
+        at = _LEVELS.index(self._level)
+        for level in (*_LEVELS[at + 1:], *_LEVELS):
+            moving = self._moving.get(level)
+            why = "" if moving is None else moving.why_none
+            if not why:
+                break
+            whys.append(f"; no rows of {level.value}s: {why}")
+        self._level = level
+        self.notice(f"A row for each {level.value}{''.join(whys)}")
         self._open((), None)
-
-    def _why_no_threads(self) -> str:
-        """Why threads cannot be counted here; "" where they can."""
-        if self._played is not None:
-            return ""
-        try:
-            refuse_recorded(self.watch_state.session.machine.host)
-        except MachineError as error:
-            return str(error)
-        return ""

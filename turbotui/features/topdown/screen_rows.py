@@ -79,11 +79,11 @@ def tree_lines(row: TopdownRow, path: Sequence[Node], width: int, key: Callable[
     if node is None:
         fault = row.fault()
         if fault:
-            return _wrapped(f"{row.place.label}: {fault}", width, StyleRole.AMBER)
+            return wrapped(f"{row.place.label}: {fault}", width, StyleRole.AMBER)
         if hottest is None:
             first = next(iter(row.nodes()), None)
             why = row.refused if first is None else row.why(first.id)
-            return _wrapped(f"{row.place.label}: {'' if why is None else why.sentence()}", width, StyleRole.DIM)
+            return wrapped(f"{row.place.label}: {'' if why is None else why.sentence()}", width, StyleRole.DIM)
         return [
             [(f" {row.place.label} · ", StyleRole.PLAIN), (f"{hottest.words.title} {_said(row, hottest)}",
                                                           StyleRole.SUMMARY), (f"  {key(hottest)}", StyleRole.KEY)],
@@ -106,7 +106,7 @@ def tree_lines(row: TopdownRow, path: Sequence[Node], width: int, key: Callable[
     ran = [row.ran[one] for one in keys if one in row.ran]
     if ran and min(ran) < 1.0:
         share = f"{100 * min(ran):.0f} %"
-        lines += _wrapped(f"~ counters of these ran {share} of the interval: they take turns with others", width,
+        lines += wrapped(f"~ counters of these ran {share} of the interval: they take turns with others", width,
                           StyleRole.DIM)
     if hottest is not None and any(branch.tree.children(hottest.id) for branch in row.branches):
         lines.append([(cut(f" {hottest.words.title}: {key(hottest)}", width), StyleRole.KEY)])
@@ -119,11 +119,11 @@ def _said(row: TopdownRow, node: Node) -> str:
 
 
 def _words(node: Node, width: int) -> list[list[TextSegment]]:
-    return [*_wrapped(node.words.sentence, width, StyleRole.PLAIN),
-            *_wrapped(f"Try: {node.words.advice}.", width, StyleRole.KEY)]
+    return [*wrapped(node.words.sentence, width, StyleRole.PLAIN),
+            *wrapped(f"Try: {node.words.advice}.", width, StyleRole.KEY)]
 
 
-def _wrapped(text: str, width: int, role: StyleRole) -> list[list[TextSegment]]:
+def wrapped(text: str, width: int, role: StyleRole) -> list[list[TextSegment]]:
     """A sentence on two lines at most."""
     lines = textwrap.wrap(text, max(20, width - 2), max_lines=_SENTENCE_LINES, placeholder=" …")
     return [[(f" {line}", role)] for line in lines]

@@ -138,6 +138,7 @@ def _of_extent(name: str, factor: float = 1.0) -> Callable[[TopdownRow], Value]:
     return compute
 
 
+SLOTS_PERCENT: Final = "Slots%"
 _REGION: Final[TopdownColumn] = replace(NAME, id="Region", help="As the command marks it.")
 _EXTENT: Final[tuple[TopdownColumn, ...]] = (
     Column("Entered", "", 0, (), _of_extent("entries"), width=7, priority=0, help="How often a thread entered it."),
@@ -145,13 +146,13 @@ _EXTENT: Final[tuple[TopdownColumn, ...]] = (
            help="In which it was open in at least one thread."),
     Column("Time%", "%", 1, (), _of_extent("of_time", 100.0), width=6, priority=0, scale=PERCENT,
            help="Its share of the time for which the command ran."),
-    Column("Slots%", "%", 1, (), _of_extent("of_slots", 100.0), width=6, priority=0, scale=PERCENT,
+    Column(SLOTS_PERCENT, "%", 1, (), _of_extent("of_slots", 100.0), width=6, priority=0, scale=PERCENT,
            help="Its share of all slots of the command."),
 )
 BY_TIME: Final[TopdownColumn] = Column(
     "ByTime%", "%", 1, (), _of_extent("apportioned", 100.0), width=7, priority=5,
     help="Share of its time whose counts are its share by time of what was read together with other work.")
-_EXACT: Final = 0.05
+EXACT: Final = 0.05
 """Share of a region's time that may be apportioned without a mark."""
 
 
@@ -215,14 +216,16 @@ def judge(column: TopdownColumn, row: TopdownRow, value: Value) -> Cell:
         fault = row.fault()
         if column.id == HOTTEST.id and fault:
             return Cell(None, Unavailable(Reason.OUT_OF_RANGE, fault))
-        if row.unsplit and column.id in (SLOTS.id, BUSY.id):
+        if row.extent is None and any(column.id == one.id for one in (*_EXTENT, BY_TIME)):
+            return Cell(None, _NOTHING)
+        if row.unsplit and column.id in (SLOTS.id, BUSY.id, SLOTS_PERCENT):
             return Cell(None, UNSPLIT)
         first = next(iter(row.nodes()), None)
         return Cell(None, _NOTHING if first is None else row.why(first.id))
     parent = _parent(row, node)
     keys = [(branch.pmu, parent) for branch in row.branches]
     fault = row.fault(parent) if node or column.id == TOTAL.id else ""
-    shared = row.extent is not None and row.extent.apportioned > _EXACT
+    shared = row.extent is not None and row.extent.apportioned > EXACT
     return Cell(value, estimated=bool(node) and (shared or any(row.ran.get(key, 1.0) < 1.0 for key in keys)),
                 partial=any(key in row.partial for key in keys), disputed=(fault,) if fault else (),
                 outstanding=bool(node) and row.stands_out(node))
@@ -258,6 +261,10 @@ def basis(column: TopdownColumn, row: TopdownRow) -> CellEvidence:
             remarks.append(f"{node.metric} in the vendor's own table of metrics: --add metric:{node.metric}")
         fault = row.fault(node.parent)
         remarks += [fault] if fault else []
+    part = row.extent
+    if part is not None:
+        remarks.append("a region has what its whole program did while it was open in at least one thread: "
+                       f"{part.seconds:.3f} s, {100.0 * part.of_time:.1f} % of the time that was counted")
     return CellEvidence(readings=tuple(readings), remarks=tuple(dict.fromkeys(remarks)))
 
 

@@ -14,6 +14,8 @@ from turbotui.features.topdown.places import CpuSet, RowLevel
 from turbotui.features.topdown.thread_counters import ThreadInterval
 from turbotui.quantities.unavailable import Reason, Unavailable
 
+USER_ONLY: Final = ("counts leave the kernel out: kernel.perf_event_paranoid hides it from this user",)
+"""The note on counts that do."""
 _ALL: Final = 0.99
 _VISIT: Final = 0.01
 """Share of the time on another kind of core that is left out, with a mark: deeper levels of two kinds do not join."""
@@ -31,10 +33,16 @@ def thread_rows(branches: Sequence[Branch], interval: ThreadInterval) -> tuple[T
     return tuple(sorted(rows, key=lambda row: (-(row.slots() or 0.0), -(row.busy or 0.0), row.place.key)))
 
 
-def waiting_row(place: CpuSet, branches: Sequence[Branch]) -> TopdownRow:
-    """The row of a thread that lives, and that was not counted in an interval, or not on such cores."""
+def waiting_row(place: CpuSet, branches: Sequence[Branch], why: Unavailable = _NOT_COUNTED) -> TopdownRow:
+    """The row of what lives, and was not counted in an interval, or not on such cores.
+
+    Args:
+        place: what it is.
+        branches: the trees of the machine's cores.
+        why: it was not counted.
+    """
     branches = [branch for branch in branches if branch.kind == place.kind] or branches
-    return TopdownRow(place, tuple(branches), {}, {}, {(branch.pmu, ""): _NOT_COUNTED for branch in branches})
+    return TopdownRow(place, tuple(branches), {}, {}, {(branch.pmu, ""): why for branch in branches})
 
 
 def _place(thread: CountedThread) -> CpuSet:
@@ -55,6 +63,20 @@ def kind_rows(place: CpuSet, branches: Sequence[Branch], counts: Counts, seconds
     if len(branches) == 1 or whole.slots() is None:
         return (whole,)
     return tuple(counted_row(_on(place, branch), branches, counts, seconds, branch) for branch in whole.branches)
+
+
+def rows_with_kinds(place: CpuSet, branches: Sequence[Branch], counts: Counts, seconds: float) -> tuple[
+        TopdownRow, ...]:
+    """The row of all that ran, and where that was on several kinds of core, the rows of each of them.
+
+    Args:
+        place: see `counted_row`.
+        branches: likewise.
+        counts: likewise.
+        seconds: likewise.
+    """
+    whole = counted_row(place, branches, counts, seconds)
+    return (whole, *(kind_rows(place, branches, counts, seconds) if whole.several else ()))
 
 
 def _on(place: CpuSet, branch: Branch) -> CpuSet:
@@ -141,6 +163,4 @@ def interval_notes(found: ThreadInterval) -> tuple[str, ...]:
     if found.left_out:
         notes.append(f"the {MOST} busiest threads; {found.left_out} more ran and are not counted")
     notes += [f"{number} threads are not counted: {why.sentence()}" for why, number in found.refused.items()]
-    if found.user_only:
-        notes.append("counts leave the kernel out: kernel.perf_event_paranoid hides it from this user")
-    return tuple(notes)
+    return (*notes, *(USER_ONLY if found.user_only else ()))

@@ -1,0 +1,70 @@
+"""Counts of rows of a top-down analysis as a recording has them (journal.md 9): by group, and there by column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from turbotui.features.topdown.counter_parts import Counts, GroupKey, PartCount
+from turbotui.quantities.unavailable import Unavailable
+from turbotui.recording.framing import DamagedError
+from turbotui.recording.said import Said, reason_facts, reason_from
+
+
+def group_facts(counts: Sequence[Counts]) -> list[dict[str, object]]:
+    """The groups of some rows."""
+    keys = dict.fromkeys(key for one in counts for key in one)
+    return [_group_facts(key, [one.get(key, ()) for one in counts]) for key in keys]
+
+
+def _group_facts(key: GroupKey, groups: Sequence[tuple[PartCount, ...] | Unavailable]) -> dict[str, object]:
+    """A group over all rows: its parts by column, null for a row that has no such part."""
+    whys = dict.fromkeys(one for one in groups if isinstance(one, Unavailable))
+    number = {why: at for at, why in enumerate(whys)}
+    parts = [() if isinstance(one, Unavailable) else one for one in groups]
+    columns = []
+    for at in range(max(map(len, parts), default=0)):
+        mine = [one[at] if at < len(one) else None for one in parts]
+        names = dict.fromkeys(name for one in mine if one is not None for name in one.values)
+        columns.append({
+            "enabled": [None if one is None else one.enabled for one in mine],
+            "running": [None if one is None else one.running for one in mine],
+            "values": {name: [None if one is None else one.values.get(name) for one in mine] for name in names},
+        })
+    return {"pmu": key[0], "node": key[1], "reasons": [reason_facts(why) for why in whys],
+            "why": [number[one] if isinstance(one, Unavailable) else None for one in groups], "parts": columns}
+
+
+def groups_from(said: Said, many: int) -> list[Counts]:
+    """What `group_facts` said of so many rows.
+
+    Raises:
+        DamagedError: it is nothing of that.
+    """
+    counts: list[dict[GroupKey, tuple[PartCount, ...] | Unavailable]] = [{} for _ in range(many)]
+    for group in said.items():
+        key = group["pmu"].text(), group["node"].text()
+        for mine, one in zip(counts, _group(group, many), strict=True):
+            if one:  # else the row had no such group
+                mine[key] = one
+    return list(counts)
+
+
+def _group(said: Said, many: int) -> Iterator[tuple[PartCount, ...] | Unavailable]:
+    """The parts of a group of each row, or why it has none."""
+    reasons = [reason_from(one) for one in said["reasons"].items()]
+    whys = said["why"].values_or_none(int)
+    parts = [(_numbers(part["enabled"], many), _numbers(part["running"], many),
+              part["values"].rows(many, Said.number)) for part in said["parts"].items()]
+    if len(whys) != many or any(why is not None and not 0 <= why < len(reasons) for why in whys):
+        raise DamagedError(f"{said.where} of the recording has reasons that are none, or not for each row")
+    for at, why in enumerate(whys):
+        yield reasons[why] if why is not None else tuple(
+            PartCount(values[at], enabled[at] or 0.0, running[at] or 0.0)
+            for enabled, running, values in parts if enabled[at] is not None)
+
+
+def _numbers(said: Said, many: int) -> list[float | None]:
+    found = [None if one.value is None else one.number() for one in said.items()]
+    if len(found) != many:
+        raise DamagedError(f"{said.where} of the recording has {len(found)} values for {many} rows")
+    return found

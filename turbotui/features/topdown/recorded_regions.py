@@ -1,0 +1,97 @@
+"""The slots of regions as a recording has them: all that was counted until the end of an interval."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Self
+
+from turbotui.dataclass import dataclass
+from turbotui.features.topdown.recorded_counts import group_facts, groups_from
+from turbotui.features.topdown.region_slots import RegionCount, RegionInterval, RegionSpan
+from turbotui.machine.regions import RegionExtent
+from turbotui.recording.framing import DamagedError
+from turbotui.recording.rows import REGION_SLOTS_STREAM, FindRows, rows_of_interval
+from turbotui.recording.said import Said
+from turbotui.sampling.frame import Frame
+
+
+@dataclass(frozen=True, slots=True)
+class RegionSlotsRecord:
+    """The slots of regions at the end of an interval; see `recording.rows.IntervalRows`.
+
+    Attributes:
+        wall_ns, started_ns: clocks of the tick that ended it.
+        interval: what was counted until then.
+    """
+
+    wall_ns: int
+    started_ns: int
+    interval: RegionInterval
+
+    @property
+    def stream(self) -> int:
+        """See `IntervalRows.stream`."""
+        return REGION_SLOTS_STREAM
+
+    def plus(self, later: Self) -> Self:
+        """See `IntervalRows.plus`: later sums have the earlier ones in them."""
+        return later
+
+    def facts(self) -> Mapping[str, object]:
+        """See `IntervalRows.facts`."""
+        found = self.interval
+        return {
+            "table": "topdown regions", "family": found.family, "user_only": found.user_only, "lost": found.lost,
+            "ended": found.ended, "refused": [{"why": why, "programs": many} for why, many in found.refused.items()],
+            "first": _span_facts(found.first),
+            "deeper": None if found.deeper is None else _span_facts(found.deeper),
+            "opened": None if found.opened is None else found.opened[0],
+        }
+
+
+def _span_facts(span: RegionSpan) -> dict[str, object]:
+    extents = [one.extent for one in span.regions]
+    return {
+        "seconds": span.seconds, "name": [one.name for one in extents], "entries": [one.entries for one in extents],
+        "open": [one.seconds for one in extents], "apportioned": [one.apportioned for one in extents],
+        "groups": group_facts([span.whole, *(one.counts for one in span.regions)]),
+    }
+
+
+def region_slots(said: Said) -> RegionInterval:
+    """The slots of regions of a JSON document, of `RegionSlotsRecord.facts`.
+
+    Raises:
+        DamagedError: it is none.
+    """
+    deeper, opened = said.get("deeper"), said.get("opened")
+    return RegionInterval(
+        said["family"].flag(), _span(said["first"]), None if deeper is None else _span(deeper),
+        None if opened is None else (opened.text(), 0),
+        {one["why"].text(): one["programs"].integer() for one in said["refused"].items()},
+        said["user_only"].flag(), said["lost"].integer(), said["ended"].flag())
+
+
+def _span(said: Said) -> RegionSpan:
+    names, entries = said["name"].values(str), said["entries"].values(int)
+    seconds, apportioned = ([one.number() for one in said[name].items()] for name in ("open", "apportioned"))
+    if {len(entries), len(seconds), len(apportioned)} != {len(names)}:
+        raise DamagedError(f"{said.where} of the recording has columns of different lengths")
+    whole, *counts = groups_from(said["groups"], 1 + len(names))
+    return RegionSpan(said["seconds"].number(), whole, tuple(
+        RegionCount(RegionExtent(name, entered, open_for, shared), mine)
+        for name, entered, open_for, shared, mine in zip(names, entries, seconds, apportioned, counts, strict=True)))
+
+
+def region_slots_of(rows: FindRows, frame: Frame) -> RegionInterval | None:
+    """The slots of regions at the end of a frame's interval; None where none were recorded.
+
+    Args:
+        rows: `Journal.rows`, or what stands for it.
+        frame: of the same recording.
+
+    Raises:
+        DamagedError: what is there are none.
+    """
+    found = rows_of_interval(rows, REGION_SLOTS_STREAM, frame)
+    return region_slots(found[-1].said) if found else None

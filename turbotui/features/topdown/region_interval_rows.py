@@ -1,0 +1,60 @@
+"""Rows of a screen's regions: what programs did in each since rows of regions are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from turbotui.features.topdown.engine import Branch
+from turbotui.features.topdown.model import TopdownRow
+from turbotui.features.topdown.places import CpuSet, RowLevel
+from turbotui.features.topdown.region_rows import ALL_PROGRAMS, region_rows
+from turbotui.features.topdown.region_slots import RegionInterval, RegionSpan
+from turbotui.features.topdown.tables import EXACT
+from turbotui.features.topdown.thread_rows import USER_ONLY, rows_with_kinds
+from turbotui.machine.regions import SHARED_BY_TIME
+from turbotui.quantities.unavailable import Reason, Unavailable
+
+_COMMAND: Final = "the command"
+_NOT_SINCE: Final = Unavailable(Reason.NOT_READ, "what lies below level 1 is counted since this row was opened, "
+                                "and nothing ran there since", "wait until something does")
+
+
+def interval_rows(branches: Sequence[Branch], found: RegionInterval) -> tuple[TopdownRow, ...]:
+    """The rows of the programs and of their regions until now; the opened one since it was opened."""
+    rows = _span_rows(branches, found.first, found)
+    if found.deeper is None:
+        return rows
+    deeper = {row.place.key: row for row in _span_rows(branches, found.deeper, found)}
+    return tuple(_opened(row, deeper.get(row.place.key)) if row.place.key == found.opened else row for row in rows)
+
+
+def _span_rows(branches: Sequence[Branch], span: RegionSpan, found: RegionInterval) -> tuple[TopdownRow, ...]:
+    place = CpuSet(RowLevel.COMMAND, ("command", 0), _COMMAND if found.family else ALL_PROGRAMS, ())
+    whole = rows_with_kinds(place, branches, span.whole, span.seconds)
+    counts = {one.extent.name: one.counts for one in span.regions}
+    return (*whole, *region_rows(branches, [one.extent for one in span.regions], counts, span.seconds,
+                                 whole[0].slots()))
+
+
+def _opened(row: TopdownRow, since: TopdownRow | None) -> TopdownRow:
+    """What was counted since a row was opened; before there is anything, what there was of level 1."""
+    if since is not None and since.slots() is not None:
+        return since
+    below = {(branch.pmu, node.id): _NOT_SINCE for branch in row.branches for node in branch.tree.nodes}
+    return replace(row, whys={**row.whys, **below})
+
+
+def region_interval_notes(found: RegionInterval) -> tuple[str, ...]:
+    """What a reader of rows of regions has to know."""
+    ended = ", until the programs ended" if found.ended else ""
+    notes = [f"counted for {found.first.seconds:.1f} s, since rows of regions are shown{ended}"]
+    if found.deeper is not None:
+        notes.append(f"the opened row is counted since it was opened, for {found.deeper.seconds:.1f} s")
+    notes += [f"{number} programs are not counted: {why}" for why, number in found.refused.items()]
+    if any(one.extent.apportioned > EXACT * one.extent.seconds for one in found.first.regions):
+        notes.append(SHARED_BY_TIME)
+    if found.lost:
+        notes.append(f"{found.lost} marks of regions were lost: what began or ended then is not known (~)")
+    return (*notes, *(USER_ONLY if found.user_only else ()))

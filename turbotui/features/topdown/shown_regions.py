@@ -1,0 +1,140 @@
+"""The regions that programs mark as rows of the top-down screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from turbotui.app.watch import Watch
+from turbotui.app.watched import PlayedSession
+from turbotui.features.tasks.region_counting import MarkedCommand, RegionCounting
+from turbotui.features.topdown.engine import Drill, TopdownCounters
+from turbotui.features.topdown.model import TopdownRow
+from turbotui.features.topdown.moving_past import MovingPast
+from turbotui.features.topdown.moving_rows import MovingRows, MovingRowsReady
+from turbotui.features.topdown.places import CpuSet, RowLevel
+from turbotui.features.topdown.recorded_regions import RegionSlotsRecord, region_slots_of
+from turbotui.features.topdown.region_interval_rows import interval_rows, region_interval_notes
+from turbotui.features.topdown.region_slots import RegionInterval, RegionSlots
+from turbotui.features.topdown.tables import region_table
+from turbotui.features.topdown.thread_rows import waiting_row
+from turbotui.features.topdown.trees import Node
+from turbotui.machine.host import HostError
+from turbotui.quantities.sentences import as_sentence
+from turbotui.quantities.tables import RowTable
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.frame import Frame
+
+NO_REGIONS_RECORDED: Final = Unavailable(Reason.NOT_READ, "no slots of regions were recorded at this moment",
+                                         "let Ctrl+R record while this screen shows regions")
+NO_PROGRAM: Final = ("no program marks regions here: run one beside the dashboard (turbotui -- COMMAND), or name the "
+                     "FIFO in which others mark (--regions FIFO)")
+_NOT_THERE: Final = Unavailable(Reason.NOT_READ, "the region was hardly on these cores since regions are counted")
+_LATER: Final = ("Entered", "Seconds", "Time%", "GSlots", "Ran%", "ByTime%")
+"""Columns behind the shares: beside a bar there is little room."""
+_BEHIND: Final = 2  # priority: shares of level 1 have 1
+ONLY_CORES: Final = ("these cores count slots for both of their CPUs together, and not for what runs on one: screens "
+                     "6 and 7 have the regions")
+
+
+class ShownRegions(MovingRows[RegionInterval]):
+    """The regions of programs, since their rows are shown; see `MovingRows`."""
+
+    level = RowLevel.REGION
+
+    def __init__(self, watch: Watch, counters: TopdownCounters, post: Callable[[MovingRowsReady], object]) -> None:
+        played = watch.session if isinstance(watch.session, PlayedSession) else None
+        super().__init__(watch, counters, post, MovingPast(played, region_slots_of, lambda found: found.first.regions))
+        self._slots: RegionSlots | None = None
+        self._is_over = False
+
+    @property
+    def _marks(self) -> RegionCounting | None:
+        marked = self.watch.marked
+        return marked.regions if isinstance(marked, MarkedCommand) else None
+
+    @property
+    def why_none(self) -> str:
+        """See `MovingRows.why_none`."""
+        if self.played is not None:
+            return ""
+        return NO_PROGRAM if self._marks is None else ONLY_CORES if self.counters.only_cores else ""
+
+    @property
+    def source(self) -> RegionSlots | None:
+        """See `MovingRows.source`."""
+        return self._slots
+
+    def start(self) -> None:
+        """See `MovingRows.start`."""
+        marks = self._marks
+        if self._slots is None and marks is not None and self.played is None:
+            self._slots = RegionSlots(self.watch.session.machine)
+            self._is_over = not marks.count_also(self._slots)
+
+    def stop(self) -> None:
+        """See `MovingRows.stop`."""
+        marks = self._marks
+        if self._is_over and self.newest is not None:
+            return  # nothing is open any more, and nothing newer will come
+        if self._slots is not None and marks is not None:
+            marks.count_also(None)
+        self._slots = self.newest = None
+
+    def end_interval(self, frame: Frame) -> None:
+        """See `MovingRows.end_interval`."""
+        marks, slots, clocks = self._marks, self._slots, (frame.newer.wall_ns, frame.newer.started_ns)
+        if marks is None or slots is None:
+            return
+
+        def publish() -> None:
+            recorder, found = self.watch.recorder, slots.interval()
+            if recorder is not None and found is not None:
+                recorder.rows(RegionSlotsRecord(*clocks, found))
+            self.post(MovingRowsReady(found, clocks, slots))
+
+        if not marks.ask(publish):  # the program has ended: what was counted stays
+            self._is_over = True
+            publish()
+
+    def drill(self, place: CpuSet | None, path: Sequence[Node]) -> None:
+        """See `MovingRows.drill`."""
+        marks, slots = self._marks, self._slots
+        if marks is None or slots is None:
+            return
+        opened, drill = None if place is None else place.key, Drill(tuple(node.id for node in path))
+
+        def choose() -> None:
+            slots.drill(opened, drill)
+
+        if marks.ask(choose):
+            marks.count_also(slots)
+
+    def rows(self, found: RegionInterval, opened: CpuSet | None) -> Sequence[TopdownRow]:
+        """See `MovingRows.rows`."""
+        rows = interval_rows(self.counters.branches, found)
+        if opened is None or self._slots is None or any(row.place.key == opened.key for row in rows):
+            return rows
+        return (*rows, waiting_row(opened, self.counters.branches, _NOT_THERE))
+
+    def table(self, rows: Sequence[TopdownRow]) -> RowTable[TopdownRow]:
+        """See `MovingRows.table`."""
+        table = region_table(self.counters, rows)
+        later = [replace(one, priority=max(one.priority, _BEHIND)) for one in table.columns if one.id in _LATER]
+        return replace(table, columns=(*[one for one in table.columns if one.id not in _LATER], *later))
+
+    def notes(self, found: RegionInterval) -> tuple[str, ...]:
+        """See `MovingRows.notes`."""
+        return region_interval_notes(found)
+
+    def nothing(self, found: RegionInterval | HostError | None) -> str:
+        """See `MovingRows.nothing`."""
+        del found  # with an interval there are the programs
+        if self.played is not None:
+            return as_sentence(NO_REGIONS_RECORDED.sentence())
+        if self._is_over:
+            return "The program has ended, and its slots were not counted: they are while this screen shows regions"
+        if self.watch.in_past:
+            return "No regions of this moment: they are kept while this screen shows them"
+        return "No region was marked yet: counting begins with the first mark (TURBOTUI_REGIONS)"

@@ -1,0 +1,112 @@
+"""The busiest threads as rows of the top-down screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from turbotui.app.watch import Watch
+from turbotui.app.watched import PlayedSession
+from turbotui.errors import MachineError
+from turbotui.features.topdown.engine import Drill, TopdownCounters
+from turbotui.features.topdown.model import TopdownRow
+from turbotui.features.topdown.moving_past import MovingPast
+from turbotui.features.topdown.moving_rows import MovingRows, MovingRowsReady
+from turbotui.features.topdown.places import CpuSet, RowLevel
+from turbotui.features.topdown.recorded_threads import ThreadRecord, threads_of
+from turbotui.features.topdown.thread_counters import ThreadInterval
+from turbotui.features.topdown.thread_rows import interval_notes, thread_rows, waiting_row
+from turbotui.features.topdown.thread_watch import BusyThreadWatch
+from turbotui.features.topdown.trees import Node
+from turbotui.machine.host import HostError
+from turbotui.machine.tasks.sample_reader import refuse_recorded
+from turbotui.quantities.sentences import as_sentence
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.frame import Frame
+
+NO_THREADS_RECORDED: Final = Unavailable(Reason.NOT_READ, "no slots of threads were recorded at this moment",
+                                         "turbotui record --tables threads, or Ctrl+R while this screen shows threads")
+
+
+class ShownThreads(MovingRows[ThreadInterval]):
+    """The busiest threads of the machine; see `MovingRows`."""
+
+    level = RowLevel.THREAD
+
+    def __init__(self, watch: Watch, counters: TopdownCounters, post: Callable[[MovingRowsReady], object]) -> None:
+        played = watch.session if isinstance(watch.session, PlayedSession) else None
+        super().__init__(watch, counters, post, MovingPast(played, threads_of, lambda found: found.threads))
+        self._threads: BusyThreadWatch | None = None
+
+    @property
+    def why_none(self) -> str:
+        """See `MovingRows.why_none`."""
+        if self.played is not None:
+            return ""
+        try:
+            refuse_recorded(self.watch.session.machine.host)
+        except MachineError as error:
+            return str(error)
+        return ""
+
+    @property
+    def source(self) -> BusyThreadWatch | None:
+        """See `MovingRows.source`."""
+        return self._threads
+
+    def start(self) -> None:
+        """See `MovingRows.start`."""
+        if self._threads is None and self.played is None:
+            def publish(found: ThreadInterval | HostError, clocks: tuple[int, int] | None) -> None:
+                recorder = self.watch.recorder
+                if recorder is not None and clocks is not None and isinstance(found, ThreadInterval):
+                    recorder.rows(ThreadRecord(*clocks, found))
+                self.post(MovingRowsReady(found, clocks, threads))
+
+            self._threads = threads = BusyThreadWatch(self.watch.session.machine, publish)
+            threads.start()
+
+    def stop(self) -> None:
+        """See `MovingRows.stop`."""
+        if self._threads is not None:
+            self._threads.stop()
+        self._threads = self.newest = None
+
+    def end_interval(self, frame: Frame) -> None:
+        """See `MovingRows.end_interval`."""
+        if self._threads is not None:
+            self._threads.request((frame.newer.wall_ns, frame.newer.started_ns))
+
+    def drill(self, place: CpuSet | None, path: Sequence[Node]) -> None:
+        """See `MovingRows.drill`."""
+        if self._threads is not None:
+            self._threads.drill(None if place is None else place.tid, Drill(tuple(node.id for node in path)))
+
+    def has_ended(self, opened: CpuSet) -> bool:
+        """See `MovingRows.has_ended`."""
+        found = self.newest
+        return isinstance(found, ThreadInterval) and opened.tid is not None and found.gone == opened.tid
+
+    def rows(self, found: ThreadInterval, opened: CpuSet | None) -> Sequence[TopdownRow]:
+        """See `MovingRows.rows`."""
+        key, branches = None if opened is None else opened.key, self.counters.branches
+        shown = [row for row in thread_rows(branches, found) if row.busy or row.place.key == key]
+        if opened is not None and self._threads is not None and all(row.place.key != key for row in shown):
+            shown.append(waiting_row(opened, branches))  # as long as it lives: a person looks into it
+        return shown
+
+    def notes(self, found: ThreadInterval) -> tuple[str, ...]:
+        """See `MovingRows.notes`."""
+        return interval_notes(found)
+
+    def nothing(self, found: ThreadInterval | HostError | None) -> str:
+        """See `MovingRows.nothing`."""
+        if isinstance(found, HostError):
+            return f"No threads: {found}"
+        if found is None and self.played is not None:
+            return as_sentence(NO_THREADS_RECORDED.sentence())
+        if found is None and self.watch.in_past:
+            return "No threads of this moment: they are kept while this screen shows them"
+        refused = next(iter(found.refused), None) if found is not None else None
+        return "Threads that run now are counted from the next interval on" if refused is None else as_sentence(
+            refused.sentence())
