@@ -132,6 +132,12 @@ class Terminal:
 
         return self.until(stands)
 
+    def end_interval(self) -> None:
+        """End an interval, and wait for its frame: one that comes later would sort rows anew between two keys."""
+        seen = sequence(self.picture)
+        self.press("Enter")
+        assert self.until(partial(_is_later, seen)), self.picture
+
     def end(self) -> None:
         """Leave nothing behind."""
         subprocess.run([*self._tmux, "kill-server"], check=False, capture_output=True)  # noqa: S603 - tmux
@@ -167,7 +173,7 @@ class Pressing:
             self.terminal.press(*self.place.calm)
             if self.terminal.until(lambda text: self._is_home(text) and re.search(self.place.ready, text), seconds=1.0):
                 break
-            self._end_interval()
+            self.terminal.end_interval()
         self._make_past()
         self._settle()
         assert re.search(self.place.ready, self._rest), self._rest
@@ -175,20 +181,20 @@ class Pressing:
     def _make_past(self) -> None:
         """End intervals one after the other; those that are ended at once are one."""
         while sequence(self.terminal.picture) < _PAST_FRAMES:
-            self._end_interval()
-
-    def _end_interval(self) -> None:
-        """End an interval, and wait for its frame: one that comes later would sort rows anew between two keys."""
-        seen = sequence(self.terminal.picture)
-        self.terminal.press("Enter")
-        assert self.terminal.until(partial(_is_later, seen)), self.terminal.picture
+            self.terminal.end_interval()
 
     def _settle(self) -> None:
-        """Wait until every key has been followed: a sentence that one begins is there, and gone again."""
+        """Wait until every key has been followed: a sentence that one begins is there, and gone again.
+
+        What a key has begun anew (the tasks that are watched) may have its first numbers after the next interval only.
+        """
         self.terminal.press("z")
         assert self.terminal.until(lambda text: "start anew" in text), self.terminal.picture
         self.terminal.press(*self.place.calm)
-        self._rest = self.terminal.until(self._is_home)
+        self._rest = self.terminal.until(self._is_home, _SOON)
+        if not self._rest:
+            self.terminal.end_interval()
+            self._rest = self.terminal.until(self._is_home)
         assert self._rest, self.terminal.picture
 
     def _is_home(self, picture: str) -> bool:
