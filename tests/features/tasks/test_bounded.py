@@ -7,6 +7,7 @@ import struct
 from ringbytes import FORMAT, ended, fork, group, last_counts, record, sample
 
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
+from turbotui.features.tasks.tables import Grouping, active_tasks, task_rows
 from turbotui.features.tasks.timeline import Timeline
 from turbotui.machine.perf_records import NOBODY, parse_record
 from turbotui.machine.tasks.draining import Taken
@@ -37,6 +38,19 @@ def test_processes_that_end_in_their_only_slice_are_put_together_on_whole_cpus()
     assert most <= 60
     assert aggregate.sums() == (2_000, 14_000)
     assert sum(one.threads for one in aggregate.entries()) == 2_000
+
+
+def test_tasks_that_counted_nothing_in_an_interval_are_passed_over() -> None:
+    aggregate = SampleAggregator(TaskSampling(Mode.CPUS, When.SWITCHES, FORMAT, ()), {}, ended=50)
+    for tid in range(100, 140):
+        aggregate.feed([ring(fork(5, 1, tid, 1, tid), sample(5, tid, tid + 1, (tid, tid * 7)))])
+    marks = aggregate.marks()
+    assert active_tasks(aggregate, Grouping.THREAD, marks) == set()
+    aggregate.feed([ring(sample(5, 101, 500, (200, 2_000)))])
+    assert active_tasks(aggregate, Grouping.THREAD, marks) == {(5, 101)}
+    assert [row.tid for row in task_rows(aggregate, Grouping.THREAD, marks)] == [101]
+    [process] = task_rows(aggregate, Grouping.PROCESS, marks)
+    assert process.threads == 40, "a process has its threads that did nothing too"
 
 
 def test_heirs_keep_their_entry_until_their_last_counts_have_come() -> None:

@@ -8,7 +8,7 @@ from ringbytes import FORMAT, ended, fork, last_counts, lost, sample
 
 from turbotui.features.tasks.application_totals import ApplicationTotals, Marks
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
-from turbotui.features.tasks.tables import Grouping
+from turbotui.features.tasks.tables import Grouping, task_rows
 from turbotui.features.tasks.watched_application import late_marks, moved_marks
 from turbotui.machine.perf_records import NOBODY, GroupReading, Reopened, parse_record
 from turbotui.machine.tasks.draining import Taken
@@ -53,6 +53,10 @@ def test_no_count_falls_below_zero(
         for reach in (None, since):
             rows = aggregate.rows(Grouping.THREAD, reach)
             assert all(value >= 0 for row in rows for value in row.counts.values())
+            if reach is not None:
+                for by in Grouping:  # rows of tasks that counted nothing are never made, and none other is left out
+                    made = task_rows(aggregator, by, reach[0], idle=True)
+                    assert task_rows(aggregator, by, reach[0]) == [row for row in made if any(row.counts.values())]
             assert all(load >= 0 for row in rows for load in row.loads.values())
             assert all(value >= 0 for counts in aggregate.apart(reach).values() for value in counts.values())
             [sums] = aggregate.totals(reach).sets

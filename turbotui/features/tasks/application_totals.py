@@ -12,7 +12,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
-from turbotui.features.tasks.tables import Grouping, TaskRow, task_rows
+from turbotui.features.tasks.tables import Grouping, TaskRow, active_tasks, task_rows
 from turbotui.features.tasks.thread_totals import Mark, Thread
 from turbotui.features.tasks.totals_table import IN_NO_ROW
 from turbotui.machine.tasks.sets import TaskSampling
@@ -180,9 +180,12 @@ class ApplicationTotals:
         if len(self._aggregators) == 1:
             return task_rows(self._aggregators[0], by, None if since is None else since[0], application)
 
+        active = None if since is None else set().union(
+            *(active_tasks(one, by, mark) for one, mark in zip(self._aggregators, since, strict=True)))
+
         def parts(marks: Marks | None) -> list[list[TaskRow]]:
             every: Sequence[Mapping[int, Mark] | None] = [None] * len(self._aggregators) if marks is None else marks
-            return [task_rows(one, by, mark, application, idle=True)
+            return [task_rows(one, by, mark, application, idle=True, only=active)
                     for one, mark in zip(self._aggregators, every, strict=True)]
 
         rows = joined(parts(since), self.names, self.always, () if before is None else parts(before))

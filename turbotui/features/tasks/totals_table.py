@@ -161,6 +161,8 @@ class TotalsTable:
         for entry in self.entries():
             if entry.tid not in IN_NO_ROW:
                 mark = since.get(entry.serial)
+                if mark is not None and mark.totals == tuple(entry.totals):
+                    continue  # most are of threads that ended long ago
                 for number, value in enumerate(entry.totals):
                     totals[number] += value - (0 if mark is None else mark.totals[number])
         return tuple(totals)
