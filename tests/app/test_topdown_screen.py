@@ -7,6 +7,7 @@ import itertools
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 from driving import text_of
 from patience import PATIENCE
@@ -195,6 +196,29 @@ async def test_what_is_opened_of_a_thread_stays_open_until_the_thread_has_ended(
         assert isinstance(pilot.app, TurbotuiApp)
         assert f"{tid} has ended: what was opened of it is closed" in text_of(pilot.app, "status")
         assert " › " not in below(screen)
+
+
+async def test_an_opened_thread_stays_open_when_another_one_becomes_the_first_row() -> None:
+    async with topdown("sapphire-2s") as (session, screen, pilot):
+        await pilot.press("t", "t", "t", "t")
+        await threads_counted(session, screen, pilot)
+        content, moving = screen.table.content, screen.moving
+        assert content is not None
+        assert moving is not None
+        interval = moving.newest
+        assert isinstance(interval, ThreadInterval)
+        chosen = content.rows[0]
+        await pilot.press("enter")
+        assert screen.table.current == chosen
+        others = tuple(one for one in interval.threads if ("thread", one.thread.tid) != chosen)
+        assert others
+        screen.post_message(MovingRowsReady(replace(interval, threads=others), None, moving.source))
+        await pilot.pause()
+        now = screen.table.content
+        assert now is not None
+        assert now.rows[0] != chosen
+        assert screen.table.current == chosen
+        assert " › " in below(screen)
 
 
 async def test_without_a_program_that_marks_regions_their_rows_are_passed_over_with_the_reason() -> None:

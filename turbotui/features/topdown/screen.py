@@ -256,6 +256,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         elif not any(branch.tree.children(node.id) for branch in row.branches):
             self.notice(f"{node.words.title.capitalize()} is not divided further on these cores")
         else:
+            self._table.select(row.place.key)  # else the cursor is on whichever row is first, which changes
             self._open((*self._path, node), row.place)
         return True
 
