@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 import os
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,6 +15,7 @@ from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.quantities.columns import Category, CounterColumn
 from turbotui.quantities.event_columns import joined_metrics
+from turbotui.quantities.plain_numbers import decimal_number
 from turbotui.quantities.units import parse_celsius
 from turbotui.sampling.limits import SHORTEST_INTERVAL
 from turbotui.sampling.selection import choose_columns, default_columns
@@ -37,13 +37,11 @@ def parse_interval(text: str) -> float:
     Raises:
         UsageError: it is not a number, or shorter than `SHORTEST_INTERVAL`.
     """
-    try:
-        seconds = float(text)
-    except ValueError:
-        raise UsageError(f'interval "{text}" is not a number of seconds') from None
-    if not math.isfinite(seconds) or seconds < SHORTEST_INTERVAL:
-        raise UsageError(f"interval {text} is too short: the shortest is {SHORTEST_INTERVAL} seconds"
-                         if math.isfinite(seconds) else f'interval "{text}" is not a number of seconds')
+    seconds = decimal_number(text)
+    if seconds is None:
+        raise UsageError(f'interval "{text}" is not a number of seconds')
+    if seconds < SHORTEST_INTERVAL:
+        raise UsageError(f"interval {text} is too short: the shortest is {SHORTEST_INTERVAL} seconds")
     return seconds
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from turbotui.errors import UsageError
+from turbotui.quantities.plain_numbers import whole_number
 
 MAX_CPUS = 8192
 """turbostat's bound on numbers in --cpu (docs/specs/turbostat.md 1.5), and the kernel's largest NR_CPUS on x86."""
@@ -102,14 +103,21 @@ def parse_cpu_set(text: str) -> frozenset[int]:
                 f"--cpu {text!r}: {item!r} is not a CPU number or a range; write numbers and ranges joined by commas, "
                 "such as 0,4-7 or 0..3"
             )
-        first = int(found[1])
-        last = first if found[2] is None else int(found[2])
-        if found[2] is not None and last <= first:
+        first = _cpu_number(found[1])
+        last = first if found[2] is None else _cpu_number(found[2])
+        if found[2] is not None and last <= first < MAX_CPUS:
             raise UsageError(f"--cpu {text!r}: the range {item!r} does not run upwards; write the lower CPU first")
         if last >= MAX_CPUS:
-            raise UsageError(f"--cpu {text!r}: CPU {last} is out of range; CPU numbers end at {MAX_CPUS - 1}")
+            raise UsageError(f"--cpu {text!r}: CPU {found[2] or found[1]} is out of range; CPU numbers end at "
+                             f"{MAX_CPUS - 1}")
         cpus.update(range(first, last + 1))
     return frozenset(cpus)
+
+
+def _cpu_number(digits: str) -> int:
+    """The number of a CPU; one that has too many digits is out of range too."""
+    number = whole_number(digits)
+    return MAX_CPUS if number is None else number
 
 
 def _bits(bits: int) -> frozenset[int]:

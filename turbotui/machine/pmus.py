@@ -15,6 +15,7 @@ from turbotui.errors import UsageError
 from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import Host
 from turbotui.machine.small_files import line_of, names_in
+from turbotui.quantities.plain_numbers import whole_number
 
 DEVICES = "/sys/bus/event_source/devices"
 
@@ -111,8 +112,8 @@ def list_pmus(host: Host) -> tuple[str, ...]:
 def read_pmu(host: Host, name: str) -> Pmu | None:
     """Read one PMU; None if the machine has none with that name."""
     base = f"{DEVICES}/{name}"
-    kind = line_of(host, f"{base}/type")
-    if not kind.isdecimal():
+    kind = whole_number(line_of(host, f"{base}/type"))
+    if kind is None:
         return None
     formats = {}
     for term in names_in(host, f"{base}/format"):
@@ -126,7 +127,7 @@ def read_pmu(host: Host, name: str) -> Pmu | None:
             events[event] = _read_event(host, f"{base}/events", event, listed)
     return Pmu(
         name=name,
-        type=int(kind),
+        type=kind,
         formats=formats,
         events=events,
         cpumask=_cpus(host, f"{base}/cpumask"),
@@ -143,10 +144,8 @@ def parse_format(name: str, text: str) -> TermFormat | None:
     bits: set[int] = set()
     for part in match.group(2).replace(" ", "").split(","):
         first, _, last = part.strip().partition("-")
-        if not first.isdecimal() or (last and not last.isdecimal()):
-            return None
-        low, high = int(first), int(last or first)
-        if high > _HIGHEST_BIT or low > high:
+        low, high = whole_number(first), whole_number(last or first)
+        if low is None or high is None or high > _HIGHEST_BIT or low > high:
             return None
         bits.update(range(low, high + 1))
     if word >= len(_WORDS):

@@ -15,6 +15,7 @@ from turbotui.errors import MachineError
 from turbotui.machine.cpulist import MOST_CPUS, format_cpulist, parse_cpulist, parse_cpumask
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.small_files import names_in
+from turbotui.quantities.plain_numbers import whole_number
 
 CPUS = "/sys/devices/system/cpu"
 NODES = "/sys/devices/system/node"
@@ -226,9 +227,8 @@ def _without_files(cpu: int, node: int, block: Mapping[str, str]) -> CpuFacts:
 
 def _numbered(names: Iterable[str], prefix: str) -> frozenset[int]:
     """N of every name that is exactly prefix and N."""
-    return frozenset(
-        int(name[len(prefix) :]) for name in names if name.startswith(prefix) and name[len(prefix) :].isdecimal()
-    )
+    return frozenset(number for name in names if name.startswith(prefix)
+                     and (number := whole_number(name[len(prefix) :])) is not None)
 
 
 def _nodes(read: SysfsReader, online: frozenset[int], listed: frozenset[int]) -> dict[int, int]:
@@ -293,7 +293,8 @@ def cpuinfo_blocks(text: str) -> dict[int, dict[str, str]]:
     for line in text.splitlines():
         start = _BLOCK_START.match(line)
         if start is not None:
-            current = blocks.setdefault(int(start[1]), {})
+            number = whole_number(start[1])
+            current = None if number is None else blocks.setdefault(number, {})
         elif current is not None:
             key, separator, value = line.partition(":")
             if separator:
@@ -302,4 +303,5 @@ def cpuinfo_blocks(text: str) -> dict[int, dict[str, str]]:
 
 
 def _decimal(text: str | None) -> int:
-    return int(text) if text is not None and text.isdecimal() and int(text) not in _NO_IDS else UNSAID
+    number = None if text is None else whole_number(text)
+    return UNSAID if number is None or number in _NO_IDS else number

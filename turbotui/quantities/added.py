@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
+from turbotui.quantities.plain_numbers import whole_number
 from turbotui.quantities.scope import Scope
 from turbotui.untrusted import one_line
 
@@ -188,7 +189,7 @@ def _location(token: str, text: str) -> Place | None:
     """The place that a token names; None if the token names none."""
     register = _MSR.match(token)
     if register is not None:
-        address = int(register[1], 16) if register[1] else int(register[2])
+        address = int(register[1], 16) if register[1] else whole_number(register[2]) or 0
         if not 0 < address < 1 << 32:  # RDMSR takes the address in ECX (Intel SDM vol. 2)
             raise AddError(f'--add "{text}": {token} is not the address of a register')
         return RegisterAt(address)
@@ -261,7 +262,7 @@ def _telemetry(text: str) -> AddedCounter:
 def _number(text: str, given: Mapping[str, str], key: str, base: int) -> int:
     try:
         number = int(given[key], base)
-    except ValueError:
+    except ValueError:  # also of a number that is too long
         number = -1
     if number < 0:
         kind = "hexadecimal" if base == 16 else "decimal"

@@ -8,6 +8,7 @@ import sys
 
 from turbotui.commands.screens import add_screen_arguments, screen_abilities
 from turbotui.errors import UsageError
+from turbotui.quantities.plain_numbers import decimal_number
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,10 +70,7 @@ def _speed(text: str, speeds: tuple[float, ...]) -> float:
     Raises:
         UsageError: it is no number from the least to the greatest speed.
     """
-    try:
-        speed = float(text)
-    except ValueError:
-        speed = 0.0
+    speed = decimal_number(text) or 0.0
     if not speeds[0] <= speed <= speeds[-1]:
         raise UsageError(f'speed "{text}" is no number from {speeds[0]:g} to {speeds[-1]:g}')
     return speed

@@ -33,6 +33,7 @@ from turbotui.features.roofline.traffic import MemoryTraffic
 from turbotui.machine.cpulist import parse_cpu_set
 from turbotui.machine.host import Host, HostKind
 from turbotui.machine.machine import read_machine
+from turbotui.quantities.plain_numbers import decimal_number
 from turbotui.quantities.roofline import Sizing, WidthModel
 from turbotui.quantities.scope import Scope
 from turbotui.tables.csv_lines import csv_text
@@ -159,10 +160,7 @@ def parse_width(text: str) -> Sizing:
     """
     if text in ("mix", "precision"):
         return Sizing(WidthModel.MIX if text == "mix" else WidthModel.PRECISION)
-    try:
-        size = float(text)
-    except ValueError:
-        size = 0.0
+    size = decimal_number(text) or 0.0
     if not 1 <= size <= 256:  # near 0 the intensity would be infinite
         raise UsageError(f'--width "{text}" is neither mix nor precision nor a number of bytes from 1 to 256')
     return Sizing(WidthModel.GIVEN, size)

@@ -27,6 +27,7 @@ from turbotui.features.score.trend import DAYS, Trend, trends
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine, read_machine
 from turbotui.quantities.columns import Value
+from turbotui.quantities.plain_numbers import decimal_number
 from turbotui.quantities.sentences import several
 from turbotui.tables.envelope import Envelope, envelope_now
 from turbotui.tables.formats import TEXT
@@ -45,11 +46,8 @@ def positive(text: str, what: str) -> float:
     Raises:
         UsageError: it is not a positive number.
     """
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value) or value <= 0:
+    value = decimal_number(text)
+    if value is None or value <= 0:
         raise UsageError(f'{what} "{text}" is not a positive number')
     return value
 

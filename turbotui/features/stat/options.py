@@ -6,7 +6,6 @@ DIFFERENCES.md says so.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -18,6 +17,7 @@ from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.features.stat.getopt import Option, OptionError, read_options
 from turbotui.machine.cpulist import parse_cpu_set
+from turbotui.quantities.plain_numbers import decimal_number, whole_number
 from turbotui.quantities.units import parse_celsius
 from turbotui.tables.formats import NAMES, TEXT, two_formats
 
@@ -276,18 +276,24 @@ def _count(text: str, what: str) -> int:
     digits = "" if found is None else found[1]
     number = 0
     if digits:
-        number = int(digits, 16 if digits[:2] in ("0x", "0X") else 8 if digits[0] == "0" else 10)
+        base = 16 if digits[:2] in ("0x", "0X") else 8 if digits[0] == "0" else 10
+        number = int(digits, base) if base != 10 else whole_number(digits) or 0
     if number <= 0:
         raise StatError(f"invalid {what} count: {text}", 255)
     return number
 
 
+_BEGINS_AS_NUMBER = re.compile(r"\s*(?:[+-]?\.?[0-9]|[+-]?(?:nan|inf))", re.ASCII | re.IGNORECASE)
+"""What strtod takes for a number, whatever stands behind it."""
+
+
 def _interval(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0  # as strtod answers for a text
-    if not math.isfinite(seconds):
+    begin = _BEGINS_AS_NUMBER.match(text)
+    if begin is None:
+        seconds: float | None = 0.0  # as strtod answers for a text
+    else:
+        seconds = decimal_number(text.strip().removesuffix("s"))
+    if seconds is None:
         raise StatError(f'interval "{text}" is not a number of seconds', 2)
     if seconds < SHORTEST:
         raise StatError(f"interval {seconds:f} seconds is too small", 2)
