@@ -89,7 +89,8 @@ def test_help_opens_and_closes_though_the_machine_never_answers() -> None:
 @pytest.mark.parametrize(
     ("keys", "kept"),
     [(b"7", b"7"), (b"\x1b[B\x1b[C", b"\x1b[B\x1b[C"), (b"/q?\r", b"/q?\r"), (b"/\xc3\xa9q", b"/\xc3\xa9q"),
-     (b"8?", b"?8"), (b"??8", b"8"), (b"", b"")],
+     (b"8?", b"8?"), (b"??8", b"8"), (b"", b""),
+     (b"\x1b\x1b?", b"\x1b\x1b?"), (b"\x1b?? ", b"\x1b "), (b"?\x1b?7", b"?")],
 )
 def test_other_keys_are_kept_for_their_screen(keys: bytes, kept: bytes) -> None:
     with a_screen() as screen:
@@ -104,7 +105,7 @@ def test_other_keys_are_kept_for_their_screen(keys: bytes, kept: bytes) -> None:
 
                 def person() -> None:
                     # with the help open its last line is drawn, else that of the screen
-                    screen.until(b"scroll" if kept[:1] == b"?" else b"keys wait")
+                    screen.until(b"scroll" if kept[-1:] == b"?" else b"keys wait")
                     typed.set()
 
                 acting = _beside(screen, person)

@@ -6,8 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-_KEY: Final = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1bO.|\x1b[^\x1b\[O]|[\xc0-\xff][\x80-\xbf]*|.", re.DOTALL)
-"""A control sequence or one of SS3 (ECMA-48, 5.4; xterm's function keys), a character of UTF-8, or a byte."""
+_KEY: Final = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1bO.|[\xc0-\xff][\x80-\xbf]*|.", re.DOTALL)
+"""A control sequence or one of SS3 (ECMA-48, 5.4; xterm's function keys), a character of UTF-8, or a byte.
+
+Escape and a letter are two keys, as for the driver (`KeyParser`): no key has Alt.
+"""
 
 LEAVE: Final = frozenset((b"q", b"\x1b[21~"))
 """`q` and F10."""

@@ -220,9 +220,12 @@ class Opening:
         self._terminal.draw(opening_lines(moment, width, height))
 
     def hand_over(self) -> Handover:
-        """State for the driver: an open help is requested again, followed by the typed keys."""
+        """State for the driver: an open help is requested again, after the keys that were typed before it.
+
+        Keys typed while it is open scroll it, and are not kept; in front of the others an Escape would close it.
+        """
         if self._help is not None:
-            self._terminal.handover.typed = b"?" + self._terminal.handover.typed
+            self._terminal.handover.typed += b"?"
         return self._terminal.hand_over()
 
     def asked_to_leave(self) -> bool:
