@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 from driving import text_of
 from heardtasks import Heard
 from test_tasks_screen import Tasks, laptop, tasks
@@ -12,7 +13,7 @@ from textual.widgets import Static
 from turbotui.app.acts_window import ActsWindow
 from turbotui.features.cpus.map_screen import MapScreen
 from turbotui.features.cpus.table_screen import TableBase
-from turbotui.quantities.scope import cpu_row
+from turbotui.quantities.scope import SYSTEM_ROW, Scope, cpu_row
 from turbotui.widgets.heat_map import LIT_MARK
 from turbotui.widgets.listing import Listing
 
@@ -31,14 +32,15 @@ async def back_on_tasks(found: Tasks) -> Heard:
     return found.screen
 
 
-async def test_a_cpu_shows_who_runs_there_and_esc_returns() -> None:
+@pytest.mark.parametrize("key", ["i", "enter"])
+async def test_a_cpu_shows_who_runs_there_and_esc_returns(key: str) -> None:
     async with tasks(laptop()) as found:
         await found.next()
         everything = len(found.rows)
         table = await at(found, "1")
         assert isinstance(table, TableBase)
         table.table.select(cpu_row(3))
-        await found.press("i")
+        await found.press(key)
         screen = await back_on_tasks(found)
         await found.next()
         assert "only what ran on CPU 3" in text_of(found.app, "status")
@@ -52,16 +54,17 @@ async def test_a_cpu_shows_who_runs_there_and_esc_returns() -> None:
         assert screen.watch_state.pointing.cpu is None
 
 
-async def test_a_task_pins_and_lights_its_cpus() -> None:
+@pytest.mark.parametrize("key", ["i", "enter"])
+async def test_a_task_pins_and_lights_its_cpus(key: str) -> None:
     async with tasks(laptop()) as found:
         await found.next()
-        key = found.screen.table.current
+        row = found.screen.table.current
         content = found.screen.table.content
         assert content is not None
-        inputs = content.get(key)
+        inputs = content.get(row)
         assert inputs is not None
         cpus = sorted(inputs.row.loads)
-        await found.press("i")
+        await found.press(key)
         while not isinstance(found.app.screen_stack[0], TableBase):
             await found.pilot.pause()
         await found.pilot.pause()
@@ -78,6 +81,31 @@ async def test_a_task_pins_and_lights_its_cpus() -> None:
         again = await at(found, "1")
         assert isinstance(again, TableBase)
         assert again.table.view.tags == ()
+
+
+async def test_enter_ends_the_interval_where_the_row_is_no_cpu_and_ctrl_j_always() -> None:
+    async with tasks(laptop(), (200, 36)) as found:
+        await found.next()
+        table = await at(found, "1")
+        assert isinstance(table, TableBase)
+        assert "Enter who" in text_of(found.app, "keys")
+        seq = found.session.ended
+        table.table.select(SYSTEM_ROW)
+        await found.press("enter")
+        assert found.session.ended == seq + 1
+        table.table.select(cpu_row(3))
+        await found.press("ctrl+j")
+        assert found.session.ended == seq + 2
+        assert found.app.screen_stack[0] is table
+        topology = await at(found, "2")
+        assert isinstance(topology, TableBase)
+        package = next(line.row for line in topology.table.lines if line.row.scope is Scope.PACKAGE)
+        topology.table.select(package)
+        await found.press("enter")
+        assert package in topology.table.view.folded
+        await found.press("enter")
+        assert package not in topology.table.view.folded
+        assert found.session.ended == seq + 2
 
 
 async def test_a_command_line_is_copied_and_none_is_run() -> None:

@@ -78,7 +78,7 @@ class Place:
         if self.where in action.where:
             return self.keys.get(action.id)
         if self.everywhere and Where.APP in action.where:
-            return {**EVERYWHERE, **_neighbours(self.number)}.get(action.id)
+            return {**EVERYWHERE, **_neighbours(self.number), **self.keys}.get(action.id)
         return None
 
 
@@ -114,6 +114,7 @@ EVERYWHERE = {
     "why": Promise("why is it slow", undo=ESC),
     "alerts": Promise("No alert is in your settings", undo=ESC),
     "pause": Promise("PAUSED", undo=("p",)),
+    "open": Promise(compared=_later),
     "end_interval": Promise(compared=_later),
     "longer": Promise("Interval 60 s", first=("-", "+", "-"), now="Interval 30 s"),
     "shorter": Promise("Interval 30 s", first=("+",), now="Interval 60 s", undo=("+",)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from typing import ClassVar, Final
 
 from textual import events
@@ -48,11 +49,18 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
 
     No widget on it takes the focus, so Textual's keys of every screen (Tab to move the focus, Ctrl+C to copy) are not
     inherited, because they would hide the app's actions on the same keys.
+
+    Attributes:
+        where: whose keys it has.
+        number: the key that shows it.
+        word: its name in the footer.
+        opens: the footer's word for Enter, where the cursor is on something that Enter opens; "" where it never is.
     """
 
     where: ClassVar[Where] = Where.APP
     number: ClassVar[str] = ""
     word: ClassVar[str] = ""
+    opens: ClassVar[str] = ""
 
     DEFAULT_CSS = """
     WatchScreen { background: $background; layers: base over; }
@@ -255,7 +263,8 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         tabs = next((one for one in forms if width - _tabs_width(one) >= _KEYS_ROOM), forms[-1])
         right = _tabs_width(tabs)
         here = {Where.APP, self.where}
-        usable = [action for action in actions_of(self.app) if action.label and not here.isdisjoint(action.where)]
+        usable = [replace(action, label=self.opens, rank=2) if action.id == "open" and self.opens else action
+                  for action in actions_of(self.app) if action.label and not here.isdisjoint(action.where)]
         kept: list[str] = []
         used = 1
         for action in sorted(usable, key=lambda action: action.rank):

@@ -346,10 +346,14 @@ class TurbotuiApp(HandsApp, TourApp):
         if spec is not None:
             self.action_show_screen(spec.id)
 
-    def action_end_interval(self) -> None:
-        """End the interval now, or open what is under the screen's cursor."""
+    def action_open(self) -> None:
+        """Open what the cursor of the screen is on; end the interval where there is nothing to open."""
         if self._base is None or not self._base.open_chosen():
-            self.session.end_interval()
+            self.action_end_interval()
+
+    def action_end_interval(self) -> None:
+        """End the interval now."""
+        self.session.end_interval()
 
     def action_step_interval(self, by: int) -> None:
         """Change to a longer or shorter interval; for a recording, to a higher or lower speed."""

@@ -31,6 +31,7 @@ class MapScreen(SearchScreen):
     where: ClassVar[Where] = Where.MAP
     number = "3"
     word = "map"
+    opens = "who"
     BINDINGS = bindings_for(Where.MAP)
 
     def __init__(self, watch: Watch) -> None:
@@ -181,6 +182,11 @@ class MapScreen(SearchScreen):
             self.watch_state.pointing.clear()
             self.watch_state.pointing.at_cpu(self._map.cpu, "map")
             self.go_to("tasks")
+
+    def open_chosen(self) -> bool:
+        """See `WatchScreen.open_chosen`: who runs on the CPU."""
+        self.action_point()
+        return self._map.cpu is not None
 
     def flags(self) -> list[str]:
         """Which task ran on the lit CPUs."""

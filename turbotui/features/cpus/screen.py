@@ -155,6 +155,7 @@ class CpuScreen(TableScreen):
 
     number = "1"
     word = "CPUs"
+    opens = "who"
     mode = "cpus"
     grouped = True
 
@@ -172,6 +173,7 @@ class TopologyScreen(TableScreen):
 
     number = "2"
     word = "topology"
+    opens = "who"
     mode = "topology"
 
     def first_view(self) -> CounterView:

@@ -135,6 +135,17 @@ class TableBase(TableKeys[FrameContent, CounterColumn, RowId]):
             self.watch_state.pointing.at_cpu(cpu, self.mode or "cpus")
             self.go_to("tasks")
 
+    def open_chosen(self) -> bool:
+        """See `WatchScreen.open_chosen`: who runs on a CPU, or what a group has in it."""
+        row, line = self._table.current, self._table.line
+        if row is not None and row.scope is Scope.CPU and row not in self._table.view.sums:
+            self.action_point()
+        elif line is not None and line.open is not None:
+            self._fold(line.row, fold=line.open)
+        else:
+            return False
+        return True
+
     def point_at(self, row: RowId) -> None:
         """See `WatchScreen.point_at`."""
         self._awaited = row

@@ -59,7 +59,7 @@ class FleetApp(TurbotuiApp, inherit_bindings=False):
         super().__init__(session, abilities=abilities or Abilities(), theme=theme, screen=_ONE.id, settings=settings,
                          player=player, on_shown=settle, on_rest=collect)
         self.actions = tuple(
-            replace(action, label="open", rank=0, help=_OPEN) if action.id == "end_interval" else action
+            replace(action, label="open", rank=0, help=_OPEN) if action.id == "open" else action
             for action in self.actions if action.id not in _OF_MACHINES)
         self.chosen: Sequence[str] | None = None
         self._opener, self._told, self._fleet = opener, said, session

@@ -45,6 +45,7 @@ class OverviewScreen(SearchScreen):
     where: ClassVar[Where] = Where.OVERVIEW
     number = "0"
     word = "overview"
+    opens = "open"
     BINDINGS = bindings_for(Where.OVERVIEW)
 
     def __init__(self, watch: Watch) -> None:

@@ -60,6 +60,7 @@ class TasksScreen(WatchingScreen):
     where: ClassVar[Where] = Where.TASKS
     number = "7"
     word = "tasks"
+    opens = "where"
     BINDINGS = bindings_for(Where.TASKS)
 
     DEFAULT_CSS = """
@@ -339,6 +340,13 @@ class TasksScreen(WatchingScreen):
         back.clear()
         back.at_cpus(cpus, row.name, "tasks")
         self.go_to(goal)
+
+    def open_chosen(self) -> bool:
+        """See `WatchScreen.open_chosen`: where the task ran."""
+        if self._inputs(self._table.current) is None:
+            return False
+        self.action_point()
+        return True
 
     def go_back(self) -> None:
         """See `WatchScreen.go_back`: show what ran on other CPUs, too."""

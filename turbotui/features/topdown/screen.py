@@ -54,6 +54,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
     where: ClassVar[Where] = Where.TOPDOWN
     number = "d"
     word = "top-down"
+    opens = "open"
     unsorted = "most slots first"
     painter_kind = TopdownPainter
     BINDINGS = bindings_for(Where.TOPDOWN)
