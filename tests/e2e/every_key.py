@@ -85,7 +85,7 @@ class EveryKey:
         lines: set[int] = set()
         for _ in range(_FRAMES):
             seen = sequence(self.terminal.picture)
-            self.terminal.press("Enter", *_ESC, spec.number)
+            self.terminal.press("C-j", *_ESC, spec.number)
             picture = self.terminal.until(partial(_is_later, seen), _STARTS)
             found = re.search(MARKS[spec.number], picture)
             if found:

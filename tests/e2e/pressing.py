@@ -135,7 +135,7 @@ class Terminal:
     def end_interval(self) -> None:
         """End an interval, and wait for its frame: one that comes later would sort rows anew between two keys."""
         seen = sequence(self.picture)
-        self.press("Enter")
+        self.press("C-j")
         assert self.until(partial(_is_later, seen)), self.picture
 
     def end(self) -> None:
