@@ -107,3 +107,12 @@ def test_a_line_that_is_always_shown_reads_what_is_cheap() -> None:
 
 def test_the_verdict_on_frames_of_the_past() -> None:
     assert verdict(FRAMES[:1], CATALOG) is None
+
+
+def test_full_cpus_are_not_called_free_of_causes_after_an_instant() -> None:
+    short, long = (MachineDiagnosis(CATALOG, ()) for _ in range(2))
+    for found, seconds in ((short, 0.2), (long, 2.0)):
+        for frame in frames("guest+overload", 1, seconds=seconds):
+            found.push(frame)
+    assert short.quiet() == "The CPUs are 100 % busy; 0.2 s do not show yet whether something is in the way"
+    assert long.quiet().startswith("Nothing is in the way: 100 % busy")

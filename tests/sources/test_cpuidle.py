@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from prochost import machine_of, plain_topology
@@ -81,6 +82,25 @@ def test_states_of_a_hybrid_are_the_union_and_a_cpu_without_one_gives_none() -> 
     assert [name.constant for name in names if isinstance(name, Signal)] == ["POLL", "C1", "C6"]
     reader = Cpuidle().open(machine, 0, frozenset({"cpuidle.1.usage", "cpuidle.2.usage"}))
     assert list(reader.read()) == [100, None]
+
+
+def test_latencies_of_unlike_kinds_of_core_are_read_on_each_cpu() -> None:
+    tree = {**idle_files(0, ["C1"], ("usage", "latency")), **idle_files(1, ["C1"], ("usage", "latency"))}
+    plain = plain_topology((0, 1))
+    two_kinds = replace(plain, places={cpu: replace(place, core_type="PE"[cpu]) for cpu, place in plain.places.items()})
+    alike = {**tree, f"{CPU}/cpu1/cpuidle/state0/latency": tree[f"{CPU}/cpu0/cpuidle/state0/latency"]}
+    for files, topology, behavior in ((tree, two_kinds, Behavior.GAUGE), (alike, two_kinds, Behavior.CONSTANT)):
+        _, machine = machine_of(files, topology)
+        latency = Cpuidle().probe(machine).signals["cpuidle.0.latency"]
+        assert isinstance(latency, Signal)
+        assert latency.behavior is behavior
+    _, machine = machine_of(tree, two_kinds)
+    latency = Cpuidle().probe(machine).signals["cpuidle.0.latency"]
+    assert isinstance(latency, Signal)
+    for cpu, microseconds in ((0, 1), (1, 1_001)):
+        reader = Cpuidle().open(machine, cpu, frozenset({"cpuidle.0.latency"}))
+        assert list(reader.read()) == [microseconds]
+        assert latency.value(microseconds) == pytest.approx(microseconds * 1e-6)
 
 
 def test_states_above_nine_are_not_mixed_up() -> None:

@@ -19,6 +19,8 @@ from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import CounterColumn
 from turbotui.sampling.frame import Frame
 
+_FULL = 90.0  # percent: CPUs that may be too few
+_SHORT = 1.0  # seconds in which tasks that wait are not seen surely: the first interval of the dashboard is short
 _IDLE = 3.0
 """Percent busy below which a machine counts as idle."""
 
@@ -79,6 +81,7 @@ class MachineDiagnosis:
         self._limits = LimitHistory(catalog, kept)
         self._past = {rule.id: _Past(deque(maxlen=kept)) for rule in rules}
         self._moment: JudgedFrame | None = None
+        self._watched = 0.0  # seconds, without a gap
         self.memory: Callable[[Frame], MemoryShare | NoFinding] | None = None
         self.seen = Seen()
 
@@ -107,6 +110,8 @@ class MachineDiagnosis:
             return
         if before is not None and not before < frame.seq <= before + self._kept:
             self._past = {rule.id: _Past(deque(maxlen=self._kept)) for rule in self._rules}
+            self._watched = 0.0
+        self._watched += frame.seconds
         self._limits.push(frame)
         self._moment = moment = JudgedFrame(
             frame, self._catalog, self._limits.verdicts(),
@@ -152,6 +157,9 @@ class MachineDiagnosis:
         busy = moment.load
         if busy is None:
             return "Nothing is seen to be in the way, and how busy the CPUs are is not known in this interval"
+        if busy >= _FULL and self._watched < _SHORT:
+            return (f"The CPUs are {busy:.0f} % busy; {self._watched:.1f} s do not show yet whether something is in"
+                    " the way")
         facts = [f"{busy:.0f} % busy" if busy >= _IDLE else f"it is idle, {busy:.1f} % busy"]
         heat, hottest = moment.said(*HEAT), moment.said("TjMax", unit=False)
         if heat:

@@ -25,7 +25,7 @@ from turbotui.sources.sysfs_files import CPU_DIR, FileReader, ValueFile, read_li
 _DRIVER = "/sys/devices/system/cpu/cpuidle/current_driver"
 _DOCUMENT = "kernel Documentation/admin-guide/pm/cpuidle.rst"
 _STATE = re.compile(r"state(\d+)")
-_SIGNAL = re.compile(r"cpuidle\.(\d+)\.(usage|time|above|below|rejected)")
+_SIGNAL = re.compile(r"cpuidle\.(\d+)\.(usage|time|above|below|rejected|latency)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class Cpuidle(PerCpuSource):
                 f"cpuidle.{index}.name", Scope.SYSTEM, Unit.TEXT, Behavior.CONSTANT, Reduce.SAME,
                 origin=f"{directory.format(cpu=state.cpu)}/name", document=_DOCUMENT, constant=state.name,
             )  # fmt: skip
-            signals[f"cpuidle.{index}.latency"] = _latency(machine.host, directory.format(cpu=state.cpu), index)
+            signals[f"cpuidle.{index}.latency"] = _latency(machine, state)
         driver = read_line(machine.host, _DRIVER)
         return Probe(signals, f"driver {driver}" if driver else "")
 
@@ -153,15 +153,28 @@ class Cpuidle(PerCpuSource):
         return FileReader(machine.host, cpu, files, inside_cpu=True)
 
 
-def _latency(host: Host, directory: str, index: int) -> Signal | Unavailable:
-    """The maximum time to leave a state, according to its driver."""
-    text = read_line(host, f"{directory}/latency")
+def _latency(machine: Machine, state: _State) -> Signal | Unavailable:
+    """The maximum time to leave a state, according to its driver: of each CPU where kinds of core differ."""
+    directory, signal = f"{CPU_DIR}/cpuidle/state{state.index}", f"cpuidle.{state.index}.latency"
+    first = f"{directory.format(cpu=state.cpu)}/latency"
+    text = read_line(machine.host, first)
     if text is None or not text.strip().isdecimal():
-        return Unavailable(Reason.NO_DRIVER, f"{directory}/latency: the idle driver does not say it")
+        return Unavailable(Reason.NO_DRIVER, f"{first}: the idle driver does not say it")
+    others = (read_line(machine.host, f"{directory.format(cpu=cpu)}/latency") for cpu in _one_of_each_kind(machine))
+    if any(other is not None and other.strip() != text.strip() for other in others):
+        return Signal(signal, Scope.CPU, Unit.SECOND, Behavior.GAUGE, Reduce.SAME, origin=f"{directory}/latency",
+                      document=_DOCUMENT, scale=1e-6)
     return Signal(
-        f"cpuidle.{index}.latency", Scope.SYSTEM, Unit.SECOND, Behavior.CONSTANT, Reduce.SAME,
-        origin=f"{directory}/latency", document=_DOCUMENT, scale=1e-6, constant=int(text),  # microseconds
+        signal, Scope.SYSTEM, Unit.SECOND, Behavior.CONSTANT, Reduce.SAME,
+        origin=first, document=_DOCUMENT, scale=1e-6, constant=int(text),  # microseconds
     )  # fmt: skip
+
+
+def _one_of_each_kind(machine: Machine) -> tuple[int, ...]:
+    """The first CPU of each kind of core: CPUs of one kind have one table of idle states."""
+    places = machine.topology.places
+    kinds = {places[cpu].core_type: cpu for cpu in reversed(machine.topology.cpus)}
+    return tuple(sorted(kinds.values()))
 
 
 _WITHOUT_IDLE = (r"idle=(?:poll|halt|nomwait)", r"cpuidle\.off=(?:1|y|Y)", r"intel_idle\.max_cstate=0",
