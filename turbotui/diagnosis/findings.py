@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from turbotui.dataclass import dataclass
 from turbotui.diagnosis.rules import WEIGHTS, Observed, SlownessRule
 
 _WHOLE = 0.995
 """Share of the time from which a cause counts as present all the time."""
+_BESIDE_NAME: Final = re.compile(r" \([^()]*\)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +61,18 @@ class Finding:
     @property
     def line(self) -> str:
         """One line with the sentence, the time and the tasks."""
-        whose = f". Most of it: {self.who[0]}" if self.who else ""
+        whose = f". Most of it: {self.who[0]}" if self.who and not is_named(self.who[0], self.sentence) else ""
         return f"{self.sentence} ({self.since}){whose}"
+
+
+def name_alone(who: str) -> str:
+    """A task or group without the brackets behind its name, which hold its unit and its share."""
+    return _BESIDE_NAME.sub("", who)
+
+
+def is_named(who: str, sentence: str) -> bool:
+    """Whether a sentence names a task or group already."""
+    return name_alone(who) in sentence
 
 
 def _span(seconds: float) -> str:

@@ -307,6 +307,9 @@ class TestVerdict:
                                 who="/a", wrong=True)
         assert found.fitted(100) == found.text
         assert found.fitted(70) == "The CPU quota of /a was used up in 60 % of its periods …"
+        thread = OverviewVerdict("One thread, mypy 29911, uses 100 % of a CPU", "for 9 s", "mypy 29911 (100 % CPU)",
+                                 "7", wrong=True)
+        assert thread.fitted(100) == f"{thread.text} (for 9 s)"
 
     @given(st.integers(0, 120))
     def test_never_more_than_there_is_room_for(self, room: int) -> None:

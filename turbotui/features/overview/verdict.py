@@ -9,7 +9,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.diagnosis.diagnosis import MachineDiagnosis
-from turbotui.diagnosis.findings import Finding
+from turbotui.diagnosis.findings import Finding, is_named, name_alone
 from turbotui.diagnosis.looks import Looks
 from turbotui.diagnosis.rules import Seen, SlownessRule
 from turbotui.machine.host import Host
@@ -21,8 +21,6 @@ from turbotui.untrusted import one_line
 
 _PART_ENDS: Final = re.compile(r"[;:,] | \(")
 """Between parts of a sentence; a number has no blank behind its comma."""
-_BESIDE_NAME: Final = re.compile(r" \([^()]*\)$")
-"""What is told of who it is behind the name: the unit, how much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +47,7 @@ class OverviewVerdict:
         What is left out is whole: the unit and the share of who it is, a part of the sentence, what stands in brackets;
         where not even its first part fits beside who it is, that ends behind a word.
         """
-        names = [] if self.who in self.text else list(dict.fromkeys((self.who, _BESIDE_NAME.sub("", self.who))))
+        names = [] if is_named(self.who, self.text) else list(dict.fromkeys((self.who, name_alone(self.who))))
         since = f" ({self.since})" if self.since else ""
         most = [f". Most of it: {name}" for name in names] or [""]
         brief = [f" … {name}" for name in names] or [" …"]
