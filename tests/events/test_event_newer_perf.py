@@ -104,6 +104,8 @@ def test_auto_counter_reload(tmp_path: Path) -> None:
 def test_perfs_own_times_are_columns_over_the_kernels() -> None:
     (request,) = parse_requests("user_time")
     assert (request.columns[0].name, request.others, request.events) == ("user_time", ("stat.user",), ())
+    (request,) = parse_requests("duration_time")
+    assert (request.columns[0].name, request.others, request.events) == ("duration_time", (), ())
     (request,) = parse_requests("share=('tool/system_time/' + user_time) / duration_time")
     assert request.others == ("stat.system", "stat.user")
     (request,) = parse_requests("x='cpu/event=1,name=user_time/' / duration_time")

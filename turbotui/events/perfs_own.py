@@ -22,7 +22,7 @@ _CHIPS: Final = "/sys/class/hwmon"
 _CONSTANT: Final = "it is a fact of the machine, which turbotui info tells"
 _OF_PERF: Final = "it says how perf itself was called"
 TOOL_NAMES: Final[Mapping[str, str]] = {
-    "duration_time": "in a formula it is the interval's seconds, dt",
+    "duration_time": "a column or formula that --add makes has it, the interval's seconds, dt",
     "user_time": "a column or formula that --add makes has it, the seconds of stat.user",
     "system_time": "a column or formula that --add makes has it, the seconds of stat.system",
     **dict.fromkeys(("has_pmem", "num_cores", "num_cpus", "num_cpus_online", "num_dies", "num_packages", "slots",

@@ -281,7 +281,7 @@ def formula_request(text: str, name: str, formula: str, options: Mapping[str, st
     names = [name for name in expression.names if name != ELAPSED]
     others = tuple(name for name in names if is_signal(name))
     events = tuple(name for name in names if not is_signal(name))
-    if not names:
+    if not expression.names:
         raise AddError(f'--add "{text}": the formula holds no event')
     column = EventColumn(
         name=name, formula=expression, unit=options.get("unit", ""),
@@ -307,7 +307,7 @@ def _event_request(text: str, item: _Item) -> EventRequest:
         raise AddError(f'--add "{text}": the group {item.text} holds an event twice')
     name = item.options.get("name", "")
     own = _TOOL.fullmatch(item.text)
-    if own is not None and own[1].lower() != "duration_time" and "rate" not in item.options:
+    if own is not None and "rate" not in item.options:
         return formula_request(text, name or own[1], own[1], {})
     if name and len(events) > 1:
         raise AddError(f'--add "{text}": name={name} cannot be the title of {len(events)} columns: leave it out')
