@@ -102,13 +102,14 @@ async def go(pilot: Pilot[int], session: FakeSession, *keys: str, ticks: int = 0
         await pilot.pause()
 
 
-async def test_a_page_that_there_is_not_is_said(hot_laptop: Recording) -> None:
+async def test_a_package_that_there_is_not_is_said(hot_laptop: Recording) -> None:
     session = ReplayedSession(hot_laptop)
     async with dashboard(session, ticks=1) as (app, pilot):
-        await go(pilot, session, "4", "pagedown")
-        assert "This is the last package" in text_of(app, "status")
-        await go(pilot, session, "pageup")
-        assert "This is the first package" in text_of(app, "status")
+        await go(pilot, session, "4")
+        for keys in (("pagedown", "pageup"), ("down", "up"), ("end", "home")):
+            for key, which in zip(keys, ("last", "first"), strict=True):
+                await go(pilot, session, key)
+                assert f"This is the {which} package" in text_of(app, "status"), key
 
 
 async def test_the_sentence_and_the_numbers_of_a_hot_laptop(hot_laptop: Recording) -> None:

@@ -153,9 +153,9 @@ class PanelGrid(StyledScroll):
 
     # Moving
 
-    def move(self, by: int) -> None:
-        """Move the cursor to another panel."""
-        self._go(self.at + by)
+    def move(self, by: int) -> bool:
+        """Move the cursor to another panel; return whether there was one."""
+        return self._go(self.at + by)
 
     def step(self, by: int) -> None:
         """Move the cursor to the next number; after a panel's last number comes the next panel's first.
@@ -180,25 +180,21 @@ class PanelGrid(StyledScroll):
             self._moved()
 
     def page(self, by: int) -> bool:
-        """Move the cursor by a page of panels.
-
-        Returns:
-            Whether it moved.
-        """
-        before = self.at
+        """Move the cursor by a page of panels; return whether there was one."""
         tall = self._positions[0].height if self._positions else 1
         across = sum(position.y == 0 for position in self._positions)
-        self._go(self.at + by * across * max(1, self.size.height // max(1, tall)))
-        return self.at != before
+        return self._go(self.at + by * across * max(1, self.size.height // max(1, tall)))
 
-    def end(self, by: int) -> None:
-        """Move the cursor to the first or last panel."""
-        self._go(0 if by < 0 else len(self.panels) - 1)
+    def end(self, by: int) -> bool:
+        """Move the cursor to the first or last panel; return whether it was on another one."""
+        return self._go(0 if by < 0 else len(self.panels) - 1)
 
-    def _go(self, at: int) -> None:
+    def _go(self, at: int) -> bool:
+        before = self.at
         if self.panels:
             self.at = max(0, min(len(self.panels) - 1, at))
             self._moved()
+        return self.at != before
 
     def _moved(self) -> None:
         self._redraw()

@@ -180,7 +180,7 @@ class PowerScreen(SearchScreen):
 
     def action_move(self, by: int) -> None:
         """Move the cursor to another package."""
-        self._grid.move(by)
+        self._tell_unmoved(by, moved=self._grid.move(by))
 
     def action_sideways(self, by: int) -> None:
         """Move the cursor to another number of the package."""
@@ -188,12 +188,16 @@ class PowerScreen(SearchScreen):
 
     def action_page(self, by: int) -> None:
         """A page of packages."""
-        if not self._grid.page(by):
-            self.notice(f"This is the {'last' if by > 0 else 'first'} package")
+        self._tell_unmoved(by, moved=self._grid.page(by))
 
     def action_end(self, by: int) -> None:
         """First or last package."""
-        self._grid.end(by)
+        self._tell_unmoved(by, moved=self._grid.end(by))
+
+    def _tell_unmoved(self, by: int, *, moved: bool) -> None:
+        """Say why a key changed nothing."""
+        if not moved:
+            self.notice(f"This is the {'last' if by > 0 else 'first'} package")
 
     def action_explain(self) -> None:
         """Explain the number under the cursor."""
