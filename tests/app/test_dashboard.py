@@ -9,6 +9,7 @@ from textual.binding import Binding
 from textual.widgets import Input
 
 from turbotui.app.actions import ACTIONS, Where
+from turbotui.app.base import WatchScreen
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.graph import Explain, Graph
 from turbotui.app.help import Help, help_items
@@ -445,10 +446,10 @@ async def test_pause_holds_the_picture_and_history_goes_on() -> None:
         assert "PAUSED" not in text_of(app, "status")
 
 
-async def test_enter_ends_the_interval_and_plus_and_minus_step_it() -> None:
+async def test_a_newline_ends_the_interval_and_plus_and_minus_step_it() -> None:
     session = FakeSession()
     async with dashboard(session) as (app, pilot):
-        await pilot.press("enter", "ctrl+j")
+        await pilot.press("ctrl+j", "ctrl+j")
         assert session.ended == 2
         app.request_end_interval()
         await pilot.pause()
@@ -546,10 +547,12 @@ async def test_every_action_of_the_table_can_be_done() -> None:
 async def test_footer_help_and_palette_come_from_the_same_table() -> None:
     session = FakeSession()
     async with dashboard(session, size=(280, 60)) as (app, _):
-        keys = text_of(app, "keys")
+        keys, screen = text_of(app, "keys"), app.screen
+        assert isinstance(screen, WatchScreen)
         for action in ACTIONS:
             if action.label and {Where.APP, Where.TABLE} & set(action.where):
-                assert f"{action.shown.split(' ')[0]} {action.label}" in keys
+                label = screen.opens if action.id == "open" else action.label
+                assert f"{action.shown.split(' ')[0]} {label}" in keys
         items = help_items(app.watched, app.screen_table)
         helped = "\n".join("".join(text for text, _ in item.segments) for item in items)
         palette = {command.title for command in app.get_system_commands(app.screen)}

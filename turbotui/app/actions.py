@@ -238,8 +238,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("remember", "remember", ("ctrl+s",), "ctrl+s",
            "Remember theme, interval, screen and columns: every start begins with them (docs/settings.md)."),
     Action("open", "open", ("enter",), "Enter",
-           "Open what the cursor is on: who runs on a CPU, where a task ran, a number of the overview, a part of "
-           "top-down; where there is nothing to open, end the interval, as for turbostat.", "now", rank=4),
+           "Open what the cursor is on: who runs on a CPU, where a task ran, a number of the overview, a level of "
+           "screen d; where there is nothing to open, end the interval, as for turbostat.", "now", rank=4),
     Action("end_interval", "end_interval", ("ctrl+j",), "ctrl+j",
            "End the interval now, also where Enter opens something."),
     Action("longer", "step_interval(1)", ("plus", "equals_sign"), "+", "Longer interval."),

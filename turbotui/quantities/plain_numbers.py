@@ -1,7 +1,7 @@
 """Numbers as people and kernels write them, in ASCII digits: no underscores, no other scripts, no endless ones.
 
-Python's `int` and `float` read more than that: "1_0", "٣", "nan", and `int` refuses 4,300 digits by an exception that
-nothing expects behind `str.isdecimal`.
+Python's `int` and `float` read more than that: "1_0", digits of other scripts, "nan", and `int` refuses 4,300 digits by
+an exception that nothing expects behind `str.isdecimal`.
 """
 
 from __future__ import annotations
