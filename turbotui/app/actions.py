@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Where(Enum):
-    """Where an action works, by the heading in the help."""
+    """A place in which an action works; the value is its heading in the help."""
 
     APP = "Everywhere"
     OVERVIEW = "Overview"

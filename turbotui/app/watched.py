@@ -78,7 +78,7 @@ class FarSession(Protocol):
 
     @property
     def way(self) -> str:
-        """How the collector is reached, in words."""
+        """The way to the collector (command, socket or host), in words."""
 
     @property
     def trouble(self) -> str:

@@ -51,7 +51,7 @@ class Finding:
 
     @property
     def since(self) -> str:
-        """How long: "for 40 s", "92 % of the last 40 s"."""
+        """How long the cause has been present: "for 40 s", "92 % of the last 40 s"."""
         if not self.window:
             return "now"
         if self.share >= _WHOLE:

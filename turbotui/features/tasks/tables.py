@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import field
 from enum import Enum
@@ -101,17 +101,14 @@ class TaskRow:
         return f"{self.application}/{self.pid}/{self.tid}/{self.name if self.tid is None else ''}"
 
 
-_KEYS: Final[dict[Grouping, Callable[[ThreadTotals], object]]] = {
-    Grouping.THREAD: lambda one: one.serial,
-    Grouping.PROCESS: lambda one: one.pid if one.pid >= 0 else one.name,
-    Grouping.COMMAND: lambda one: one.name,
-    Grouping.UNIT: lambda one: one.pid if one.pid >= 0 else one.name,  # of processes: `merging.by_group` adds them up
-}
 _NOTHING: Final = Mark((), 0)
 
 
 def task_of(by: Grouping, entry: ThreadTotals) -> object:
-    """The key of the task that an entry belongs to, which is the same in the aggregators of all event sets."""
+    """The key of the task that an entry belongs to, which is the same in the aggregators of all event sets.
+
+    Units have the keys of their processes, whose rows `merging.by_group` adds up.
+    """
     if by is Grouping.THREAD and entry.pid >= 0:
         return entry.pid, entry.tid
     return entry.name if by is Grouping.COMMAND or entry.pid < 0 else entry.pid
@@ -146,7 +143,8 @@ def task_rows(aggregator: SampleAggregator, by: Grouping, since: Mapping[int, Ma
     groups: dict[object, list[ThreadTotals]] = {}
     for entry in aggregator.entries():
         if entry.tid not in IN_NO_ROW and (only is None or task_of(by, entry) in only):
-            groups.setdefault(_KEYS[by](entry), []).append(entry)
+            # a thread's id may be used again: each of its entries is a row of its own
+            groups.setdefault(entry.serial if by is Grouping.THREAD else task_of(by, entry), []).append(entry)
     rows = [_row(aggregator.names, group, by, since or {}, application) for group in groups.values()]
     if since is not None and not idle:
         rows = [row for row in rows if any(row.counts.values())]
