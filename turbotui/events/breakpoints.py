@@ -32,8 +32,8 @@ def breakpoint_of(body: str) -> Breakpoint:
     """Parse what follows "mem:".
 
     Raises:
-        BreakpointError: no address, or a length or access that there is not.
-        TermValueError, TermRangeError: a number.
+        BreakpointError: there is no address, or the length or access does not exist.
+        TermValueError, TermRangeError: the address is not a number, or too large.
     """
     match = _BODY.fullmatch(body)
     if match is None:

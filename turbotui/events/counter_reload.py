@@ -21,7 +21,7 @@ _FREQUENCY = 1 << FLAGS["freq"]
 
 
 def reloaded(text: str, events: Sequence[EncodedEvent], devices: Devices) -> list[EncodedEvent]:
-    """The events of one string with the masks and periods that `ratio-to-prev` asks for.
+    """Return the events of one string with the reload masks and periods that `ratio-to-prev` asks for.
 
     Args:
         text: as written.

@@ -19,7 +19,7 @@ from turbotui.machine.host import Host
 from turbotui.machine.pmus import DEVICES, Pmu, PmuEvent, list_pmus, read_pmu
 from turbotui.machine.small_files import line_of
 
-# A number at the end tells instances apart; a hexadecimal one only from three digits on, else "_e" of a word would do.
+# A number at the end tells instances apart. A hexadecimal one needs three digits: "_e" at a word's end is no number.
 INSTANCE = re.compile(r"_?(?:\d+|[0-9a-f]{3,})", re.ASCII)
 _UNCORE = "uncore_"
 _PATTERN_CHARACTERS = frozenset("*?[")
@@ -62,7 +62,7 @@ class Devices:
         return self._read[name]
 
     def matching(self, word: str) -> tuple[Pmu, ...]:
-        """The PMUs that a word names: the exact one alone, else every one that fits; empty for none."""
+        """Return the PMU of that exact name alone, else every PMU whose name fits; empty if none fits."""
         found = self._matches.get(word)
         if found is None:
             found = self._matches[word] = self._match(word)
@@ -82,7 +82,7 @@ class Devices:
         return pmus
 
     def _fitting(self, word: str) -> Sequence[str]:
-        """Names that a word means without being one of them: those for which `names_instance` says so."""
+        """Return the names for which the word is an abbreviation, as `names_instance` defines it."""
         if not _PATTERN_CHARACTERS.isdisjoint(word):
             return [name for name in self.names if names_instance(word, name)]
         if self._stems is None:
@@ -101,7 +101,7 @@ class Devices:
         return self._aliases
 
     def core(self) -> tuple[Pmu, ...]:
-        """The PMUs of the cores: "cpu", or every one that has a file `cpus`."""
+        """Return the PMUs of the cores: "cpu", or every PMU that has a file `cpus`."""
         if self._core is None:
             named = [name for name in self.names if name == "cpu" or self.host.exists(f"{DEVICES}/{name}/cpus")]
             found = (self.exactly(name) for name in named)
@@ -109,7 +109,7 @@ class Devices:
         return self._core
 
     def holding(self, event: str) -> tuple[Pmu, ...]:
-        """The PMUs that have an event of that name; only those of the cores if one of them has it."""
+        """Return the PMUs that have an event of that name; core PMUs only, if any core PMU has the event."""
         core = tuple(pmu for pmu in self.core() if find_event(pmu, event) is not None)
         if core:
             return core
@@ -124,7 +124,7 @@ class Devices:
         return tuple(pmu for pmu in found if pmu is not None and find_event(pmu, event) is not None)
 
     def alike(self, pmus: Sequence[Pmu], terms: Sequence[EventTerm]) -> Sequence[Sequence[Pmu]]:
-        """The PMUs in groups, in each of which some terms mean the same: the units of one kind; each core PMU alone."""
+        """Group PMUs for which the same terms mean the same event: the units of one kind; each core PMU is alone."""
         if len(pmus) < 2:
             return (pmus,)
         words = tuple(word for term in terms if (word := term.value if term.name == "event" else term.name))
@@ -138,12 +138,12 @@ class Devices:
         return found
 
     def owners(self, word: str) -> object:
-        """What is known beside sysfs of who has an event of that name: equal for names of the same PMUs' events."""
+        """Return a key of the PMUs that have the event by a source other than sysfs; equal keys mean equal PMUs."""
         del word
         return None
 
     def _meaning(self, pmu: Pmu, words: Sequence[str]) -> object:
-        """What tells the meaning of words on a PMU: equal where it is the same."""
+        """Return a key of what the words mean on a PMU; equal keys mean equal meanings."""
         del words
         if not pmu.cpumask:
             return pmu.name
@@ -160,12 +160,12 @@ class Devices:
         return tuple(self._holders or ())
 
     def lacking(self, event: str) -> str:
-        """The PMUs for which a table has an event of that name, while this machine has none of them; "" if unknown."""
+        """Name the PMUs whose tables have the event and which this machine lacks; "" if no table has the event."""
         del event  # sysfs names events of PMUs that are there
         return ""
 
     def of_type(self, kind: int) -> Pmu | None:
-        """The PMU with that number in perf_event_attr.type; for a core's generic types the only core PMU."""
+        """Return the PMU with that perf_event_attr.type; for the generic types of cores, the only core PMU."""
         if kind in _CORE_TYPES:
             core = self.core()
             return core[0] if len(core) == 1 else None
@@ -175,7 +175,7 @@ class Devices:
         return self.exactly(self._types[kind]) if kind in self._types else None
 
     def covered(self, pmu: Pmu) -> tuple[int, ...]:
-        """The CPUs near an uncore PMU (associated_cpus), which alone may open it; empty where it does not say."""
+        """Return the CPUs that may open an uncore PMU (associated_cpus); empty if the PMU has no such file."""
         if pmu.name not in self._covered:
             try:
                 cpus = parse_cpulist(line_of(self.host, f"{DEVICES}/{pmu.name}/associated_cpus"))
@@ -185,7 +185,7 @@ class Devices:
         return self._covered[pmu.name]
 
     def max_precise(self, pmu: Pmu | None) -> int:
-        """The highest precise_ip level of the PMU (caps/max_precise); 0 where it does not say."""
+        """Return the highest precise_ip level of the PMU (caps/max_precise); 0 if the PMU has no such file."""
         if pmu is None:
             return 0
         if pmu.name not in self._precise:
@@ -199,13 +199,13 @@ def _spellings(word: str) -> tuple[str, str, str]:
 
 
 def _stems_of(name: str) -> Iterator[str]:
-    """A name of a PMU, and all that it may be called without the number of its instance."""
+    """Return the PMU's name and every form of the name without the number of its instance."""
     yield name
     yield from (name[:at] for at in range(1, len(name)) if INSTANCE.fullmatch(name, at) is not None)
 
 
 def names_instance(word: str, name: str) -> bool:
-    """Whether a word names a PMU without being its whole name."""
+    """Tell whether a word abbreviates a PMU's name: without the instance number, or without "uncore_"."""
     spellings = _spellings(word)
     if not _PATTERN_CHARACTERS.isdisjoint(word):
         return any(fnmatch.fnmatchcase(name, each) for each in spellings[:2])
@@ -216,7 +216,7 @@ def names_instance(word: str, name: str) -> bool:
 
 
 def find_event(pmu: Pmu, name: str) -> PmuEvent | None:
-    """An event of a PMU as written, in lower case, in upper case: the first that is there."""
+    """Find an event of a PMU by its name as written, then in lower case, then in upper case."""
     for spelling in (name, name.lower(), name.upper()):
         if spelling in pmu.events:
             return pmu.events[spelling]

@@ -1,4 +1,4 @@
-"""Our own engine: perf's event strings over sysfs (perf-list(1)), as attributes for perf_event_open(2)."""
+"""turbotui's own engine: encodes perf's event strings (perf-list(1)) by sysfs for perf_event_open(2)."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class EventEncoder:
         return alike(written, self.devices, self.tracepoints)
 
     def _check_filters(self, grouped: Sequence[EncodedEvent]) -> None:
-        """Refuse filters that a PMU cannot have at the same time, which the kernel does without a word."""
+        """Refuse filters that a PMU cannot have at the same time; the kernel's own refusal gives no reason."""
         for name in dict.fromkeys(event.pmu for event in grouped):
             pmu = self.devices.exactly(name)
             if pmu is not None and pmu.cpumask:
@@ -119,7 +119,7 @@ class EventEncoder:
         return self._named(written, group)
 
     def _respelled(self, written: Written) -> Written:
-        """The event by its generic name: of software/NAME/, and of a name in capitals that no PMU has (newer perf)."""
+        """Return the event by its generic name, for software/NAME/ and for a name in capitals that no PMU has."""
         if written.head == "software" and written.terms:
             pmu = self.devices.exactly("software")
             named = [term for term in written.terms if term.value is None and in_any_case(term.name) in SOFTWARE_NAMES]
@@ -141,7 +141,7 @@ class EventEncoder:
         return parse_modifiers(letters, group)
 
     def _options(self, written: Written) -> Settings:
-        """The terms of an event that is no PMU's: only those that every event knows."""
+        """Read the terms of an event that belongs to no PMU: only the terms that every event accepts."""
         settings = Settings(event=written.head)
         check_once(written.terms or ())
         for term in written.terms or ():
@@ -164,7 +164,7 @@ class EventEncoder:
     def _on_pmus(
         self, written: Written, pmus: Sequence[Pmu], terms: Sequence[EventTerm], modifiers: Modifiers
     ) -> list[EncodedEvent]:
-        """An event on each PMU that can count it, in their order; those that are alike are encoded at once."""
+        """Encode an event for each PMU that can count it, in their order; PMUs that are alike are encoded once."""
         kinds = self.devices.alike(pmus, terms)
         found = self._each(kinds, lambda units: self._of_units(written, units, terms, modifiers))
         if len(kinds) in (1, len(pmus)):
@@ -173,14 +173,14 @@ class EventEncoder:
         return sorted(found, key=lambda event: order[event.pmu])
 
     def _is_pmus(self, written: Written) -> bool:
-        """Whether the terms of a generic name are its PMU's, which has an event of that name (cpu-cycles/cmask=1/)."""
+        """Tell whether the terms of a generic name are fields of a PMU that has the event (cpu-cycles/cmask=1/)."""
         names = {term.name for term in written.terms or ()}
         return any(not names.isdisjoint(pmu.formats) for pmu in self.devices.holding(written.head)) if names else False
 
     def _each(
         self, items: Sequence[_Item], encode: Callable[[_Item], list[EncodedEvent]], *, some: bool = True
     ) -> list[EncodedEvent]:
-        """The PMUs, or kinds of PMU, that can count it; the first refusal when none can, or not `some` are enough."""
+        """Encode for every item that can count the event; raise the first refusal if none can, or if all have to."""
         found: list[EncodedEvent] = []
         refused: EventError | None = None
         for item in items:
@@ -203,7 +203,7 @@ class EventEncoder:
     def _of_units(
         self, written: Written, units: Sequence[Pmu], terms: Sequence[EventTerm], modifiers: Modifiers
     ) -> list[EncodedEvent]:
-        """An event on PMUs that have the same formats and events: encoded once, for all of them."""
+        """Encode an event once for all PMUs that have the same formats and events."""
         first = self._of_pmu(written, units[0], terms, modifiers)
         if modifiers.most_precise or first.needs_leader is not None or any(term.name == "cpu" for term in terms):
             return [first, *(self._of_pmu(written, pmu, terms, modifiers) for pmu in units[1:])]
@@ -212,7 +212,7 @@ class EventEncoder:
     def _finish(
         self, written: Written, pmu: Pmu | None, settings: Settings, modifiers: Modifiers, shown: str
     ) -> EncodedEvent:
-        """The attribute of an event whose terms and modifiers are known."""
+        """Make the attribute of an event from its terms and modifiers."""
         kind = settings.kind
         if kind is None:
             kind = RAW if pmu is None else pmu.type
@@ -254,10 +254,10 @@ class EventEncoder:
         )
 
     def _chosen_cpus(self, settings: Settings) -> tuple[int, ...]:
-        """The CPUs that the term `cpu=` names; empty where it is not there.
+        """Return the CPUs that the term `cpu=` names; empty without that term.
 
         Raises:
-            UnknownPmuError: it names a PMU that is not there.
+            UnknownPmuError: the term names a PMU that this machine lacks.
         """
         if not settings.cpus_of:
             return settings.cpus
@@ -331,7 +331,7 @@ class EventEncoder:
         ]
 
     def _named(self, written: Written, group: str) -> list[EncodedEvent]:
-        """A PMU's event by its name alone, or a tracepoint."""
+        """Encode a PMU's event that is written by its name alone, or a tracepoint."""
         pmus = self.devices.holding(written.head)
         tail = written.tail
         if pmus:
@@ -368,7 +368,7 @@ def _with_letters(shown: str, written: Written, *, slashes: bool) -> str:
 
 
 def encode_event(host: Host, text: str) -> tuple[EncodedEvent, ...]:
-    """The counters that one string names on a machine. For many strings make one `EventEncoder`.
+    """Encode the counters that one string names on a machine; for many strings make one `EventEncoder`.
 
     Raises:
         EventError: one of the classes of `turbotui.events.errors`.

@@ -1,4 +1,4 @@
-"""One interface over the engines: our own, over sysfs, then the vendor's tables, then libpfm4's."""
+"""One interface for three engines: turbotui's own over sysfs, the vendor's tables, and libpfm4."""
 
 from __future__ import annotations
 
@@ -108,12 +108,12 @@ class LibpfmEngine:
         self._only = "" if library.only is None else library.only
 
     def _named(self, text: str) -> Iterator[str]:
-        """Each event of a comma list; where a model that is not here was asked for, by its full name."""
+        """Return the events of a comma list, each with its model's name if a model other than the machine's is set."""
         for string in split_list(text):
             yield string if not self._only or "::" in string else f"{self._only}::{string}"
 
     def encode(self, text: str) -> tuple[EncodedEvent, ...]:
-        """Each event of a comma list.
+        """Encode each event of a comma list.
 
         Raises:
             PfmError: one of its classes; PfmNotSupportedError also where the kernel lacks the uncore PMU.
@@ -154,7 +154,7 @@ class LibpfmEngine:
         return event if pmu is None else _with_unit(event, pmu)
 
     def codes(self, text: str) -> tuple[BareCodes, ...]:
-        """PFM_OS_NONE for each event of a comma list.
+        """Return the register words (PFM_OS_NONE) of each event of a comma list.
 
         Raises:
             PfmError: one of its classes.
@@ -168,7 +168,7 @@ class LibpfmEngine:
 
 
 def _with_unit(event: EncodedEvent, pmu: Pmu) -> EncodedEvent:
-    """The event with the unit and scale of the sysfs event that is encoded the same: the library knows none."""
+    """Add the unit and scale of the sysfs event with the same encoding, which libpfm does not know."""
     for known in pmu.events.values():
         if (known.unit or known.scale != 1.0) and _words(pmu, known.text) == _attr_words(event.attr):
             return replace(
@@ -202,7 +202,7 @@ class AutoEngine:
 
     Args:
         perf: encodes by perf's grammar, over sysfs and the vendor's tables.
-        libpfm: the last one, or why it is not there.
+        libpfm: libpfm's engine, or why it is not available.
     """
 
     def __init__(self, perf: PerfEncoder, libpfm: LibpfmEngine | UsageError) -> None:
@@ -213,8 +213,8 @@ class AutoEngine:
         """Encode by the engine that knows the string.
 
         Raises:
-            EventError, PfmError: of the engine that came nearest.
-            UsageError: tables that somebody named cannot be used.
+            EventError, PfmError: the refusal of the engine that came nearest to an event.
+            UsageError: tables named by the user cannot be used.
             LibpfmAbsentError: the string is in libpfm's grammar, and the library is not there.
         """
         libpfm = self._libpfm
@@ -235,10 +235,10 @@ class AutoEngine:
                 raise error from None
 
     def codes(self, text: str) -> tuple[BareCodes, ...]:
-        """Codes of libpfm, or of our own engine where libpfm has none.
+        """Return libpfm's register words, or those of turbotui's own engine if libpfm has none.
 
         Raises:
-            EventError, PfmError: of libpfm where it is there.
+            EventError, PfmError: libpfm's refusal if libpfm is installed.
         """
         if isinstance(self._libpfm, UsageError):
             return OwnEngine(self._perf.own).codes(text)
@@ -258,14 +258,14 @@ def open_engine(
     os_kind: OsKind = OsKind.PERF_EXT,
     force: str | None = None,
 ) -> Engine:
-    """The engine of a name.
+    """Open the engine of that name.
 
     Args:
         host: the machine.
         kind: "own", "tables", "libpfm" or "auto".
         rings: letters of "ukh" for where a string says nothing.
         os_kind: PERF hides perf's own modifiers from libpfm.
-        force: the PMU model that libpfm shall take for this machine's, for the whole process.
+        force: the PMU model that libpfm treats as this machine's, for the whole process.
 
     Raises:
         LibpfmAbsentError: libpfm was asked for and is not there, or the machine is not this one and no model is forced.
@@ -285,7 +285,7 @@ def open_engine(
 
 
 def open_library(host: Host, force: str | None = None) -> Libpfm:
-    """Libpfm for a machine.
+    """Load libpfm for a machine.
 
     Raises:
         LibpfmAbsentError: it is not installed, it knows no such model, or it would look at another machine's CPU.

@@ -1,4 +1,4 @@
-"""Why a string is not an event here: one class for each kind of fault, each message one sentence."""
+"""Errors of event strings: one class for each kind of fault, whose message is one sentence."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class EventSyntaxError(EventError):
 
     Attributes:
         text: the whole string.
-        position: index of the first character that does not fit.
+        position: index of the first character that breaks the grammar.
     """
 
     def __init__(self, text: str, position: int, what: str) -> None:
@@ -66,7 +66,7 @@ class GroupError(EventError):
 
 
 class ConflictError(EventError):
-    """Terms of one event that say the same thing twice: two names, two values of one field or of the same bits."""
+    """Two terms of one event contradict or repeat each other: two names, or two values for one field or bit."""
 
 
 class DescriptionError(EventError):
@@ -74,19 +74,19 @@ class DescriptionError(EventError):
 
 
 class NoCounterError(EventError):
-    """A name that perf works out by itself: the kernel has no counter for it."""
+    """The name is a value that perf computes itself; the kernel has no counter for it."""
 
 
 class NoTablesError(UsageError):
-    """Nobody named tables of a vendor, and perf has none of this CPU, or is not there."""
+    """No directory of a vendor's tables was named, and perf has no tables of this CPU or is not installed."""
 
 
 class NoCodesError(EventError):
-    """Bare register codes were asked of an event that is not one of an x86 core."""
+    """Register codes were requested for an event that is not an event of an x86 core."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """The most alike names as the end of a sentence, "" when there are none."""
+    """Return a sentence's end that suggests the most similar names, or "" if no name is similar."""
     import difflib  # noqa: PLC0415 - where a word is wrong
 
     lower = {item.lower(): item for item in known}

@@ -17,7 +17,7 @@ _LEADER_ONLY = 1 << FLAGS["pinned"] | 1 << FLAGS["exclusive"]
 
 
 def regroup(written: WrittenGroup, members: Sequence[Sequence[EncodedEvent]], first: int) -> list[EncodedEvent]:
-    """One group for each PMU that the members' names stand for.
+    """Make one group for each PMU that the members' names stand for.
 
     A hardware event leads: a counter of the msr PMU stays 0 below a software leader.
 

@@ -28,17 +28,17 @@ def is_kind(pmu: str) -> bool:
 
 
 def kind_word(pmu: str) -> str:
-    """A kind of core as titles have it: "atom" of cpu_atom, "cortex_a53" of armv8_cortex_a53."""
+    """Return the word for a kind of core in titles: "atom" for cpu_atom, "cortex_a53" for armv8_cortex_a53."""
     return _KIND.sub("", pmu, count=1)
 
 
 def are_unlike(events: Sequence[EncodedEvent]) -> bool:
-    """Whether the counters of one string are of one code on several kinds of core."""
+    """Tell whether one string was encoded as a numeric code on several kinds of core, where events differ."""
     return len({event.pmu for event in events}) > 1 and all(_is_code(event) for event in events)
 
 
 def told_apart(events: Sequence[EncodedEvent]) -> tuple[EncodedEvent, ...]:
-    """The events, where codes that several kinds of core count have got strings of their own, which name one PMU."""
+    """Give each event by code on several kinds of core a string of its own that names its PMU."""
     by_string: dict[str, list[EncodedEvent]] = {}
     for event in events:
         by_string.setdefault(event.string, []).append(event)
@@ -47,7 +47,7 @@ def told_apart(events: Sequence[EncodedEvent]) -> tuple[EncodedEvent, ...]:
 
 
 def _is_code(event: EncodedEvent) -> bool:
-    """Whether an event of a core is written by terms with numbers alone."""
+    """Tell whether a core's event is written as numeric terms only."""
     _pmu, slash, rest = event.fstr.partition("/")
     terms = rest.rpartition("/")[0]
     return bool(slash) and not event.uncore and not event.table and all("=" in term for term in terms.split(","))

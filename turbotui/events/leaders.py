@@ -1,8 +1,8 @@
-"""Events that the kernel takes only below a certain leader of their group.
+"""Events that the kernel accepts only in a group with a certain leader.
 
 Intel's level-1 and level-2 top-down metrics are parts of the SLOTS fixed counter, so Linux refuses them under any other
-leader (arch/x86/events/intel/core.c, intel_pmu_hw_config; tools/perf/Documentation/topdown.txt). Whoever asks for one
-alone gets its leader beside it, as from perf.
+leader (arch/x86/events/intel/core.c, intel_pmu_hw_config; tools/perf/Documentation/topdown.txt). A metric that is
+requested alone gets its leader beside it, as perf does.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ def is_metric(config: int) -> bool:
 
 
 def required_leader(pmu: Pmu | None, attr: PerfAttr) -> PerfAttr | None:
-    """The event that has to lead the group of this one; None where it may be alone."""
+    """Return the event that has to lead this event's group; None if the event may be alone."""
     if pmu is None or _SLOTS_EVENT not in pmu.events or attr.type not in (RAW, pmu.type) or not is_metric(attr.config):
         return None
     return PerfAttr(attr.type, SLOTS, flags=attr.flags)
 
 
 def led(events: Sequence[EncodedEvent]) -> tuple[EncodedEvent, ...]:
-    """Events of one group in the order in which the kernel takes them, the leader that one of them needs in front.
+    """Order the events of one group as the kernel requires: the leader that a member needs comes first.
 
-    A leader that nobody asked for has no string: it is opened, and its count is nobody's.
+    A leader that was added here has an empty string: the leader is opened, and no column shows its count.
     """
     needed = next((event.needs_leader for event in events if event.needs_leader is not None), None)
     if needed is None:

@@ -1,4 +1,4 @@
-"""What a machine can count, by name, from every engine, and whether a counter opens now."""
+"""Lists the names of all events that a machine can count, and tries whether a counter opens now."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class ListedEvent:
 
 
 def own_listing(engine: OwnEngine) -> Iterator[ListedEvent]:
-    """Everything that our engine knows by name, but for tracepoints."""
+    """List every event that turbotui's own engine knows by name, except tracepoints."""
     devices = engine.encoder.devices
     core = ", ".join(pmu.name for pmu in devices.core())
     for kind, pmu, names in (("hardware", core, HARDWARE_NAMES), ("software", "software", SOFTWARE_NAMES)):
@@ -93,7 +93,7 @@ def _sysfs_listing(devices: Devices) -> Iterator[ListedEvent]:
 
 
 def tracepoint_listing(engine: OwnEngine, pattern: str) -> Iterator[ListedEvent]:
-    """The tracepoints that a pattern "SYSTEM:NAME" names; none where tracefs cannot be read."""
+    """List the tracepoints that a pattern "SYSTEM:NAME" names; none if tracefs cannot be read."""
     system, colon, name = pattern.partition(":")
     if not colon:
         return
@@ -106,7 +106,7 @@ def tracepoint_listing(engine: OwnEngine, pattern: str) -> Iterator[ListedEvent]
 
 
 def vendor_listing(devices: VendorDevices) -> Iterator[ListedEvent]:
-    """Every event of the vendor's tables that a PMU of this machine has, by its name alone."""
+    """List every event of the vendor's tables that a PMU of this machine has, by its name alone."""
     for row in devices.tables.events():
         names = devices.matched(row)
         if names:
@@ -116,7 +116,7 @@ def vendor_listing(devices: VendorDevices) -> Iterator[ListedEvent]:
 
 
 def model_listing(engine: LibpfmEngine) -> Iterator[ListedEvent]:
-    """Everything that libpfm knows of the PMUs it found, or of the model it was told, a line for each unit mask."""
+    """List libpfm's events of the PMUs found, or of the forced model, with one entry for each unit mask."""
     only = engine.library.only
     for pmu in engine.library.pmus(present=only is None):
         if only not in (None, pmu.name):
@@ -132,7 +132,7 @@ def model_listing(engine: LibpfmEngine) -> Iterator[ListedEvent]:
 
 
 def fits(event: ListedEvent, pattern: str) -> bool:
-    """Whether a name has the pattern in it, or fits it as a glob; capitals do not matter."""
+    """Tell whether a name contains the pattern or fits it as a glob, ignoring case."""
     if not pattern:
         return True
     name, wanted = event.name.lower(), pattern.lower()
@@ -142,7 +142,7 @@ def fits(event: ListedEvent, pattern: str) -> bool:
 
 
 def describes(event: ListedEvent, pattern: str) -> bool:
-    """Whether the description has every word of the pattern, though the name does not fit it."""
+    """Tell whether the description has every word of the pattern while the name does not fit the pattern."""
     if not pattern or fits(event, pattern):
         return False
     text = f"{event.name} {event.description}".lower()
@@ -150,7 +150,7 @@ def describes(event: ListedEvent, pattern: str) -> bool:
 
 
 def try_open(host: Host, event: EncodedEvent, facts: Circumstances, cpus: tuple[int, ...]) -> Unavailable | None:
-    """Open a counter on one of its CPUs and close it again; None if that works.
+    """Try to open a counter on one of its CPUs and close it again; return None if that works, else the reason.
 
     Args:
         host: the machine.
@@ -175,7 +175,7 @@ def opens(
     facts: Circumstances,
     cpus: tuple[int, ...],
 ) -> Unavailable | None:
-    """Whether a listed event opens now: None if one of the counters it names does, else why the first does not."""
+    """Return None if one counter of a listed event opens now, else the reason why the first does not."""
     try:
         encoded = engine.encode(event.name)
     except (EventError, PfmError) as error:

@@ -1,4 +1,4 @@
-"""The letters after an event: which rings, host or guest, how precise, how scheduled (perf-list(1), MODIFIERS)."""
+"""The modifier letters of events: rings, host or guest, precision, scheduling (perf-list(1), MODIFIERS)."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _MOST_LETTERS = 17  # perf's grammar
 
 @dataclass(frozen=True, slots=True)
 class Modifiers:
-    """The modifiers of an event and of its group taken together.
+    """The modifiers of an event, combined with those of its group.
 
     Attributes:
-        rings: the letters of "ukh" that are counted, None where none was written: all are.
+        rings: the letters of "ukh" that are counted; None if none was written, which counts all rings.
         sides: the letters of "GH" that are counted, None where none was written: then guests and hosts both are, with
             u and p too, as by perf since 6.13 ("perf tools: Don't set attr.exclude_guest by default").
         precise: 0 to 3.
@@ -65,7 +65,7 @@ class Modifiers:
 
 @functools.cache
 def parse_modifiers(letters: str, group: str = "") -> Modifiers:
-    """The letters of an event, then those of its group on top.
+    """Parse the letters of an event, then those of its group, which add to them.
 
     Raises:
         ModifierError: an unknown letter, one given twice, or more than three p.
@@ -107,5 +107,5 @@ _SWITCHES: Mapping[str, Callable[[Modifiers], Modifiers]] = {
     "W": lambda found: replace(found, weak=True),
     "b": lambda found: replace(found, bpf=True),
     "R": lambda found: replace(found, retire_latency=True),
-    "X": lambda found: found,  # perf shall not regroup by PMU, which is never done here
+    "X": lambda found: found,  # forbids perf to regroup by PMU, which turbotui never does
 }

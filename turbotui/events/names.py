@@ -1,4 +1,4 @@
-"""Names that the kernel gives a meaning on every machine: hardware, software and cache events.
+"""The kernel's generic events, which exist on every machine: hardware, software and cache events.
 
 Numbers: uapi linux/perf_event.h, enum perf_hw_id, perf_sw_ids, perf_hw_cache_*; names: perf-list(1).
 """
@@ -24,7 +24,7 @@ SOFTWARE_NAMES: Final[Mapping[str, int]] = {
     "emulation-faults": 8, "dummy": 9, "bpf-output": 10, "cgroup-switches": 11,
 }  # fmt: skip
 NANOSECOND_CLOCKS: Final = (0, 1)
-"""Software events that count ns (kernel/events/core.c, cpu_clock_event_update); perf shows them in ms."""
+"""Software events that count nanoseconds (kernel/events/core.c, cpu_clock_event_update); perf shows ms."""
 
 _TYPES: Final = (
     # (spellings, number, operations that exist: perf-list(1); kernel arch/x86/events/core.c rejects the others)
@@ -47,7 +47,7 @@ _OPERATION_SHIFT, _RESULT_SHIFT = 8, 16  # config = cache | op << 8 | result << 
 
 @functools.cache
 def cache_names() -> Mapping[str, int]:
-    """Every spelling of every cache event -> config. Without an operation it is a load, without a result an access."""
+    """Map every spelling of every cache event to its config; the operation defaults to load, the result to access."""
     names: dict[str, int] = {}
     operations = [(f"-{word}", number) for words, number in _OPERATIONS for word in words]
     results = [(f"-{word}", number) for words, number in _RESULTS for word in words]
@@ -64,7 +64,7 @@ def cache_names() -> Mapping[str, int]:
 
 @functools.cache
 def generic_event(name: str) -> tuple[int, int] | None:
-    """(type, config) of a generic name, None for any other. Hardware wins over a cache ("branches")."""
+    """Return (type, config) of a generic name, else None; hardware events precede cache events ("branches")."""
     for kind, names in ((HARDWARE, HARDWARE_NAMES), (SOFTWARE, SOFTWARE_NAMES), (HW_CACHE, cache_names())):
         if name in names:
             return kind, names[name]
@@ -73,7 +73,7 @@ def generic_event(name: str) -> tuple[int, int] | None:
 
 @functools.cache
 def _spellings() -> Mapping[str, str]:
-    """Generic names by their lower case, the first where two differ in case alone."""
+    """Map generic names in lower case to their spelling; of two that differ only in case, the first."""
     found: dict[str, str] = {}
     for names in (HARDWARE_NAMES, SOFTWARE_NAMES, cache_names()):
         for name in names:
@@ -82,12 +82,12 @@ def _spellings() -> Mapping[str, str]:
 
 
 def in_any_case(name: str) -> str:
-    """A generic name as it is spelled; "" where there is none in any case."""
+    """Return the spelling of a generic name given in any case; "" if there is no such name."""
     return name if generic_event(name) is not None else _spellings().get(name.lower(), "")
 
 
 def cache_listing() -> tuple[tuple[str, int], ...]:
-    """One name of each cache event, perf list's."""
+    """Return one name for each cache event, as perf list prints it."""
     listing = []
     spoken = (("loads", "load"), ("stores", "store"), ("prefetches", "prefetch"))
     for words, cache, allowed in _TYPES:

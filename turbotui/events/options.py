@@ -1,4 +1,4 @@
-"""Terms that every event knows, of whichever PMU: whole words, names, periods, CPUs (perf-record(1), "-e")."""
+"""Terms that every event of every PMU accepts: config words, names, periods, CPUs (perf-record(1), "-e")."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _BRANCHES = (
 
 @dataclass(slots=True)
 class Settings:
-    """Settings that terms ask for, collected before the attribute is made.
+    """Settings collected from the terms of an event, before its attribute is made.
 
     Attributes:
         kind: perf_event_attr.type, None for the PMU's own.
@@ -67,11 +67,11 @@ class Settings:
 
 
 def read_number(text: str, what: str, bits: int = WORD_BITS) -> int:
-    """A decimal or 0x hexadecimal number of at most so many bits.
+    """Parse a decimal or 0x hexadecimal number of at most `bits` bits.
 
     Raises:
-        TermValueError: it is neither.
-        TermRangeError: it is longer.
+        TermValueError: the text is no such number.
+        TermRangeError: the number has more bits.
     """
     if NUMBER.fullmatch(text) is None:
         raise TermValueError(f"The value {text!r} of {what} is neither decimal nor 0x hexadecimal.")
@@ -84,7 +84,7 @@ def read_number(text: str, what: str, bits: int = WORD_BITS) -> int:
 
 
 def set_option(settings: Settings, term: EventTerm) -> bool:
-    """Take a term that every PMU and every event knows; False if it is none.
+    """Apply a term that every event accepts; return False if the term is not one of them.
 
     Raises:
         TermValueError, TermRangeError: its value.
@@ -103,10 +103,10 @@ OptionTaker = Callable[[Settings, EventTerm], None]
 
 
 def needed(term: EventTerm, bits: int = WORD_BITS) -> int:
-    """The number that a term has to have.
+    """Return the number that a term must have as its value.
 
     Raises:
-        TermValueError, TermRangeError: it has none, or one that does not fit.
+        TermValueError, TermRangeError: the term has no number, or one with too many bits.
     """
     if not term.value:
         raise TermValueError(f"A value is missing for the term {term.name!r}: write {term.name}=NUMBER.")
@@ -114,7 +114,7 @@ def needed(term: EventTerm, bits: int = WORD_BITS) -> int:
 
 
 def _word(settings: Settings, term: EventTerm) -> None:
-    number = 1 if term.value is None else needed(term)  # perf takes a term without a value for 1
+    number = 1 if term.value is None else needed(term)  # perf reads a term without a value as 1
     settings.words[WORDS.index(term.name)] |= number
     settings.whole_config |= term.name == WORDS[0]
     settings.shown.append(f"{term.name}={number:#x}")

@@ -1,4 +1,4 @@
-"""Names that stand for several events: each of them is counted by itself, for the sum of unlike things means nothing.
+"""Names that stand for several events, each of which is counted by itself: a sum of unlike events means nothing.
 
     sched:sched_*               every tracepoint that fits
     imc/cas_count_*/            every event of the PMU that fits
@@ -24,7 +24,7 @@ from turbotui.events.tracepoints import Tracepoints
 from turbotui.machine.pmus import Pmu
 
 _CHARACTERS = frozenset("*?[")
-_LEFT_OPEN = "?"  # the value that a description leaves to the user
+_LEFT_OPEN = "?"  # the placeholder of a value that the user has to give
 _NUMBERS = re.compile(r"\d+", re.ASCII)
 _INSTANCE = re.compile(rf"(?:{INSTANCE.pattern})\Z", re.ASCII)
 _RAW = re.compile(r"r[0-9a-fA-F]{1,16}", re.ASCII)
@@ -36,7 +36,7 @@ def is_pattern(word: str) -> bool:
 
 
 def alike(written: Written, devices: Devices, tracepoints: Tracepoints) -> list[Written]:
-    """An event as written, or each kind of thing that it stands for, in words that name only that.
+    """Split an event into the unlike events that it stands for, each with a string that names only that event.
 
     Raises:
         UnknownEventError: no event of the PMU fits the pattern.
@@ -67,7 +67,7 @@ def _by_tracepoint(written: Written, tracepoints: Tracepoints) -> list[Written]:
 
 
 def _by_kind(written: Written, devices: Devices) -> list[Written]:
-    """One for each kind of PMU that a pattern, or the name of an event alone, stands for."""
+    """Split a pattern, or an event's name alone, into one event for each kind of PMU."""
     pmus: Sequence[Pmu] = ()
     bare = False
     if is_pattern(written.head):
@@ -93,7 +93,7 @@ def _by_kind(written: Written, devices: Devices) -> list[Written]:
 
 
 def _kinds(pmus: Sequence[Pmu], devices: Devices) -> Iterator[str]:
-    """A word for each kind among the PMUs: names that differ by their numbers only are of one kind."""
+    """Return one word for each kind of PMU; names that differ only in their numbers are one kind."""
     cores = {pmu.name for pmu in devices.core()}
     kinds: dict[str, list[Pmu]] = {}
     for pmu in pmus:
@@ -111,12 +111,12 @@ def _kinds(pmus: Sequence[Pmu], devices: Devices) -> Iterator[str]:
 
 @functools.cache
 def _kind_of(name: str) -> str:
-    """The name of a PMU without the numbers of its instance."""
+    """Return the name of a PMU without its instance numbers."""
     return _NUMBERS.sub("#", _INSTANCE.sub("#", name))
 
 
 def _by_event(written: Written, devices: Devices) -> list[Written]:
-    """One for each event of the PMUs that a pattern between the slashes stands for."""
+    """Split a pattern between the slashes into the PMUs' events that fit it."""
     terms = written.terms or ()
     at = next((at for at, term in enumerate(terms) if is_pattern(_event_word(term))), None)
     pmus = devices.matching(written.head)
@@ -140,7 +140,7 @@ def _by_event(written: Written, devices: Devices) -> list[Written]:
 
 
 def _event_word(term: EventTerm) -> str:
-    """The name of an event in a term: the term itself, or the value of `event=`."""
+    """Return the event's name in a term: the term itself, or the value of `event=`."""
     if term.value is None:
         return term.name
     return term.value if term.name == "event" and term.value != _LEFT_OPEN else ""

@@ -1,4 +1,4 @@
-"""perf's grammar over sysfs, and where sysfs does not know a name, over the vendor's tables too."""
+"""An encoder of perf's event strings that uses sysfs, and the vendor's tables for names that sysfs lacks."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from turbotui.machine.host import Host
 from turbotui.machine.pmus import Pmu
 
 _UNKNOWN = (UnknownEventError, UnknownPmuError, UnknownTermError)
-"""What sysfs says of a name that it does not have."""
+"""The errors of sysfs's encoder for a name that sysfs does not have."""
 
 
 class PerfEncoder:
     """Encodes any number of strings for one machine.
 
-    The tables are looked for when they are first needed. They stand on sysfs too, so from then on they are asked first.
+    The tables are opened when they are first needed. They include sysfs, so from then on they are asked first.
 
     Args:
         host: the machine.
@@ -31,18 +31,18 @@ class PerfEncoder:
 
     @property
     def own(self) -> EventEncoder:
-        """The encoder over sysfs alone."""
+        """The encoder that uses sysfs alone."""
         if self._own is None:
             self._own = EventEncoder(self._host, self._rings)
         return self._own
 
     def encode(self, text: str) -> tuple[EncodedEvent, ...]:
-        """The counters that a string names, in its order.
+        """Return the counters that a string names, in the order of the string.
 
         Raises:
-            EventError: as `EventEncoder.encode`, with the reason why there are no tables where the name looks like one
-                of theirs.
-            UsageError: tables that somebody named cannot be used.
+            EventError: as `EventEncoder.encode`; for a name in the vendors' style, the reason why there are no tables
+                is added.
+            UsageError: tables named by the user cannot be used.
         """
         if isinstance(self._tables, EventEncoder):
             return _by_tables(self._tables, text)
@@ -52,12 +52,12 @@ class PerfEncoder:
             tables = self._with_tables()
             if isinstance(tables, EventEncoder):
                 return _by_tables(tables, text)
-            if "." not in text:  # as names of vendors have it, and those of sysfs have not
+            if "." not in text:  # vendors' names have a dot, those of sysfs have none
                 raise
             raise type(error)(f"{error} {tables}") from None
 
     def pmu_with(self, pmu: str, event: str) -> Pmu | None:
-        """The PMU of that name where it has the event, by sysfs or the tables; None where it has not.
+        """Return the PMU of that name if it has the event, by sysfs or the tables, else None.
 
         Raises:
             UsageError: as `encode`.
@@ -77,7 +77,7 @@ class PerfEncoder:
 
 
 def _by_tables(encoder: EventEncoder, text: str) -> tuple[EncodedEvent, ...]:
-    """Encode over tables; of a name that looks like a vendor's, and is not there, what the tables leave out is said."""
+    """Encode by the tables; the error for an unknown name in the vendors' style says which events the tables lack."""
     from turbotui.events.vendor.devices import VendorDevices  # noqa: PLC0415 - as below
 
     try:
@@ -91,18 +91,18 @@ def _by_tables(encoder: EventEncoder, text: str) -> tuple[EncodedEvent, ...]:
 
 
 def table_encoder(host: Host, rings: str | None = None, sysfs: Devices | None = None) -> EventEncoder:
-    """An encoder over the events of sysfs and those of the vendor's tables.
+    """Make an encoder of the events of sysfs and of the vendor's tables.
 
     Args:
         host: the machine.
         rings: as `EventEncoder` takes them.
-        sysfs: the machine's PMUs, where somebody has begun to read them.
+        sysfs: the machine's PMUs, if some were read already.
 
     Raises:
         NoTablesError: there are no tables for this machine.
-        UsageError: those that somebody named cannot be used.
+        UsageError: tables named by the user cannot be used.
     """
-    # imported where a name is not sysfs': most runs have none
+    # imported here, because most runs need only names of sysfs
     from turbotui.events.vendor.devices import VendorDevices  # noqa: PLC0415
     from turbotui.events.vendor.opening import open_vendor_tables  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""Names that perf works out by itself, and what there is instead: no PMU of the kernel counts them.
+"""Names that perf computes itself and no PMU of the kernel counts, with turbotui's replacement for each.
 
 tools/perf/util/tool_pmu.c (tool), hwmon_pmu.c (hwmon_CHIP), drm_pmu.c (drm_DRIVER).
 """
@@ -30,7 +30,7 @@ TOOL_NAMES: Final[Mapping[str, str]] = {
     "core_wide": _OF_PERF,
     "target_cpu": _OF_PERF,
 }  # fmt: skip
-"""The events of perf's PMU `tool`, and where turbotui has each of them."""
+"""The events of perf's PMU `tool`, and where turbotui shows each of them."""
 _NO_WORD = re.compile(r"[^a-z0-9]+")
 
 
@@ -38,7 +38,7 @@ def check_counted(written: Written, devices: Devices) -> None:
     """Refuse a name that only perf knows, unless a PMU here has it too.
 
     Raises:
-        NoCounterError: with what there is instead.
+        NoCounterError: only perf knows the name; the message says what turbotui has instead.
     """
     head = written.head
     if devices.matching(head):
@@ -60,7 +60,7 @@ def check_counted(written: Written, devices: Devices) -> None:
 
 
 def _of_chip(host: Host, written: Written) -> str:
-    """The sentence for an event of a sensor chip, with the file that has it."""
+    """Return the sentence for an event of a sensor chip, with the file that holds its value."""
     wanted = written.head.removeprefix(_HWMON)
     event = next((term.name for term in written.terms or () if term.value is None), "")
     known = []
@@ -80,7 +80,7 @@ def _of_chip(host: Host, written: Written) -> str:
 
 
 def _is_event(host: Host, path: str, event: str) -> bool:
-    """Whether a file is the input of a sensor by its number (temp1) or by its label (temp_package_id_0)."""
+    """Tell whether a file is the input of a sensor, named by number (temp1) or by label (temp_package_id_0)."""
     stem = path.removesuffix("_input")
     if stem == path:
         return False

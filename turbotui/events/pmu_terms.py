@@ -1,4 +1,4 @@
-"""An event of a PMU that is at hand. What every start needs of the grammar, without the rest of it."""
+"""Encodes an event of a known PMU; imports only the part of the grammar that every start needs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from turbotui.machine.pmus import Pmu
 
 
 def attr_of(pmu: Pmu, terms: str) -> PerfAttr:
-    """An event of a PMU that is at hand, for counting: a name of its events, or terms as between its slashes.
+    """Return the attribute that counts an event of a PMU, given by its name or by terms as between slashes.
 
     Raises:
         EventError: one of the classes of `turbotui.events.errors`.

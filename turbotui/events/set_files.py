@@ -7,7 +7,7 @@
     formula = "..."             or several [[SET.column.alternative]] with `formula`, `models` and `document`: the first
                                 that this machine can count is used
 
-`models` are patterns for "VENDOR-FAMILY-MODEL" as in GenuineIntel-6-8F, or "0xIMPLEMENTER-0xPART" of an Arm core as in
+`models` are patterns of "VENDOR-FAMILY-MODEL" as in GenuineIntel-6-8F, or "0xIMPLEMENTER-0xPART" of an Arm core as in
 0x41-0xd4f. An alternative without them suits every processor that knows its events.
 """
 
@@ -29,7 +29,7 @@ from turbotui.quantities.rows import RowError, WrongKindError, make_row, tables
 
 _FOLDER = "sets"
 _USERS = "events.toml"
-"""The person's own sets, below $XDG_CONFIG_HOME (XDG Base Directory Specification)."""
+"""The user's own sets, below $XDG_CONFIG_HOME (XDG Base Directory Specification)."""
 _NAME = re.compile(r"[A-Za-z][\w.-]*\Z", re.ASCII)
 
 
@@ -43,7 +43,7 @@ class Alternative:
 
     Attributes:
         formula: over event strings, ids of signals and dt.
-        models: patterns of processors; empty for every one.
+        models: patterns of processors; empty for every processor.
     """
 
     formula: str
@@ -51,14 +51,14 @@ class Alternative:
     document: str = ""
 
     def suits(self, model: CpuModel) -> bool:
-        """Whether a set, or an alternative of it, is meant for this processor."""
+        """Tell whether the alternative is meant for this processor."""
         found = model_id(model)
         return not self.models or any(re.fullmatch(pattern, found) for pattern in self.models)
 
 
 @dataclass(frozen=True, slots=True)
 class SetColumn:
-    """One column of a set. Without alternatives it is the program's own column of that name."""
+    """One column of a set; without alternatives, the program's own column of that name."""
 
     name: str
     alternatives: tuple[Alternative, ...] = ()
@@ -72,7 +72,7 @@ class EventSet:
     """A named set of columns.
 
     Attributes:
-        origin: the file that it is from, for people.
+        origin: the file of the set, for people to read.
     """
 
     name: str
@@ -82,7 +82,7 @@ class EventSet:
 
 
 def model_id(model: CpuModel) -> str:
-    """A processor as `models` names it; "" where it does not say what it is."""
+    """Return a processor's identifier as `models` matches it; "" if the processor has none."""
     if model.implementer is not None and model.part is not None:
         return f"0x{model.implementer:02x}-0x{model.part:03x}"
     if model.family is None or model.model is None:
@@ -91,14 +91,14 @@ def model_id(model: CpuModel) -> str:
 
 
 def parse_sets(text: str, origin: str) -> dict[str, EventSet]:
-    """The sets of one TOML file, by name.
+    """Parse the sets of one TOML file, by name.
 
     Args:
-        text: of the file.
+        text: the content of the file.
         origin: the file's name, for messages.
 
     Raises:
-        SetError: it is no TOML, or not in the form that sets have; with the line.
+        SetError: the text is no TOML, or has not the form of sets; the message names the line.
     """
     try:
         tables = parse_toml(text)
@@ -119,7 +119,7 @@ def parse_sets(text: str, origin: str) -> dict[str, EventSet]:
 
 
 def shipped_sets() -> dict[str, EventSet]:
-    """The sets that come with the program."""
+    """Return the sets that come with the program."""
     found: dict[str, EventSet] = {}
     folder = os.path.join(os.path.dirname(__file__), _FOLDER)  # importlib.resources takes 4 ms to import
     for name in sorted(os.listdir(folder)):
@@ -130,10 +130,10 @@ def shipped_sets() -> dict[str, EventSet]:
 
 
 def read_sets(path: str) -> dict[str, EventSet]:
-    """The sets of a file of the person who runs the program, which is read here, whatever machine is watched.
+    """Read the sets of a file of the user, on the machine that runs turbotui, whatever machine is watched.
 
     Raises:
-        SetError: it cannot be read or used.
+        SetError: the file cannot be read or used.
     """
     try:
         text = read_given(path).text()
@@ -143,7 +143,7 @@ def read_sets(path: str) -> dict[str, EventSet]:
 
 
 def known_sets(environment: Mapping[str, str], file: str = "") -> dict[str, EventSet]:
-    """The shipped sets, those of the person's own file, and those of a file that was named; a later one wins.
+    """Return the shipped sets, the user's own, and those of a named file; a later set replaces an earlier one.
 
     Raises:
         SetError: a file cannot be used.
@@ -159,7 +159,7 @@ def known_sets(environment: Mapping[str, str], file: str = "") -> dict[str, Even
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """A column as written: either a formula or alternatives, or a name alone."""
+    """A column as written in TOML: a formula, alternatives, or a name alone."""
 
     name: str
     unit: str = ""
@@ -172,17 +172,17 @@ class _Column:
 
 @dataclass(frozen=True, slots=True)
 class _Set:
-    """A set as written."""
+    """A set as written in TOML."""
 
     column: tuple[SetColumn, ...]
     title: str = ""
 
 
 def _read_set(name: str, table: object) -> tuple[str, tuple[SetColumn, ...]]:
-    """Title and columns of one table.
+    """Make the event set of one TOML table.
 
     Raises:
-        RowError: it is no set.
+        RowError: the table is no valid set.
     """
     if not isinstance(table, dict) or not _NAME.match(name):
         raise RowError(name, f"{name!r} is no set: write [NAME] and [[NAME.column]]")

@@ -1,4 +1,4 @@
-"""The grammar of event strings, perf's (perf-list(1), perf-record(1) "-e"): text to a tree, without any machine."""
+"""Parses perf's event strings (perf-list(1), perf-record(1) "-e") to a tree, without any machine."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class WrittenGroup:
-    """Events in braces."""
+    """A group: events in braces."""
 
     text: str
     name: str
@@ -66,7 +66,7 @@ class WrittenGroup:
 
 
 def parse(text: str) -> tuple[Written | WrittenGroup, ...]:
-    """A whole string: events and groups, separated by commas.
+    """Parse a whole string: events and groups, separated by commas.
 
     Raises:
         EventSyntaxError: with the position of what does not fit.
@@ -75,7 +75,7 @@ def parse(text: str) -> tuple[Written | WrittenGroup, ...]:
 
 
 def is_modifiers(text: str) -> bool:
-    """Whether every letter is a modifier."""
+    """Tell whether every letter is a modifier."""
     return bool(text) and all(letter in LETTERS for letter in text)
 
 

@@ -1,4 +1,4 @@
-"""What stands between a PMU's slashes, poured into perf_event_attr (perf-list(1), PARAMETERIZED EVENTS)."""
+"""Converts the terms between a PMU's slashes to fields of perf_event_attr (perf-list(1), PARAMETERIZED EVENTS)."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from turbotui.machine.pmus import Pmu, PmuEvent, TermFormat
 
 _RAW = re.compile(r"r(?:0[xX])?([0-9a-fA-F]{1,16})", re.ASCII)
 _LEGACY = {"legacy-hardware-config": HARDWARE, "legacy-cache-config": HW_CACHE}
-"""Terms by which newer perf writes the kernel's own events within a core PMU (tools/perf/util/parse-events.l)."""
+"""Terms by which newer perf writes the kernel's generic events in a core PMU (tools/perf/util/parse-events.l)."""
 _EVERY_BIT = (1 << WORD_BITS) - 1
 _OPPOSITES = {"no-inherit": "inherit", "no-overwrite": "overwrite", "freq": "period"}
-"""Terms that say something about the same thing as another one."""
+"""Terms that set the same thing as another term."""
 _TABLE_OPTIONS = {"period": "sample_period"}
-"""Terms of vendors' tables that are no field of a PMU, and the member of the attribute that they set."""
+"""Terms of vendors' tables that are no field of a PMU, with the member of the attribute that each sets."""
 
 
 def place(pmu: str, where: TermFormat, number: int) -> int:
-    """The word with a value poured into a field.
+    """Spread a value over the bits of a field, and return the config word.
 
     Raises:
-        TermRangeError: the value needs more bits.
+        TermRangeError: the value needs more bits than the field has.
     """
     width = len(where.bits)
     if number >> width:
@@ -61,13 +61,13 @@ def _ranges(where: TermFormat) -> str:
 
 
 def settings_of(pmu: Pmu, terms: Sequence[EventTerm], *, core: bool, extended: bool) -> Settings:
-    """Everything that the terms of one PMU say.
+    """Collect the settings that the terms of one PMU's event make.
 
     Args:
-        pmu: whose formats and events they are.
+        pmu: the PMU, with its formats and events.
         terms: as written.
-        core: whether the PMU counts a core's events, so that generic names mean something in it.
-        extended: whether generic events carry the PMU's type in bits 32 and up: there are several core PMUs.
+        core: whether the PMU is a core PMU, whose terms may be generic names.
+        extended: whether generic events carry the PMU's type in bits 32 and up, because there are several core PMUs.
 
     Raises:
         EventError: one of its classes, for each kind of fault.
@@ -95,10 +95,10 @@ def settings_of(pmu: Pmu, terms: Sequence[EventTerm], *, core: bool, extended: b
 
 
 def check_once(terms: Sequence[EventTerm]) -> None:
-    """Refuse what is said twice: the kernel has one place for it, and of two values neither is meant.
+    """Refuse terms that are written twice or contradict each other.
 
     Raises:
-        ConflictError: a term is written twice, or one beside its opposite.
+        ConflictError: a term is written twice, or beside its opposite.
     """
     seen: dict[str, str] = {}
     for term in terms:
@@ -111,10 +111,10 @@ def check_once(terms: Sequence[EventTerm]) -> None:
 
 
 def _take_event(settings: Settings, name: str) -> None:
-    """Note the one event that the terms name.
+    """Record the one event that the terms name.
 
     Raises:
-        ConflictError: they name a second one.
+        ConflictError: the terms name a second event.
     """
     if settings.event:
         raise ConflictError(f"{settings.event} and {name} are two events, and one was to be counted: write each with "
@@ -123,7 +123,7 @@ def _take_event(settings: Settings, name: str) -> None:
 
 
 def check_config(settings: Settings) -> None:
-    """Refuse an event's name beside `config=`, which says the same.
+    """Refuse an event's name beside `config=`, because both choose the event.
 
     Raises:
         ConflictError: both are there.
@@ -134,11 +134,11 @@ def check_config(settings: Settings) -> None:
 
 
 def _pour(pmu: Pmu, merged: Mapping[str, int], settings: Settings, explicit: Sequence[int]) -> None:
-    """Place the fields in their words, beside what was written as a whole word.
+    """Write the fields' values into the config words, beside words that were written whole.
 
     Raises:
         TermRangeError: a value is too large.
-        ConflictError: two of them want other values of the same bits.
+        ConflictError: two fields set the same bits to different values.
     """
     claims = [(WORDS[word], word, number, _EVERY_BIT) for word, number in enumerate(explicit) if number]
     for name, number in merged.items():
@@ -148,7 +148,7 @@ def _pour(pmu: Pmu, merged: Mapping[str, int], settings: Settings, explicit: Seq
         value, mask = place(pmu.name, where, number), sum(1 << bit for bit in where.bits)
         for other, word, theirs, bits in claims:
             shared = mask & bits if word == where.word else 0
-            # a field of 0 adds nothing to another field, but contradicts a whole word that has bits there
+            # a field of 0 conflicts with no other field, but contradicts a whole word that has bits there
             if theirs & shared and (theirs ^ value) & shared and (value & shared or bits == _EVERY_BIT):
                 raise ConflictError(f"The terms {other!r} and {name!r} of the PMU {pmu.name} share bits of "
                                     f"{WORDS[word]} and want other values of them: write one of them.")
@@ -157,7 +157,7 @@ def _pour(pmu: Pmu, merged: Mapping[str, int], settings: Settings, explicit: Seq
 
 
 def _alias(pmu: Pmu, term: EventTerm) -> PmuEvent | None:
-    """The event that a term names, by itself or as `event=NAME`."""
+    """Return the event that a term names, by itself or as `event=NAME`."""
     if term.value is None:
         return find_event(pmu, term.name)
     if term.name == "event" and NUMBER.fullmatch(term.value) is None:
@@ -177,11 +177,11 @@ def _written(pmu: Pmu, term: EventTerm) -> int:
 
 
 def _under(pmu: Pmu, alias: PmuEvent, written: dict[str, int], settings: Settings) -> dict[str, int]:
-    """Values of all format fields: those of the named event, under those written out.
+    """Return the values of all format fields: those of the named event, replaced by values written out.
 
     Raises:
         DescriptionError: the PMU's description of the event cannot be used.
-        MissingParameterError: it leaves a field open.
+        MissingParameterError: the description leaves a field open.
     """
     if not math.isfinite(alias.scale):
         raise DescriptionError(f"The scale of the event {alias.name} of the PMU {pmu.name} cannot be read.")
@@ -213,7 +213,7 @@ def _alias_terms(pmu: Pmu, alias: PmuEvent, written: dict[str, int], settings: S
             settings.words[WORDS.index(name)] |= number
             settings.shown.append(f"{name}={number:#x}")
         elif alias.table and name in _TABLE_OPTIONS:
-            settings.fields.setdefault(_TABLE_OPTIONS[name], number)  # what was written out is kept
+            settings.fields.setdefault(_TABLE_OPTIONS[name], number)  # a value that was written out wins
         elif name:
             raise DescriptionError(
                 f"The event {alias.name} of the PMU {pmu.name} uses the term {name!r}, which the PMU does not have"
@@ -223,10 +223,10 @@ def _alias_terms(pmu: Pmu, alias: PmuEvent, written: dict[str, int], settings: S
 
 
 def _generic(pmu: Pmu, term: EventTerm, settings: Settings, *, core: bool, extended: bool) -> None:
-    """A raw number, or a generic event inside a core PMU.
+    """Take a raw number, or a generic event inside a core PMU.
 
     Raises:
-        UnknownTermError: it is neither.
+        UnknownTermError: the term is neither.
     """
     if term.value is None:
         raw = _RAW.fullmatch(term.name)
@@ -254,7 +254,7 @@ def _generic(pmu: Pmu, term: EventTerm, settings: Settings, *, core: bool, exten
 
 
 def _take_kernels(settings: Settings, name: str, kind: int, config: int, pmu_type: int) -> None:
-    """Take one of the kernel's own events, which carries the PMU's type where there are several core PMUs."""
+    """Take one of the kernel's generic events, which carries the PMU's type if there are several core PMUs."""
     _take_event(settings, name)
     settings.kind = kind
     settings.words[0] |= config | pmu_type << 32

@@ -1,4 +1,4 @@
-"""Tracepoints by name: tracefs has the number that perf_event_attr.config takes (Documentation/trace/events.rst)."""
+"""Finds tracepoints in tracefs, whose ids are perf_event_attr.config (Documentation/trace/events.rst)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from turbotui.machine.host import Host, HostError
 
 _ROOTS = ("/sys/kernel/tracing/events", "/sys/kernel/debug/tracing/events")
 _VENDORS = re.compile(r"[A-Z][A-Z0-9_]+:[A-Z][A-Z0-9_]+", re.ASCII)
-"""How vendors write events; the kernel's tracepoints are in lower case."""
+"""The form of vendors' event names; the kernel's tracepoints are in lower case."""
 _PATTERN_CHARACTERS = frozenset("*?[")
 REMEDY = "mount it as root: mount -t tracefs tracefs /sys/kernel/tracing"
 
@@ -26,10 +26,10 @@ class Tracepoints:
     _listed: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def find(self, system: str, name: str) -> tuple[tuple[str, str, int], ...]:
-        """(system, name, id) of every tracepoint that two words or patterns name.
+        """Return (system, name, id) of every tracepoint that fits two words or patterns.
 
         Raises:
-            TracepointError: tracefs cannot be read, or there is none.
+            TracepointError: tracefs cannot be read, or no tracepoint fits.
         """
         written = f"{system}:{name}"
         systems = self.systems(written)
@@ -47,7 +47,7 @@ class Tracepoints:
         return kept
 
     def systems(self, written: str) -> list[str]:
-        """The groups of tracepoints.
+        """Return the names of the groups of tracepoints.
 
         Raises:
             TracepointError: tracefs is not mounted, or refuses this user.
@@ -76,7 +76,7 @@ class Tracepoints:
             try:
                 self._listed[folder] = self.host.list_dir(folder)
             except HostError:
-                self._listed[folder] = ()  # files beside the groups are no groups
+                self._listed[folder] = ()  # tracefs has files beside the groups' directories
         return list(self._listed[folder])
 
     def _id(self, system: str, name: str) -> int | None:

@@ -1,7 +1,7 @@
-"""How many attributes an event string may come to in libpfm, which does not look at the end of its own array.
+"""A limit on the attributes of an event string, because libpfm does not check the bounds of its own array.
 
 The array of an event has 64 places (PFMLIB_MAX_ATTRS, lib/pfmlib_priv.h). libpfm 4.13 checks that before it takes a
-modifier with a value, not before it takes a unit mask, nor before it adds an event's default unit masks; and one
+modifier with a value, but neither for a unit mask nor for an event's default unit masks, and one
 attribute can stand for up to 16 others (`equiv`). The 65th ends the process with SIGSEGV, or damages its memory.
 """
 
@@ -13,12 +13,12 @@ from typing import Final
 
 MOST: Final = 64
 _DELIMITERS: Final = re.compile(r"[:.]")  # PFMLIB_ATTR_DELIM
-_SURE: Final = 3  # attributes that fit whatever they stand for: 3 x 16, and as many defaults as any event has
+_SURE: Final = 3  # always fit, whatever they stand for: 3 x 16, and as many defaults as any event has
 _DEEPEST: Final = 8  # equivalents of equivalents
 
 
 class AttributeLimit:
-    """Bounds the places that a string takes.
+    """Computes an upper bound of the array places that a string takes.
 
     Args:
         equivalents: (name, what it stands for) of each event and attribute of the models that are in use, and under the
@@ -43,7 +43,7 @@ class AttributeLimit:
 
 
 def _places(equivalents: Iterable[tuple[str, str]]) -> Mapping[str, int]:
-    """The places that each name takes at most, in whichever event it is."""
+    """Return the most array places that each name takes in any event."""
     parts: dict[str, set[tuple[str, ...]]] = {}
     for name, text in equivalents:
         words = tuple(word.partition("=")[0].lower() for word in _DELIMITERS.split(text) if word)

@@ -6,7 +6,7 @@ from turbotui.errors import UsageError
 
 
 class LibpfmAbsentError(UsageError):
-    """libpfm4 is not installed, or cannot tell about the machine that was asked for."""
+    """libpfm4 is not installed, or has no tables for the requested machine."""
 
 
 class PfmError(UsageError):

@@ -1,8 +1,8 @@
-"""libpfm4 through ctypes: names of CPU models' events to encodings (pfm_get_os_event_encoding(3)).
+"""libpfm4 through ctypes: encodes the event names of CPU models (pfm_get_os_event_encoding(3)).
 
-The library looks at the CPU of the process's own machine, once, when it is initialised. LIBPFM_FORCE_PMU names another
+libpfm identifies the CPU of the machine that it runs on, once, when it is initialised. LIBPFM_FORCE_PMU names another
 model; it is read at that moment only, so a process works with one model: forcing a second one takes a second process.
-The library is not made for threads, so every call is made under a lock.
+libpfm is not thread-safe, so every call holds a lock.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ from turbotui.untrusted import decoded, one_line
 SONAME: Final = "libpfm.so.4"
 FORCE: Final = "LIBPFM_FORCE_PMU"
 INACTIVE: Final = "LIBPFM_ENCODE_INACTIVE"
-"""Events of models that are not here are encoded too, by their full name (pfm_initialize(3))."""
+"""Makes libpfm encode events of models that this machine lacks, by their full name (pfm_initialize(3))."""
 _ARCHITECTURAL: Final = frozenset({"ix86arch"})
-"""Models of what every processor has (Intel SDM vol. 3, 20.2), which libpfm takes where it knows no better."""
+"""Generic models (Intel SDM vol. 3, 20.2), which libpfm falls back to on a processor that it does not know."""
 _INVALID: Final = -2
 _UNIT_MASK: Final = 1  # PFM_ATTR_UMASK
 _SHOWN: Final = 80  # characters of a refused string
@@ -62,7 +62,7 @@ class PmuKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RawEncoding:
-    """Words for registers: PFM_OS_NONE."""
+    """The register words of an event, as PFM_OS_NONE returns them."""
 
     codes: tuple[int, ...]
     fstr: str
@@ -86,7 +86,7 @@ class PfmPmu:
 
     Attributes:
         number: pfm_pmu_t.
-        present: whether the library found it here, or was told to.
+        present: whether the library found the model on this machine, or was forced to use it.
     """
 
     name: str
@@ -168,7 +168,7 @@ class Libpfm:
 
     @property
     def outdated(self) -> str:
-        """A sentence where the library has no model of the CPU that it runs on; "" where it has, or one was forced."""
+        """Return a sentence if libpfm has no model of this CPU; "" if it has one, or one was forced."""
         if self.forced or self.only or knows_cpu(self.pmus()):
             return ""
         return (f"libpfm {self.release} is older than this CPU: it has no model of it, at most the architectural "
@@ -176,13 +176,13 @@ class Libpfm:
 
     @property
     def release(self) -> str:
-        """As "4.13.0", by the name of the file that was loaded: pfm_get_version() is the same for every 4.x."""
+        """Return the version ("4.13.0") from the loaded file's name: pfm_get_version() is the same for every 4.x."""
         with open("/proc/self/maps", encoding="utf-8") as maps:
             found = re.search(r"/libpfm\.so\.(\d[\d.]*)", maps.read())
         return found[1] if found else ""
 
     def terminate(self) -> None:
-        """Give the library's memory back; every call after it is refused with `PfmNotInitializedError`."""
+        """Free the library's memory; every later call raises `PfmNotInitializedError`."""
         with self._lock:
             self._library.pfm_terminate()
 
@@ -200,7 +200,7 @@ class Libpfm:
         raise kind(what, self.error_text(code))
 
     def raw_encoding(self, string: str, plm: int = PLM["u"] | PLM["k"]) -> RawEncoding:
-        """The registers' words of one event.
+        """Return the register words of one event.
 
         Args:
             string: one event; lists have to be split (`split_list`).
@@ -220,7 +220,7 @@ class Libpfm:
             return RawEncoding(codes, self._taken(name), argument.idx)
 
     def perf_encoding(self, string: str, plm: int = PLM["u"] | PLM["k"], *, extended: bool = True) -> PerfEncoding:
-        """The perf attribute of one event.
+        """Return the perf attribute of one event.
 
         Args:
             string: one event; lists have to be split (`split_list`).
@@ -246,11 +246,11 @@ class Libpfm:
         return PerfEncoding(found, fstr, argument.idx, argument.cpu, argument.flags)
 
     def _refuse(self, string: str) -> None:
-        """Refuse what the library would get wrong, or which would end the process.
+        """Refuse strings that libpfm would misread, or that would crash the process.
 
         Raises:
             PfmInvalidError: C would see only what is before a NUL.
-            PfmTooManyError: it has, or stands for, more attributes than the library has places for.
+            PfmTooManyError: the string has, or stands for, more attributes than the library has places for.
         """
         if "\0" in string:
             raise PfmInvalidError(string, self.error_text(_INVALID))
@@ -277,7 +277,7 @@ class Libpfm:
         )
 
     def _taken(self, name: ctypes.c_void_p) -> str:
-        """A string that the library allocated, which is freed."""
+        """Copy a string that the library allocated, and free the original."""
         if not name.value:
             return ""
         text = one_line(decoded(ctypes.string_at(name.value)))
@@ -285,7 +285,7 @@ class Libpfm:
         return text
 
     def pmus(self, *, present: bool = True) -> Iterator[PfmPmu]:
-        """The models: those of this machine, or all that the library was built with."""
+        """Return the models of this machine, or all models that the library was built with."""
         number = 0
         while True:
             code, pmu = self._pmu(number)
@@ -296,7 +296,7 @@ class Libpfm:
                 yield pmu
 
     def _pmu(self, number: int) -> tuple[int, PfmPmu]:
-        """(result of the call, the model with that number)."""
+        """Return libpfm's result code and the model with that number."""
         found = PmuInformation(size=ctypes.sizeof(PmuInformation))
         with self._lock:
             code: int = self._library.pfm_get_pmu_info(number, ctypes.byref(found))
@@ -307,7 +307,7 @@ class Libpfm:
         )  # fmt: skip
 
     def events(self, pmu: PfmPmu) -> Iterator[PfmEvent]:
-        """The events of a model."""
+        """Yield the events of a model."""
         index = pmu.first_event
         while index >= 0:
             event = self.event(index)
@@ -318,7 +318,7 @@ class Libpfm:
                 index = self._library.pfm_get_event_next(index)
 
     def event(self, index: int) -> PfmEvent | None:
-        """The event with a number, as in `RawEncoding.idx`; None if there is none."""
+        """Return the event with a number as in `RawEncoding.idx`; None if no event has that number."""
         found = EventInformation(size=ctypes.sizeof(EventInformation))
         with self._lock:
             if self._library.pfm_get_event_info(index, OS_PERF_EVENT_EXT, ctypes.byref(found)) != 0:
@@ -339,10 +339,10 @@ class Libpfm:
         )  # fmt: skip
 
     def pmu_of(self, index: int) -> PfmPmu:
-        """The model that an event's number belongs to.
+        """Return the model that an event's number belongs to.
 
         Raises:
-            PfmNotSupportedError: none.
+            PfmNotSupportedError: the number belongs to no model.
         """
         event = self.event(index)
         code, pmu = (PfmNotSupportedError.code, None) if event is None else self._pmu(event.pmu)
@@ -352,12 +352,12 @@ class Libpfm:
 
 
 def knows_cpu(present: Iterable[PfmPmu]) -> bool:
-    """Whether one of the models that the library found is of the CPU's own kind, and not what all of them have."""
+    """Tell whether libpfm found a model of this very CPU, and not only the generic models."""
     return any(pmu.kind is PmuKind.CORE and pmu.name not in _ARCHITECTURAL for pmu in present)
 
 
 def split_list(text: str) -> tuple[str, ...]:
-    """The events of a comma list: the library refuses lists."""
+    """Split a comma list into events, because libpfm refuses lists."""
     return tuple(part.strip() for part in text.split(","))
 
 

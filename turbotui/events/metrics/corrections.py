@@ -1,4 +1,4 @@
-"""Expressions of tables that are wrong wherever they are used, put right before they are counted."""
+"""Corrections of metric expressions that are wrong in the vendors' tables on every processor."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ENERGY: Final = ("Its table takes a count of RAPL for 61 or 15.6 uJ, the registe
 
 
 def right_expression(text: str) -> str:
-    """An expression as it has to be counted.
+    """Return the corrected expression.
 
     Intel's tables multiply the kernel's counts of energy by the unit of the register behind them: 61 uJ, 15.6 uJ of
     DRAM (tma_info_system_power). The kernel gives them in 2^-32 J on every processor.
@@ -23,5 +23,5 @@ def right_expression(text: str) -> str:
 
 
 def note_of(text: str) -> str:
-    """What a reader of a metric has to know of its expression; "" for nothing."""
+    """Return a remark on the expression for readers of the metric, or ""."""
     return ENERGY if right_expression(text) != text else ""

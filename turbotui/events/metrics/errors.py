@@ -1,4 +1,4 @@
-"""What can be wrong with a metric of a vendor's table."""
+"""Errors of the metrics of vendors' tables."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ class MetricSyntaxError(MetricError):
     """An expression that does not follow the grammar of metrics.
 
     Attributes:
-        position: index of the first character that does not fit.
-        what: is wrong there.
+        position: index of the first character that breaks the grammar.
+        what: what is wrong at that position.
     """
 
     def __init__(self, text: str, position: int, what: str) -> None:

@@ -1,4 +1,4 @@
-"""A metric with all that it refers to: other metrics by their names, and the events that are left.
+"""Expands a metric: replaces the names of other metrics, and collects the events that remain.
 
 As perf does it (kernel tools/perf/util/metricgroup.c): the events of a metric are those of its threshold, which names
 the metric itself, and a name that is a metric's is no event.
@@ -20,7 +20,7 @@ from turbotui.events.vendor.model import DEFAULT_CORE, VendorMetric, VendorTable
 
 _CORE: Final = re.compile(rf"\b({X86_KIND}\w+)@")
 _DEEPEST: Final = 60
-"""Metrics that one refers to through one another: TMA has seven levels."""
+"""The deepest allowed nesting of metrics that refer to metrics: TMA has seven levels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +32,10 @@ class ExpandedMetric:
         own: its expression.
         parts: the metrics that it refers to, each after those that it refers to itself.
         rule: its threshold; None where it has none.
-        rule_parts: what the threshold refers to beside `parts`: the metric itself, before it is scaled, and others.
-        events: of the expression and what it refers to, as the table names them.
+        rule_parts: metrics that only the threshold refers to: the metric itself, before it is scaled, and others.
+        events: the events of the expression and of `parts`, as the table names them.
         rule_events: those that only the threshold needs.
-        runtime: what stands for `?`.
+        runtime: the number that replaces `?`.
     """
 
     metric: VendorMetric
@@ -49,30 +49,30 @@ class ExpandedMetric:
 
     @property
     def all_events(self) -> tuple[str, ...]:
-        """Every event that is counted for it."""
+        """Every event that is counted for the metric or its threshold."""
         return (*self.events, *self.rule_events)
 
     @property
     def dropped(self) -> tuple[str, ...]:
-        """Names in branches of its expression, and of what it refers to, that this machine does not take."""
+        """Names in branches, of the expression and of `parts`, that this machine does not take."""
         return tuple(dict.fromkeys(one for part in (self.own, *(part for _name, part in self.parts))
                                    for one in part.dropped))
 
     @property
     def literals(self) -> tuple[str, ...]:
-        """Facts of the machine in its expression and in what it refers to."""
+        """Literals (#num_cores) in the expression and in `parts`."""
         return tuple(dict.fromkeys(one for part in (self.own, *(part for _name, part in self.parts))
                                    for one in part.literals))
 
 
 def expand(metric: VendorMetric, tables: VendorTables, machine: MetricConstants, runtime: int = 0) -> ExpandedMetric:
-    """Find everything that a metric needs on a machine.
+    """Find every metric and event that a metric needs on a machine.
 
     Args:
-        metric: of the tables.
-        tables: where others are looked up.
-        machine: whose constants are put in.
-        runtime: the number that `?` stands for.
+        metric: the metric, from the tables.
+        tables: the tables in which other metrics are looked up.
+        machine: the machine whose constants replace literals.
+        runtime: the number that replaces `?`.
 
     Raises:
         MetricError: an expression is wrong, a constant is unknown, or a metric refers to itself.
@@ -88,7 +88,7 @@ def expand(metric: VendorMetric, tables: VendorTables, machine: MetricConstants,
             rule = walk.folded(metric, metric.threshold)
             walk.parts.setdefault(metric.name, own)
             walk.follow(rule, ())
-        except MetricError:  # the value is as good without it
+        except MetricError:  # a metric's value is right without its threshold
             return ExpandedMetric(metric, own, parts, None, events, runtime=runtime)
     return ExpandedMetric(metric, own, parts, rule, events, tuple(one for one in walk.events if one not in events),
                           tuple(walk.parts.items())[len(parts) :], runtime)
@@ -117,7 +117,7 @@ class _Walk:
         return replace(found, steps=steps, names=tuple(dict.fromkeys(events.get(name, name) for name in found.names)))
 
     def _metrics(self, name: str) -> tuple[VendorMetric, ...]:
-        """Metrics of a name as it is written: "instructions" is an event where a metric is called Instructions."""
+        """Return the metrics of a name in this case: "instructions" is an event, Instructions may be a metric."""
         return tuple(one for one in self.tables.metric(name) if one.name == name)
 
     def follow(self, folded: Folded, above: tuple[str, ...]) -> None:
@@ -142,7 +142,7 @@ class _Walk:
 
 
 def chosen(metrics: tuple[VendorMetric, ...], pmu: str) -> VendorMetric | None:
-    """Of metrics that have one name, that of a PMU, else one that is of no other kind of core; None for none."""
+    """Choose among metrics of one name: the PMU's, else one of no particular core type; None if there is none."""
     own = next((one for one in metrics if core_of(one) == pmu), None)
     if own is not None or not is_kind(pmu):
         return own or (metrics[0] if metrics else None)
@@ -150,7 +150,7 @@ def chosen(metrics: tuple[VendorMetric, ...], pmu: str) -> VendorMetric | None:
 
 
 def core_of(metric: VendorMetric) -> str:
-    """The PMU whose cores a metric is of: where the table does not say, the one that all its events name."""
+    """Return the PMU of a metric's cores: as the table says, else the one that all of the metric's events name."""
     if metric.pmu != DEFAULT_CORE:
         return metric.pmu
     named = set(_CORE.findall(metric.expression))

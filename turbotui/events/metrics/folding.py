@@ -1,8 +1,8 @@
-"""Metric expressions with all that is known of the machine put in, so that only what is needed is counted.
+"""Constant folding of metric expressions for one machine, so that only the needed events are counted.
 
 The rules are perf's (kernel tools/perf/util/expr.y, which runs every expression once to find its events): a condition
-that is constant chooses its branch, whose events alone are counted; 0 & x and 1 | x need no x; min() and max() are
-never taken for constants. What divides by a constant zero is unknown for ever.
+that is constant chooses its branch, and only that branch's events are counted; 0 & x and 1 | x need no x; min() and
+max() are never taken for constants. A division by a constant zero is unknown for ever.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ from turbotui.quantities.grammar import RATIO, Step
 
 
 class MetricConstants(Protocol):
-    """What expressions ask of a machine beside its counters."""
+    """The facts of a machine, beside its counters, that metric expressions use."""
 
     def literal(self, name: str) -> float:
-        """The value of "#num_cores" and the like.
+        """Return the value of a literal such as "#num_cores".
 
         Raises:
-            MetricError: it is unknown, here or to anyone.
+            MetricError: the literal does not exist, or its value is unknown on this machine.
         """
 
     def has_event(self, event: str) -> bool:
         """Whether the machine knows an event."""
 
     def is_cpu(self, pattern: str) -> bool:
-        """Whether the CPU is one of those that an identifier means.
+        """Tell whether an identifier's pattern matches this CPU.
 
         Raises:
-            MetricError: the CPU does not say what it is.
+            MetricError: the CPU does not tell its identifier.
         """
 
     def named(self, name: str) -> str:
-        """The name of an event as it is to be counted, by which PMU."""
+        """Return the name by which an event is counted, with its PMU if the PMU is fixed."""
 
     def of_kind(self, pmu: str) -> MetricConstants:
-        """What a metric of one kind of core asks, by its PMU: of that kind alone."""
+        """Return the constants that apply to one core type, given by its PMU."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,8 @@ class Folded:
     Attributes:
         steps: in the kinds of `quantities.expressions`, beside "source_count" and "aggr_nr" of a name. Names are as
             the table has them, without escapes.
-        names: every name whose value or count is needed, each once.
-        literals: facts of the machine that were put in, "#num_packages".
+        names: every name whose value or count is needed, without repetition.
+        literals: literals that were replaced by their values, such as "#num_packages".
         dropped: names in branches that this machine does not take: "64 * EVENT if #has_pmem else 0", and events that
             it was asked for and does not have.
     """
@@ -68,7 +68,7 @@ class Folded:
 
 @dataclass(slots=True)
 class _Operand:
-    """What is known of an operand: its steps, its value if it is constant, and what it needs."""
+    """An operand: its steps, its value if it is constant, and the names that it needs."""
 
     steps: list[Step]
     value: float | None = None
@@ -149,7 +149,7 @@ def _value(kind: str, values: Sequence[float | None]) -> float | None:
 
 
 def _union(kind: str, operands: Sequence[_Operand]) -> _Operand:
-    """An operation on what is only known when it was counted."""
+    """Combine operands that are known only after counting."""
     steps = operands[0].steps
     names = operands[0].names
     if kind == "^":
@@ -196,4 +196,4 @@ def _decided_ratio(operands: Sequence[_Operand]) -> _Operand | None:
 _DECIDED: Mapping[str, Callable[[Sequence[_Operand]], _Operand | None]] = MappingProxyType({
     "&": _decided_and, "|": _decided_or, "/": _decided_quotient, RATIO: _decided_ratio,
 })
-"""What one operand decides alone, whatever the others will be."""
+"""Operators whose result a single constant operand decides."""

@@ -37,15 +37,15 @@ _WATCHDOG: Final = "/proc/sys/kernel/nmi_watchdog"
 _CHIPS: Final = "/sys/devices/hv_24x7/interface/"
 _CLOCK: Final = re.compile(r" @ (\d+(?:\.\d+)?)GHz")
 COUNTED_PARTS: Final = frozenset({"#num_packages", "#num_dies", "#num_cores", "#num_cpus", "#num_cpus_online"})
-"""Literals by which a sum over the whole machine is divided: what has them means nothing for a part of it."""
+"""Literals that divide a sum over the whole machine: a metric with one of them has no value for a part of it."""
 
 
 class MachineConstants:
     """See `folding.MetricConstants`.
 
     Args:
-        machine: that is watched.
-        engine: that encodes events for it.
+        machine: the watched machine.
+        engine: encodes events for the machine.
         whole: whether CPUs are counted, and not single tasks (perf stat -a).
     """
 
@@ -90,16 +90,16 @@ class MachineConstants:
 
     @cached_property
     def cpuids(self) -> Mapping[str, str]:
-        """What the cores of each PMU are, where they differ."""
+        """The identifier of the cores of each PMU, on machines with several core types."""
         return cpuids_of_cores(self._machine.host)
 
     def is_of_cores(self, event: str) -> bool:
-        """Whether an event is counted by cores, of whichever kind."""
+        """Tell whether an event is counted by a core PMU of any core type."""
         found = self.encoded(event_text(event))
         return not isinstance(found, UsageError) and any(one.pmu in self.kinds for one in found)
 
     def encoded(self, event: str) -> tuple[EncodedEvent, ...] | UsageError:
-        """The counters of an event of the machine, or why there are none."""
+        """Return the counters of an event, or the error that says why there are none."""
         found = self._encoded.get(event)
         if found is None:
             try:
@@ -110,12 +110,12 @@ class MachineConstants:
         return found
 
     def sources(self, event: str) -> int:
-        """How many PMUs count an event: source_count() of perf's expressions."""
+        """Return how many PMUs count an event: source_count() in perf's expressions."""
         found = self.encoded(event)
         return 1 if isinstance(found, UsageError) else len({one.pmu for one in found})
 
     def counters(self, event: str) -> int:
-        """How many counters of the whole machine an event has: aggr_nr() of perf's expressions."""
+        """Return how many counters an event has on the whole machine: aggr_nr() in perf's expressions."""
         found = self.encoded(event)
         if isinstance(found, UsageError):
             return 1
@@ -123,16 +123,16 @@ class MachineConstants:
 
     @property
     def watchdog(self) -> bool:
-        """Whether the NMI watchdog takes one of a core's counters."""
+        """Tell whether the NMI watchdog occupies one of each core's counters."""
         return line_of(self._machine.host, _WATCHDOG) == "1"
 
     @property
     def smt(self) -> bool:
-        """Whether a core runs several threads at a time."""
+        """Tell whether a core runs several threads at a time."""
         return self.literal("#smt_on") != 0.0
 
     def parameters(self, *, per_chip: bool) -> int:
-        """How many numbers `?` in an event stands for: of sockets, or of cores of a socket."""
+        """Return how many values `?` in an event takes: the number of sockets, or of cores of a socket."""
         text = line_of(self._machine.host, _CHIPS + ("sockets" if per_chip else "coresperchip"))
         return int(text) if text.isdecimal() else 1
 
@@ -142,7 +142,7 @@ class MachineConstants:
         return list_pmus(self._machine.host)
 
     def is_here(self, metric: VendorMetric) -> bool:
-        """Whether a metric is of this machine's kinds of core, and of a system that a PMU says it is part of."""
+        """Tell whether a metric is for one of this machine's core types, and for a system that a PMU identifies."""
         core = core_of(metric)
         if is_kind(core) and core not in self.pmus:
             return False
@@ -158,7 +158,7 @@ class MachineConstants:
 
     @cached_property
     def _all(self) -> Topology:
-        """All CPUs that are online, whichever are watched."""
+        """Return the topology of all online CPUs, whichever of them are watched."""
         return read_topology(self._machine.host, None, self._machine.model)
 
     def _instances(self, scope: Scope) -> float:
@@ -183,7 +183,7 @@ class MachineConstants:
         return float(any(len(core.cpus) > 1 for core in self._all.instances(Scope.CORE)))
 
     def _core_wide(self) -> float:
-        """Whether all threads of each core that is counted are."""
+        """Tell whether all SMT threads of every counted core are counted."""
         if not self._whole or not self.smt:
             return float(self._whole)
         watched = self._machine.topology.places.keys()
@@ -207,14 +207,14 @@ class MachineConstants:
         return float(named[1]) * 1e9
 
     def _slots(self) -> float:
-        """The slots of a cycle by the core PMU of an Arm processor (caps/slots: PMMIR_EL1.SLOTS)."""
+        """Return the slots per cycle of an Arm processor's core PMU (caps/slots: PMMIR_EL1.SLOTS)."""
         found = next((value for name in self.pmus if (value := self.slots_of(name))), 0.0)
         if not found:
             raise MetricError("it asks for #slots, and no core PMU has caps/slots (Arm from v8.4 on, Linux 5.12)")
         return found
 
     def slots_of(self, pmu: str) -> float:
-        """The slots of a cycle by one PMU; 0 where it does not say."""
+        """Return the slots per cycle of one PMU; 0 if the PMU does not tell."""
         text = line_of(self._machine.host, f"{DEVICES}/{pmu}/caps/slots")
         return float(int(text, 0)) if re.fullmatch(r"0x[0-9a-fA-F]+|\d+", text) else 0.0
 
@@ -226,8 +226,8 @@ class KindConstants:
     """The constants of one kind of core, whose metrics are of its own events alone (perf: setup_metric_events).
 
     Args:
-        machine: with several kinds.
-        pmu: of this kind.
+        machine: the constants of a machine with several core types.
+        pmu: the PMU of this core type.
     """
 
     def __init__(self, machine: MachineConstants, pmu: str) -> None:
@@ -262,10 +262,10 @@ class KindConstants:
 
 
 def _is_cpu(pattern: str, cpuid: str) -> bool:
-    """Whether a CPU is one that an identifier means.
+    """Tell whether an identifier's pattern matches a CPU.
 
     Raises:
-        MetricError: the CPU does not say what it is.
+        MetricError: the CPU does not tell its identifier.
     """
     if not cpuid:
         raise MetricError("it asks which CPU this is, and the CPU does not say")

@@ -1,4 +1,4 @@
-"""Names in metric expressions as event strings, and the number and unit in front of a metric.
+"""Converts names in metric expressions to event strings, and a metric's ScaleUnit to factor and unit.
 
 An expression cannot hold a slash, so it has @ instead: "cha@UNC_CHA_CLOCKTICKS@" (kernel tools/perf/util/expr.l).
 """
@@ -9,17 +9,17 @@ import re
 from typing import Final
 
 TIME: Final = "duration_time"
-"""The seconds of the interval, in expressions: `dt` in formulas."""
+"""The name of the interval's seconds in expressions, which is `dt` in formulas."""
 _SCALE: Final = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)", re.ASCII)
 _PMU_EVENT: Final = 2  # the @ in front of the terms, and that behind them
 
 
 def event_text(name: str, modifiers: str = "") -> str:
-    """The event string of a name without escapes: only the first and the last @ are slashes.
+    """Return the event string of a name without escapes; the first and the last @ become slashes.
 
     Args:
-        name: of an expression.
-        modifiers: letters that its person added: "u".
+        name: a name of an expression.
+        modifiers: letters that the user added, such as "u".
     """
     if name.count("@") < _PMU_EVENT:
         return name if not modifiers else f"{name}{'' if ':' in name else ':'}{modifiers}"
@@ -29,13 +29,13 @@ def event_text(name: str, modifiers: str = "") -> str:
 
 
 def name_on(pmu: str, name: str) -> str:
-    """A bare name of an expression as an event of one PMU: "STALL:u" -> "cpu_core@STALL@u"."""
+    """Return a bare name as an event of one PMU: "STALL:u" -> "cpu_core@STALL@u"."""
     event, _, modifiers = name.partition(":")
     return f"{pmu}@{event}@{modifiers}"
 
 
 def scale_and_unit(text: str) -> tuple[float, str]:
-    """The factor and the unit of a metric: "100%" -> (100, "%"); "1per_instr" -> (1, "per_instr")."""
+    """Split a metric's ScaleUnit into factor and unit: "100%" -> (100, "%"); "1per_instr" -> (1, "per_instr")."""
     found = _SCALE.match(text)
     if found is None:
         return 1.0, text.strip()

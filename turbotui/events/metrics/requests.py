@@ -1,8 +1,8 @@
-"""Metrics as requests for events: which counters are one group, which metrics share them, and the formula of each.
+"""Requests for the events of metrics: which counters form a group, which metrics share them, and the formulas.
 
 Grouping follows perf (kernel tools/perf/util/metricgroup.c): the events of a metric are one group where they fit,
-unless its table says otherwise; a metric whose events another one counts anyway takes those; what is not grouped is
-counted once for all metrics. Top-down events stay below their leader in any case: the kernel takes them nowhere else.
+unless its table says otherwise; a metric whose events another metric counts anyway uses those; ungrouped events are
+counted once for all metrics. Top-down events always stay below their leader: the kernel accepts them nowhere else.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _UNGROUPED: Mapping[str, Callable[[MachineConstants], bool]] = MappingProxyType(
     "NO_GROUP_EVENTS_SMT": lambda machine: machine.smt,
     "NO_THRESHOLD_AND_NMI": lambda machine: machine.watchdog,
 })
-"""What a table says of a metric whose events are no group, and on which machine that holds."""
+"""The constraints by which tables forbid grouping a metric's events, and on which machines each applies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,9 @@ class TitledMetric:
     """A metric with the title of its column.
 
     Attributes:
-        asked: the group by which it was asked for, in lower case; "" where it was asked for by name.
-        modifiers: of its events, "u".
-        source: where the table is from.
+        asked: the metric group that was requested, in lower case; "" if the metric was requested by name.
+        modifiers: of its events, such as "u".
+        source: the origin of the table.
     """
 
     expanded: ExpandedMetric
@@ -63,21 +63,21 @@ class _Counted:
 
 
 def requests(wanted: Sequence[TitledMetric], machine: MachineConstants, text: str) -> tuple[EventRequest, ...]:
-    """The requests that count some metrics, those with most events first.
+    """Return the requests that count some metrics, in falling order of their number of events.
 
     Args:
-        wanted: expanded on the machine.
-        machine: that counts.
-        text: that asked for them, which names the requests.
+        wanted: the metrics, expanded on the machine.
+        machine: the machine that counts.
+        text: the user's text, which names the requests.
 
     Raises:
-        MetricError: one of them would count events that this machine does not have.
+        MetricError: a metric needs events that this machine does not have.
     """
     found: list[_Counted] = []
     alone: dict[str, _Counted] = {}
     for one in sorted(wanted, key=lambda one: -len(one.expanded.all_events)):
         events = _events(one, machine)
-        if not events and one.expanded.dropped:  # a zero that nobody counted is no zero
+        if not events and one.expanded.dropped:  # a value that nobody counted is unknown, not zero
             raise MetricError(f"The metric {one.expanded.metric.name} is {text_of(one.expanded.own.steps)} on this "
                               f"machine, whatever happens: nothing is counted for it, {_why_nothing(one, machine)}.")
         if _grouped(one, machine):
@@ -94,7 +94,7 @@ def requests(wanted: Sequence[TitledMetric], machine: MachineConstants, text: st
 
 
 _UNDEFINED = "0 / 0"
-"""Steps that were folded into a division by 0, as `text_of` writes them."""
+"""A folded division by 0, as `text_of` writes it."""
 
 
 def _why_nothing(one: TitledMetric, machine: MachineConstants) -> str:
@@ -114,7 +114,7 @@ def _request(counted: _Counted, machine: MachineConstants, text: str) -> EventRe
 
 
 def _items(events: Sequence[str], machine: MachineConstants) -> Iterable[str]:
-    """Events one by one, but for those that need the same leader."""
+    """Return events one by one, except those that need the same leader, which stay together."""
     leaders: dict[tuple[int, int], list[str]] = {}
     for event in events:
         encoded = machine.encoded(event)
@@ -134,7 +134,7 @@ def _items(events: Sequence[str], machine: MachineConstants) -> Iterable[str]:
 
 
 def _events(one: TitledMetric, machine: MachineConstants) -> dict[str, None]:
-    """The event strings of a metric; those of its threshold as far as the machine knows them."""
+    """Return a metric's event strings, with those events of its threshold that the machine knows."""
     names = [*one.expanded.events, *(one.expanded.rule_events if _has_rule(one, machine) else ())]
     return dict.fromkeys(event_text(name, one.modifiers) for name in names if name != TIME)
 
@@ -153,7 +153,7 @@ def _grouped(one: TitledMetric, machine: MachineConstants) -> bool:
 
 
 def column_of(one: TitledMetric, machine: MachineConstants) -> EventColumn:
-    """The column of a metric."""
+    """Make the column of a metric."""
     expanded, metric = one.expanded, one.expanded.metric
     writer = _Writer(expanded, one.modifiers, machine)
     scale, unit = scale_and_unit(metric.scale_unit)
@@ -179,7 +179,7 @@ def column_of(one: TitledMetric, machine: MachineConstants) -> EventColumn:
 
 
 class _Writer:
-    """Makes formulas of expressions: names become event strings, counts of PMUs become numbers."""
+    """Writes expressions as formulas: names become event strings, counts of PMUs become numbers."""
 
     def __init__(self, expanded: ExpandedMetric, modifiers: str, machine: MachineConstants) -> None:
         self._parts = {name for name, _part in (*expanded.parts, *expanded.rule_parts)}
@@ -208,10 +208,10 @@ class _Writer:
 
 
 def metric_names(text: str) -> tuple[tuple[str, str], ...]:
-    """The names, with modifiers, of "metric:NAME[:MODIFIERS],...".
+    """Parse "metric:NAME[:MODIFIERS],..." into names with modifiers.
 
     Raises:
-        MetricError: it names nothing.
+        MetricError: the text names no metric.
     """
     pieces = [piece.strip().partition(":") for piece in text.removeprefix(METRIC).split(",")]
     found = tuple((name.strip(), modifiers) for name, _, modifiers in pieces if name.strip())

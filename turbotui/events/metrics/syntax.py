@@ -21,18 +21,18 @@ from turbotui.quantities.grammar import Step
 LITERAL: Final = "literal"
 """A fact of the machine: "#num_cores", "#smt_on"."""
 ASKED: Final = frozenset({"source_count", "aggr_nr", "has_event", "strcmp_cpuid_str"})
-"""What is asked of a name instead of its value."""
+"""Functions that take a name and return a fact about it instead of its value."""
 NAMES: Final = frozenset({"name", "source_count", "aggr_nr"})
-"""What an event or another metric is counted or worked out for."""
+"""Steps that refer to an event or to another metric."""
 LEAVES: Final = frozenset({"number", "name", "unknown", LITERAL, *ASKED})
 """Steps without operands."""
 _FUNCTIONS: Final = frozenset({"min", "max", "d_ratio"})
-"""Of two operands each."""
+"""Operators with two operands."""
 _WORDS: Final = frozenset({"if", "else"})
 _STRENGTH: Mapping[str, int] = MappingProxyType(
     {"|": 1, "^": 2, "&": 3, "<": 4, ">": 4, "+": 5, "-": 5, "*": 6, "/": 6, "%": 6, "negative": 7})
 _DEEPEST: Final = 50
-"""Of parentheses in parentheses: the deepest table has 12."""
+"""The deepest allowed nesting of parentheses: the tables need 12."""
 _LONGEST: Final = 100_000
 _TOKEN: Final = re.compile(
     # in this order where two are equally long: a number, then a name; `=` needs no backslash, for it is nothing else
@@ -48,7 +48,7 @@ class MetricExpression:
     """A parsed expression.
 
     Attributes:
-        text: as the table has it.
+        text: the expression as the table has it.
         steps: of a stack machine. Beside the operators there are "number", "name", `LITERAL` and what is `ASKED`.
     """
 
@@ -67,7 +67,7 @@ def parse_metric(text: str, runtime: int = 0) -> MetricExpression:
     """Parse an expression.
 
     Args:
-        text: as a table has it.
+        text: the expression as a table has it.
         runtime: the number that each `?` in a name stands for.
 
     Raises:
@@ -114,7 +114,7 @@ class _Parser:
         self.steps: list[Step] = []
 
     def choice(self, depth: int) -> None:
-        """An expression, or several with `if` and `else` between them."""
+        """Parse an expression, or several with `if` and `else` between them."""
         if depth > _DEEPEST:
             raise self._wrong("it is nested too deep")
         choices = 0
@@ -128,12 +128,12 @@ class _Parser:
         self.steps += [Step("if", count=3)] * choices  # A if B else C if D else E is A if B else (C if D else E)
 
     def finish(self) -> None:
-        """Refuse what stands behind the expression."""
+        """Refuse text behind the expression."""
         if self._tokens[self._at].kind != "end":
             raise self._wrong(f"{self._tokens[self._at].word!r} is not expected")
 
     def _operators(self, depth: int) -> None:
-        """Operands with operators between them."""
+        """Parse operands with operators between them."""
         waiting: list[str] = []
         while True:
             while self._take("-"):

@@ -1,4 +1,4 @@
-"""Which metrics of a vendor's tables are made of an event, by themselves or through other metrics."""
+"""Finds the metrics of a vendor's tables that use an event, directly or through other metrics."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from turbotui.events.vendor.model import VendorMetric, VendorTables
 
 @dataclass(frozen=True, slots=True)
 class MetricUse:
-    """A metric that an event is counted for.
+    """A metric that uses an event.
 
     Attributes:
-        metric: of the tables.
-        through: the metric in whose expression the event or the next such metric stands; "" where it is its own.
+        metric: the metric, from the tables.
+        through: the metric by which this one reaches the event; "" if the event stands in its own expression.
         threshold: whether only the metric's threshold needs the event.
     """
 
@@ -24,14 +24,14 @@ class MetricUse:
 
 
 def metrics_with(tables: VendorTables, event: str) -> tuple[MetricUse, ...]:
-    """Every metric that an event is counted for, those in whose expression it stands first.
+    """Return every metric that uses an event, those that name the event themselves first.
 
     Args:
-        tables: of the vendor.
+        tables: the vendor's tables.
         event: its name in any case, without PMU and modifiers.
     """
     wanted = event.lower()
-    # an expression writes - as \-: what cannot hold the name needs no parser
+    # an expression writes - as \-; an expression without the name need not be parsed
     likely = [one for one in tables.metrics() if wanted in _plain(one.expression) or wanted in _plain(one.threshold)]
     found: dict[int, MetricUse] = {}
     for metric in likely:
@@ -43,7 +43,7 @@ def metrics_with(tables: VendorTables, event: str) -> tuple[MetricUse, ...]:
     waiting = list(found.values())
     while waiting:
         one = waiting.pop(0)
-        if one.threshold:  # whoever names that metric takes its value only
+        if one.threshold:  # a metric that names that one uses its value, not its threshold
             continue
         for metric in users.get(one.metric.name, ()):
             if id(metric) not in found:
@@ -66,7 +66,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _events(text: str) -> frozenset[str]:
-    """Names of events in an expression in lower case, without PMU, other terms and modifiers."""
+    """Return the events' names in an expression, in lower case, without PMU, other terms and modifiers."""
     found = set()
     for name in _names(text):
         _pmu, at, terms = name.partition("@")
@@ -76,7 +76,7 @@ def _events(text: str) -> frozenset[str]:
 
 
 def _users(tables: VendorTables) -> dict[str, list[VendorMetric]]:
-    """Metrics by the names of the metrics that stand in their expressions."""
+    """Map each metric's name to the metrics whose expressions name it."""
     found: dict[str, list[VendorMetric]] = {}
     for metric in tables.metrics():
         for name in dict.fromkeys(_names(metric.expression)):

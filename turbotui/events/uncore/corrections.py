@@ -1,7 +1,7 @@
-"""What kernels say wrongly of uncore events in sysfs, and what is right.
+"""Corrections of units and scales of uncore events that kernels state wrongly in sysfs.
 
-Intel's free-running IIO counters: after Skylake servers they count 32 bytes, and kernels before 6.15 (and the stable
-ones of April 2025) say 4; those of outgoing traffic count requests of any size, so no unit is right (kernel commits
+Intel's free-running IIO counters count 32 bytes on processors after Skylake servers, but kernels before 6.15 (and the
+stable ones of April 2025) say 4; those of outgoing traffic count requests of any size, so no unit is right (commits
 96a720db59ab, 32c7f1150225 and 506f981ab40f).
 """
 
@@ -11,17 +11,17 @@ from turbotui.machine.cpumodel import CpuModel
 
 _PORTS = "uncore_iio_free_running"
 _OUTGOING = "bw_out_"
-_SKYLAKE = 0x55  # Skylake, Cascade Lake and Cooper Lake servers, which do count 4 bytes
+_SKYLAKE = 0x55  # Skylake, Cascade Lake and Cooper Lake servers, which count 4 bytes as the kernel says
 _FOUR, _THIRTY_TWO = 4 / 2**20, 32 / 2**20  # MiB
 _CLOSE = 1e-6
 
 
 def is_meaningless(pmu: str, event: str) -> bool:
-    """Whether an event has a unit that it cannot have."""
+    """Tell whether an event's unit and scale in sysfs are meaningless."""
     return pmu.startswith(_PORTS) and event.startswith(_OUTGOING)
 
 
 def right_scale(pmu: str, unit: str, scale: float, model: CpuModel) -> float:
-    """The scale of an event of a PMU, where the kernel's is known to be wrong; else the kernel's."""
+    """Return the right scale of a PMU's event if the kernel's is known to be wrong, else the kernel's."""
     stale = pmu.startswith(_PORTS) and unit == "MiB" and abs(scale / _FOUR - 1) < _CLOSE
     return _THIRTY_TWO if stale and model.model != _SKYLAKE else scale

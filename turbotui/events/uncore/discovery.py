@@ -1,6 +1,6 @@
-"""Every uncore PMU of a machine as instances: of which kind, with which number, on which package and die.
+"""Finds the instances of every uncore PMU of a machine: their kind, numbers, package and die.
 
-An uncore PMU is one that says in `cpumask` on which CPUs it wants to be opened: one CPU for each thing that it counts
+An uncore PMU has a file `cpumask` with the CPUs on which it is to be opened: one CPU for each instance
 (kernel Documentation/ABI/testing/sysfs-bus-event_source-devices). Names: kernel arch/x86/events/intel/uncore.c,
 arch/x86/events/amd/uncore.c, drivers/perf, nvidia-tegra{241,410}-pmu.rst.
 """
@@ -25,7 +25,7 @@ _UNNAMED = "nvidia_uncore_pmu"
 _HISILICON = re.compile(r"(hisi)_s[ci]cl\d+_([a-z]\w*?)(\d+)(?:_(\d+))?", re.ASCII)  # kernel hisi-pmu.rst
 _NUMBERED = re.compile(r"(\w+?)_(\d+|[0-9a-f]{3,})", re.ASCII)  # amd_l3 keeps its digit, smmuv3_pmcg_2b400 does not
 BY_ADDRESS = ("smmuv3_pmcg", "arm_dmc620", "ali_drw", "mrvl_ddr_pmu", "mrvl_pcie_rc_pmu", "dwc_rootport")
-"""Kinds that the kernel numbers by an address, in hexadecimal digits, though they may look decimal (drivers/perf)."""
+"""Kinds that the kernel numbers by a hexadecimal address, which may look decimal (drivers/perf)."""
 _ADDRESSED = re.compile(rf"({'|'.join(BY_ADDRESS)})_([0-9a-f]+)", re.ASCII)
 _CLOCK_DOMAIN = re.compile(r"(arm_ni)_(\d+)_cd_(\d+)", re.ASCII)  # drivers/perf/arm-ni.c
 _ANYWHERE = ("smmuv3_pmcg", "arm_dmc620", "ali_drw", "mrvl_ddr_pmu", "mrvl_tad_pmu", "mrvl_pcie_rc_pmu", "dmar",
@@ -33,25 +33,25 @@ _ANYWHERE = ("smmuv3_pmcg", "arm_dmc620", "ali_drw", "mrvl_ddr_pmu", "mrvl_tad_p
 """Kinds whose cpumask says only which CPU probed the driver (arm_smmuv3_pmu.c, arm_dmc620_pmu.c and the others:
 raw_smp_processor_id) or came first (iommu/intel/perfmon.c, cxl_pmu.c), not where they are."""
 _ENDING = re.compile(r"([\w.]*[a-z]{2})(\d+)(?:\.(\d+))?", re.ASCII)  # dmar0, imx8_ddr0, cxl_pmu_mem0.1; neither amd_l3
-_NOT_UNCORE = ("power", "power_core", "msr")  # energy and time: other sources read them, with columns of their own
+_NOT_UNCORE = ("power", "power_core", "msr")  # energy and time, which other sources read for columns of their own
 _IDLE = "cstate_"
 _PRODUCT_SHIFT = 20  # PMIIDR: the product is bits 31:20 (Arm CoreSight PMU architecture, PMIIDR)
 _FABRIC_PRODUCT = 0x2CF  # NVIDIA's coherency fabric
 _OLYMPUS = (0x4E, 0x010)  # MIDR implementer and part of the CPUs around a Tegra410
 UNKNOWN = -1
-"""A package or die that the machine does not tell."""
+"""The id of a package or die that the machine does not tell."""
 
 
 @dataclass(frozen=True, slots=True)
 class UncoreUnit:
-    """One thing that is counted: a PMU on one CPU of its cpumask.
+    """An instance of an uncore PMU: the PMU on one CPU of its cpumask.
 
     Attributes:
         pmu: its formats and events.
         kind: its name without instance numbers, or what its identifier says it is.
         numbers: its instance numbers, socket and root complex of NVIDIA's.
         cpu: the CPU of the cpumask that it is opened on.
-        near: the CPUs whose share of the machine it counts (associated_cpus); empty where it is not said.
+        near: the CPUs whose share of the machine the unit counts (associated_cpus); empty if the PMU has no such file.
         package, die: where it is, in sysfs' ids; -1 where the machine does not say.
         identifier: content of that file, "" without one.
         peer: what is at the other end: "nr_gpu=2" of a link of NVIDIA's, "upi_1,die_1" of a link of Intel's, "0000:40",
@@ -70,17 +70,17 @@ class UncoreUnit:
 
     @property
     def key(self) -> str:
-        """Names it among all units, whatever hot-plug does to the CPU: several CPUs of a mask are in several places."""
+        """The unit's name among all units, which stays when hot-plug moves the unit to another CPU of its die."""
         return f"{self.pmu.name}@{self.package}.{self.die}.{self.cpu}"
 
     @property
     def path(self) -> str:
-        """The sysfs folder of the PMU."""
+        """The sysfs directory of the PMU."""
         return f"{DEVICES}/{self.pmu.name}"
 
 
 def find_units(machine: Machine) -> tuple[UncoreUnit, ...]:
-    """Every unit of every uncore PMU, by kind, place and number."""
+    """Return every unit of every uncore PMU, sorted by kind, position and number."""
     devices = Devices.of(machine.host)
     found = [unit for name in devices.names if _is_uncore(name) for unit in _units(machine, devices, name)]
     return tuple(sorted(found, key=lambda unit: (unit.kind, unit.package, unit.die, unit.numbers, unit.cpu)))
@@ -102,7 +102,7 @@ def _units(machine: Machine, devices: Devices, name: str) -> Iterator[UncoreUnit
     kind, numbers = kind_of(name, identifier, olympus=olympus)
     peer = line_of(host, f"{DEVICES}/{name}/peer")
     mapped = name.startswith(MAPPED)
-    for number, cpu in enumerate(pmu.cpumask):  # the kernel numbers dies as it meets their first CPUs
+    for number, cpu in enumerate(pmu.cpumask):  # the kernel numbers dies in the order of their first CPUs
         package, die = (UNKNOWN, UNKNOWN) if kind in _ANYWHERE else place_of(machine, cpu)
         if package == UNKNOWN and numbers and _NVIDIA.fullmatch(name) and not name.startswith(_UNNAMED):
             package = numbers[0]  # the socket: the name's first number
@@ -111,7 +111,7 @@ def _units(machine: Machine, devices: Devices, name: str) -> Iterator[UncoreUnit
 
 
 def kind_of(name: str, identifier: str, *, olympus: bool) -> tuple[str, tuple[int, ...]]:
-    """The kind of a PMU and its instance numbers.
+    """Return the kind of a PMU and its instance numbers.
 
     Args:
         name: in sysfs.
@@ -144,7 +144,7 @@ def kind_of(name: str, identifier: str, *, olympus: bool) -> tuple[str, tuple[in
 
 
 def _is_fabric(identifier: str) -> bool:
-    """Whether a PMU that the kernel cannot name is a coherency fabric, by what its identifier says."""
+    """Tell by its identifier whether a PMU that the kernel gives no specific name is a coherency fabric."""
     try:
         return int(identifier, 16) >> _PRODUCT_SHIFT == _FABRIC_PRODUCT
     except ValueError:
@@ -152,7 +152,7 @@ def _is_fabric(identifier: str) -> bool:
 
 
 def place_of(machine: Machine, cpu: int) -> tuple[int, int]:
-    """Package and die of a CPU, measured or not; -1 where the machine does not say."""
+    """Return package and die of a CPU, measured or not; -1 if the machine does not tell."""
     known = machine.topology.places.get(cpu)
     if known is not None:
         return known.package, known.die
@@ -161,14 +161,14 @@ def place_of(machine: Machine, cpu: int) -> tuple[int, int]:
 
 
 def reader_of(machine: Machine, unit: UncoreUnit, mask: tuple[int, ...]) -> int | None:
-    """The measured CPU that opens a unit now; None if none can.
+    """Return the measured CPU that can open a unit now; None if no CPU can.
 
-    Where the unit's own CPU is away the kernel has moved the unit to another one of its place, which the mask then
-    names. A CPU that is merely near may open it too: the kernel counts on the right one (arm_cspmu.c, event_init).
+    If the unit's own CPU is offline, the kernel has moved the unit to another CPU of its die, which the mask then
+    names. An associated CPU may open the unit too: the kernel counts on the right CPU (arm_cspmu.c, event_init).
 
     Args:
-        machine: as it is now.
-        unit: as it was found.
+        machine: the machine as it is now.
+        unit: the unit as it was found.
         mask: the PMU's cpumask as it is now.
     """
     measured = machine.topology.places
@@ -183,7 +183,7 @@ def reader_of(machine: Machine, unit: UncoreUnit, mask: tuple[int, ...]) -> int 
 
 
 def mask_now(host: Host, name: str) -> tuple[int, ...]:
-    """A PMU's cpumask, read anew; empty when the PMU is gone."""
+    """Read a PMU's cpumask again; empty if the PMU is gone."""
     try:
         return tuple(sorted(parse_cpulist(line_of(host, f"{DEVICES}/{name}/cpumask"))))
     except ValueError:

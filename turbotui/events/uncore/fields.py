@@ -1,4 +1,4 @@
-"""The fields of an uncore PMU that filter what is counted: what each means, its default, values as people write them.
+"""The filter fields of uncore PMUs: what each means, its default, and its values as people write them.
 
 NVIDIA's: nvidia-tegra410-pmu.rst, nvidia-tegra241-pmu.rst. Those of other PMUs are offered by name: what they do
 depends on the event, and stands in the processor's uncore manual.
@@ -15,18 +15,18 @@ from turbotui.events.uncore.filters import bdf_value
 from turbotui.machine.pmus import EventError, Pmu, TermFormat
 
 _SELECTING = frozenset({"event", "umask", "type", "eventid", "umask_ext", "event_ext", "eventtype"})
-"""Fields by which an event is told from another one: they belong to the event, not to a filter."""
+"""Fields that select an event, and so are not filters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """The meaning of a field: what it filters by.
+    """The meaning of a filter field.
 
     Attributes:
-        part: fields of one part leave the default together as soon as one of them is set.
-        what: what passes where it is set.
-        default: what passes where no field of the part is set.
-        bits: what one bit of a mask stands for; "" for what is no mask.
+        part: a group of fields; once one of them is set, none of them has its default any more.
+        what: what is counted if the field is set.
+        default: what is counted if no field of the part is set.
+        bits: what one bit of a mask stands for; "" for a field that is no mask.
     """
 
     part: str
@@ -77,7 +77,7 @@ class Field:
 
     @property
     def width(self) -> int:
-        """Width of the field in bits."""
+        """The width of the field in bits."""
         return len(self.where.bits)
 
     @property
@@ -86,7 +86,7 @@ class Field:
         return self.width == 1
 
     def said(self, value: int) -> str:
-        """A value as people read it."""
+        """Format a value for people."""
         if self.is_switch:
             return "on" if value else "off"
         if not value:
@@ -100,7 +100,7 @@ class Field:
 
 
 def fields_of(pmu: Pmu) -> tuple[Field, ...]:
-    """The filters of a PMU: those whose meaning is known first, in the order of that table."""
+    """Return the filters of a PMU: first those in the table of meanings, in its order, then the others."""
     order = list(_MEANINGS)
     names = [name for name in pmu.formats if name not in _SELECTING]
     names.sort(key=lambda name: (order.index(name) if name in _MEANINGS else len(order), name))
@@ -108,16 +108,16 @@ def fields_of(pmu: Pmu) -> tuple[Field, ...]:
 
 
 def settings_said(pmu: Pmu, settings: Mapping[str, int]) -> str:
-    """Filters that are not at their defaults, on one line; "" for none."""
+    """Describe on one line the filters that are not at their defaults; "" if there are none."""
     fields = {field.name: field for field in fields_of(pmu)}
     return ", ".join(f"{name} {fields[name].said(value)}" for name, value in settings.items())
 
 
 def read_value(pmu: Pmu, field: Field, text: str) -> int:
-    """The value that a person wrote; "" is the default.
+    """Parse the value that a user wrote; "" stands for the default.
 
     Raises:
-        EventError: it is no value of the field: not a number, no PCI address, or more bits than the field has.
+        EventError: the text is no value of the field: no number, no PCI address, or more bits than the field has.
     """
     text = text.strip().lower()
     if field.is_switch and text in ("on", "off"):

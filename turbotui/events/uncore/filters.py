@@ -1,7 +1,7 @@
 """Filters of NVIDIA's Tegra410 PMUs, checked before the kernel refuses them with a bare EINVAL.
 
-Rules: kernel Documentation/admin-guide/perf/nvidia-tegra410-pmu.rst and drivers/perf/arm_cspmu/nvidia_cspmu.c. Whether
-a value fits its field is `turbotui.machine.pmus.Format`'s to say.
+Rules: kernel Documentation/admin-guide/perf/nvidia-tegra410-pmu.rst and drivers/perf/arm_cspmu/nvidia_cspmu.c.
+`turbotui.machine.pmus.Format` checks whether a value fits its field.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ _ADDRESS_SLOTS = 8  # of one PCIE-TGT PMU, shared by equal pairs (nvidia-tegra41
 
 
 class DeviceAddressError(EventError):
-    """A text that is no PCI address."""
+    """A text is no PCI address."""
 
 
 class PortAndDeviceError(EventError):
-    """A source is a set of root ports or one device, not both."""
+    """Both root ports and a device were given as the source; only one of the two is possible."""
 
 
 class DeviceNotEnabledError(EventError):
-    """A device is named without the bit that makes the PMU look at it: no port would be selected, and 0 counted."""
+    """A device is named without the bit that enables its filter: no port would be selected, and 0 counted."""
 
 
 class SeveralDevicesError(EventError):
-    """One PCIE PMU filters by one device at a time."""
+    """Several devices are filtered on one PCIE PMU, which filters by one device at a time."""
 
 
 class AddressNotEnabledError(EventError):
-    """An address range is given without the bit that makes the PMU look at it."""
+    """An address range is given without the bit that enables its filter."""
 
 
 class AddressSlotsError(EventError):
@@ -43,14 +43,14 @@ class AddressSlotsError(EventError):
 
 
 def check(pmu: Pmu, terms: Mapping[str, int]) -> None:
-    """Check the filters of one event of any PMU; those without rules pass.
+    """Check the filters of one event of any PMU; filters without rules pass.
 
     Args:
-        pmu: whose event it is.
-        terms: the values of all its fields, the event's own among them.
+        pmu: the PMU of the event.
+        terms: the values of all fields, including those that select the event.
 
     Raises:
-        PortAndDeviceError, DeviceNotEnabledError, AddressNotEnabledError: filters that cannot be, or select nothing.
+        PortAndDeviceError, DeviceNotEnabledError, AddressNotEnabledError: filters are impossible or select nothing.
     """
     if "src_bdf_en" in pmu.formats and terms.get("event") != _CYCLES:
         check_pcie(terms)
@@ -59,10 +59,10 @@ def check(pmu: Pmu, terms: Mapping[str, int]) -> None:
 
 
 def check_together(pmu: Pmu, attrs: Sequence[PerfAttr]) -> None:
-    """Check encoded events that are to be one group of a PMU.
+    """Check the filters of encoded events that are to be counted together on a PMU.
 
     Raises:
-        SeveralDevicesError, AddressSlotsError: filters that one PMU cannot have at the same time.
+        SeveralDevicesError, AddressSlotsError: one PMU cannot have these filters at the same time.
     """
     members = [{name: _value(where, attr) for name, where in pmu.formats.items()} for attr in attrs]
     if "src_bdf_en" in pmu.formats:
@@ -72,19 +72,19 @@ def check_together(pmu: Pmu, attrs: Sequence[PerfAttr]) -> None:
 
 
 def _value(where: TermFormat, attr: PerfAttr) -> int:
-    """A field's value in an encoded event."""
+    """Extract a field's value from an encoded event."""
     word = (attr.config, attr.config1, attr.config2, attr.config3, attr.config4)[where.word]
     return sum((word >> bit & 1) << index for index, bit in enumerate(where.bits))
 
 
 def bdf_value(address: str) -> int:
-    """The value of src_bdf for a PCI address as lspci shows it: bus << 8 | device << 3 | function.
+    """Return the value of src_bdf for a PCI address as lspci shows it: bus << 8 | device << 3 | function.
 
-    The document's two examples (27:01.1 as 0x2781, 01:01.0 as 0x0180) contradict this, its own formula; the formula is
-    what the PCI Express requester id says, and is followed.
+    The document's two examples (27:01.1 as 0x2781, 01:01.0 as 0x0180) contradict the document's formula; the formula
+    agrees with the PCI Express requester id, so it is used here.
 
     Raises:
-        DeviceAddressError: it is no address.
+        DeviceAddressError: the text is no PCI address.
     """
     match = _BDF.fullmatch(address)
     if match is None or int(match[2], 16) > _DEVICES:
@@ -96,7 +96,7 @@ def check_pcie(settings: Mapping[str, int]) -> None:
     """Check the source of one event of a PCIE PMU, given its terms.
 
     Raises:
-        PortAndDeviceError, DeviceNotEnabledError: a source that cannot be.
+        PortAndDeviceError, DeviceNotEnabledError: the source is impossible.
     """
     if settings.get("src_bdf_en"):
         if settings.get("src_rp_mask"):
@@ -106,12 +106,12 @@ def check_pcie(settings: Mapping[str, int]) -> None:
 
 
 def check_pcie_group(members: Sequence[Mapping[str, int]]) -> None:
-    """Check all events that are open on one PCIE PMU at a time. Cycle counters are exempt: leave them out.
+    """Check all events that are open together on one PCIE PMU; the caller leaves out cycle counters.
 
     A sibling without a filter takes the leader's device.
 
     Raises:
-        PortAndDeviceError, DeviceNotEnabledError, SeveralDevicesError: sources that cannot be together.
+        PortAndDeviceError, DeviceNotEnabledError, SeveralDevicesError: the sources cannot be combined.
     """
     for settings in members:
         check_pcie(settings)
@@ -125,7 +125,7 @@ def check_target_group(members: Sequence[Mapping[str, int]]) -> None:
     """Check all events that are open on one PCIE-TGT PMU at a time.
 
     Raises:
-        AddressNotEnabledError, AddressSlotsError: address ranges that cannot be.
+        AddressNotEnabledError, AddressSlotsError: the address ranges are impossible.
     """
     ranges: set[tuple[int, int]] = set()
     for settings in members:

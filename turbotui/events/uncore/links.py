@@ -1,4 +1,4 @@
-"""Peak bandwidth of the PCI Express links that an uncore PMU counts, found by its name or its root port."""
+"""Peak bandwidth of the PCI Express links that an uncore PMU counts, found by the PMU's name or root port."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from turbotui.machine.small_files import names_in
 
 
 def link_of(host: Host, unit: UncoreUnit, ports: tuple[RootPort, ...]) -> float | None:
-    """GB/s of a unit's links in one direction; None for what is no link, and where it is not known.
+    """Return the GB/s of a unit's links in one direction; None if unknown or if the unit is no link.
 
     Args:
-        host: of the machine.
-        unit: of a root complex, a root port, or a memory device on CXL.
-        ports: root ports of a Tegra410, which say what root complex they are of.
+        host: the machine.
+        unit: a root complex, a root port, or a memory device on CXL.
+        ports: the root ports of a Tegra410, with the root complex of each.
     """
     speeds = [speed_of(host, address) for address in _addresses(host, unit, ports)]
     known = [speed for speed in speeds if speed is not None]
@@ -36,7 +36,7 @@ def _addresses(host: Host, unit: UncoreUnit, ports: tuple[RootPort, ...]) -> Ite
 
 
 def _root_port(host: Host, number: int) -> Iterator[str]:
-    """The port of a number of drivers/perf/dwc_pcie_pmu.c: domain, bus, device, function; none where two can be meant.
+    """Return the port of a number of drivers/perf/dwc_pcie_pmu.c (domain, bus, device, function); "" if ambiguous.
 
     Kernels before 6.14 leave the domain out.
     """

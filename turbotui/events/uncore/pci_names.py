@@ -10,7 +10,7 @@ from turbotui.machine.host import Host, HostError
 from turbotui.machine.small_files import text_of
 from turbotui.untrusted import one_line
 
-_LISTS = ("/usr/share/misc/pci.ids", "/usr/share/hwdata/pci.ids")  # Debian's pciutils, and the others'
+_LISTS = ("/usr/share/misc/pci.ids", "/usr/share/hwdata/pci.ids")  # of Debian's pciutils, and of other distributions'
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class PciDevice:
 
 
 def read_devices(host: Host, addresses: Iterable[str]) -> tuple[PciDevice, ...]:
-    """Read the ids of the devices at these addresses; those without ids are left out."""
+    """Read the ids of the devices at these addresses, leaving out devices without ids."""
     found: list[PciDevice] = []
     for address in addresses:
         try:
@@ -39,7 +39,7 @@ def read_devices(host: Host, addresses: Iterable[str]) -> tuple[PciDevice, ...]:
 
 
 def names_of(host: Host, addresses: Iterable[str]) -> Mapping[str, str]:
-    """A line for each address as lspci -D prints it; with bare ids where there is no list: "0001:00:00.0 10de:22d0"."""
+    """Describe each address as lspci -D does; without a list of names by ids: "0001:00:00.0 10de:22d0"."""
     devices = read_devices(host, addresses)
     text = next((text for path in _LISTS if (text := text_of(host, path))), "")
     names = parse_ids(text, devices)
@@ -56,7 +56,7 @@ def _said(device: PciDevice, names: Mapping[tuple[str, ...], str]) -> str:
 
 
 def parse_ids(text: str, devices: Iterable[PciDevice]) -> Mapping[tuple[str, ...], str]:
-    """Names of vendors (vendor,), devices (vendor, device) and classes ("C", class and subclass) of these devices."""
+    """Parse the names of these devices' vendors (vendor,), devices (vendor, device) and classes ("C", class)."""
     known = tuple(devices)
     wanted = {(one.vendor,) for one in known} | {(one.vendor, one.device) for one in known}
     kinds = {one.kind[:4] for one in known}

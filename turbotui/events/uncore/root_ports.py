@@ -1,4 +1,4 @@
-"""Which root complex of a Tegra410 a PCI device hangs on: what its root port says in configuration space.
+"""Finds the root complex of a Tegra410's PCI devices in the configuration space of their root ports.
 
 Each root port has a designated vendor-specific extended capability (PCI Express Base Specification, section 7.9.6) of
 NVIDIA with bus, segment, port, root complex and socket (nvidia-tegra410-pmu.rst).
@@ -27,7 +27,7 @@ _ADDRESS = re.compile(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class PortAddress:
-    """The socket, root complex and number of a root port, from its vendor-specific capability."""
+    """The socket, root complex and number of a root port, from the port's vendor-specific capability."""
 
     bus: int
     segment: int
@@ -37,7 +37,7 @@ class PortAddress:
 
     @property
     def pmus(self) -> tuple[str, str]:
-        """Names of the PMUs that count what it issues, and what is issued to it."""
+        """Return the names of the PMUs that count the port's requests and the requests to the port."""
         where = f"{self.socket}_rc_{self.complex}"
         return f"nvidia_pcie_pmu_{where}", f"nvidia_pcie_tgt_pmu_{where}"
 
@@ -49,7 +49,7 @@ class PortAddress:
 
 @dataclass(frozen=True, slots=True)
 class RootPort:
-    """A root port as lspci names it; `place` is None where it is unknown, which it is without root's rights."""
+    """A root port as lspci names it; `place` is None if unknown, as always without root's rights."""
 
     address: str
     place: PortAddress | None
@@ -57,7 +57,7 @@ class RootPort:
 
 
 def parse_place(space: bytes) -> PortAddress | None:
-    """The place in a root port's configuration space; None where it is cut short or has no such capability."""
+    """Parse the port's position from its configuration space; None if truncated or without the capability."""
     offset, seen = _EXTENDED, set[int]()
     while _EXTENDED <= offset <= len(space) - 4 and offset not in seen:
         seen.add(offset)
@@ -73,7 +73,7 @@ def parse_place(space: bytes) -> PortAddress | None:
 
 
 def read_root_ports(host: Host) -> tuple[RootPort, ...]:
-    """Every bridge of NVIDIA at the top of the PCI tree with what is below it, by address."""
+    """Return every NVIDIA bridge at the top of the PCI tree with the devices below it, sorted by address."""
     found = {name: below(host, f"{DEVICES}/{name}") for name in names_in(host, DEVICES) if _is_bridge(host, name)}
     inner = {device for devices in found.values() for device in devices}
     return tuple(
@@ -97,7 +97,7 @@ def _place(host: Host, name: str) -> PortAddress | None:
 
 
 def below(host: Host, path: str) -> tuple[str, ...]:
-    """Addresses of the devices below one, which sysfs keeps in its directory."""
+    """Return the addresses of the devices below a device, from its directory in sysfs."""
     found: list[str] = []
     for name in names_in(host, path):
         if _ADDRESS.fullmatch(name):

@@ -1,6 +1,6 @@
-"""PCI Express stacks of Intel servers: what stands on the root bus that a PMU counts, and how fast its links are.
+"""PCI Express stacks of Intel servers: the devices on the root bus that a PMU counts, and the links' speeds.
 
-Which bus, and which link ends at which other one, stands in the files dieN of a PMU (kernel Documentation/ABI/testing/
+The files dieN of a PMU tell its bus, or the other end of its link (kernel Documentation/ABI/testing/
 sysfs-devices-mapping): "0000:40" of uncore_iio_N, "upi_1,die_1" of uncore_upi_N.
 """
 
@@ -15,23 +15,23 @@ from turbotui.machine.host import Host
 from turbotui.machine.small_files import line_of, names_in
 
 MAPPED: Final = ("uncore_iio_", "uncore_upi_")
-"""How names of PMUs begin that have files dieN."""
+"""Beginnings of the names of PMUs that have files dieN."""
 _BRIDGE: Final = "0x0604"  # PCI-to-PCI bridge; a device's class has two digits more, for the programming interface
 _WORKERS: Final = ("0x01", "0x02", "0x03", "0x0b40", "0x12")
 """Classes of integrated devices that move data: storage, network, display, co-processors, accelerators."""
 _SPEED: Final = re.compile(r"(\d+(?:\.\d+)?) GT/s", re.ASCII)
 _CODING: Final = ((5.0, 8 / 10), (32.0, 128 / 130), (64.0, 242 / 256))
-"""Up to which rate what part of the transfers is data (PCI Express Base Specification 6.0, sections 4.2.1 to 4.2.3)."""
+"""The part of the transfers that is data, by the highest rate (PCI Express 6.0, sections 4.2.1 to 4.2.3)."""
 _LINK = re.compile(r"upi_(\d+),die_(\d+)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """What is on a root bus.
+    """The devices on a root bus, and the speed of its links.
 
     Attributes:
-        devices: addresses of what is below its root ports, and of integrated devices that move data.
-        gigabytes: GB/s that the links of its root ports carry in one direction; None where no link says its speed.
+        devices: addresses of the devices below the root ports, and of integrated devices that move data.
+        gigabytes: GB/s that the root ports' links carry in one direction; None if no link tells its speed.
     """
 
     devices: tuple[str, ...]
@@ -39,18 +39,18 @@ class Stack:
 
 
 def mapping_of(host: Host, folder: str, die: int) -> str:
-    """The file dieN of a PMU: a root bus, or the other end of a link; "" where the kernel does not say."""
+    """Read the file dieN of a PMU: a root bus, or the other end of a link; "" if there is no such file."""
     return line_of(host, f"{folder}/die{die}")
 
 
 def other_end(mapping: str) -> str:
-    """The other end of a UPI link as people read it; "" for what is none."""
+    """Format the other end of a UPI link for people; "" if the text is no such end."""
     match = _LINK.fullmatch(mapping)
     return f"die {match[2]} #{match[1]}" if match is not None else ""
 
 
 def read_stack(host: Host, bus: str) -> Stack:
-    """What is on a root bus, given as "0000:40"."""
+    """Read the devices and links of a root bus, given as "0000:40"."""
     found: list[str] = []
     speeds: list[float] = []
     for name in names_in(host, DEVICES) if bus else ():
@@ -70,13 +70,13 @@ def read_stack(host: Host, bus: str) -> Stack:
 
 
 def speed_of(host: Host, address: str) -> float | None:
-    """The GB/s of data that the link of a PCI device carries in one direction; None where it does not say."""
+    """Return the GB/s of data that a PCI device's link carries in one direction; None if unknown."""
     path = f"{DEVICES}/{address}"
     return link_speed(line_of(host, f"{path}/current_link_speed"), line_of(host, f"{path}/current_link_width"))
 
 
 def link_speed(rate: str, width: str) -> float | None:
-    """The GB/s of data that a link carries in one direction, by its files in sysfs; None where they do not say."""
+    """Return the GB/s of data that a link of this rate and width carries in one direction; None if unknown."""
     match = _SPEED.match(rate)
     if match is None or not width.isdecimal() or not int(width):
         return None

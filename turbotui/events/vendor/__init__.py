@@ -1,1 +1,1 @@
-"""Events and metrics that a CPU's vendor names: perf's own tables, or a directory of their JSON files."""
+"""Events and metrics from CPU vendors' tables: perf's built-in tables, or a directory of JSON files."""

@@ -1,8 +1,8 @@
-"""Tables that were read once, in a file whose rows are parsed when they are asked for.
+"""A cache file of vendors' tables, whose rows are parsed only when they are needed.
 
-The file: a line of JSON that says what the tables are and depend on; then a line for each row, its name in lower case,
-a TAB, and its values in the order of the fields as a JSON list; an empty line between events and metrics. It is written
-whole or not at all, and one that does not say the same key is as good as none.
+The file: a line of JSON with the tables' origin and the key of all that they depend on; then a line for each row, its
+name in lower case, a TAB, and its values in the order of the fields as a JSON list; an empty line between events and
+metrics. The file is written whole or not at all, and is ignored if its key differs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from turbotui.machine.own_files import cache_folder, replace_file
 from turbotui.quantities.documents import DocumentError, parse_json
 from turbotui.untrusted import json_text
 
-_FORMAT: Final = 4  # of the file: another number is another key
+_FORMAT: Final = 4  # of the file's format; a change of format changes the key
 _LARGEST: Final = 64 << 20
 _EVENT: Final = ("name", "pmu", "terms", "brief", "description", "unit", "scale", "per_package", "aggregation", "topic",
                  "deprecated", "compat")
@@ -28,29 +28,29 @@ _METRIC: Final = ("name", "expression", "groups", "brief", "description", "scale
 
 
 class TableSource(Protocol):
-    """Where tables are read from."""
+    """A source of vendors' tables."""
 
     def key(self) -> str:
-        """All that the tables depend on.
+        """Return a key of everything that the tables depend on.
 
         Raises:
-            VendorTablesError, NoTablesError: they are not there.
-            OSError: something that they depend on cannot be looked at.
+            VendorTablesError, NoTablesError: there are no tables.
+            OSError: a file that the tables depend on cannot be examined.
         """
 
     def read(self) -> VendorTables:
-        """Read them.
+        """Read the tables.
 
         Raises:
-            VendorTablesError, NoTablesError: they cannot be used.
+            VendorTablesError, NoTablesError: the tables cannot be used.
         """
 
 
 def cached(source: TableSource) -> VendorTables:
-    """The tables of a source, from the file where they are kept if they are, else read and kept.
+    """Return the tables of a source from the cache, else read them and fill the cache.
 
     Raises:
-        VendorTablesError, NoTablesError: of the source.
+        VendorTablesError, NoTablesError: the source has no usable tables.
     """
     try:
         key = hashlib.sha256(f"{_FORMAT}\n{source.key()}".encode("utf-8", "surrogateescape")).hexdigest()
@@ -60,7 +60,7 @@ def cached(source: TableSource) -> VendorTables:
     found = _read(path, key)
     if found is None:
         found = source.read()
-        with contextlib.suppress(OSError):  # a cache that cannot be written costs time only
+        with contextlib.suppress(OSError):  # without a cache the next start is slower, nothing else
             replace_file(path, "\n".join(_lines(found, key)))
     return found
 

@@ -1,4 +1,4 @@
-"""How perf names a CPU, and which row of a mapfile.csv is meant by it.
+"""perf's identifiers of CPUs, and the rows of a mapfile.csv that match them.
 
 Shapes: kernel tools/perf/arch/{x86,arm64}/util/header.c; rows: tools/perf/pmu-events/README, "Mapfile format".
 """
@@ -18,14 +18,14 @@ _MIDR = "/sys/devices/system/cpu/cpu{}/regs/identification/midr_el1"
 _VERSION = 0xF0000F  # MIDR_EL1: Variant [23:20], Revision [3:0] (Arm ARM D24.2.122)
 _ARCHITECTURE_BY_CPUID = 0xF << 16  # MIDR_EL1.Architecture: "individual features in the ID registers"
 _CLASSES = (("[[:xdigit:]]", "[0-9a-fA-F]"), ("[:xdigit:]", "0-9a-fA-F"))
-"""The one named class of POSIX expressions that mapfiles use, as Python's `re` writes it."""
+"""The only named class of POSIX expressions in mapfiles, in the syntax of Python's `re`."""
 _PARTS = 4  # vendor-family-model-stepping
 ARCHITECTURES = {"x86_64": "x86", "i386": "x86", "aarch64": "arm64"}
-"""Folders of pmu-events by the machine's architecture."""
+"""Directories of pmu-events by the machine's architecture."""
 
 
 def cpuid_of(host: Host) -> str:
-    """The CPU as perf names it, "GenuineIntel-6-8F-8" or "0x00000000410fd4f0"; "" where that is not known."""
+    """Return perf's identifier of the CPU, "GenuineIntel-6-8F-8" or "0x00000000410fd4f0"; "" if unknown."""
     model = read_cpu_model(host)
     if model.x86 and model.vendor and model.family is not None and model.model is not None:
         return f"{model.vendor}-{model.family}-{model.model:X}-{model.stepping or 0:X}"
@@ -41,14 +41,14 @@ def cpuid_of(host: Host) -> str:
 
 
 def cpuids_of_cores(host: Host) -> dict[str, str]:
-    """On an Arm machine with several kinds of core what each kind is, by the name of its PMU; {} on any other."""
+    """Return the identifier of each core type of an Arm machine by its PMU; {} on machines with one core type."""
     if read_cpu_model(host).architecture != "aarch64":
         return {}
     found: dict[str, str] = {}
     for pmu in list_pmus(host):
         try:
             cpus = sorted(parse_cpulist(line_of(host, f"{DEVICES}/{pmu}/cpus")))
-            midrs = (line_of(host, _MIDR.format(cpu)) for cpu in cpus)  # CPUs that are offline say nothing
+            midrs = (line_of(host, _MIDR.format(cpu)) for cpu in cpus)  # offline CPUs have no such file
             found[pmu] = f"{int(next(filter(None, midrs), ''), 16):#018x}"
         except ValueError:
             continue
@@ -56,10 +56,10 @@ def cpuids_of_cores(host: Host) -> dict[str, str]:
 
 
 def matches(pattern: str, cpuid: str) -> bool:
-    """Whether a row's CPUID means this CPU.
+    """Tell whether a row's CPUID matches this CPU.
 
-    On x86 it is an expression for the whole identifier, whose stepping counts only where the row has one; on Arm it is
-    a MIDR, and the variant and revision of the CPU may be later than the row's.
+    On x86 the row has an expression for the whole identifier, whose stepping counts only if the row has one; on Arm
+    the row has a MIDR, and the variant and revision of the CPU may be later than the row's.
     """
     if pattern.startswith("0x") and cpuid.startswith("0x"):
         return _same_midr(pattern, cpuid)
@@ -67,10 +67,10 @@ def matches(pattern: str, cpuid: str) -> bool:
         pattern = pattern.replace(posix, python)
     full = len(re.sub(r"\[[^\]]*\]", "", pattern).split("-")) >= _PARTS
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # "[[" of a file from outside: no warning onto the screen
+        warnings.simplefilter("ignore", FutureWarning)  # "[[" in a file would print a warning on the screen
         try:
             return re.fullmatch(pattern, cpuid if full else "-".join(cpuid.split("-")[: _PARTS - 1])) is not None
-        except (re.error, OverflowError, RecursionError):  # of a file from outside: a repetition of 10^30
+        except (re.error, OverflowError, RecursionError):  # the file is from outside and may repeat 10^30 times
             return False
 
 

@@ -1,7 +1,7 @@
-"""The machine's PMUs with the events of the vendor's tables beside those of sysfs.
+"""The machine's PMUs with the events of sysfs and of the vendor's tables.
 
-Which rows are a PMU's: as perf does it (kernel tools/perf/util/pmu.c): a row's PMU without the number of its instance,
-with or without "uncore_"; parts between commas one after the other; `compat` by the PMU's file `identifier`.
+Rows are matched to PMUs as perf does (kernel tools/perf/util/pmu.c): by a row's PMU without its instance number, with
+or without "uncore_"; parts between commas one after the other; `compat` by the PMU's file `identifier`.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from turbotui.machine.small_files import line_of
 
 
 class VendorDevices(Devices):
-    """PMUs whose events are those of sysfs, and then those of the tables; names of the tables are in lower case.
+    """PMUs with the events of sysfs, then those of the tables, whose names are in lower case.
 
     Args:
         host: the machine.
-        tables: of its CPU.
-        sysfs: its PMUs, where somebody has begun to read them.
+        tables: the tables of the machine's CPU.
+        sysfs: the machine's PMUs, if some were read already.
     """
 
     __slots__ = ("_augmented", "_having", "_identifiers", "_matched", "_sysfs", "tables")
@@ -45,7 +45,7 @@ class VendorDevices(Devices):
         return self._augmented[name]
 
     def holding(self, event: str) -> tuple[Pmu, ...]:
-        """The PMUs that have an event of that name; only those of the cores if one of them has it."""
+        """Return the PMUs that have an event of that name; core PMUs only, if any core PMU has the event."""
         kernels = self._sysfs.holding(event)
         key = (self.owners(event), *[pmu.name for pmu in kernels])
         found = self._having.get(key)
@@ -62,7 +62,7 @@ class VendorDevices(Devices):
         return tuple([(row.pmu, row.compat) for row in self.tables.event(word)])
 
     def _meaning(self, pmu: Pmu, words: Sequence[str]) -> object:
-        """See `Devices._meaning`: of the rows of a word a PMU has the first that is its."""
+        """See `Devices._meaning`: a PMU has the first row of a word that matches the PMU."""
         rows = (next((at for at, row in enumerate(self.tables.event(word)) if pmu.name in self.matched(row)), None)
                 for word in words)
         kernels = self._sysfs.exactly(pmu.name)
@@ -77,7 +77,7 @@ class VendorDevices(Devices):
         return ", ".join(dict.fromkeys(f"{row.pmu} {row.compat}".strip() for row in self.tables.event(event)))
 
     def matched(self, row: VendorEvent) -> tuple[str, ...]:
-        """Names of the PMUs that a row is an event of, in the order of sysfs."""
+        """Return the names of the PMUs that have a row's event, in the order of sysfs."""
         key = (row.pmu, row.compat)
         found = self._matched.get(key)
         if found is None:
@@ -100,7 +100,7 @@ class VendorDevices(Devices):
 
 
 class _Events(Mapping[str, PmuEvent]):
-    """Events of one PMU by name: sysfs first, then the tables."""
+    """The events of one PMU by name: those of sysfs first, then those of the tables."""
 
     def __init__(self, devices: VendorDevices, pmu: Pmu) -> None:
         self._devices = devices
@@ -115,12 +115,12 @@ class _Events(Mapping[str, PmuEvent]):
             raise KeyError(name)
         return PmuEvent(
             row.name, row.terms, scale=row.scale, unit=row.unit,
-            per_package=row.per_package and not self._pmu.cpumask,  # a cpumask says itself for what one CPU counts
+            per_package=row.per_package and not self._pmu.cpumask,  # a cpumask already tells for what one CPU counts
             table=self._devices.tables.source, description=row.brief or row.description,
         )  # fmt: skip
 
     def _row(self, name: str) -> VendorEvent | None:
-        if name != name.lower():  # whoever looks for a name in capitals asks for it in lower case too
+        if name != name.lower():  # a search for a name in capitals also tries lower case
             return None
         rows = self._devices.tables.event(name)
         return next((row for row in rows if self._pmu.name in self._devices.matched(row)), None)
@@ -139,7 +139,7 @@ class _Events(Mapping[str, PmuEvent]):
 
 
 def is_instance(word: str, name: str) -> bool:
-    """Whether a row's PMU is the PMU of that name in sysfs."""
+    """Tell whether a row's PMU is the PMU of that name in sysfs."""
     if "," not in word:
         return names_instance(word, name)
     rest = name

@@ -1,4 +1,4 @@
-"""Why there are no vendor's tables for a machine."""
+"""Errors that say why a machine has no vendor's tables."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ _ANOTHER = "name another folder with --event-tables, or none"
 
 
 class VendorTablesError(EventError):
-    """Tables that cannot be read or used: which, why, and what to do."""
+    """Tables cannot be read or used; the message says which, why, and what to do."""
 
 
 def unusable(path: str, why: str) -> VendorTablesError:
-    """Why a file of a folder cannot be used, and what to do."""
+    """Make the error of a file that cannot be used, with the reason and what to do."""
     return VendorTablesError(f"{path} {why}: get the file anew, or {_ANOTHER}.")
 
 
 def no_row(mapfile: str, cpuid: str, patterns: list[str]) -> VendorTablesError:
-    """Why a mapfile has nothing for a CPU."""
+    """Make the error of a mapfile without a row for the CPU."""
     others = f"its {len(patterns)} rows are of other CPUs, {one_line(patterns[0])} first" if patterns else "it has none"
     return VendorTablesError(f"{mapfile} has no row for the CPU {cpuid} ({others}): name the folder of one model to "
                              f"take its events all the same, or {_ANOTHER}.")
 
 
 def folder_fault(folder: str) -> VendorTablesError | None:
-    """Why a folder that a person named cannot be listed; None where it can be."""
+    """Return the error of a directory named by the user that cannot be listed; None if it can."""
     try:
         mode = os.stat(folder).st_mode
         if stat.S_ISDIR(mode):

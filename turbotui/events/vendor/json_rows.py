@@ -1,4 +1,4 @@
-"""One object of a pmu-events JSON file as a row: which key becomes which of perf's terms.
+"""Converts an object of a pmu-events JSON file to a row: each key becomes one of perf's terms.
 
 Keys and what they become: kernel tools/perf/pmu-events/jevents.py, by which perf is built.
 """
@@ -27,7 +27,7 @@ _WHOLE = (
     ("LegacyConfigCode", "legacy-hardware-config"),
     ("LegacyCacheCode", "legacy-cache-config"),
 )
-"""Keys that stand in place of an event's code."""
+"""Keys that replace an event's code."""
 _FIELDS = (
     ("AnyThread", "any"), ("PortMask", "ch_mask"), ("CounterMask", "cmask"), ("EdgeDetect", "edge"),
     ("FCMask", "fc_mask"), ("Invert", "inv"), ("SampleAfterValue", "period"), ("UMask", "umask"), ("NodeType", "type"),
@@ -40,7 +40,7 @@ _MSRS = {0x3F6: "ldlat", 0x1A6: "offcore_rsp", 0x1A7: "offcore_rsp", 0x3F7: "fro
          **dict.fromkeys(OMR_REGISTERS, "offcore_rsp")}
 """Registers beside an event's select register, by the term that fills them (Intel SDM vol. 4)."""
 _FIXED = {
-    # Events of fixed counters, by the codes that the kernel takes for them whatever a table says
+    # Events of fixed counters, by the codes that the kernel accepts for them, whatever a table says
     "inst_retired.any": "event=0xc0,period=2000003",
     "inst_retired.any_p": "event=0xc0,period=2000003",
     "cpu_clk_unhalted.ref": "event=0x0,umask=0x03,period=2000003",
@@ -50,20 +50,20 @@ _FIXED = {
 }  # fmt: skip
 COMPUTED = ("Metrics that perf's build computes (the kernel's tools/perf/pmu-events/*_metrics.py: lpm_* ...) stand "
             "in no folder of JSON; perf's own tables have them.")
-"""What the kernel's folder lacks, and Intel's: 126 of the 466 metrics of Sapphire Rapids in perf 7.2."""
+"""The metrics that the JSON of the kernel and of Intel lacks: 126 of 466 for Sapphire Rapids in perf 7.2."""
 _SCALE = re.compile(r"[-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?")
 
 
 def event_row(row: JsonRow, standard: JsonRow | None, topic: str) -> VendorEvent:
-    """An event.
+    """Make an event of a row.
 
     Args:
-        row: as written.
-        standard: the architecture's event that it refers to, whose code and other keys it takes where it has none.
-        topic: of its file.
+        row: the object as written.
+        standard: the architecture's event that the row refers to, whose code and other keys fill the row's gaps.
+        topic: the topic of the row's file.
 
     Raises:
-        ValueError: a number in it is none.
+        ValueError: the row has an invalid number.
     """
     merged = row if standard is None else {**standard, **{key: value for key, value in row.items() if value}}
     name = merged["EventName"].lower()
@@ -87,7 +87,7 @@ def event_row(row: JsonRow, standard: JsonRow | None, topic: str) -> VendorEvent
 
 
 def metric_row(row: JsonRow, standard: JsonRow | None, topic: str) -> VendorMetric:
-    """A metric; arguments as for an event."""
+    """Make a metric of a row; arguments as for an event."""
     merged = row if standard is None else {**standard, **{key: value for key, value in row.items() if value}}
     brief, long = (_sentence(merged.get(key, "")) for key in ("BriefDescription", "PublicDescription"))
     return VendorMetric(
@@ -109,12 +109,12 @@ def metric_row(row: JsonRow, standard: JsonRow | None, topic: str) -> VendorMetr
 
 
 def pmu_of(unit: str) -> str:
-    """The kernel's PMU of a table's unit: "uncore_imc" of "iMC", `DEFAULT_CORE` of none."""
+    """Return the kernel's PMU for a table's unit: "uncore_imc" for "iMC", `DEFAULT_CORE` for no unit."""
     return _PMUS.get(unit) or f"uncore_{unit.lower()}" if unit else DEFAULT_CORE
 
 
 def scale_of(text: str) -> tuple[float, str]:
-    """Factor and unit of a ScaleUnit: (6.1e-05, "MiB") of "6.1e-05MiB"."""
+    """Split a ScaleUnit into factor and unit: "6.1e-05MiB" -> (6.1e-05, "MiB")."""
     found = _SCALE.match(text)
     return (float(found[0]), text[found.end() :]) if found else (1.0, text)
 
@@ -131,7 +131,7 @@ def _terms(row: JsonRow) -> str:
     if row.get("Filter"):
         parts.append(row["Filter"])
     register = _integer(row, "MSRIndex")
-    if register:  # 0 says that there is none
+    if register:  # 0 means none
         if register not in _MSRS:
             raise ValueError(f"its MSRIndex {register:#x} is no register that the kernel fills")
         parts.append(f"{_MSRS[register]}={row.get('MSRValue', '0')}")
@@ -139,7 +139,7 @@ def _terms(row: JsonRow) -> str:
 
 
 def _integer(row: JsonRow, key: str) -> int:
-    """The first number that a key has; 0 without one."""
+    """Return the first number of a key's value; 0 without one."""
     text = (row.get(key) or "0").partition(",")[0].strip()
     try:
         return int(text, 16 if text.lower().startswith("0x") else 10)
@@ -152,7 +152,7 @@ def _number(value: int) -> str:
 
 
 def _remarks(row: JsonRow) -> str:
-    """What perf says behind an event's description."""
+    """Return the remarks that perf appends to an event's description."""
     words = ""
     if "Data_LA" in row:
         words += "  Supports address when precise" + ("." if "Errata" in row else "")

@@ -1,6 +1,6 @@
-"""Tables of an Arm machine with several kinds of core (big.LITTLE), each kind's by its own MIDR_EL1.
+"""Tables of Arm machines with several core types (big.LITTLE), found by the MIDR_EL1 of each type.
 
-Every kind has a PMU with a file `cpus` (kernel drivers/perf/arm_pmuv3.c), whose first CPU says what its cores are.
+Every core type has a PMU with a file `cpus` (kernel drivers/perf/arm_pmuv3.c), whose first CPU gives the MIDR_EL1.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ Row = TypeVar("Row", VendorEvent, VendorMetric)
 
 
 class KindsOfCoreTables:
-    """The tables of every kind of core in a directory.
+    """The tables of every core type of a machine, from one directory.
 
     Args:
         host: the machine.
-        folder: with a mapfile.csv for all of them.
-        kinds: what the cores of each PMU are, as perf names CPUs.
+        folder: the directory, with a mapfile.csv for all core types.
+        kinds: perf's identifier of the cores of each PMU.
 
     Raises:
-        VendorTablesError: it has tables of none of them.
+        VendorTablesError: the directory has tables of no core type.
     """
 
     def __init__(self, host: Host, folder: str, kinds: Mapping[str, str]) -> None:
@@ -43,7 +43,7 @@ class KindsOfCoreTables:
             raise refused
 
     def key(self) -> str:
-        """What the tables depend on; see `DirectoryTables.key`.
+        """Return a key of everything that the tables depend on; see `DirectoryTables.key`.
 
         Raises:
             OSError: a file has gone.
@@ -51,7 +51,7 @@ class KindsOfCoreTables:
         return "\n".join((*(f"{pmu} {one.key()}" for pmu, one in self._tables.items()), *self._absent))
 
     def read(self) -> VendorTables:
-        """All events and metrics: those of cores with the PMU of their kind, those of other PMUs once.
+        """Read all events and metrics: those of cores for each core type's PMU, those of other PMUs once.
 
         Raises:
             VendorTablesError: a file cannot be used.
@@ -74,7 +74,7 @@ class KindsOfCoreTables:
 
 
 def _take(found: dict[str, list[Row]], rows: Iterable[Row], pmu: str) -> None:
-    """Add rows, those of a core with its PMU."""
+    """Add rows; rows of a core get the PMU of its core type."""
     for row in rows:
         own = replace(row, pmu=pmu) if row.pmu == DEFAULT_CORE else row
         same = found.setdefault(own.name.lower(), [])

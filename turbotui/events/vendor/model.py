@@ -1,4 +1,4 @@
-"""VendorRows of a vendor's tables: events by name with perf's terms, metrics with perf's expressions.
+"""Rows of vendors' tables: events with perf's terms, metrics with perf's expressions.
 
 Meaning of every field: kernel tools/perf/pmu-events/README and the keys of its JSON files; perf-list(1).
 """
@@ -88,11 +88,11 @@ Row = TypeVar("Row")
 
 
 class VendorRows(Generic[Row]):
-    """VendorRows by their names in lower case, each made when it is first asked for.
+    """Rows of a table by their names in lower case, each made when it is first needed.
 
     Args:
-        raw: what a row is made of; several have one name where several PMUs have it.
-        make: makes one.
+        raw: the unparsed rows; several have the same name if several PMUs have the event.
+        make: makes a row of an unparsed one.
     """
 
     def __init__(self, raw: Mapping[str, Sequence[object]], make: Callable[..., Row]) -> None:
@@ -101,7 +101,7 @@ class VendorRows(Generic[Row]):
         self._made: dict[str, tuple[Row, ...]] = {}
 
     def named(self, name: str) -> tuple[Row, ...]:
-        """VendorRows of a name in any case; () where there is none."""
+        """Return the rows of a name in any case; () if there are none."""
         key = name.lower()
         found = self._made.get(key)
         if found is None:
@@ -109,16 +109,16 @@ class VendorRows(Generic[Row]):
         return found
 
     def names(self) -> Sequence[str]:
-        """All names in lower case, sorted."""
+        """Return all names in lower case, sorted."""
         return sorted(self._raw)
 
     def __iter__(self) -> Iterator[Row]:
-        """All rows, sorted by name."""
+        """Yield all rows, sorted by name."""
         for name in self.names():
             yield from self.named(name)
 
     def __len__(self) -> int:
-        """How many rows there are."""
+        """Return the number of rows."""
         return sum(map(len, self._raw.values()))
 
 
@@ -130,9 +130,9 @@ class VendorTables:
             GenuineIntel-6-8F)".
         events: by name.
         metrics: by name.
-        groups: what the vendor says of a group of metrics, by its name.
-        lacks_events: a sentence about events that the CPU has and this source does not tell; "" where it tells all.
-        lacks_metrics: the same of metrics.
+        groups: the vendor's descriptions of groups of metrics, by the groups' names.
+        lacks_events: a sentence about events that the CPU has and this source leaves out; "" if it leaves out none.
+        lacks_metrics: the corresponding sentence about metrics.
     """
 
     def __init__(
@@ -154,28 +154,28 @@ class VendorTables:
         self._groups: dict[str, list[VendorMetric]] | None = None
 
     def event(self, name: str) -> tuple[VendorEvent, ...]:
-        """Events of a name in any case, one for each kind of PMU that has it; () where there is none."""
+        """Return the events of a name in any case, one for each kind of PMU; () if there are none."""
         return self._events.named(name)
 
     def metric(self, name: str) -> tuple[VendorMetric, ...]:
-        """Metrics of a name in any case, one for each PMU that has it; () where there is none."""
+        """Return the metrics of a name in any case, one for each PMU; () if there are none."""
         return self._metrics.named(name)
 
     def group(self, name: str) -> tuple[VendorMetric, ...]:
-        """Metrics of a group, whose name is in any case; () where there is none."""
+        """Return the metrics of a group, named in any case; () if there is no such group."""
         return tuple(self._by_group().get(name.lower(), ()))
 
     def group_names(self) -> tuple[str, ...]:
-        """Names of groups as the table writes them, sorted."""
+        """Return the groups' names as the table writes them, sorted."""
         found = {group for metric in self._metrics for group in metric.groups}
         return tuple(sorted(found, key=str.lower))
 
     def events(self) -> VendorRows[VendorEvent]:
-        """All events."""
+        """Yield all events."""
         return self._events
 
     def metrics(self) -> VendorRows[VendorMetric]:
-        """All metrics."""
+        """Yield all metrics."""
         return self._metrics
 
     def _by_group(self) -> dict[str, list[VendorMetric]]:

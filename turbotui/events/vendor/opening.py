@@ -1,7 +1,7 @@
-"""Which tables are a machine's: those of a directory that a person names, else perf's own.
+"""Opens the vendor's tables of a machine: those of a directory named by the user, else perf's own.
 
-A directory is named for a host by --event-tables, or for all by the environment, or by a person's settings, in this
-order. Tables are opened once for a host.
+The directory comes from --event-tables for one host, else from the environment, else from the user's settings, in this
+order. Tables are opened once for each host.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from turbotui.quantities.documents import DocumentError, parse_toml
 from turbotui.untrusted import visible
 
 VARIABLE: Final = "TURBOTUI_EVENT_TABLES"
-"""Variable of the environment: what --event-tables takes, for every command that does not say."""
+"""Environment variable with the default of --event-tables."""
 SETTING: Final = "event_tables"
-"""What settings.toml calls it; its commands are those of all, for a name means the same everywhere."""
+"""The key in settings.toml, which applies to all commands: an event's name means the same everywhere."""
 NOTHING: Final = "none"
-"""In place of a directory: sysfs and libpfm alone."""
+"""Value in place of a directory that allows only sysfs and libpfm."""
 
 _named: WeakKeyDictionary[Host, str] = WeakKeyDictionary()
 _opened: WeakKeyDictionary[Host, VendorTables | NoTablesError] = WeakKeyDictionary()
 
 
 def name_event_tables(host: Host, directory: str) -> None:
-    """Take the tables of a machine from this directory; `NOTHING` for none at all.
+    """Set the directory of a machine's tables; `NOTHING` for no tables at all.
 
     Raises:
         VendorTablesError: the directory cannot be used for this machine.
@@ -45,14 +45,14 @@ def open_vendor_tables(host: Host) -> VendorTables:
     """The vendor's tables of a machine's CPU.
 
     Raises:
-        NoTablesError: nobody named any and perf has none of this CPU, or is not there.
-        VendorTablesError: those that were named cannot be used, or have none of this CPU.
+        NoTablesError: no tables were named, and perf has none of this CPU or is not installed.
+        VendorTablesError: the named tables cannot be used, or have none of this CPU.
     """
     found = _opened.get(host)
     if found is None:
         try:
             found = _open(host, _named.get(host) or visible(os.environ.get(VARIABLE, "")) or _of_settings())
-        except NoTablesError as error:  # to run perf once more would change nothing
+        except NoTablesError as error:  # running perf again would give the same error
             found = error
         _opened[host] = found
     if isinstance(found, NoTablesError):
@@ -61,7 +61,7 @@ def open_vendor_tables(host: Host) -> VendorTables:
 
 
 def _of_settings() -> str:
-    """The folder that a person's settings name; "" where they do not. What is wrong in them the dashboard says."""
+    """Return the directory named in the user's settings, else ""; the dashboard reports errors in the settings."""
     try:
         written = read_given(os.path.join(config_folder(os.environ), "settings.toml")).text()
         named = parse_toml(written).get(SETTING) if SETTING in written else None
@@ -73,7 +73,7 @@ def _of_settings() -> str:
 def _open(host: Host, directory: str) -> VendorTables:
     if directory == NOTHING:
         raise NoTablesError("Event tables are switched off: give a folder of pmu-events JSON with --event-tables.")
-    # imported where tables are read: most runs read none
+    # imported here, because most runs read no tables
     from turbotui.events.vendor.cached import cached  # noqa: PLC0415
     from turbotui.events.vendor.cpuid import cpuids_of_cores  # noqa: PLC0415
 

@@ -1,7 +1,7 @@
-"""The tables that are in perf itself, as `perf list -j` tells them (perf-list(1); JSON since Linux 6.2).
+"""The tables that are built into perf, read with `perf list -j` (perf-list(1); JSON since Linux 6.2).
 
-perf tells what it knows of the CPU that it runs on and of the PMUs that it finds. For another machine it is told which
-CPU is meant (PERF_CPUID) and where a copy of that machine's PMUs is (SYSFS_PATH).
+perf lists the events of the CPU that it runs on and of the PMUs that it finds. For another machine, PERF_CPUID tells
+perf the CPU, and SYSFS_PATH a copy of that machine's PMUs.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from turbotui.machine.small_files import names_in, text_of
 from turbotui.quantities.documents import DocumentError, parse_json
 from turbotui.untrusted import decoded, one_line
 
-_PATIENCE: Final = 10.0  # seconds: perf takes 0.3 s where every PMU of a server is there
-_WHAT: Final = ("list", "-j", "pmu", "metric")  # not the kernel's tracepoints
+_PATIENCE: Final = 10.0  # seconds; perf takes 0.3 s with every PMU of a server
+_WHAT: Final = ("list", "-j", "pmu", "metric")  # which excludes the kernel's tracepoints
 _PER_PMU: Final = ("type", "cpumask", "cpus", "identifier", "alias")
 _ONLINE: Final = "/sys/devices/system/cpu/online"
 _WRAPPED: Final = ("/usr/lib/linux-tools/{0}/perf", "/usr/lib/linux-tools-{0}/perf")
-"""What Ubuntu's script /usr/bin/perf runs, by the kernel's release (package linux-tools-common)."""
+"""The program that Ubuntu's script /usr/bin/perf runs, by the kernel's release (package linux-tools-common)."""
 _NOT_VENDORS: Final = frozenset({"tool", "software", "tracepoint"})
 _REMEDY: Final = "name a folder of pmu-events JSON with --event-tables"
 
 _HIDDEN: Final = ("perf lists no event that its vendor calls deprecated; a folder of pmu-events JSON has those "
                   "(--event-tables).")
-"""`perf list -j` hides them with --deprecated too (perf 7.2)."""
+"""Deprecated events, which `perf list -j` hides even with --deprecated (perf 7.2)."""
 _FIRST_OF_A_NAME: Final = ("perf lists one metric of each name: of those that cpu_core and cpu_atom have both, such as "
                            "tma_backend_bound, that of cpu_core; a folder of pmu-events JSON has them all "
                            "(--event-tables).")
-"""16 names of Meteor Lake's and Arrow Lake's, though `perf stat -M` counts both (perf 7.2)."""
+"""Metrics that `perf list -j` lists for one core type only: 16 names of Meteor Lake and Arrow Lake (perf 7.2)."""
 
 _NONE: Final = "No event tables of the vendor"
 
@@ -48,7 +48,7 @@ class PerfTables:
     """perf's own tables for a machine.
 
     Args:
-        host: the machine, which need not be the one that perf runs on.
+        host: the machine, which may be another one than perf runs on.
     """
 
     def __init__(self, host: Host) -> None:
@@ -56,11 +56,11 @@ class PerfTables:
         self._cpuid = cpuid_of(host)
 
     def key(self) -> str:
-        """What perf's answer depends on: its file, the CPU, and which PMUs there are.
+        """Return a key of everything that perf's answer depends on: its file, the CPU, and the PMUs.
 
         Raises:
-            NoTablesError: perf is not here, or the CPU does not say what it is.
-            OSError: its file cannot be looked at.
+            NoTablesError: perf is not installed, or the CPU does not tell its identifier.
+            OSError: perf's file cannot be examined.
         """
         path = self._perf()
         parts = [self._cpuid, " ".join(list_pmus(self._host))]
@@ -79,10 +79,10 @@ class PerfTables:
         return path
 
     def read(self) -> VendorTables:
-        """Run perf.
+        """Run perf, and read its tables.
 
         Raises:
-            NoTablesError: it is not here, it fails, or it does not know the CPU.
+            NoTablesError: perf is not installed, fails, or does not know the CPU.
         """
         path = self._perf()
         release = decoded(_run(path, ("version",), {})).strip().removeprefix("perf version ")
@@ -100,15 +100,15 @@ class PerfTables:
 
 
 def parse_list(answer: bytes, source: str, lacks_metrics: str = "") -> VendorTables:
-    """What `perf list -j` printed.
+    """Parse the output of `perf list -j`.
 
     Args:
-        answer: all of it.
-        source: whose answer it is, for people.
+        answer: the whole output.
+        source: the origin of the output, for people to read.
         lacks_metrics: see `VendorTables`.
 
     Raises:
-        NoTablesError: it is something else.
+        NoTablesError: the output has another form.
     """
     try:
         found = parse_json(answer)
@@ -122,7 +122,7 @@ def parse_list(answer: bytes, source: str, lacks_metrics: str = "") -> VendorTab
             continue
         if "MetricName" in row and "MetricExpr" in row:
             key = row["MetricName"].lower()
-            of = f"{key} {row.get('Unit', '')}"  # a metric is there once for each of its groups
+            of = f"{key} {row.get('Unit', '')}"  # perf lists a metric once for each of its groups
             if of not in groups:
                 metrics.setdefault(key, []).append(row)
             groups.setdefault(of, []).extend(row.get("MetricGroup", "").split(";"))
@@ -141,13 +141,13 @@ def parse_list(answer: bytes, source: str, lacks_metrics: str = "") -> VendorTab
 
 
 def _is_vendors(row: _Object) -> bool:
-    """Whether it is of a table: what sysfs alone has is there without a topic."""
+    """Tell whether an event is from a table: events of sysfs alone have no topic."""
     return (bool(row.get("Topic")) and "/" in row.get("Encoding", "") and "EventName" in row
             and row.get("Unit", "") not in _NOT_VENDORS)
 
 
 def _bare(name: str) -> str:
-    """The name of an event that may be written with its PMU, "amd_df/NAME/"."""
+    """Return an event's name without the PMU that it may be written with, as in "amd_df/NAME/"."""
     return name.strip("/").rpartition("/")[2]
 
 
@@ -171,10 +171,10 @@ def _metric(row: _Object, groups: tuple[str, ...]) -> VendorMetric:
 
 
 def _run(path: str, words: tuple[str, ...], environment: dict[str, str]) -> bytes:
-    """What perf prints.
+    """Run perf, and return its output.
 
     Raises:
-        NoTablesError: it cannot be run, fails, or takes too long.
+        NoTablesError: perf cannot be run, fails, or takes too long.
     """
     import subprocess  # noqa: PLC0415 - only where the answer is not in the cache
 
@@ -195,7 +195,7 @@ def _run(path: str, words: tuple[str, ...], environment: dict[str, str]) -> byte
 
 
 def _pmu_files(host: Host) -> dict[str, str]:
-    """The files by which perf finds the PMUs of another machine."""
+    """Return the files by which perf finds the PMUs of another machine."""
     found = {_ONLINE: text_of(host, _ONLINE)}
     for name in list_pmus(host):
         base = f"{DEVICES}/{name}"

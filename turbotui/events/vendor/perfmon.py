@@ -1,8 +1,7 @@
-"""Intel's own collection of events, github.com/intel/perfmon, in the words of pmu-events.
+"""Intel's own collection of events, github.com/intel/perfmon, converted to the form of pmu-events.
 
 Layout: a mapfile.csv that names a file for each CPU and kind of event; files are objects with a header and `Events`.
-What is written otherwise than in pmu-events, and what becomes of it: scripts/create_perf_json.py of that collection,
-by which the kernel's files are made.
+The conversion follows scripts/create_perf_json.py of that collection, which makes the kernel's files.
 """
 
 from __future__ import annotations
@@ -26,19 +25,18 @@ _EVENTS: Final = frozenset({"core", "hybridcore", "uncore", "uncore experimental
 _METRICS: Final = "metrics"
 _PMUS: Final = {"Core": "cpu_core", "Atom": "cpu_atom", "LowPower_Atom": "cpu_lowpower"}
 _OMR_CODES = frozenset({0x2A, 0xB7})
-"""Events whose offcore module response the kernel fills (intel_pnc_extra_regs, intel_arw_extra_regs of
+"""Events whose offcore module response register the kernel sets (intel_pnc_extra_regs, intel_arw_extra_regs of
 arch/x86/events/intel/core.c, Linux 7.2)."""
 _SAYS_NOTHING: Final = frozenset({"", "0", "0x0", "0x00", "na", "null", "tbd"})
 _UNREADABLE: Final = ("ha_addrmatch", "ha_opcodematch", "irpfilter")
-"""Beginnings of filters for which the kernel has no field: such an event is left out."""
+"""Beginnings of filters for which the kernel has no field; events with such a filter are left out."""
 _LEFT_TO_TERMS: Final = ("cbofilter", "chafilter", "pcufilter", "qpimask", "uboxfilter", "fc, chnl", "chnl", "ctrctrl")
-"""Beginnings of filters that say where other keys of the row go."""
+"""Beginnings of filters that tell which field takes the value of another key."""
 _FREE_RUNNING: Final = (("RDCAS", 2), ("WRCAS", 3), ("BANDWIDTH_IN", 2), ("BANDWIDTH_OUT", 3), ("TOTAL", 1),
                         ("CLOCKTICKS", 1))
-"""What a free-running counter counts, and the type by which the kernel's driver knows it (bits 4 and up of its umask).
-"""
+"""What a free-running counter counts, and its type in the kernel's driver (bits 4 and up of the umask)."""
 _CLOCKS: Final = {"BDW": "cbox_0", "HSW": "cbox_0", "SKL": "cbox_0", "MTL": "CNCU", "ARL": "CNCU"}
-"""Units of the kernel's clock of a socket by the folder of the model; it is CLOCK for all others."""
+"""The kernel's unit of a socket's clock, by the model's directory; CLOCK for all other models."""
 _CELLS: Final = 7  # CPUID, version, file, kind, core type, native model, role
 
 
@@ -50,21 +48,21 @@ class _File:
 
 
 def is_perfmon(folder: str) -> bool:
-    """Whether a folder is laid out as Intel's collection, whose mapfile.csv names files and not folders."""
+    """Tell whether a directory is Intel's collection, whose mapfile.csv names files and not directories."""
     path = os.path.join(folder, MAPFILE)
     return os.path.lexists(path) and any(line.split(",")[2:3] and line.split(",")[2].endswith(".json")
                                         for line in text_of_file(path).splitlines()[1:])
 
 
 class PerfmonTables:
-    """The tables of one CPU in that collection.
+    """The tables of one CPU in Intel's collection.
 
     Args:
-        host: whose CPU it is.
-        folder: the collection.
+        host: the machine with the CPU.
+        folder: the collection's directory.
 
     Raises:
-        VendorTablesError: it has none of this CPU.
+        VendorTablesError: the collection has no tables of this CPU.
     """
 
     def __init__(self, host: Host, folder: str) -> None:
@@ -84,16 +82,16 @@ class PerfmonTables:
         self._source = f"{folder} ({MAPFILE} {pattern})"
 
     def key(self) -> str:
-        """What the tables depend on: where they are from, and size and time of every file.
+        """Return a key of everything that the tables depend on: their origin, and size and time of every file.
 
         Raises:
-            OSError: a file is not there.
+            OSError: a file is missing.
         """
         found = ((one.path, os.stat(one.path)) for one in self._files)
         return "\n".join((self._source, *(f"{path} {one.st_size} {one.st_mtime_ns}" for path, one in found)))
 
     def read(self) -> VendorTables:
-        """The tables, whose rows are made when they are asked for.
+        """Read the tables, whose rows are made when they are needed.
 
         Raises:
             VendorTablesError: a file cannot be used.
@@ -114,7 +112,7 @@ class PerfmonTables:
 
 
 def _perfs_form(path: str) -> str:
-    """The file of the same metrics in perf's grammar; those beside it are formulas over single letters."""
+    """Return the file with the metrics in perf's grammar; the given file has formulas over single letters."""
     folder, name = os.path.split(path)
     return os.path.join(folder, "perf", f"{name.removesuffix('.json')}_perf.json")
 
@@ -137,7 +135,7 @@ def _events(file: _File) -> Iterator[JsonRow]:
 
 
 def _as_perf_has_it(row: JsonRow) -> dict[str, str] | None:
-    """A row in the keys of pmu-events; None for one that the kernel cannot count."""
+    """Convert a row to the keys of pmu-events; None for an event that the kernel cannot count."""
     said = {key: value.strip() for key, value in row.items() if value.strip().lower() not in _SAYS_NOTHING}
     if "EventName" not in said:
         return None
@@ -148,7 +146,7 @@ def _as_perf_has_it(row: JsonRow) -> dict[str, str] | None:
     if wanted and not wanted.lower().startswith(_LEFT_TO_TERMS):
         said["Filter"] = f"config1={said.get('FILTER_VALUE', '0')}" if wanted == "Filter1" else wanted
     if _first(said, "MSRIndex") in OMR_REGISTERS and _first(said, "EventCode") not in _OMR_CODES:
-        return None  # config1 would be taken and the register left as it is
+        return None  # the kernel would accept config1 and not write the register
     if "UMask" in said or "UMaskExt" in said:
         said["UMask"] = _umask(said)
     if said.get("CounterType") == "FREERUN":
@@ -164,7 +162,7 @@ def _first(said: JsonRow, key: str) -> int:
 
 
 def _umask(said: dict[str, str]) -> str:
-    """The mask with its upper half, which other keys take the place of where they are there."""
+    """Return the umask with its upper half, which other keys replace if they are present."""
     mask = int(said.get("UMask", "0").partition(",")[0], 16)
     if "UMask" in said and not any(int(said.get(key, "0"), 16) for key in ("PortMask", "FCMask")):
         mask |= int(said.get("UMaskExt", "0"), 16) << 8

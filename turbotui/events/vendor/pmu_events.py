@@ -1,7 +1,7 @@
-"""A directory of pmu-events JSON, as the kernel's source has it, or one that is laid out like it.
+"""Tables of a directory of pmu-events JSON, laid out as in the kernel's source.
 
-Layout: kernel tools/perf/pmu-events/README: a mapfile.csv beside folders of models, the architecture's standard events
-beside it, events of systems (found by an identifier of their PMU, not by the CPU) in folders called `sys`.
+Layout: kernel tools/perf/pmu-events/README: a mapfile.csv beside directories of models and the architecture's standard
+events; events of systems (found by an identifier of their PMU, not by the CPU) in directories called `sys`.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from turbotui.untrusted import one_line
 
 MAPFILE = "mapfile.csv"
 _LARGEST = 64 << 20  # bytes of one file: the largest that Intel publishes has 4 MB
-_MAPPED = 3  # cells of a mapfile's row that say something: CPUID, version, folder
+_MAPPED = 3  # cells of a mapfile's row that are used: CPUID, version, directory
 _GROUPS = "metricgroups.json"
 _NAMES = {"EventName", "MetricName", "ArchStdEvent"}
-"""What a row has that is an event or a metric: a counter.json has others, with how many counters there are."""
+"""Keys that mark a row as an event or a metric; the rows of a counter.json, which count counters, have none."""
 _WAYS_DOWN = ("", "{arch}", "arch/{arch}", "pmu-events/arch/{arch}", "tools/perf/pmu-events/arch/{arch}")
 
 _Found = tuple[JsonRow, JsonRow | None, str]
-"""A row, the standard one it refers to, and the topic of its file."""
+"""A row, the standard event that it refers to, and the topic of its file."""
 
 
 class DirectoryTables:
-    """The tables in a directory that a person named.
+    """The tables of a directory that the user named.
 
     Args:
-        host: whose CPU and architecture it is.
-        folder: of one model, of an architecture (with its mapfile.csv), or above it as far as the kernel's source tree.
-        cpuid: the CPU as perf names it; "" for that of `host`.
+        host: the machine with the CPU and its architecture.
+        folder: the directory of one model, of an architecture (with its mapfile.csv), or of a kernel source tree.
+        cpuid: perf's identifier of the CPU; "" for the CPU of `host`.
 
     Raises:
-        VendorTablesError: the folder has none for this CPU.
+        VendorTablesError: the directory has no tables of this CPU.
     """
 
     def __init__(self, host: Host, folder: str, cpuid: str = "") -> None:
@@ -70,7 +70,7 @@ class DirectoryTables:
         self._home = home
 
     def key(self) -> str:
-        """What the tables depend on: where they are from, and size and time of every file that is read.
+        """Return a key of everything that the tables depend on: their origin, and size and time of every file read.
 
         Raises:
             OSError: a file has gone.
@@ -81,7 +81,7 @@ class DirectoryTables:
         return "\n".join((self._source, *(f"{path} {one.st_size} {one.st_mtime_ns}" for path, one in found)))
 
     def read(self) -> VendorTables:
-        """The tables, whose rows are made when they are asked for.
+        """Read the tables, whose rows are made when they are needed.
 
         Raises:
             VendorTablesError: a file cannot be used.
@@ -90,16 +90,16 @@ class DirectoryTables:
 
 
 def mapfile_in(host: Host, folder: str) -> bool:
-    """Whether a folder, or one below it on the way to a machine's architecture, has rows by the CPU."""
+    """Tell whether a directory, or its subdirectory for the machine's architecture, has a mapfile."""
     arch = ARCHITECTURES.get(read_cpu_model(host).architecture, "")
     return any(os.path.lexists(os.path.join(folder, way.format(arch=arch), MAPFILE)) for way in _WAYS_DOWN)
 
 
 def _mapped(path: str, cpuid: str) -> tuple[str, str]:
-    """The CPUID of a mapfile's row and its folder, for the first row that means this CPU.
+    """Return CPUID and directory of the first row of a mapfile that matches this CPU.
 
     Raises:
-        VendorTablesError: no row does.
+        VendorTablesError: no row matches.
     """
     if not cpuid:
         raise VendorTablesError(
@@ -142,7 +142,7 @@ def _tables(source: str, folder: str, home: str) -> VendorTables:
 
 
 def _files(folder: str, home: str) -> Iterator[tuple[str, bool]]:
-    """Files of a model, of systems, and of what is common to all CPUs; and whether only their metrics are of use."""
+    """Return the files of a model, of systems, and common to all CPUs, each with whether only its metrics are used."""
     yield from ((path, False) for path in _json_files(folder))
     if not home:
         return
@@ -183,19 +183,19 @@ def _json_files(folder: str) -> Iterator[str]:
 
 
 def json_rows(path: str) -> list[JsonRow]:
-    """The objects of a file, which is a list of them.
+    """Return the objects of a file that holds a list of objects.
 
     Raises:
-        VendorTablesError: it cannot be read, or is something else.
+        VendorTablesError: the file cannot be read, or has another form.
     """
     return rows_of(document_of(path), path)
 
 
 def rows_of(found: object, path: str) -> list[JsonRow]:
-    """The objects of a list that are events or metrics.
+    """Return the objects of a list that are events or metrics.
 
     Raises:
-        VendorTablesError: it is no list of objects with texts.
+        VendorTablesError: `found` is no list of objects with texts.
     """
     if not isinstance(found, list):
         raise unusable(path, "holds no list of events")
@@ -203,10 +203,10 @@ def rows_of(found: object, path: str) -> list[JsonRow]:
 
 
 def row_of(row: object, path: str) -> JsonRow:
-    """An object with texts, and with numbers as texts.
+    """Return an object's texts, with numbers converted to text.
 
     Raises:
-        VendorTablesError: it is none.
+        VendorTablesError: `found` is no such object.
     """
     if not isinstance(row, dict) or not all(isinstance(value, str | int | float) for value in row.values()):
         name = row.get("EventName") or row.get("MetricName") if isinstance(row, dict) else ""
@@ -216,7 +216,7 @@ def row_of(row: object, path: str) -> JsonRow:
 
 
 def document_of(path: str) -> object:
-    """What a JSON file holds.
+    """Return the content of a JSON file.
 
     Raises:
         VendorTablesError: it cannot be read.
@@ -230,7 +230,7 @@ def document_of(path: str) -> object:
 
 
 def text_of_file(path: str) -> str:
-    """The text of a file of the folder.
+    """Return the text of a file of the directory.
 
     Raises:
         VendorTablesError: it cannot be read.

@@ -1,4 +1,4 @@
-"""Events of the vendor's tables by what somebody types: beginnings of names, parts of them, words of descriptions."""
+"""Searches the vendor's events by typed text: beginnings of names, parts of names, words of descriptions."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from turbotui.machine.host import Host
 
 
 class EventSearch:
-    """All events of the tables that a PMU of a machine has, ready to be searched at each key.
+    """The events of the tables that the machine's PMUs have, indexed for a search at each key press.
 
     Args:
         host: the machine.
-        tables: of its CPU.
+        tables: the tables of the machine's CPU.
 
     Attributes:
-        tables: as given.
+        tables: the tables as given.
     """
 
     def __init__(self, host: Host, tables: VendorTables) -> None:
@@ -28,11 +28,11 @@ class EventSearch:
                       for row in tables.events() if self._devices.matched(row)]
 
     def find(self, text: str, limit: int, pmu: str = "") -> tuple[VendorEvent, ...]:
-        """Events by the best way that a text fits them, each name once; deprecated ones come last of their kind.
+        """Return the events that match a text, best matches first, each name once, deprecated events behind others.
 
         Args:
-            text: in any case; "" finds all events of a PMU that is named, else nothing.
-            limit: at most so many.
+            text: the text in any case; "" finds all events of `pmu` if one is named, else nothing.
+            limit: the most events to return.
             pmu: only events of this PMU, by its name in sysfs.
         """
         words = text.lower().split()
