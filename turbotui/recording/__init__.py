@@ -1,10 +1,10 @@
-"""Recordings: raw readings of a machine in a file, a pipe or memory, and the frames that are made of them again.
+"""Recordings: raw readings of a machine in a file, a pipe or memory, and frames computed from them again.
 
     read(path)                    a `Journal`: frames of any time, events, gaps, what is missing
     recorder.Recorder             writes the frames of a session to a file
-    stream_writer, stream_reader  the same to and from a pipe or a socket
+    stream_writer, stream_reader  write to and read from a pipe or a socket
 
-The format is that of docs/specs/journal.md 1 to 8. Nothing here knows a feature, a table or a screen.
+The format is that of docs/specs/journal.md 1 to 8. This package imports no feature, table or screen.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from turbotui.recording.parts import paths_of
 from turbotui.recording.rows import FLEET_STREAM
 
 GATHERED = (".tar.gz", ".tgz")
-"""How the names of files of `turbotui gather` end."""
+"""The suffix of the files of `turbotui gather`."""
 
 
 def read(path: str) -> Journal:
-    """Open a recording, with the parts of lower resolution that stand beside it, or that in a file of turbotui gather.
+    """Open a recording with its parts of lower resolution, or the recording in a file of turbotui gather.
 
     Raises:
-        RecordingError: it is none, cannot be read, or is of a later version.
+        RecordingError: the file is no recording, cannot be read, or has a later format.
     """
     if path.endswith(GATHERED):
         from turbotui.recording.gathered_recording import read_gathered  # noqa: PLC0415 - few are packed
@@ -35,7 +35,7 @@ def read_machine(path: str) -> Journal:
     """Open a recording of a machine, as `read` does.
 
     Raises:
-        RecordingError: see `read`; or it holds the nodes of a fleet, which have no counters.
+        RecordingError: see `read`; or the recording holds the nodes of a fleet, which have no counters.
     """
     journal = read(path)
     if not journal.signals and journal.rows(FLEET_STREAM, journal.first_ns - 1, journal.last_ns):

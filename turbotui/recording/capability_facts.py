@@ -1,4 +1,4 @@
-"""Capabilities as JSON: every signal, source and reason as probing found them (docs/specs/journal.md 4.2)."""
+"""Converts capabilities to and from JSON: signals, sources and reasons as probed (docs/specs/journal.md 4.2)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _USUAL: Final = {one.name: one.default for one in fields(Signal) if one.default 
 
 
 def capability_facts(capabilities: Capabilities) -> dict[str, object]:
-    """Capabilities as JSON has them: signals and reasons in two lists, to which everything else refers by number."""
+    """Convert capabilities to JSON: signals and reasons are two lists, which the rest refers to by number."""
     signals: dict[Signal, int] = {}
     reasons: dict[Unavailable, int] = {}
 
@@ -62,7 +62,7 @@ def capability_facts(capabilities: Capabilities) -> dict[str, object]:
 
 
 def capabilities_from(said: Said) -> Capabilities:
-    """The capabilities of `capability_facts`, whose sources read nothing.
+    """Restore the capabilities of `capability_facts`; their sources read nothing.
 
     Raises:
         DamagedError: they are none.
@@ -98,7 +98,7 @@ def capabilities_from(said: Said) -> Capabilities:
 
 
 def layout_definitions(said: Said) -> Iterator[Definition]:
-    """Definitions counted beside the catalog, read from the JSON document of capabilities.
+    """Read the definitions that were counted beside the catalog from the JSON document of capabilities.
 
     Raises:
         DamagedError: it is none.
@@ -111,7 +111,7 @@ def layout_definitions(said: Said) -> Iterator[Definition]:
 
 
 def _check(found: Capabilities) -> None:
-    """Refuse signals that refer to others which are not there."""
+    """Refuse signals that refer to missing signals."""
     for name, one in found.signals.items():
         others = (one.enabled, one.running, *found.beside.get(name, ()))
         if one.id != name or any(other and other not in found.signals for other in others):
@@ -170,7 +170,7 @@ def _signal_from(said: Said, reasons: list[Unavailable]) -> Signal:
     if absent is not None:
         found = replace(found, absent={whole(cpu): _at(reasons, why) for cpu, why in absent.entries().items()})
     plain = found.origin.replace("{cpu}", "")
-    if "{" in plain or "}" in plain:  # the place of the CPU is filled in when a person asks
+    if "{" in plain or "}" in plain:  # the CPU is filled in when the reason is shown
         raise DamagedError(f"the origin of {found.id!r} in the recording cannot be: {found.origin[:80]!r}")
     if not 0 < found.width_bits <= 64 or not 0 <= found.low_bit < 64:
         raise DamagedError(f"{found.id!r} of the recording has {found.width_bits} bits from bit {found.low_bit} on")
@@ -192,7 +192,7 @@ _OTHERS: Final[Mapping[str, Callable[[Said], Any]]] = {
     "offset": Said.number, "readers": Said.integers, "constant": _constant, "enabled": Said.text, "running": Said.text,
     "wrap_seconds": Said.number,
 }
-"""The attributes of a signal that most leave as they usually are, and how each is read."""
+"""The attributes of a signal that usually have their default, and how each is read."""
 
 
 def _at(items: Sequence[T], number: Said) -> T:

@@ -1,7 +1,8 @@
-"""Ticks of a table as bytes: what moved since the tick before, in byte planes, compressed in the context of that one.
+"""Encodes the ticks of a table: the change since the previous tick, in byte planes, compressed in that tick's context.
 
-A tick is a list of columns, each with one cell for each row: an integer, a visible text, a float or None, all kept as
-they are. A key tick needs no other one; the ticks behind it need it and all in between (docs/specs/journal.md 5).
+A tick is a list of columns, each with one cell for each row: an integer, a visible text, a float or None, all kept
+exactly. A key tick can be decoded alone; a later tick needs the key tick and all ticks in between. See
+docs/specs/journal.md 5.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ Counts: TypeAlias = tuple[int, int, int, int, int, int]
 """Number of the tick, span, busy, overruns, late answers, frames behind; see `sampling.snapshot.Snapshot`."""
 
 MOST_CELLS: Final = 1 << 22
-"""Cells of a tick: a layout of more is not believed. 4,096 CPUs with 500 counters have half of them."""
+"""The most cells of a tick in a credible layout: 4,096 CPUs with 500 counters have half as many."""
 HEAD: Final = struct.Struct("<qqII")  # wall clock, monotonic clock, number of the layout, bytes of the body unpacked
 COUNTS: Final = struct.Struct("<qqqqqII")  # tick, span, busy, overruns, late answers, frames behind, bytes of extras
 DOUBLE: Final = struct.Struct("<d")
@@ -52,14 +53,14 @@ class Tag(IntEnum):
 
 
 _MANY: Final = 2048
-"""Lanes from which on each byte plane has a block, and so a code, of its own: 4 % less, and 30 bytes more."""
+"""Lanes from which on each byte plane is a block with a code of its own, which saves 4 % and costs 30 bytes."""
 
 STAMP_UNIT: Final = 1 << 20
 """Nanoseconds to which tiers of lower resolution round time stamps."""
 
 NO_COLUMN: Final = -1
 CLOCK_OF_TICK: Final = -2
-"""What columns may be stored against that is no column."""
+"""Values of `against` that name no column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +68,9 @@ class ColumnLayout:
     """One column of a tick.
 
     Attributes:
-        rows: how many cells it has.
-        against: the number of an earlier column of as many rows, from which it differs by little; -1: none; -2: the
-            monotonic clock of the tick, and a column against such a one is like it stored anew at every tick.
+        rows: the number of cells.
+        against: the number of an earlier, similar column with as many rows, whose difference is stored; -1: none; -2:
+            the tick's monotonic clock. A column against a -2 column is, like that one, stored anew at every tick.
         rounded: whether a tier of lower resolution may round its increases.
     """
 
@@ -92,7 +93,7 @@ class TableTick:
         started_ns: the host's monotonic clock.
         counts: number of the tick, span, busy, overruns, late answers, frames behind; see `sampling.snapshot.Snapshot`.
         columns: cells by row, in the order of the layout.
-        extras: what few ticks have, as JSON has it; empty where there is nothing.
+        extras: JSON of facts that few ticks have; usually empty.
     """
 
     wall_ns: int
@@ -104,12 +105,12 @@ class TableTick:
 
 @dataclass(frozen=True, slots=True)
 class _Related:
-    """Columns side by side that are stored against others.
+    """Adjacent columns that are stored against other columns.
 
     Attributes:
-        columns: of them.
-        place: of their lanes, in bytes.
-        arithmetic: on that many lanes.
+        columns: the columns.
+        place: the offset of their lanes, in bytes.
+        arithmetic: arithmetic on the number of their lanes.
     """
 
     columns: tuple[ColumnLayout, ...]
@@ -121,7 +122,7 @@ class Lanework:
     """The columns of a layout and the lanes of their cells.
 
     Raises:
-        DamagedError: no tick can be of such a layout.
+        DamagedError: no tick can have such a layout.
     """
 
     def __init__(self, columns: Sequence[ColumnLayout]) -> None:
@@ -149,7 +150,7 @@ class Lanework:
         ), "little") if any(anew) else -1
 
     def _runs(self) -> Iterator[_Related]:
-        """The columns that are stored against others, as far as they stand side by side."""
+        """Return the runs of adjacent columns that are stored against other columns."""
         pairs = zip(self.columns, self.slices, strict=True)
         for relates, run in itertools.groupby(pairs, lambda pair: pair[0].against != NO_COLUMN):
             if relates:
@@ -158,7 +159,7 @@ class Lanework:
                                Lanes(sum(column.rows for column in columns)))
 
     def relative(self, lanes: bytes, started_ns: int) -> int:
-        """All lanes, each less the word that it is stored against: of most there is none."""
+        """Subtract from each lane the word that it is stored against, if any."""
         clock = (started_ns & MASK).to_bytes(SIZE, "little")
         words, done = memoryview(lanes), 0
         parts: list[bytes | memoryview] = []
@@ -176,10 +177,10 @@ class TickEncoder:
     """Encodes the ticks of one layout, in their order.
 
     Args:
-        number: of the layout; stands in every tick.
+        number: the number of the layout, which every tick carries.
         lanework: the layout.
-        significant: bits to which the increases of rounded columns are rounded; 0: every bit is kept. The error
-            counts in the next increase, so that totals do not drift, and no counter goes back.
+        significant: bits to which the increases of rounded columns are rounded; 0: every bit is kept. The error is
+            carried into the next increase, so totals do not drift, and no counter goes back.
     """
 
     def __init__(self, number: int, lanework: Lanework, significant: int = 0) -> None:
@@ -196,11 +197,11 @@ class TickEncoder:
         self._seen: dict[int, tuple[Sequence[Cell], bytes, bytes]] = {}
 
     def encode(self, tick: TableTick, *, key: bool) -> bytes:
-        """The payload of a record of one tick.
+        """Return the payload of the record of one tick.
 
         Args:
-            tick: with as many columns and rows as the layout has.
-            key: it is to need no other tick; the first one is a key in any case.
+            tick: the tick, with the columns and rows of the layout.
+            key: whether the tick must be decodable alone; the first tick always is.
         """
         if key or not self._begun:
             self._begin()
@@ -229,7 +230,7 @@ class TickEncoder:
         self._seen.clear()
 
     def _cells(self, columns: Sequence[Sequence[Cell]]) -> tuple[bytes, bytes]:
-        """The tags of all columns, and the lanes of all cells."""
+        """Return the tags of all columns and the lanes of all cells."""
         work = self._lanework
         tags, inner, lanes = bytearray(len(work.columns)), [], []
         for number, (cells, layout) in enumerate(zip(columns, work.columns, strict=True)):
@@ -248,7 +249,7 @@ class TickEncoder:
         return bytes(tags) + b"".join(inner), b"".join(lanes)
 
     def _odd_cells(self, number: int, cells: Sequence[Cell]) -> tuple[bytes, bytes]:
-        """Tags and lanes of a column that has more in it than words; a lane without a value stays as it was."""
+        """Return tags and lanes of a column that holds not only words; the lane of a None keeps its old value."""
         seen = self._seen.get(number)
         if seen is not None and seen[0] == list(cells) and all(map(_same, seen[0], cells)):
             return seen[1], seen[2]
@@ -279,7 +280,7 @@ class TickEncoder:
         return number
 
     def _rounded(self, relative: int) -> int:
-        """The lanes with increases of rounded columns rounded; a column against such a one keeps its distance."""
+        """Round the increases of rounded columns; a column against a rounded column keeps its difference."""
         work = self._lanework
         size = work.arithmetic.size
         now = bytearray(relative.to_bytes(size, "little"))
@@ -298,28 +299,28 @@ class TickEncoder:
         return int.from_bytes(now, "little")
 
     def _shortened(self, stored: int, before: int, now: int) -> int:
-        """What is stored for a counter; `stored` is what was at the tick before, where its reading was `before`."""
-        if now <= before or not stored:  # it stood still, began anew, or was not there
+        """Return the rounded reading of a counter, from the previous tick's reading and its rounded value `stored`."""
+        if now <= before or not stored:  # the counter stood still, began anew, or was absent
             return stored if now == before else now
         increase = now - stored
-        if increase <= 0:  # more was stored than there was
+        if increase <= 0:  # the rounded value was already higher than the reading
             return stored
         spare = increase.bit_length() - self._significant
         return now if spare <= 0 else stored + ((increase + (1 << spare - 1)) >> spare << spare)
 
 
 def _same(one: Cell, other: Cell) -> bool:
-    """Whether two equal cells are of one type and bit for bit the same: 1 and 1.0 are not, nor 0.0 and -0.0."""
+    """Tell whether two equal cells have the same type and bits: 1 and 1.0 do not, nor do 0.0 and -0.0."""
     return one is other or (type(one) is type(other) and not isinstance(one, float))
 
 
 def _rounded_stamp(word: int) -> int:
-    """A time since the tick began, rounded to about a millisecond; one that is far from it stays as it is."""
+    """Round a time since the tick began to about a millisecond; times far from the tick stay exact."""
     return word if word >> 33 else (word + (STAMP_UNIT >> 1)) // STAMP_UNIT * STAMP_UNIT
 
 
 def words_of(data: bytes) -> list[int]:
-    """The lanes of little endian bytes."""
+    """Return the lanes of little-endian bytes."""
     found = array("Q", data)
     if sys.byteorder == "big":
         found.byteswap()
@@ -327,17 +328,17 @@ def words_of(data: bytes) -> list[int]:
 
 
 def _words(cells: Sequence[Cell]) -> array[int]:
-    """Cells that are all words.
+    """Encode cells that are all words.
 
     Raises:
-        TypeError, OverflowError: they are not.
+        TypeError, OverflowError: a cell is no word.
     """
     packed = isinstance(cells, array) and cells.typecode == "Q"
     return cast("array[int]", cells) if packed else array("Q", cast("Sequence[int]", cells))
 
 
 def _little(data: bytes | array[int]) -> bytes | array[int]:
-    """Words of this machine as little endian words, or the other way round."""
+    """Convert words between this machine's byte order and little endian."""
     if sys.byteorder == "little":
         return data
     swapped = array("Q", data)

@@ -1,6 +1,6 @@
-"""zstd: from the standard library where Python has it (3.14), else from the package zstandard.
+"""zstd compression, by the standard library since Python 3.14, else by the package zstandard.
 
-Nothing that is unpacked may become longer than its reader says: lengths in a file are claims.
+Unpacked data is never longer than its reader allows, because lengths in a file are only claims.
 """
 
 from __future__ import annotations
@@ -13,31 +13,31 @@ from turbotui.recording.framing import MOST_PAYLOAD, DamagedError
 
 LEVEL: Final = 3
 _STREAM_LEVEL: Final = 1
-"""Of ticks: two fifths less CPU time than level 3, and 2 % more bytes."""
+"""The level for ticks: two fifths less CPU time than level 3, and 2 % more bytes."""
 WINDOW_LOG: Final = 20
-"""A stream looks back over 1 MiB, some ten ticks of 256 CPUs; a reader refuses streams that need more than 8 MiB."""
+"""The window of a stream, 1 MiB, holds ten ticks of 256 CPUs; readers refuse windows of more than 8 MiB."""
 _MOST_WINDOW_LOG: Final = 23
 
 
 class StreamCompressor(Protocol):
-    """Compresses pieces that are unpacked in the same order, each with what came before as its context."""
+    """Compresses a sequence of pieces, each in the context of the pieces before it."""
 
     def compress(self, parts: Sequence[bytes]) -> bytes:
-        """Compress one piece that can be unpacked without those that follow.
+        """Compress one piece, so that it can be unpacked without the pieces that follow.
 
         Args:
-            parts: of the piece; each is a block of its own, and so has a code of its own.
+            parts: the parts of the piece; each is a block with a code of its own.
         """
 
 
 class StreamDecompressor(Protocol):
-    """Unpacks the pieces of one `StreamCompressor`."""
+    """Unpacks the pieces of one `StreamCompressor`, in order."""
 
     def decompress(self, data: bytes, size: int) -> bytes:
-        """One piece of that many bytes.
+        """Unpack one piece of `size` bytes.
 
         Raises:
-            DamagedError: it is no such piece.
+            DamagedError: `data` is no such piece.
         """
 
 
@@ -102,7 +102,7 @@ else:
             ])
 
     class _Pieces(io.BytesIO):
-        """A file of the pieces that came; at its end for good once it was read when there was none."""
+        """A file of the pieces that arrived; a read without any piece left ends the file for good."""
 
         def __init__(self) -> None:
             super().__init__()
@@ -116,7 +116,7 @@ else:
         def __init__(self) -> None:
             self._pieces = _Pieces()
             unpacking = zstandard.ZstdDecompressor(max_window_size=1 << _MOST_WINDOW_LOG)
-            self._stream = unpacking.stream_reader(self._pieces)  # unlike decompressobj it stops where it is told
+            self._stream = unpacking.stream_reader(self._pieces)  # unlike decompressobj, stream_reader respects a size
 
         def decompress(self, data: bytes, size: int) -> bytes:
             self._pieces.piece = data
@@ -147,12 +147,12 @@ else:
 
 
 def stream_compressor() -> StreamCompressor:
-    """A compressor whose first piece needs nothing before it."""
+    """Return a compressor whose first piece needs no context."""
     return _Compressor()
 
 
 def stream_decompressor() -> StreamDecompressor:
-    """A decompressor for the pieces of one compressor, from the first one on."""
+    """Return a decompressor for the pieces of one compressor, from the first piece on."""
     return _Decompressor()
 
 

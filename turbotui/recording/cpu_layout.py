@@ -1,4 +1,4 @@
-"""The table of CPUs in a journal: which column of a tick holds what of a snapshot (docs/specs/journal.md 4.2)."""
+"""The table of CPUs in a journal: the columns of a tick that hold a snapshot (docs/specs/journal.md 4.2)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_CPUS = 1 << 16
 
 
 def topology_facts(topology: Topology) -> dict[str, object]:
-    """A topology as JSON has it."""
+    """Convert a topology to JSON."""
     kinds = topology.kinds
     keys = {
         scope.value: [topology.keys[scope][cpu] for cpu in topology.cpus] for scope in Scope
@@ -50,7 +50,7 @@ def topology_facts(topology: Topology) -> dict[str, object]:
 
 
 def topology_from(said: Said) -> Topology:
-    """The topology of `topology_facts`.
+    """Restore the topology of `topology_facts`.
 
     Raises:
         DamagedError: it is none.
@@ -82,7 +82,7 @@ def topology_from(said: Said) -> Topology:
 
 
 def _chiplets(said: Said | None) -> Mapping[Key, str]:
-    """Names of L3 caches; none in recordings of before."""
+    """Return the names of L3 caches, which older recordings lack."""
     found: dict[Key, str] = {}
     for one in () if said is None else said.items():
         parts = one.items()
@@ -110,15 +110,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CpuTableLayout:
-    """Layout of the readings of one machine, as long as signals and CPUs stay the same.
+    """The layout of one machine's readings, valid while signals and CPUs stay the same.
 
     Columns of a tick are its clocks, then the values of its signals, then their wraps.
 
     Attributes:
-        topology: gives every signal its rows: the instances of its scope.
+        topology: gives the rows of every signal: the instances of its scope.
         capabilities: describe the signals.
         signals: in the order of their columns; each has the number of its clock.
-        clocks: how many there are; what is read together shares one.
+        clocks: the number of clocks; signals that are read together share a clock.
         wraps: signals whose wraps are counted, in the order of their columns.
         work: the columns.
     """
@@ -133,13 +133,13 @@ class CpuTableLayout:
     _wrapped: Mapping[SignalId, int] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Number the columns once."""
+        """Number the columns."""
         first = self.clocks + len(self.signals)
         object.__setattr__(self, "_columns", {name: self.clocks + at for at, name in enumerate(self.signals)})
         object.__setattr__(self, "_wrapped", {name: first + at for at, name in enumerate(self.wraps)})
 
     def fits(self, snapshot: Snapshot, capabilities: Capabilities) -> bool:
-        """Whether a snapshot is of this layout."""
+        """Tell whether a snapshot has this layout."""
         if snapshot.topology is not self.topology or capabilities is not self.capabilities:
             return False
         if snapshot.values.keys() != self.signals.keys() or snapshot.wraps.keys() != set(self.wraps):
@@ -153,7 +153,7 @@ class CpuTableLayout:
         return True
 
     def tick(self, snapshot: Snapshot) -> TableTick:
-        """A snapshot of this layout as a tick."""
+        """Convert a snapshot of this layout to a tick."""
         clocks = {clock: snapshot.stamps[name] for name, clock in self.signals.items()}
         columns = [clocks[number] for number in range(self.clocks)]
         columns += [snapshot.values[name] for name in self.signals]  # type: ignore[misc] # cells of either kind
@@ -163,10 +163,10 @@ class CpuTableLayout:
         return TableTick(snapshot.wall_ns, snapshot.started_ns, counts, columns, _extras(snapshot))
 
     def snapshot(self, tick: DecodedTick) -> Snapshot:
-        """The snapshot of a tick; its columns are decoded when they are asked for.
+        """Restore the snapshot of a tick; columns are decoded when they are needed.
 
         Raises:
-            DamagedError: what it has beside its cells is not what a snapshot has.
+            DamagedError: the tick's extras are not those of a snapshot.
         """
         seq, span, busy, overruns, late_total, behind = tick.counts
         said = Said(tick.extras, "a tick")
@@ -196,12 +196,12 @@ class CpuTableLayout:
 
 
 def layout_of(snapshot: Snapshot, capabilities: Capabilities, *, rounded: bool = False) -> CpuTableLayout:
-    """The layout that a snapshot fits.
+    """Make the layout of a snapshot.
 
     Args:
-        snapshot: as the sampler publishes it.
-        capabilities: of its frame.
-        rounded: for a tier whose increases are cut.
+        snapshot: the snapshot, as the sampler publishes it.
+        capabilities: the capabilities of the snapshot's frame.
+        rounded: whether the layout is for a tier that rounds increases.
     """
     signals, known = capabilities.signals, {}
     names = sorted(snapshot.values, key=lambda name: (len(snapshot.values[name]), signals[name].scope.rank, name))
@@ -229,7 +229,7 @@ def layout_of(snapshot: Snapshot, capabilities: Capabilities, *, rounded: bool =
 
 
 def layout_facts(layout: CpuTableLayout) -> dict[str, object]:
-    """A layout as JSON has it, with the machine's topology and capabilities."""
+    """Convert a layout to JSON, with the machine's topology and capabilities."""
     names: list[dict[str, object]] = [{"kind": _CLOCK} for _ in range(layout.clocks)]
     names += [{"kind": _VALUE, "signal": name, "clock": clock} for name, clock in layout.signals.items()]
     names += [{"kind": _WRAPS, "signal": name} for name in layout.wraps]
@@ -244,11 +244,11 @@ def layout_facts(layout: CpuTableLayout) -> dict[str, object]:
 
 
 def layout_from(said: Said, known: Iterable[Topology] = ()) -> CpuTableLayout:
-    """The layout of `layout_facts`.
+    """Restore the layout of `layout_facts`.
 
     Args:
         said: the JSON document.
-        known: topologies that are taken instead of an equal one: frames know by identity that it is the same.
+        known: topologies to use in place of an equal new one, because frames compare topologies by identity.
 
     Raises:
         DamagedError: it is none.
@@ -283,7 +283,7 @@ def layout_from(said: Said, known: Iterable[Topology] = ()) -> CpuTableLayout:
 
 
 class _Columns(Mapping[SignalId, T], Generic[T]):
-    """Columns of a tick by the signal, decoded once; columns of one number are one list."""
+    """The columns of a tick by signal, decoded once; signals with one column number share a list."""
 
     __slots__ = ("_made", "_numbers", "_tick")
 
@@ -334,7 +334,7 @@ def _extras(snapshot: Snapshot) -> dict[str, object]:
 
 
 def _runs_of(positions: Mapping[SignalId, frozenset[int]]) -> dict[SignalId, list[list[int]]]:
-    """Positions as first and last ones of runs: of a counter that began anew, nearly always all of them."""
+    """Convert positions to runs of first and last: of a counter that began anew, nearly always one run of all."""
     found: dict[SignalId, list[list[int]]] = {}
     for name, inside in positions.items():
         runs = found[name] = []

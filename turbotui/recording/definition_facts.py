@@ -1,4 +1,4 @@
-"""Definitions of sources as JSON: what was counted beside the catalog (docs/specs/journal.md 4.4)."""
+"""Converts definitions of sources, counted beside the catalog, to and from JSON (docs/specs/journal.md 4.4)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _COUNTER, _EVENTS, _UNITS, _SPIES = "counter", "events", "units", "spies"
 
 
 def definition_facts(definition: Definition) -> dict[str, object]:
-    """A definition as JSON has it: one entry, whose name tells the kind."""
+    """Convert a definition to JSON: one entry, whose name tells the kind."""
     if isinstance(definition, AddedCounter):
         return {_COUNTER: _counter_facts(definition)}
     if isinstance(definition, CountedEvents):
@@ -39,7 +39,7 @@ def definition_facts(definition: Definition) -> dict[str, object]:
 
 
 def definition_from(said: Said) -> Definition | None:
-    """The definition of `definition_facts`; None for one of a kind that a later version added.
+    """Restore the definition of `definition_facts`; None for a kind that a later version added.
 
     Raises:
         DamagedError: it is none.
@@ -111,7 +111,7 @@ def _events_facts(counted: CountedEvents) -> dict[str, object]:
 
 
 def _metric_facts(column: EventColumn) -> dict[str, object]:
-    """What a metric of a vendor has beside its formula; nothing for another column."""
+    """Return the facts of a vendor's metric beside its formula; none for other columns."""
     facts: dict[str, object] = {}
     if column.parts:
         facts["parts"] = {name: part.text for name, part in column.parts}

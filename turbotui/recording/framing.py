@@ -1,8 +1,8 @@
-"""Records: the unit of a journal. Each carries its length, its number and checksums, and is found after damage.
+"""Records, the units of a journal: each has a length, a number and checksums, and can be found after damage.
 
 A record is a head of 28 bytes and a payload (docs/specs/journal.md 2). The head has a checksum of its own, so that a
-damaged payload costs this record only and its length is still believed; after a damaged head the next marker is looked
-for.
+damaged payload costs only this record, whose length is still known; after a damaged head the parser searches the next
+marker.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MARKER: Final = b"\xabTTJ"
 """The first bytes of every record, and so of every journal."""
 
 MOST_PAYLOAD: Final = 1 << 26
-"""Bytes: a payload of more is not believed, whatever its checksum says."""
+"""The most bytes of a payload; longer ones are treated as damaged, whatever the checksum says."""
 
 _FIELDS: Final = struct.Struct("<4sIQBBHI")  # marker, length, sequence, kind, flags, stream, checksum of the payload
 _CHECK: Final = struct.Struct("<I")
@@ -32,7 +32,7 @@ class RecordingError(TurbotuiError):
 
 
 class DamagedError(RecordingError):
-    """A payload is whole by its checksum and does not hold what its kind promises."""
+    """A payload is intact by its checksum, but its content does not fit its kind."""
 
 
 class RecordKind(IntEnum):
@@ -56,10 +56,10 @@ class Record:
 
     Attributes:
         kind: a `RecordKind`, or the number of a kind that a later version added.
-        stream: the table that it is of, by number; 0 is the table of CPUs.
-        sequence: its number in the journal, from 0.
+        stream: the number of the record's table; 0 is the table of CPUs.
+        sequence: the record's number in the journal, from 0.
         payload: its content.
-        offset: of its first byte from the beginning of the journal; 0 where it was not read from one.
+        offset: of the first byte from the beginning of the journal; 0 for a record that was not read.
     """
 
     kind: int
@@ -76,12 +76,12 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """Bytes of a journal that are no whole record.
+    """Bytes of a journal that form no whole record.
 
     Attributes:
         offset: of the first of them.
         length: how many.
-        streams: of the records in them whose heads are whole; nothing is known of others.
+        streams: the streams of the damaged records whose heads are intact; those of others are unknown.
     """
 
     offset: int
@@ -90,10 +90,10 @@ class Damage:
 
 
 def framed(record: Record) -> bytes:
-    """A record as bytes; its `offset` is not part of them.
+    """Convert a record to bytes, without its `offset`.
 
     Raises:
-        RecordingError: its payload is longer than `MOST_PAYLOAD`.
+        RecordingError: the payload is longer than `MOST_PAYLOAD`.
     """
     size = len(record.payload)
     if size > MOST_PAYLOAD:
@@ -103,10 +103,10 @@ def framed(record: Record) -> bytes:
 
 
 class RecordParser:
-    """Takes the bytes of a journal in pieces of any size, and gives its records and what is damaged between them.
+    """Parses the bytes of a journal, in pieces of any size, into records and the damage between them.
 
     Args:
-        offset: of the first byte that `feed` is given.
+        offset: the offset of the first byte that `feed` gets.
     """
 
     def __init__(self, offset: int = 0) -> None:
@@ -117,24 +117,24 @@ class RecordParser:
 
     @property
     def offset(self) -> int:
-        """The offset of the first byte that is in no record or damage yet."""
+        """The offset of the first byte that was not yet returned in a record or a damage."""
         return self._start
 
     @property
     def waiting(self) -> int:
-        """Bytes of a record whose end has not come."""
+        """The bytes so far of an incomplete record."""
         return len(self._buffer)
 
     @property
     def wanted(self) -> int:
-        """Bytes that the record at `offset` still lacks, once its head is there; else 0."""
+        """The bytes that the record at `offset` still lacks, once its head is complete; else 0."""
         if len(self._buffer) < HEAD_SIZE:
             return 0
         size: int = _FIELDS.unpack_from(self._buffer)[1]
         return HEAD_SIZE + min(size, MOST_PAYLOAD) - len(self._buffer)
 
     def feed(self, data: bytes) -> Iterator[Record | Damage]:
-        """Every record and damage that these bytes complete, in order."""
+        """Return every record and damage that these bytes complete, in order."""
         self._buffer += data
         position = 0
         try:
@@ -148,7 +148,7 @@ class RecordParser:
             self._start += position
 
     def finish(self) -> Damage | None:
-        """The bytes at the end that are no whole record: a torn one."""
+        """Return the bytes of a torn record at the end, if any, as damage."""
         begin = self._start if self._damaged_from < 0 else self._damaged_from
         end = self._start + len(self._buffer)
         self._buffer.clear()
@@ -156,7 +156,7 @@ class RecordParser:
         return Damage(begin, end - begin) if end > begin else None
 
     def _next(self, position: int) -> tuple[tuple[Record | Damage, ...] | None, int]:
-        """The record at a position of the buffer (None: more bytes are needed), and the position behind it."""
+        """Return the record at a position (None: more bytes are needed) and the position behind it."""
         buffer = self._buffer
         if len(buffer) - position < HEAD_SIZE:
             return None, position

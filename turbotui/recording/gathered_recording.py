@@ -1,4 +1,4 @@
-"""The recording in a file of `turbotui gather`, opened without unpacking anything to the disk."""
+"""Opens the recording in a file of `turbotui gather` without writing anything to the disk."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from turbotui.recording.framing import RecordingError
 from turbotui.recording.journal import Journal
 
 MEMBER: Final = "recording"
-"""The file of the archive that holds ten seconds of readings."""
+"""The name, within the archive, of the file with ten seconds of readings."""
 
 
 def read_gathered(path: str) -> Journal:
-    """The recording of a gathered machine.
+    """Open the recording of a gathered machine.
 
     Raises:
-        RecordingError: the file is of no gathered machine, is damaged, or holds no recording.
+        RecordingError: the file holds no gathered machine, is damaged, or has no recording.
     """
     try:
         files = unpack(read_given(path, LARGEST).data)

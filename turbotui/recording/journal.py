@@ -1,6 +1,6 @@
-"""A recording, read: frames of any time in it, events, gaps, and what is missing. `turbotui.recording.read` opens one.
+"""Reads recordings: frames of any time, events, gaps, and missing parts; `turbotui.recording.read` opens one.
 
-Recordings of several resolutions are several files beside each other; of each time the finest that there is is taken.
+A recording of several resolutions is several files beside each other; for each time the finest available is used.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ T = TypeVar("T")
 
 
 class Journal:
-    """A recording that may still grow.
+    """A recording opened for reading, which may still grow.
 
     Attributes:
-        paths: its files.
+        paths: the files of the recording.
 
     Args:
         paths: see above.
-        layouts: what is known already of other recordings.
+        layouts: layouts that are known from other recordings.
 
     Raises:
-        RecordingError: it is none, or cannot be read.
+        RecordingError: the files are no recording, or cannot be read.
     """
 
     def __init__(self, paths: Sequence[str], layouts: KnownLayouts | None = None) -> None:
@@ -76,7 +76,7 @@ class Journal:
         return self._first.header
 
     def header_at(self, wall_ns: int) -> Header:
-        """Header of the session in which a wall clock lies, of the first one before there is any."""
+        """Return the header of the session at a wall clock; before the first session, the first one's."""
         found = self._first.header
         for tick in self._ticks(wall_ns, wall_ns):
             found = tick.header
@@ -89,16 +89,16 @@ class Journal:
 
     @property
     def capabilities(self) -> Capabilities:
-        """Capabilities of the newest tick, at the end of the recording."""
+        """The capabilities of the newest tick, at the end of the recording."""
         return self._newest().capabilities
 
     @property
     def catalog(self) -> Catalog:
-        """The columns that this version makes of the signals of the newest tick, and those that were added then."""
+        """The columns that this version computes from the newest tick's signals, and those that were added then."""
         return recorded_catalog(self.capabilities)
 
     def definitions(self) -> tuple[Definition, ...]:
-        """Definitions counted beside the catalog at any time, each once, in the order of the files."""
+        """The definitions that were counted beside the catalog at any time, each once, in the order of the files."""
         found: list[Definition] = []
         for part in self._parts:
             found += (one for one in part.definitions() if one not in found)
@@ -106,12 +106,12 @@ class Journal:
 
     @property
     def signals(self) -> frozenset[SignalId]:
-        """The signals that were read at the first or at the newest tick."""
+        """The signals that were read at the first or the newest tick."""
         return frozenset(self._first.snapshot.values) | frozenset(self._newest().snapshot.values)
 
     @property
     def kept(self) -> KeptAnswers:
-        """Files of the machine that the journal kept."""
+        """The files of the machine that the journal kept."""
         found = (item for part in self._parts for item in part.noted() if isinstance(item, KeptAnswers))
         return next(found, KeptAnswers())
 
@@ -127,26 +127,26 @@ class Journal:
 
     @property
     def missing(self) -> tuple[Missing, ...]:
-        """Damage found so far; `check` reads everything."""
+        """The damage found so far; `check` reads everything."""
         return tuple(one for part in self._parts for one in part.missing.values())
 
     def events(self) -> tuple[Event, ...]:
-        """Everything that happened, in order of time."""
+        """All events, in order of time."""
         return tuple(sorted(dict.fromkeys(self._noted(Event)), key=lambda one: one.wall_ns))
 
     def gaps(self) -> tuple[Gap, ...]:
-        """Times without ticks, and jumps of the clock, in order of time."""
+        """All times without ticks and jumps of the clock, in order of time."""
         return tuple(sorted(dict.fromkeys(self._noted(Gap)), key=lambda one: one.wall_ns))
 
     def check(self) -> tuple[Missing, ...]:
-        """Read everything, and return what cannot be read."""
+        """Read everything, and return the parts that cannot be read."""
         for part in self._parts:
             for _item in part.items(0):
                 pass
         return self.missing
 
     def covered(self) -> tuple[CoveredTime, ...]:
-        """Which resolution there is of which time, in order of time."""
+        """Return the times covered, each with its resolution, in order of time."""
         found: list[CoveredTime] = []
         for part in sorted(self._parts, key=lambda one: one.seconds):
             whole = part.span()
@@ -155,13 +155,13 @@ class Journal:
             spans = [whole]
             for known in found:
                 spans = [rest for span in spans for rest in _without(span, (known.first_ns, known.last_ns))]
-            least = round(part.seconds * 1e9)  # between two files of a finer tier there is no tick of this one
+            least = round(part.seconds * 1e9)  # this tier has no tick between two files of a finer tier
             found += [CoveredTime(part, begin, end, part.seconds, (begin, end) == whole) for begin, end in spans
                       if end - begin >= least or (begin, end) == whole]
         return tuple(sorted(found, key=lambda one: one.first_ns))
 
     def frames(self, start_ns: int | None = None, end_ns: int | None = None, every: float = 0.0) -> Iterator[Frame]:
-        """Frames in order of time, each of two ticks behind one another; the first of a session has no interval.
+        """Yield frames in order of time, each of two consecutive ticks; the first frame of a session has no interval.
 
         Args:
             start_ns: the first one ends at this wall clock or later; None: from the beginning.
@@ -186,9 +186,9 @@ class Journal:
             yield frame if start_ns is None or chosen.wall_ns >= start_ns else None
 
     def frame_at(self, wall_ns: int) -> Frame | None:
-        """The frame that was the newest at a wall clock; None before the first tick."""
+        """Return the newest frame at a wall clock; None before the first tick."""
         found = self._last_frame(wall_ns, wall_ns)
-        if found is not None and found.older is None:  # a key tick: the one before it is in the minute before
+        if found is not None and found.older is None:  # a key tick, whose previous tick lies in the minute before
             found = self._last_frame(found.newer.wall_ns, wall_ns)
         return found
 
@@ -201,17 +201,17 @@ class Journal:
         return found
 
     def clocks(self) -> Sequence[int]:
-        """The wall clock of every tick that is in a record of its own, in ns since 1970, ascending."""
+        """Return the wall clock of every recorded tick, in ns since 1970, ascending."""
         found: set[int] = set()
         for one in self.covered():
             found.update(clock for clock in one.part.clocks() if one.first_ns <= clock <= one.last_ns)
         return sorted(found)
 
     def rows(self, stream: int, start_ns: int, end_ns: int) -> tuple[RecordedRows, ...]:
-        """The rows of a table beside the CPUs, of intervals that ended after one time and not after another.
+        """Yield the rows of another table than the CPUs', for the intervals that ended after start and not after end.
 
         Args:
-            stream: of the table; see `rows`.
+            stream: the table's stream; see `rows`.
             start_ns: wall clock, in ns since 1970.
             end_ns: likewise.
         """
@@ -223,11 +223,11 @@ class Journal:
 
     @property
     def size(self) -> int:
-        """Size of the journal's files now, in bytes."""
+        """Return the present size of the journal's files in bytes."""
         return sum(part.file.size for part in self._parts)
 
     def _ticks(self, start_ns: int | None, end_ns: int | None) -> Iterator[RecordedTick]:
-        """Ticks up to a time, from before the start on, where there are any before it."""
+        """Yield ticks up to a time, beginning before the start if there are earlier ticks."""
         covered = self.covered()
         first = 0
         if start_ns is not None:
@@ -251,7 +251,7 @@ class Journal:
 
 
 def _without(span: tuple[int, int], known: tuple[int, int]) -> Iterator[tuple[int, int]]:
-    """The parts of a span that are outside another one."""
+    """Return the parts of a span that lie outside another span."""
     if known[1] < span[0] or known[0] > span[1]:
         yield span
         return

@@ -1,4 +1,4 @@
-"""One file of a journal, read: its records in order, and its index, through which any moment is found at once."""
+"""Reads one file of a journal: its records in order, and the index that finds any moment at once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from turbotui.recording.stream_writer import INDEX, OFFSET
 from turbotui.untrusted import original
 
 NOTED: Final = (RecordKind.GAP, RecordKind.EVENT, RecordKind.FILES)
-"""Kinds of records that an index names."""
+"""The kinds of records that an index lists."""
 
 _CHUNK: Final = 1 << 18
 _TAIL: Final = 1 << 21
@@ -32,13 +32,13 @@ _FIRST_LOOK: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class KeyEntry:
-    """A key tick of the index.
+    """A key tick in the index.
 
     Attributes:
-        wall_ns, started_ns: its clocks.
-        key: offset of its record.
-        layout: offset of its layout.
-        noted: offsets of gaps and events between the key tick before and this one.
+        wall_ns, started_ns: the tick's wall and monotonic clock.
+        key: offset of the tick's record.
+        layout: offset of the tick's layout.
+        noted: offsets of gaps and events between the previous key tick and this one.
     """
 
     wall_ns: int
@@ -49,10 +49,10 @@ class KeyEntry:
 
 
 class JournalFile:
-    """A file that is, or was, written by a `StreamWriter`. It may grow while it is read.
+    """A file written by a `StreamWriter`, which may grow while it is read.
 
     Raises:
-        RecordingError: it cannot be opened, or is no recording.
+        RecordingError: the file cannot be opened, or is no recording.
     """
 
     def __init__(self, path: str) -> None:
@@ -73,18 +73,18 @@ class JournalFile:
             raise RecordingError(f"{path} is no recording of turbotui")
 
     def close(self) -> None:
-        """Give the descriptor back."""
+        """Close the file."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
 
     @property
     def size(self) -> int:
-        """Length of the file now, in bytes."""
+        """Return the present length of the file in bytes."""
         return os.fstat(self._descriptor).st_size
 
     def records(self, offset: int = 0, end: int | None = None) -> Iterator[Record | Damage]:
-        """Records and damage from an offset on; a record is given if it begins before `end` and is whole."""
+        """Yield records and damage from an offset on; a record must be whole and begin before `end`."""
         parser = RecordParser(offset)
         while end is None or offset < end or parser.waiting:
             data = os.pread(self._descriptor, _CHUNK, offset)
@@ -102,7 +102,7 @@ class JournalFile:
             yield torn
 
     def record_at(self, offset: int) -> Record | None:
-        """The record that begins at an offset, None if none does."""
+        """Return the record that begins at an offset, or None."""
         data = os.pread(self._descriptor, _CHUNK if offset == 0 else HEAD_SIZE, offset)
         parser = RecordParser(offset)
         found = next(iter(parser.feed(data)), None)
@@ -112,10 +112,10 @@ class JournalFile:
         return found if isinstance(found, Record) and found.offset == offset else None
 
     def header(self) -> Header | None:
-        """The header that the file begins with; None where it is damaged: layouts have it, too.
+        """Return the header at the file's beginning; None if damaged, but layouts repeat it.
 
         Raises:
-            RecordingError: it is of a later version of the format.
+            RecordingError: the file has a later format.
         """
         first = next((one for one in self.records() if isinstance(one, Record)), None)
         if first is None or first.kind != RecordKind.HEADER:
@@ -126,9 +126,9 @@ class JournalFile:
             return None
 
     def index(self) -> list[KeyEntry]:
-        """Every key tick that can be found, in the order of the file."""
+        """Return every key tick that can be found, in the order of the file."""
         size = self.size
-        if size < self._seen:  # cut off by somebody: begin anew
+        if size < self._seen:  # the file was truncated: begin anew
             self._entries, self._seen = [], 0
         if not self._seen:
             self._entries = self._from_the_end(size)
@@ -137,13 +137,13 @@ class JournalFile:
         return self._entries
 
     def tail(self) -> tuple[int, tuple[int, ...]]:
-        """The offset of the last index record, 0 if there is none, and of what was noted behind it."""
+        """Return the offset of the last index record (0: none), and those of gaps and events behind it."""
         last = self._last_index(self.size)[0]
         behind = (one for one in self.records(last) if isinstance(one, Record))
         return last, tuple(one.offset for one in behind if one.kind in NOTED)
 
     def _from_the_end(self, size: int) -> list[KeyEntry]:
-        """The entries of the chain of index records; where it is broken, those found by reading everything before."""
+        """Return the entries of the chain of index records; where the chain is broken, read all records before."""
         at, self._seen = self._last_index(size)
         found: list[KeyEntry] = []
         while at:
@@ -157,7 +157,7 @@ class JournalFile:
         return found[::-1]
 
     def _last_index(self, size: int) -> tuple[int, int]:
-        """The offset of the last index record, and up to where records are whole."""
+        """Return the offset of the last index record, and the offset up to which records are whole."""
         window = _TAIL
         while True:
             begin = max(0, size - window)
@@ -183,7 +183,7 @@ class JournalFile:
 
 
 def _entry(record: Record) -> tuple[KeyEntry | None, int]:
-    """The entry of an index record (None: it is none), and the offset of the one before."""
+    """Return the entry of an index record (None: invalid), and the offset of the previous index record."""
     if record.kind != RecordKind.INDEX:
         return None, 0
     size = len(record.payload)

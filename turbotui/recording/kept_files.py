@@ -1,4 +1,4 @@
-"""Files of a machine kept in a recording, for the lines of `info` (docs/specs/journal.md 4.3)."""
+"""Files of a machine that a recording keeps for the lines of `info` (docs/specs/journal.md 4.3)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from turbotui.untrusted import decoded
 
 
 def kept_of(gathered: Gathered) -> KeptAnswers:
-    """Notes of a `NotingHost`, without the counters that were tried."""
+    """Return the answers that a `NotingHost` noted, without attempts to open counters."""
     words = {
         (path, offset): answer for path, found in gathered.words.items() for offset, answer in found.items()
         if isinstance(answer, bytes)
     }
-    # what firmware wrote is no text: made visible, it could not be taken apart again
+    # firmware writes bytes, not text; made visible, they could not be parsed again
     words |= {(path, 0): data for path, data in gathered.files.items() if b"\0" in data}
     return KeptAnswers(
         texts={path: decoded(data) for path, data in gathered.files.items()},
@@ -24,7 +24,7 @@ def kept_of(gathered: Gathered) -> KeptAnswers:
 
 
 def kept_facts(kept: KeptAnswers) -> dict[str, object]:
-    """Answers of a host as JSON has them."""
+    """Convert the answers of a host to JSON."""
     return {
         "texts": dict(kept.texts),
         "folders": {path: list(names) for path, names in kept.folders.items()},
@@ -34,7 +34,7 @@ def kept_facts(kept: KeptAnswers) -> dict[str, object]:
 
 
 def kept_from(said: Said) -> KeptAnswers:
-    """The answers of `kept_facts`.
+    """Restore the answers of `kept_facts`.
 
     Raises:
         DamagedError: they are none.

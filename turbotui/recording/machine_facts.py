@@ -1,4 +1,4 @@
-"""The header of a journal: of which machine it is, when it was begun, by which version (docs/specs/journal.md 4.1)."""
+"""The header of a journal: the machine, the beginning, and turbotui's version (docs/specs/journal.md 4.1)."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from turbotui.recording.recorded_host import KeptAnswers, RecordedHost
 from turbotui.recording.said import Said
 
 FORMAT: Final = 1
-"""The version of the format. A reader refuses greater ones: their records mean something else."""
+"""The version of the format; a reader refuses later versions, whose records mean something else."""
 
 _BOOT_ID: Final = "/proc/sys/kernel/random/boot_id"
-_LONGEST_TIER: Final = 1e9  # seconds, of which the nanoseconds still are an integer of the format
+_LONGEST_TIER: Final = 1e9  # seconds whose nanoseconds still fit an integer of the format
 _NUMBERS: Final = ("family", "model", "stepping", "implementer", "part")
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The machine that a session of a journal is of.
+    """The header of a session: which machine was recorded, when, and how.
 
     Attributes:
         version: of the turbotui that recorded.
@@ -38,11 +38,11 @@ class Header:
         model: what the processor says it is.
         privileges: of the process that recorded.
         tcc: see `Machine.tcc`.
-        boot_id: changes when the machine is started anew; "" where the kernel does not tell it.
-        wall_ns, now_ns: wall clock and monotonic clock at one moment when the session began.
-        session: a number that this session alone has; the parts of a rotated journal share it.
-        tier: seconds between ticks and significant bits of increases; (0, 0): everything.
-        command: the words of the command during which was recorded; () for none.
+        boot_id: the kernel's id of this boot of the machine; "" if the kernel does not tell it.
+        wall_ns, now_ns: wall clock and monotonic clock at the session's beginning.
+        session: a number unique to this session, which the parts of a rotated journal share.
+        tier: seconds between ticks, and significant bits of increases; (0, 0): everything is recorded exactly.
+        command: the words of the command that ran during the recording; () for none.
     """
 
     version: str
@@ -59,21 +59,21 @@ class Header:
     command: tuple[str, ...] = ()
 
     def host(self, kept: KeptAnswers | None = None) -> RecordedHost:
-        """The recorded machine's host."""
+        """Make the host of the recorded machine."""
         return RecordedHost(self.name, self.was, self.privileges, now_ns=self.now_ns, wall_ns=self.wall_ns, kept=kept)
 
     def machine(self, topology: Topology, kept: KeptAnswers | None = None) -> Machine:
-        """The recorded machine; what is known of its processor is what this version knows."""
+        """Make the recorded machine, with what this version of turbotui knows of its processor."""
         return Machine(self.host(kept), topology, self.model, platform_of(self.model), self.privileges, self.tcc)
 
     def machine_words(self) -> str:
-        """The machine in words that no other one has: its kind, its name and its processor."""
+        """Describe the machine uniquely: its kind, its name and its processor."""
         processor = self.model.name or self.model.vendor or "processor unknown"
         return f"the {self.was.value} machine {self.name} ({processor})"
 
 
 def header_of(machine: Machine, command: Sequence[str] = ()) -> Header:
-    """The header of a session that begins now, and lasts as long as a command where there is one."""
+    """Make the header of a session that begins now, for a command if one is given."""
     host = machine.host
     return Header(
         version=__version__, name=host.name, was=host.kind, model=machine.model, privileges=machine.privileges,
@@ -83,17 +83,17 @@ def header_of(machine: Machine, command: Sequence[str] = ()) -> Header:
 
 
 def header_facts(header: Header) -> dict[str, object]:
-    """A header as JSON has it."""
+    """Convert a header to JSON."""
     facts = {**asdict(header), "format": FORMAT, "was": header.was.value}
     facts["model"] = {**asdict(header.model), "flags": sorted(header.model.flags)}
     return facts
 
 
 def header_from(said: Said) -> Header:
-    """The header of `header_facts`.
+    """Restore the header of `header_facts`.
 
     Raises:
-        RecordingError: it is of a later version of the format.
+        RecordingError: the header has a later format.
         DamagedError: it is none.
     """
     if said["format"].integer() > FORMAT:

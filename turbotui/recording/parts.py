@@ -1,4 +1,4 @@
-"""Names of the files of one recording: FILE, and beside it FILE.TIER.TIME for what is older or of lower resolution."""
+"""Names of a recording's files: FILE, and FILE.TIER.TIME for its older parts and those of lower resolution."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def part_path(path: str, tier: Tier, wall_ns: int) -> str:
 
 
 def part_time_ns(path: str) -> int:
-    """When a part begins, in ns since 1970; 0 for a path that is of none."""
+    """Return the beginning of a part in ns since 1970; 0 for a path that is no part."""
     found = _PART.search(path)
     if found is None:
         return 0
@@ -28,7 +28,7 @@ def part_time_ns(path: str) -> int:
 
 
 def parts_of(path: str) -> dict[str, list[str]]:
-    """The parts beside a recording by the name of their tier, oldest first."""
+    """Return the parts beside a recording by the names of their tiers, oldest first."""
     folder, name = os.path.split(path)
     found: dict[str, list[str]] = {tier.name: [] for tier in TIERS}
     try:
@@ -44,5 +44,5 @@ def parts_of(path: str) -> dict[str, list[str]]:
 
 
 def paths_of(path: str) -> tuple[str, ...]:
-    """The files of a recording, itself first; those beside it where it stands alone are its parts."""
+    """Return the files of a recording: FILE first, then its parts."""
     return (path, *(part for parts in parts_of(path).values() for part in parts))

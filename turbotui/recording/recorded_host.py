@@ -1,4 +1,4 @@
-"""The host of a recorded machine: its name, its rights, and the few files and registers that were kept of it."""
+"""The host of a recorded machine: its name, privileges, and the few files and registers that were kept."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class KeptAnswers:
         texts: path -> content of a file.
         folders: path -> names in it.
         words: (path of a device, offset) -> the bytes that were read there.
-        refused: path, or what was attempted -> errno.
+        refused: path, or description of the attempt -> errno.
     """
 
     texts: Mapping[str, str] = field(default_factory=dict)
@@ -28,11 +28,11 @@ class KeptAnswers:
 
 
 class RecordedHost:
-    """See `machine.host.Host`. What was not kept is not there: ENOENT.
+    """A `machine.host.Host` of kept answers; a file that was not kept gives ENOENT.
 
     Args:
         name: of the machine, visible.
-        was: what the machine was when it was recorded, REAL or SIMULATED; a simulated one says so in its name.
+        was: the machine's kind when it was recorded, REAL or SIMULATED; a simulated machine says so in its name.
         privileges: of the process that recorded.
         now_ns, wall_ns: the clocks when it was recorded.
         kept: what was kept of its files.
@@ -55,7 +55,7 @@ class RecordedHost:
 
     @property
     def name(self) -> str:
-        """The machine's name; with SIMULATED where no machine was measured."""
+        """The machine's name, with SIMULATED if the machine was simulated."""
         return self._name if self.was is HostKind.REAL else f"{self._name} ({self.was.value})"
 
     @property

@@ -1,4 +1,4 @@
-"""Sources of a recorded machine: they say what was found when it was recorded, and read nothing."""
+"""Sources of a recorded machine, which tell what probing found at the time, and read nothing."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class RecordedSource:
     definition: Definition | None = None
 
     def probe(self, machine: Machine) -> Probe:  # noqa: ARG002 - it was asked when it was recorded
-        """The answer of the recorded machine."""
+        """Return what probing found when the machine was recorded."""
         return self.found
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:  # noqa: ARG002 - none is opened
@@ -54,7 +54,7 @@ class RecordedSource:
 
 
 def definitions_of(capabilities: Capabilities) -> Iterator[Definition]:
-    """Definitions counted beside the catalog, in the order of the requests."""
+    """Return the definitions that were counted beside the catalog, in the order of the requests."""
     for source in capabilities.sources:
         definition = source.definition if isinstance(source, Defined) else None
         if definition is not None:
@@ -62,5 +62,5 @@ def definitions_of(capabilities: Capabilities) -> Iterator[Definition]:
 
 
 def recorded_catalog(capabilities: Capabilities) -> Catalog:
-    """The columns that this version makes of recorded signals, and those that somebody added when they were read."""
+    """Return the columns that this version computes from recorded signals, and those that were added at the time."""
     return defined_catalog(capabilities.signals, definitions_of(capabilities))

@@ -1,4 +1,4 @@
-"""The recorder: writes what a session reads to a file, with gaps and events between the ticks."""
+"""Records the readings of a session to a file, with gaps and events between the ticks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from turbotui.sampling.frame import Frame
 from turbotui.sampling.snapshot import Snapshot
 
 SYNC_SECONDS: Final = 10.0
-"""What was written survives this program in any case, and a loss of power after this time at the latest."""
+"""Seconds after which written records survive a loss of power; they survive the end of this program at once."""
 
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -35,15 +35,15 @@ class RecordingFile:
     """One file that this process alone appends to.
 
     Args:
-        path: made where it is not there.
-        sync_seconds: between two calls of fdatasync(2), on a thread of their own; 0: none but at the end.
+        path: the file's path; a missing file is created.
+        sync_seconds: time between calls of fdatasync(2), made by a thread of their own; 0: one call at the end.
 
     Attributes:
-        size: bytes so far.
-        failed: something could not be written; what is there is whole.
+        size: bytes written so far.
+        failed: whether a write failed; the records in the file are whole all the same.
 
     Raises:
-        RecordingError: it cannot be opened, or another process records to it.
+        RecordingError: the file cannot be opened, or another process records to it.
     """
 
     def __init__(self, path: str, sync_seconds: float = SYNC_SECONDS) -> None:
@@ -70,10 +70,10 @@ class RecordingFile:
         return self._descriptor
 
     def write(self, data: bytes) -> None:
-        """Append whole records. What was written before stays as it is, whatever goes wrong.
+        """Append whole records; a failure leaves the earlier content as it was.
 
         Raises:
-            RecordingError: the disk is full, or the file cannot be written; nothing of the records is there.
+            RecordingError: the disk is full, or the file cannot be written; none of the records was added.
         """
         try:
             done = os.write(self._descriptor, data)
@@ -81,14 +81,14 @@ class RecordingFile:
                 done += os.write(self._descriptor, data[done:])
         except OSError as error:
             self.failed = True
-            with contextlib.suppress(OSError):  # then a torn record stands at the end, which readers know
+            with contextlib.suppress(OSError):  # then a torn record remains at the end, which readers skip
                 os.ftruncate(self._descriptor, self.size)
             why = "the disk is full" if error.errno in _FULL else error.strerror
             raise RecordingError(f"the recording to {self.path} ends here: {why}") from error
         self.size += len(data)
 
     def close(self) -> None:
-        """Bring everything to the disk and give the lock back."""
+        """Write everything to the disk and release the lock."""
         if self._descriptor < 0:
             return
         self._closing.set()
@@ -105,13 +105,13 @@ class RecordingFile:
     def _sync(self) -> None:
         size = self.size
         if size != self._synced:
-            with contextlib.suppress(OSError):  # a disk that fails says so to write(2) too
+            with contextlib.suppress(OSError):  # write(2) reports a failing disk, too
                 os.fdatasync(self._descriptor)
             self._synced = size
 
 
 class FrameRecorder(Protocol):
-    """Where frames go: `Recorder` or `RotatingRecorder`."""
+    """The interface of `Recorder` and `RotatingRecorder`."""
 
     @property
     def size(self) -> int:
@@ -121,38 +121,38 @@ class FrameRecorder(Protocol):
         """Record a frame."""
 
     def rows(self, rows: IntervalRows) -> None:
-        """Record the rows of another table, of an interval whose tick was taken; any thread may call it."""
+        """Record the rows of another table for an interval whose tick was recorded; callable from any thread."""
 
     def lost(self, frames: int) -> None:
-        """Record that so many frames never came."""
+        """Record that this many frames were lost."""
 
     def mark(self, text: str) -> None:
-        """Record the mark that a person sets at this moment."""
+        """Record a mark that the user sets at this moment."""
 
     def close(self) -> None:
         """Write everything to the disk and close the file."""
 
 
 class Recorder:
-    """Records frames to a file; a recording that is there already is continued as a new session.
+    """Records frames to a file; an existing recording is continued with a new session.
 
     Args:
-        path: of the file.
-        machine: whose frames are recorded.
-        kept: what `info` of the recording is to know of the machine's files.
+        path: the file's path.
+        machine: the machine that is recorded.
+        kept: the machine's files that `info` of the recording needs.
         tier: which ticks are recorded, and how exactly.
-        header: of the session that it continues in another file; None: it begins one.
-        command: during which is recorded; () for none.
+        header: the header of a session that continues from another file; None begins a session.
+        command: the words of the command that runs during the recording; () for none.
         sync_seconds: see `RecordingFile`.
         suspended_ns: see `Changes`.
 
     Attributes:
         tier: see above.
-        header: of the session.
-        first_ns: wall clock of the first tick that was written; None before there is one.
+        header: the session's header.
+        first_ns: wall clock of the first written tick; None before that.
 
     Raises:
-        RecordingError: the file cannot be written, is written by another process, or is no recording.
+        RecordingError: the file cannot be written, another process records to it, or it is no recording.
     """
 
     def __init__(self, path: str, machine: Machine, *, kept: KeptAnswers | None = None, tier: Tier = FULL,
@@ -193,7 +193,7 @@ class Recorder:
         """Record the newer snapshot of a frame; frames come in their order.
 
         Raises:
-            RecordingError: the disk is full; what was recorded so far can be read.
+            RecordingError: the disk is full; everything recorded so far can be read.
         """
         with self._writing:
             self._take(frame)
@@ -212,17 +212,17 @@ class Recorder:
             self._newest_ns = encoded.snapshot.wall_ns
 
     def rows(self, rows: IntervalRows) -> None:
-        """See `FrameRecorder.rows`. A tier has the rows of all intervals between two of its ticks in one record.
+        """See `FrameRecorder.rows`; a tier joins the rows of all intervals between two of its ticks in one record.
 
         Raises:
             RecordingError: as `take`.
         """
         with self._writing:
             if self._closed or self._file.failed or self.first_ns is None or rows.wall_ns <= self.first_ns:
-                return  # of an interval before the file's first, or behind its last
+                return  # the interval lies before the file's first or behind its last
             pending = self._pending.pop(rows.stream, None)
             if pending is not None and pending.wall_ns < self._newest_ns < rows.wall_ns:
-                self._stream.rows(rows.stream, rows_payload(pending))  # those at the tick itself never came
+                self._stream.rows(rows.stream, rows_payload(pending))  # the rows of the tick itself never came
                 pending = None
             joined = rows if pending is None else pending.plus(rows)
             if not self.tier.seconds or rows.wall_ns == self._newest_ns:
@@ -231,7 +231,7 @@ class Recorder:
                 self._pending[rows.stream] = joined
 
     def lost(self, frames: int) -> None:
-        """Note that frames before the next one never came here: somebody was too slow.
+        """Note that frames before the next one were lost, because a reader or the recorder was too slow.
 
         Raises:
             RecordingError: as `take`.
@@ -242,7 +242,7 @@ class Recorder:
             self._stream.gap(Gap(self._last.wall_ns, self._last.started_ns, "lost", frames=frames))
 
     def mark(self, text: str) -> None:
-        """Note what a person says of this moment.
+        """Note the user's text at this moment.
 
         Raises:
             RecordingError: as `take`.
@@ -253,7 +253,7 @@ class Recorder:
             self._stream.event(Event(wall, started, "mark", text))
 
     def close(self) -> None:
-        """End the recording; what was recorded is on the disk."""
+        """End the recording, and write everything to the disk."""
         with self._writing:
             try:
                 if not self._file.failed and not self._closed:
@@ -264,10 +264,10 @@ class Recorder:
 
 
 def refuse_other_machine(file: JournalFile, header: Header) -> None:
-    """Refuse to go on with a recording of another machine: whoever reads it is told of one, that of its beginning.
+    """Refuse to continue the recording of another machine, because readers show the first session's machine.
 
     Raises:
-        RecordingError: it is of another machine, or of a later version.
+        RecordingError: the recording is of another machine, or has a later format.
     """
     before = file.header()
     if before is not None and before.machine_words() != header.machine_words():
@@ -276,10 +276,10 @@ def refuse_other_machine(file: JournalFile, header: Header) -> None:
 
 
 def _tail(path: str, header: Header) -> tuple[int, tuple[int, ...]]:
-    """The last index of a recording that is to be continued, and what was noted behind it.
+    """Return the last index of a recording to be continued, and the offsets of gaps and events behind it.
 
     Raises:
-        RecordingError: it is no recording, or of another machine.
+        RecordingError: the file is no recording, or is of another machine.
     """
     try:
         file = JournalFile(path)

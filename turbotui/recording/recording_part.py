@@ -1,4 +1,4 @@
-"""One file of a recording, read: ticks from any key tick on, what happened, rows of other tables, what is missing."""
+"""Reads one file of a recording: ticks from any key tick on, events, rows of other tables, missing parts."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from turbotui.recording.stream_reader import Item, KnownLayouts, Missing, Record
 from turbotui.recording.stream_writer import Event, Gap
 from turbotui.recording.tick_decoder import head_of
 
-_NEAR: Final = 1 << 20  # bytes before a damaged layout in which its other copy is
+_NEAR: Final = 1 << 20  # bytes before a damaged layout in which to look for its other copy
 
 
 @dataclass(frozen=True, slots=True)
 class CoveredTime:
-    """A time for which one file of a recording is read.
+    """A time that is read from one file of a recording.
 
     Attributes:
-        first_ns, last_ns: wall clock of its first and last tick.
-        seconds: from one tick to the next where not every one was kept; 0: every one.
-        whole: it is all of its file.
+        first_ns, last_ns: wall clocks of the first and last tick.
+        seconds: time between ticks in a tier of lower resolution; 0: every tick.
+        whole: whether the time covers the whole file.
     """
 
     part: RecordingPart
@@ -41,7 +41,7 @@ class CoveredTime:
     whole: bool
 
     def ticks(self, begin: KeyEntry | int, end_ns: int | None) -> Iterator[RecordedTick]:
-        """Ticks of the segment from a key tick of its file on, up to a wall clock."""
+        """Yield the ticks from a key tick of the file on, up to a wall clock."""
         until = None if end_ns is None else self.part.last_key(end_ns)
         for item in self.part.items(begin):
             if not isinstance(item, RecordedTick):
@@ -50,7 +50,7 @@ class CoveredTime:
             if until is not None and end_ns is not None and wall > end_ns:
                 if item.offset > until:
                     return
-                continue  # the clock was set back later
+                continue  # the clock is set back later in the file
             if self.whole or self.first_ns <= wall <= self.last_ns:
                 yield item
 
@@ -77,12 +77,12 @@ class RecordingPart:
         self._looking = threading.Lock()
 
     def clocks(self) -> Sequence[int]:
-        """The wall clock of every tick whose record is whole, in the order of the file; nothing is decoded."""
+        """Yield the wall clock of every tick with a whole record, in the file's order, without decoding."""
         self._look()
         return self._clocks
 
     def rows(self, stream: int, start_ns: int, end_ns: int) -> Iterator[RecordedRows]:
-        """The rows of a table of every interval that ended after one time, and not after another; in their order."""
+        """Yield the rows of a table for every interval that ended after `start_ns` and not after `end_ns`."""
         self._look()
         known = self._rows.get(stream, [])
         for wall, offset in known[bisect_right(known, (start_ns, sys.maxsize)):]:
@@ -96,7 +96,7 @@ class RecordingPart:
                     self._noted(Missing(offset, record.end - offset, 0, str(error)))
 
     def _look(self) -> None:
-        """Look at every record that is new: when ticks were, and where rows of other tables are."""
+        """Scan new records for the times of ticks and the offsets of rows of other tables."""
         with self._looking:
             self._look_on()
 
@@ -123,7 +123,7 @@ class RecordingPart:
         return self._seconds
 
     def span(self) -> tuple[int, int] | None:
-        """Wall clocks of the first key tick and of the last tick, without decoding any; None where there are none."""
+        """Return wall clocks of the first key tick and the last tick, without decoding; None without ticks."""
         size = self.file.size
         if self._span[0] != size:
             known = self._span[1]
@@ -134,7 +134,7 @@ class RecordingPart:
         return self._span[1]
 
     def _clock_from(self, offset: int, until: RecordKind | None = None) -> int | None:
-        """The wall clock of the last tick behind an offset, or of the first one of a kind."""
+        """Return the wall clock of the last tick behind an offset, or of the first tick of the kind `until`."""
         found: int | None = None
         for record in self.file.records(offset):
             if isinstance(record, Record) and record.kind in (RecordKind.KEY, RecordKind.DELTA) and not record.stream:
@@ -145,17 +145,17 @@ class RecordingPart:
         return None if until is not None else found
 
     def first(self) -> RecordedTick | None:
-        """The first tick that can be read."""
+        """Return the first tick that can be read."""
         if self._first is None:
             self._first = next((one for one in self.items(0) if isinstance(one, RecordedTick)), None)
         return self._first
 
     def last(self) -> RecordedTick | None:
-        """The last tick that can be read."""
+        """Return the last tick that can be read."""
         size = self.file.size
         if self._last[0] != size:
             found = None
-            begins: list[KeyEntry | int] = [0, *self.file.index()]  # 0: killed before its first index, or all are wrong
+            begins: list[KeyEntry | int] = [0, *self.file.index()]  # 0: there is no usable index
             for entry in reversed(begins):
                 for item in self.items(entry):
                     found = item if isinstance(item, RecordedTick) else found
@@ -165,7 +165,7 @@ class RecordingPart:
         return self._last[1]
 
     def items(self, begin: KeyEntry | int) -> Iterator[Item]:
-        """Records of the file from a key tick on, or from its beginning (0); `missing` notes what lacks."""
+        """Yield records from a key tick or the beginning (0) on; damage is added to `missing`."""
         reader = StreamReader(self._layouts)
         offset = 0
         if isinstance(begin, KeyEntry):
@@ -180,15 +180,15 @@ class RecordingPart:
             yield self._noted(item)
 
     def before(self, wall_ns: int) -> KeyEntry | int:
-        """The last key tick before a time, 0 if there is none."""
+        """Return the offset of the last key tick before a time; 0 if there is none."""
         return next((one for one in reversed(self.file.index()) if one.wall_ns < wall_ns), 0)
 
     def last_key(self, wall_ns: int) -> int:
-        """The offset of the last key tick that is not after a time, 0 if there is none."""
+        """Return the offset of the last key tick at or before a time; 0 if there is none."""
         return next((one.key for one in reversed(self.file.index()) if one.wall_ns <= wall_ns), 0)
 
     def noted(self) -> Iterator[Gap | Event | KeptAnswers]:
-        """Gaps, events and kept files, without reading the ticks."""
+        """Return gaps, events and kept files, without reading the ticks."""
         index = self.file.index()
         offsets = [offset for entry in index for offset in entry.noted]
         reader = StreamReader()
@@ -206,7 +206,7 @@ class RecordingPart:
                         yield item
 
     def definitions(self) -> Iterator[Definition]:
-        """Definitions of the file's layouts counted beside the catalog."""
+        """Return the definitions in the file's layouts that were counted beside the catalog."""
         known = b""
         index = self.file.index()
         offsets = dict.fromkeys(entry.layout for entry in index)
@@ -220,9 +220,9 @@ class RecordingPart:
                     yield from layout_definitions(unpacked(record.payload, "a layout")["capabilities"])
 
     def _layout(self, entry: KeyEntry) -> Record | None:
-        """The layout of a key tick: the copy that its index names, the one beside it, or an earlier one that is whole.
+        """Return a key tick's layout: the copy in its index, the copy beside it, or an earlier intact layout.
 
-        One of another session does no harm: ticks name theirs.
+        A layout of another session does no harm, because every tick names its layout.
         """
         record = self.file.record_at(entry.layout)
         if record is not None and record.kind == RecordKind.LAYOUT:

@@ -1,7 +1,7 @@
-"""The last hour in bounded memory: the records of a journal that are kept nowhere else, and frames made of them.
+"""Keeps the last hour in bounded memory, as records of a journal, and makes frames from them.
 
-Every tick is kept as long as there is room, beside it one in ten seconds for the whole time: nothing is thinned later,
-so that no moment costs more than another.
+Every tick is kept while there is room, and beside that one tick in ten seconds for the whole hour. Nothing is thinned
+later, so that every tick costs the same.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from turbotui.sampling.carrying import FrameMaker
 from turbotui.sampling.frame import Frame
 
 MOST_BYTES: Final = 24 << 20
-"""Bytes of records: with both encoders and a decoded minute less than 40 MB at 256 CPUs with 43 signals."""
+"""Bytes of records; with both encoders and a decoded minute less than 40 MB at 256 CPUs with 43 signals."""
 
 HOUR: Final = 3600.0
 
 _KEY_EVERY: Final = 15
-"""Ticks from one key tick to the next, all of which are decoded for one of them: 0.5 ms each of 256 CPUs."""
+"""Ticks from one key tick to the next; one tick needs all of them decoded, 0.5 ms each at 256 CPUs."""
 
-_MOST_DECODED: Final = 3  # groups: the one that is looked at and its neighbours
-_AHEAD: Final = 2  # ticks of the group before that are decoded at each look: whoever steps back finds it decoded
-_TICK_BYTES: Final = 200  # of objects around a record
+_MOST_DECODED: Final = 3  # groups: the one shown and its neighbours
+_AHEAD: Final = 2  # ticks of the previous group decoded at each step, so that stepping back finds it ready
+_TICK_BYTES: Final = 200  # bytes of the objects around a record
 _MOST_EVENTS: Final = 4096
 
 
 @dataclass(slots=True, eq=False)
 class _Group:
-    """A key tick and those behind it that need it."""
+    """A key tick and the ticks behind it, which need it."""
 
     layout: CpuTableLayout
     walls: list[int] = field(default_factory=list)
@@ -47,7 +47,7 @@ class _Group:
     size: int = 0
 
     def add(self, encoded: EncodedTick) -> int:
-        """Take one more tick; the bytes that it needs."""
+        """Add a tick, and return its size in bytes."""
         self.walls.append(encoded.snapshot.wall_ns)
         self.started.append(encoded.snapshot.started_ns)
         self.payloads.append(encoded.payload)
@@ -77,7 +77,7 @@ class _Track:
         self.size -= self.groups.popleft().size
 
     def drop_before(self, started_ns: int) -> None:
-        """Drop groups that ended before a time; the last one stays."""
+        """Drop groups that ended before a time, except the last group."""
         while len(self.groups) > 1 and self.groups[0].started[-1] < started_ns:
             self.drop_first()
 
@@ -87,11 +87,11 @@ class _Track:
 
 
 class PastRing:
-    """The newest frames, in bounded memory; `take` and the rest may be called from two threads.
+    """The newest frames, in bounded memory; one thread may call `take` and another the other methods.
 
     Args:
-        most_bytes: of all records together.
-        seconds: what is older is dropped.
+        most_bytes: the most bytes of all records together.
+        seconds: the age at which frames are dropped.
     """
 
     def __init__(self, most_bytes: int = MOST_BYTES, seconds: float = HOUR) -> None:
@@ -103,7 +103,7 @@ class PastRing:
         self._events: deque[Event | Gap] = deque(maxlen=_MOST_EVENTS)
         self._times: tuple[int, ...] | None = None
         self._split = 0
-        self._decoded: list[_DecodedGroup] = []  # the latest last
+        self._decoded: list[_DecodedGroup] = []  # newest last
 
     def take(self, frame: Frame) -> None:
         """Keep the newer snapshot of a frame; frames come in their order."""
@@ -125,30 +125,30 @@ class PastRing:
 
     @property
     def size(self) -> int:
-        """Bytes of all records that are kept."""
+        """The bytes of all kept records."""
         return self._full.size + self._coarse.size
 
     @property
     def times(self) -> Sequence[int]:
-        """When each interval ended that can be shown, in ns since 1970, oldest first."""
+        """Return the ends of all intervals that can be shown, in ns since 1970, oldest first."""
         with self._lock:
             return self._list_times()
 
     @property
     def events(self) -> Sequence[Event | Gap]:
-        """Events of the time that is kept, oldest first."""
+        """Return the events of the kept time, oldest first."""
         with self._lock:
             begin = next(self._coarse.walls(), 0)
             return tuple(event for event in self._events if event.wall_ns >= begin)
 
     def resolution(self, time_ns: int) -> float:
-        """Seconds from one moment to the next around a time, where not every one was kept; 0: every one was."""
+        """Return the seconds between the kept ticks around a time; 0 if every tick was kept."""
         with self._lock:
             self._list_times()
             return 0.0 if time_ns >= self._split else self._coarse.tier.seconds
 
     def frame(self, time_ns: int) -> Frame | None:
-        """The interval that ended at a time or was the newest then; None if it is not there any more."""
+        """Return the newest frame at a time; None before the first kept interval."""
         with self._lock:
             times = self._list_times()
             at = bisect_right(times, time_ns) - 1
@@ -158,21 +158,21 @@ class PastRing:
             return self._frame(track, times[at])
 
     def frames(self) -> Iterator[Frame]:
-        """Every frame that can be shown, oldest first."""
+        """Yield every frame that can be shown, oldest first."""
         for time_ns in self.times:
             found = self.frame(time_ns)
             if found is not None:
                 yield found
 
     def _list_times(self) -> tuple[int, ...]:
-        """Moments of the tier, then all since every one is kept: the first of each has no interval before it."""
+        """Return the tier's moments, then all ticks since every tick is kept; the first of each has no interval."""
         if self._times is None:
             full, coarse = list(self._full.walls()), list(self._coarse.walls())
-            lost = bool(coarse and full and coarse[0] < full[0])  # else the first reading of all is known
+            lost = bool(coarse and full and coarse[0] < full[0])  # else the very first reading is still kept
             fine = full[1:] if lost else full
             self._split = fine[0] if fine else (full[-1] + 1 if full else 0)
             older = [wall for wall in coarse[1:] if wall < self._split] if lost else []
-            self._times = tuple(sorted((*older, *fine)))  # sorted: the clock may have been set back
+            self._times = tuple(sorted((*older, *fine)))  # sorted, because the clock may have been set back
         return self._times
 
     def _frame(self, track: _Track, wall_ns: int) -> Frame | None:
@@ -196,7 +196,7 @@ class PastRing:
         return maker.frame(found.newer, found.capabilities)
 
     def _decoded_of(self, group: _Group) -> _DecodedGroup:
-        """The frames of a group, which stay decoded for whoever steps on."""
+        """Return a group's frames, which stay decoded for the next step."""
         known = next((one for one in self._decoded if one.group is group), None) or _DecodedGroup(group)
         others = [one for one in self._decoded if one is not known]
         self._decoded = [*others[1 - _MOST_DECODED:], known]
@@ -204,7 +204,7 @@ class PastRing:
 
 
 class _DecodedGroup:
-    """The frames of a group that were decoded so far; the first has no interval."""
+    """The decoded frames of a group; the first has no interval."""
 
     def __init__(self, group: _Group) -> None:
         self.group = group
@@ -212,12 +212,12 @@ class _DecodedGroup:
         self._frames: list[Frame] = []
 
     def frame(self, at: int) -> Frame:
-        """The frame at a position."""
+        """Return the frame at a position."""
         self.decode(at + 1 - len(self._frames))
         return self._frames[at]
 
     def decode(self, count: int) -> None:
-        """Decode so many more, as far as there are any."""
+        """Decode up to `count` more frames."""
         layout = self.group.layout
         done = len(self._frames)
         for number, payload in enumerate(self.group.payloads[done:done + max(0, count)], done):

@@ -1,7 +1,6 @@
-"""Recordings bounded in time and size: every tick of the last half hour, less of what is older, nothing beyond.
+"""Recordings of bounded time and size: every tick of the last half hour, fewer of older times, then none.
 
-All resolutions are written from the beginning, each to files of its own, so that growing old costs nothing but the
-removal of a file.
+All resolutions are written from the beginning, each to files of its own, so that thinning the past only removes files.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ from turbotui.sampling.frame import Frame
 
 FULL_SECONDS: Final = 1_800.0
 TEN_SECONDS_FOR: Final = 28_800.0
-"""For how long every tick, and one in 10 s, are kept: a day of 256 CPUs with 43 counters in 130 MB (docs/costs.md)."""
+"""The seconds for which every tick, and one in 10 s, is kept; a day of 256 CPUs takes 130 MB (docs/costs.md)."""
 
-_PARTS: Final = 12  # of the time for which a tier is kept: one more than asked for is there at most
+_PARTS: Final = 12  # parts of a tier's time; at most one part more than needed exists
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +34,9 @@ class Retention:
     """Limits of what a recording keeps.
 
     Attributes:
-        seconds: nothing is kept longer.
-        full_seconds: every tick is kept for so long, then one in 10 s for eight hours, then one in 60 s.
-        most_bytes: of all files together; the oldest of the finest resolution goes first. 0: no limit.
+        seconds: the longest time for which anything is kept.
+        full_seconds: the time for which every tick is kept; then one in 10 s for eight hours, then one in 60 s.
+        most_bytes: the most bytes of all files; the oldest part of the finest resolution is removed first. 0: no limit.
     """
 
     seconds: float = float("inf")
@@ -45,7 +44,7 @@ class Retention:
     most_bytes: int = 0
 
     def tiers(self) -> Iterator[tuple[Tier, float]]:
-        """The tiers that are written, and for how many seconds each is kept."""
+        """Return the tiers to write, and for how many seconds each is kept."""
         yield FULL, min(self.full_seconds, self.seconds)
         if self.full_seconds < min(TEN_SECONDS_FOR, self.seconds):
             yield TEN_SECONDS, min(TEN_SECONDS_FOR, self.seconds)
@@ -54,12 +53,12 @@ class Retention:
 
 
 class RotatingRecorder:
-    """Records frames to FILE and, beside it, to the parts of `parts`; removes what is too old or too much.
+    """Records frames to FILE and its parts (`parts`), and removes parts that are too old or exceed the size.
 
     Args:
-        path: of FILE; what is there already becomes a part.
-        machine: whose frames are recorded.
-        retention: what is kept.
+        path: the path of FILE; an existing FILE becomes a part.
+        machine: the machine that is recorded.
+        retention: the limits of what is kept.
         kept: see `Recorder`.
         suspended_ns: see `Recorder`.
         command: see `Recorder`.
@@ -82,14 +81,14 @@ class RotatingRecorder:
 
     @property
     def size(self) -> int:
-        """Bytes of all its files."""
+        """The bytes of all files."""
         return sum(_size(part) for part in (self.path, *self._parts()))
 
     def take(self, frame: Frame) -> None:
         """Record a frame, as `Recorder.take`.
 
         Raises:
-            RecordingError: the disk is full, or a part cannot be made.
+            RecordingError: the disk is full, or a part cannot be created.
         """
         wall = frame.newer.wall_ns
         if len(self._recorders) < len(self._seconds):
@@ -135,7 +134,7 @@ class RotatingRecorder:
                 self._recorders[tier.name] = self._open(part_path(self.path, tier, wall_ns), tier, first)
 
     def _rotate(self, recorder: Recorder, wall_ns: int) -> None:
-        """Begin another file of a tier, and remove what is not to be kept any longer."""
+        """Begin the next file of a tier, and remove parts that are no longer to be kept."""
         recorder.close()
         tier = recorder.tier
         if tier is FULL:
@@ -171,10 +170,10 @@ class RotatingRecorder:
 
 
 def _put_aside(path: str, header: Header) -> None:
-    """Make a part of the file that is there.
+    """Rename an existing file to a part.
 
     Raises:
-        RecordingError: it is no recording, or of another machine, or cannot be renamed.
+        RecordingError: the file is no recording, is of another machine, or cannot be renamed.
     """
     if not _size(path):
         return

@@ -1,4 +1,4 @@
-"""Tables beside the CPUs whose rows come and go: each interval is a record that can be read alone (journal.md 9)."""
+"""Recorded tables other than the CPUs', whose rows come and go; each interval is one record (journal.md 9)."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ _HEAD: Final = struct.Struct("<qq")  # wall clock and monotonic clock of the tic
 
 
 class IntervalRows(Protocol):
-    """The rows of a table over one interval, as its feature has them."""
+    """The rows of a feature's table over one interval."""
 
     @property
     def stream(self) -> int:
-        """Number of the table's stream."""
+        """The number of the table's stream."""
 
     @property
     def wall_ns(self) -> int:
-        """Wall clock of the tick that ended the interval, in ns since 1970."""
+        """The wall clock of the tick that ended the interval, in ns since 1970."""
 
     @property
     def started_ns(self) -> int:
-        """Monotonic clock of that tick, in ns."""
+        """The monotonic clock of that tick, in ns."""
 
     def facts(self) -> Mapping[str, object]:
-        """The rows as JSON has them."""
+        """Convert the rows to JSON."""
 
     def plus(self, later: Self) -> Self:
-        """Join this interval and the one behind it."""
+        """Join this interval with the next one."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedRows:
-    """The rows of an interval, as a recording has them.
+    """The rows of an interval, read from a recording.
 
     Attributes:
         wall_ns: as in `IntervalRows`.
@@ -63,12 +63,12 @@ class RecordedRows:
 
 
 def rows_payload(rows: IntervalRows) -> bytes:
-    """The payload of a record of rows."""
+    """Return the payload of a record of rows."""
     return _HEAD.pack(rows.wall_ns, rows.started_ns) + packed(rows.facts())
 
 
 def wall_of(record: Record) -> int | None:
-    """When the interval of a record of rows ended; None for a record that holds none."""
+    """Return the end of the interval of a record of rows; None for a record without rows."""
     if record.kind != RecordKind.ROWS or len(record.payload) < _HEAD.size:
         return None
     wall: int = _HEAD.unpack_from(record.payload)[0]
@@ -76,10 +76,10 @@ def wall_of(record: Record) -> int | None:
 
 
 def rows_from(record: Record) -> RecordedRows:
-    """The rows of a record.
+    """Restore the rows of a record.
 
     Raises:
-        DamagedError: it holds none.
+        DamagedError: the record holds no rows.
     """
     wall = wall_of(record)
     if wall is None:
@@ -88,9 +88,9 @@ def rows_from(record: Record) -> RecordedRows:
 
 
 FindRows = Callable[[int, int, int], Sequence[RecordedRows]]
-"""Finds the rows of a stream between two wall clocks: `Journal.rows`, or what stands for it."""
+"""A function that finds the rows of a stream between two wall clocks, such as `Journal.rows`."""
 
 
 def rows_of_interval(rows: FindRows, stream: int, frame: Frame) -> Sequence[RecordedRows]:
-    """What was recorded of a stream in a frame's interval; nothing for the first frame, which has none."""
+    """Return the recorded rows of a stream in a frame's interval; none for the first frame, without an interval."""
     return () if frame.older is None else rows(stream, frame.older.wall_ns, frame.newer.wall_ns)

@@ -1,4 +1,4 @@
-"""Values of JSON records, each asked for by its type: a recording is somebody else's file, and may say anything."""
+"""Typed access to the values of JSON records, because a recording comes from outside and may hold anything."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ E = TypeVar("E", bound=Enum)
 
 
 class Said:
-    """One value of a JSON document.
+    """A value of a JSON document, read by its expected type.
 
-    Every method raises DamagedError where the value is not what it is asked for as.
+    Every method raises DamagedError if the value has another type.
 
     Args:
-        value: as JSON has it.
-        where: its place in the document, for error messages.
+        value: the value as JSON has it.
+        where: the value's place in the document, for error messages.
     """
 
     __slots__ = ("value", "where")
@@ -39,60 +39,60 @@ class Said:
         return Said(entries[key], f"{self.where}.{key}")
 
     def get(self, key: str) -> Said | None:
-        """The value of a key; None where there is none, or null."""
+        """Return the value of a key; None for a missing key or null."""
         value = self._of(dict).get(key)
         return None if value is None else Said(value, f"{self.where}.{key}")
 
     def items(self) -> Sequence[Said]:
-        """The values of a list."""
+        """Return the values of a list."""
         return [Said(value, f"{self.where}[{at}]") for at, value in enumerate(self._of(list))]
 
     def entries(self) -> Mapping[str, Said]:
-        """The values of an object by their keys."""
+        """Return the values of an object by their keys."""
         return {key: Said(value, f"{self.where}.{key}") for key, value in self._of(dict).items()}
 
     def text(self) -> str:
-        """A text."""
+        """Return the value as a text."""
         return self._of(str)
 
     def flag(self) -> bool:
-        """True or false."""
+        """Return the value as a boolean."""
         return self._of(bool)
 
     def integer(self) -> int:
-        """A whole number."""
+        """Return the value as an integer."""
         if isinstance(self.value, bool):
             raise self._wrong("int")
         return self._of(int)
 
     def number(self) -> float:
-        """A number."""
+        """Return the value as a number."""
         return float(self.integer()) if isinstance(self.value, int) else self._of(float)
 
     def integers(self) -> tuple[int, ...]:
-        """A list of whole numbers."""
+        """Return the value as a list of integers."""
         return tuple(one.integer() for one in self.items())
 
     def texts(self) -> tuple[str, ...]:
-        """A list of texts."""
+        """Return the value as a list of texts."""
         return tuple(one.text() for one in self.items())
 
     def values(self, kind: type[T]) -> list[T]:
-        """A list of values of exactly one type."""
+        """Return the value as a list of values of exactly one type."""
         found: list[T] = self._of(list)
         if any(type(one) is not kind for one in found):
             raise DamagedError(f"{self.where} of the recording is no list of {kind.__name__} alone")
         return found
 
     def values_or_none(self, kind: type[T]) -> list[T | None]:
-        """A list of values of exactly one type, and of null."""
+        """Return the value as a list of values of exactly one type or null."""
         found: list[T | None] = self._of(list)
         if any(one is not None and type(one) is not kind for one in found):
             raise DamagedError(f"{self.where} of the recording is no list of {kind.__name__} or null")
         return found
 
     def rows(self, many: int, read: Callable[[Said], T]) -> list[dict[str, T]]:
-        """The rows of an object of columns, a list of so many values each: what every row has by name; null is none."""
+        """Return `many` rows from an object of columns, each row's values by name; null values are left out."""
         rows: list[dict[str, T]] = [{} for _ in range(many)]
         for name, column in self.entries().items():
             cells = column.items()
@@ -104,11 +104,11 @@ class Said:
         return rows
 
     def one_of(self, kind: type[E], otherwise: E | None = None) -> E:
-        """A member of an enumeration, by its value.
+        """Return the value as a member of an enumeration.
 
         Args:
             kind: the enumeration.
-            otherwise: what a text stands for that is none of them: a later version may have more members.
+            otherwise: the result for an unknown text, because a later version may have more members.
         """
         try:
             return kind(self.value)
@@ -128,12 +128,12 @@ class Said:
 
 
 def packed(document: Mapping[str, object]) -> bytes:
-    """A JSON document as the payload of a record."""
+    """Convert a JSON document to the payload of a record."""
     return pack(json_text(document, compact=True).encode())
 
 
 def unpacked(payload: bytes, where: str) -> Said:
-    """The JSON document of a payload.
+    """Parse the JSON document of a payload.
 
     Raises:
         DamagedError: it is none.
@@ -145,7 +145,7 @@ def unpacked(payload: bytes, where: str) -> Said:
 
 
 def whole(text: str) -> int:
-    """The whole number that a key of an object is.
+    """Parse a key of an object as an integer.
 
     Raises:
         DamagedError: it is none.
@@ -157,12 +157,12 @@ def whole(text: str) -> int:
 
 
 def reason_facts(why: Unavailable | None) -> list[str] | None:
-    """A reason as a recording keeps it; None where there is none."""
+    """Convert a reason to JSON; None for no reason."""
     return None if why is None else [why.reason.value, why.detail, why.remedy]
 
 
 def reason_from(said: Said) -> Unavailable:
-    """The reason of `reason_facts`; a kind of a later version stands for "not read".
+    """Restore the reason of `reason_facts`; an unknown kind of a later version becomes "not read".
 
     Raises:
         DamagedError: it is none.

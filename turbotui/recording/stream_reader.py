@@ -1,4 +1,4 @@
-"""Reads a journal record by record: snapshots, gaps, events, and what is missing."""
+"""Reads a journal record by record: snapshots, gaps, events, and missing parts."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class RecordedTick:
     """One snapshot of a journal.
 
     Attributes:
-        header: of its session.
-        offset: of its record.
+        header: the header of the snapshot's session.
+        offset: the offset of the snapshot's record.
     """
 
     snapshot: Snapshot
@@ -40,10 +40,10 @@ class Missing:
     """A part of a journal that cannot be read.
 
     Attributes:
-        offset: of its first byte.
-        length: in bytes; 0 where whole records are not there.
-        ticks: that are unknown for it, as far as that is known.
-        text: a sentence.
+        offset: the offset of the part's first byte.
+        length: in bytes; 0 if whole records are missing.
+        ticks: the number of missing ticks, as far as known.
+        text: a sentence for people.
     """
 
     offset: int
@@ -58,20 +58,20 @@ Item: TypeAlias = RecordedTick | Gap | Event | Missing | KeptAnswers
 
 
 class KnownLayouts:
-    """Layouts that were read before, of all files of a recording: parsing that of 256 CPUs takes 20 ms.
+    """A cache of layouts for all files of a recording, because parsing the layout of 256 CPUs takes 20 ms.
 
-    Equal topologies are one object in all of them: frames know by identity that it is the same.
+    Equal topologies are one object in all layouts, because frames compare topologies by identity.
     """
 
     def __init__(self) -> None:
         self._known: OrderedDict[bytes, tuple[Header, int, CpuTableLayout]] = OrderedDict()
 
     def read(self, payload: bytes) -> tuple[Header, int, CpuTableLayout]:
-        """Header, number and layout of the payload of a record.
+        """Return header, number and layout of a record's payload.
 
         Raises:
-            RecordingError: it is of a later version.
-            DamagedError: it is none.
+            RecordingError: the payload has a later format.
+            DamagedError: the payload is no layout.
         """
         known = self._known.get(payload)
         if known is None:
@@ -86,14 +86,14 @@ class KnownLayouts:
 
 
 class StreamReader:
-    """Makes of records what they hold; records that are damaged, or need damaged ones, give `Missing`.
+    """Decodes records; records that are damaged, or need damaged ones, become `Missing`.
 
     Args:
-        layouts: what is known already; other readers may share it.
+        layouts: the layouts known already, which other readers may share.
 
     Attributes:
-        header: of the session that is read, None before there is any.
-        ended: the journal was closed by its writer.
+        header: the header of the current session; None before the first one.
+        ended: whether the writer closed the journal.
     """
 
     def __init__(self, layouts: KnownLayouts | None = None) -> None:
@@ -108,19 +108,19 @@ class StreamReader:
         self._skipped_at = 0
 
     def begin(self, layout: Record) -> None:
-        """Take up a journal in its middle, at a key tick of this layout.
+        """Begin in the middle of a journal, at a key tick of this layout.
 
         Raises:
-            RecordingError: it is of a later version, or no layout.
+            RecordingError: the layout has a later format, or is none.
         """
         self._take_layout(layout)
         self._expected = None
 
     def take(self, found: Record | Damage) -> Iterator[Item]:
-        """Decode one record, or say what a damaged part of the stream leaves out.
+        """Decode one record, or report what a damaged part of the stream leaves out.
 
         Raises:
-            RecordingError: it is of a later version of the format.
+            RecordingError: the record has a later format.
         """
         if isinstance(found, Damage):
             self._damage = found
@@ -131,9 +131,9 @@ class StreamReader:
         if damage is not None or (expected is not None and expected != found.sequence and not again):
             lost = 0 if expected is None or again else found.sequence - expected
             if damage is None or not all(damage.streams) or len(damage.streams) != lost:
-                self._forget()  # ticks may be among them; what is of other streams no tick needs
+                self._forget()  # ticks may be among the damaged records; ticks do not need records of other streams
             yield _missing(damage, found, lost)
-        if found.stream:  # a table of a later version
+        if found.stream:  # a table that a later version added
             return
         try:
             if found.kind in (RecordKind.KEY, RecordKind.DELTA):
@@ -149,12 +149,12 @@ class StreamReader:
             yield Missing(found.offset, found.end - found.offset, 0, f"record {found.sequence}: {error}")
 
     def one(self, record: Record) -> Iterator[Item]:
-        """Decode a record that is no tick and no layout, whatever stands before it."""
-        with contextlib.suppress(DamagedError):  # who reads everything in order is told
+        """Decode a record other than a tick or layout, which needs no earlier record."""
+        with contextlib.suppress(DamagedError):  # reported to readers that read everything in order
             yield from self._others(record)
 
     def rest(self) -> Iterator[Missing]:
-        """Yield what is missing at the end of what was read."""
+        """Yield the missing ticks at the end of the data."""
         yield from self._skipped_ticks()
         if self._damage is not None:
             damage, self._damage = self._damage, None
@@ -170,7 +170,7 @@ class StreamReader:
 
     def _take_layout(self, record: Record) -> None:
         if record.payload == self._layout_payload:
-            return  # a second copy
+            return  # a second copy of the layout
         header, number, layout = self._known.read(record.payload)
         self._enter(header)
         if number not in self._layouts:
@@ -233,7 +233,7 @@ def _missing(damage: Damage | None, found: Record, lost: int) -> Missing:
 
 
 def event_from(said: Said) -> Event:
-    """An event of its JSON document.
+    """Restore an event from its JSON document.
 
     Raises:
         DamagedError: it is none.

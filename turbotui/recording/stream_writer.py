@@ -15,25 +15,25 @@ from turbotui.recording.said import packed
 from turbotui.recording.tiers import EncodedTick, Tier
 
 INDEX: Final = struct.Struct("<qqQQQI")
-"""Of an index record: wall and monotonic clock of the key tick before it, offset of that tick, of its layout, of the
-index before (0: none), and how many offsets of gaps and events since that one follow, 8 bytes each."""
+"""The fields of an index record: wall and monotonic clock of the key tick before it; offsets of that tick, of its
+layout and of the previous index (0: none); and the number of 8-byte offsets of gaps and events that follow."""
 
 OFFSET: Final = struct.Struct("<Q")
 
-_COPIES: Final = 2  # of a layout where it begins: without it no tick behind can be decoded
-_LAYOUT_EVERY: Final = 30  # key ticks; then it is written again
+_COPIES: Final = 2  # copies of a new layout, because no tick behind it can be decoded without it
+_LAYOUT_EVERY: Final = 30  # key ticks, after which the layout is written again
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A time of which there are no ticks, or a clock that jumped.
+    """A time without ticks, or a jump of the clock.
 
     Attributes:
-        wall_ns, started_ns: clocks of the tick behind it.
+        wall_ns, started_ns: clocks of the tick behind the gap.
         reason: "missed" (a tick took longer than the interval), "suspend", "clock" (the wall clock was set), "lost" (a
             reader was too slow).
-        seconds: how long, or by how much the clock was set.
-        frames: how many ticks, 0 where that is not known.
+        seconds: the length of the gap, or by how much the clock was set.
+        frames: the number of missing ticks; 0 if unknown.
     """
 
     wall_ns: int
@@ -45,12 +45,12 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened at a moment.
+    """An event of the journal: a mark, a change of CPUs, or an alert.
 
     Attributes:
-        wall_ns, started_ns: when.
-        kind: "mark" (a person's), "topology" (CPUs came or went), "alert".
-        text: for people.
+        wall_ns, started_ns: wall and monotonic clock of the event.
+        kind: "mark" (set by a user), "topology" (CPUs came or went), "alert".
+        text: a text for people.
     """
 
     wall_ns: int
@@ -60,15 +60,15 @@ class Event:
 
 
 class StreamWriter:
-    """Frames records and keeps their numbers and the index.
+    """Writes records with their numbers, and the index.
 
     Args:
-        write: takes the bytes of whole records; what it raises ends the journal.
-        header: of the session.
-        tier: of its ticks.
-        offset: where the first record goes: the length of the file.
-        last_index: offset of the last index that is in the file already, 0 if there is none.
-        noted: offsets of what was noted in the file behind that index.
+        write: writes the bytes of whole records; an exception ends the journal.
+        header: the session's header.
+        tier: the tier of the ticks.
+        offset: the offset of the first record, which is the file's length.
+        last_index: offset of the last index that the file already has; 0 if none.
+        noted: offsets of gaps and events in the file behind that index.
     """
 
     def __init__(self, write: Callable[[bytes], None], header: Header, tier: Tier, *, offset: int = 0,
@@ -88,11 +88,11 @@ class StreamWriter:
 
     @property
     def offset(self) -> int:
-        """Bytes of the journal so far."""
+        """The bytes of the journal so far."""
         return self._offset
 
     def tick(self, encoded: EncodedTick) -> None:
-        """Write a tick, before it its layout if that is new; the first one and the first of a layout are key ticks."""
+        """Write a tick, preceded by its layout if new; the first tick of the journal or a layout is a key tick."""
         records: list[tuple[RecordKind, bytes]] = []
         begun = self._number != encoded.number
         if begun:
@@ -114,7 +114,7 @@ class StreamWriter:
         self._last_index = self._put([(RecordKind.INDEX, index)])
 
     def gap(self, gap: Gap) -> None:
-        """Write a gap, in front of the tick that follows the gap."""
+        """Write a gap, before the tick that follows the gap."""
         self._noted.append(self._put([(RecordKind.GAP, packed(asdict(gap)))]))
 
     def event(self, event: Event) -> None:
@@ -122,7 +122,7 @@ class StreamWriter:
         self._noted.append(self._put([(RecordKind.EVENT, packed(asdict(event)))]))
 
     def files(self, payload: bytes) -> None:
-        """Write what was kept of the machine's files; see `kept_files`."""
+        """Write the kept files of the machine; see `kept_files`."""
         self._noted.append(self._put([(RecordKind.FILES, payload)]))
 
     def rows(self, stream: int, payload: bytes) -> None:
@@ -130,11 +130,11 @@ class StreamWriter:
         self._put([(RecordKind.ROWS, payload)], stream)
 
     def end(self) -> None:
-        """Say that the journal ends here because it was closed."""
+        """Write the mark that the journal was closed here."""
         self._put([(RecordKind.END, b"")])
 
     def _put(self, records: list[tuple[RecordKind, bytes]], stream: int = 0) -> int:
-        """Write records at once; the offset of the last one."""
+        """Write records at once, and return the offset of the last one."""
         parts = []
         for kind, payload in records:
             parts.append(framed(Record(kind, stream, self._sequence, payload)))

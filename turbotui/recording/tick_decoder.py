@@ -1,4 +1,4 @@
-"""Ticks of a table, made of their bytes again: see `codec`, and docs/specs/journal.md 5."""
+"""Decodes the ticks of a table that `codec` encoded; see docs/specs/journal.md 5."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _HEX: Final = re.compile(r"-?0x[0-9a-f]+", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class TickHead:
-    """Facts of a tick that are known without unpacking it."""
+    """The facts of a tick that are known without unpacking it."""
 
     wall_ns: int
     started_ns: int
@@ -41,7 +41,7 @@ class TickHead:
 
 
 def head_of(payload: bytes) -> TickHead:
-    """The head of a tick's payload.
+    """Parse the head of a tick's payload.
 
     Raises:
         DamagedError: it is too short.
@@ -53,10 +53,10 @@ def head_of(payload: bytes) -> TickHead:
 
 
 class DecodedTick:
-    """One tick, whose columns are made when they are asked for.
+    """One tick, whose columns are decoded when they are needed.
 
     Attributes:
-        head: times and layout.
+        head: the tick's times and layout.
         counts: as in `TableTick`.
         extras: as in `TableTick`.
     """
@@ -75,7 +75,7 @@ class DecodedTick:
         self._lanes: bytes | None = None
 
     def column(self, number: int) -> list[Cell]:
-        """The cells of a column, by row; None where a cell is of no known kind."""
+        """Return the cells of a column, by row; None for cells of an unknown kind."""
         words, tags = self.words(number), self._tags[number]
         if tags == Tag.WORD:
             return words  # type: ignore[return-value] # a new list, of integers
@@ -84,7 +84,7 @@ class DecodedTick:
         return [self._cell(tag, word) for tag, word in zip(tags, words, strict=True)]
 
     def words(self, number: int) -> list[int]:
-        """The lanes of a column, by row, whatever they stand for."""
+        """Return the lanes of a column, by row, whatever the cells' kind."""
         if self._lanes is None:
             self._lanes = self._sums.to_bytes(self._lanework.arithmetic.size, "little")
         words = words_of(self._lanes[self._lanework.slices[number]])
@@ -122,26 +122,26 @@ class TickDecoder:
 
     @property
     def begun(self) -> bool:
-        """Whether the tick behind the last one can be decoded."""
+        """Whether the next tick can be decoded without being a key tick."""
         return self._stream is not None
 
     def forget(self) -> None:
-        """Ticks are missing: what follows needs a key tick."""
+        """Note that ticks are missing, so that the next tick must be a key tick."""
         self._stream = None
 
     def decode(self, payload: bytes, *, key: bool) -> DecodedTick:
-        """One tick.
+        """Decode one tick.
 
         Args:
-            payload: of a record of this layout.
-            key: whether it is of a key tick.
+            payload: the payload of a record of this layout.
+            key: whether the tick is a key tick.
 
         Raises:
-            DamagedError: it is none, or is not the one behind the tick before; what follows needs a key tick.
+            DamagedError: the payload is no tick, or not the next tick; then a key tick must follow.
         """
         if key:
             self._stream, self._sums, self._texts = stream_decompressor(), 0, []
-        stream, self._stream = self._stream, None  # there again once all went well
+        stream, self._stream = self._stream, None  # restored once all went well
         if stream is None:
             raise DamagedError("a tick cannot be decoded: those before it are missing")
         head = head_of(payload)
@@ -171,7 +171,7 @@ class TickDecoder:
                            tags=tags, texts=self._texts, sums=self._sums)
 
     def _tags(self, body: bytes, position: int) -> tuple[Sequence[bytes | int], int]:
-        """The tag of every column, or those of its cells, and the position behind them."""
+        """Return each column's tag or its cells' tags, and the position behind them."""
         columns = self._lanework.columns
         found: list[bytes | int] = list(body[position : position + len(columns)])
         position += len(columns)

@@ -1,4 +1,4 @@
-"""Tiers: the same past at several resolutions, and the encoder that makes each of snapshots."""
+"""Tiers, the past at several resolutions, and the encoder that makes each tier from snapshots."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.snapshot import Snapshot
 
 KEY_EVERY: Final = 60
-"""Ticks from one key tick to the next: what a damaged record costs at most, and a jump to any moment."""
+"""Ticks from one key tick to the next, which bounds the loss by a damaged record and the cost of a jump."""
 
-_SIGNIFICANT: Final = 12  # bits: at most 0.025 % of an increase is carried on
+_SIGNIFICANT: Final = 12  # bits; the error that is carried on is at most 0.025 % of an increase
 
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """A resolution.
+    """A resolution of the past.
 
     Attributes:
-        name: as it stands in names of files: "full", "10s".
-        seconds: from one tick to the next; 0: every tick.
-        significant: bits that the increases of 64-bit counters and of time stamps have; 0: all.
+        name: the name in files' names, "full" or "10s".
+        seconds: time from one tick to the next; 0: every tick.
+        significant: bits that are kept of the increases of 64-bit counters and time stamps; 0: all.
     """
 
     name: str
@@ -40,16 +40,16 @@ FULL: Final = Tier("full")
 TEN_SECONDS: Final = Tier("10s", 10.0, _SIGNIFICANT)
 MINUTE: Final = Tier("60s", 60.0, _SIGNIFICANT)
 TIERS: Final = (FULL, TEN_SECONDS, MINUTE)
-"""Finest first."""
+"""All tiers, finest first."""
 
 
 @dataclass(frozen=True, slots=True)
 class EncodedTick:
-    """A snapshot as the payload of a record.
+    """A snapshot that was encoded as the payload of a record.
 
     Attributes:
-        snapshot: that was encoded.
-        number: of its layout, another one whenever it changes; the first tick of a layout is a key tick.
+        snapshot: the encoded snapshot.
+        number: the number of the layout, which changes with the layout; a layout's first tick is a key tick.
     """
 
     snapshot: Snapshot
@@ -60,10 +60,10 @@ class EncodedTick:
 
 
 class SnapshotEncoder:
-    """Encodes snapshots in their order, as many of them as a tier has.
+    """Encodes those snapshots that a tier keeps, in their order.
 
     Args:
-        tier: which snapshots, and how exactly.
+        tier: the tier, which says which snapshots are kept, and how exactly.
         key_every: ticks from one key tick to the next.
     """
 
@@ -72,16 +72,16 @@ class SnapshotEncoder:
         self._key_every = key_every
         self._layout: CpuTableLayout | None = None
         self._encoder: TickEncoder | None = None
-        self._number = int.from_bytes(os.urandom(4), "little")  # layouts of two sessions are not mistaken
+        self._number = int.from_bytes(os.urandom(4), "little")  # so that layouts of two sessions differ
         self._since_key = 0
         self._thinning = Thinning(tier.seconds)
 
     def renew(self) -> None:
-        """The next tick is of a new layout, and so a key tick: another journal begins with it."""
+        """Make the next tick a key tick of a new layout, because another journal begins with it."""
         self._layout = None
 
     def encode(self, snapshot: Snapshot, capabilities: Capabilities) -> EncodedTick | None:
-        """The next snapshot, with the capabilities of its frame; None if the tier has none at this time."""
+        """Encode the next snapshot, with its frame's capabilities; None if the tier leaves it out."""
         chosen = self._thinning.take(snapshot)
         if chosen is None:
             return None
@@ -98,12 +98,12 @@ class SnapshotEncoder:
 
 
 class Thinning:
-    """Takes one snapshot in so many seconds; what those between them leave behind comes with the next one.
+    """Keeps one snapshot in `seconds`, and carries facts of the skipped snapshots to the next kept one.
 
-    That is which counters began anew, so that no difference reaches back over it, and where wraps were missed.
+    The facts are which counters began anew, so that no difference spans that moment, and where wraps were missed.
 
     Args:
-        seconds: 0 for every snapshot.
+        seconds: time between kept snapshots; 0 for every snapshot.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -114,7 +114,7 @@ class Thinning:
         self._unsure: dict[SignalId, frozenset[int]] = {}
 
     def take(self, snapshot: Snapshot) -> Snapshot | None:
-        """The snapshot, if it is the first of its span; None leaves it out."""
+        """Return the snapshot with the carried facts if it is the first of its span, else None."""
         if not self._every:
             return snapshot
         slot = snapshot.started_ns // self._every

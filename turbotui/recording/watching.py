@@ -1,4 +1,4 @@
-"""Events between two snapshots: skipped ticks, a set clock, CPUs that came or went, alerts, spikes."""
+"""Finds events between two snapshots: skipped ticks, a set clock, CPUs that came or went, alerts, spikes."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from turbotui.recording.stream_writer import Event, Gap
 from turbotui.sampling.snapshot import Snapshot
 
 _KEPT: Final = 60
-"""Readings of before that a spike is held against."""
+"""Earlier readings that a spike is compared with."""
 _LEAST: Final = 20
-"""Readings before nothing is told."""
+"""Readings that are needed before any spike is reported."""
 _QUIET: Final = 30
-"""Readings after a spike in which no other of its kind is told: what goes on is no spike."""
+"""Readings after a spike for which its kind is not reported again, because a lasting change is no spike."""
 _SPREADS: Final = 6.0
-"""Median absolute deviations above the median from which on chance is ruled out."""
+"""Median absolute deviations above the median from which on a reading is a spike."""
 _IDLE: Final = ("stat.idle", "stat.iowait")
 _STATES: Final = (*_IDLE, *(f"stat.{name}" for name in ("user", "nice", "system", "irq", "softirq", "steal")))
 
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """One thing that can have spikes.
+    """A kind of spike.
 
     Attributes:
-        word: what it is called.
-        counter: its signal, summed over all instances; "": the share of CPU time that is not idle.
-        times: the median of before, at least.
-        more: than that median, at least: in counts a second of each CPU, or the share.
+        word: the name in sentences.
+        counter: the signal, summed over all instances; "": the share of CPU time that is not idle.
+        times: the least ratio to the median of earlier readings.
+        more: the least excess over that median, in counts per second and CPU, or as a share.
     """
 
     word: str
@@ -61,7 +61,7 @@ class _Past:
 
 
 class Spikes:
-    """Holds each reading of the whole machine against those of the minute before."""
+    """Compares each reading of the whole machine with those of the minute before."""
 
     def __init__(self) -> None:
         self._pasts = {kind: _Past() for kind in _KINDS}
@@ -70,7 +70,7 @@ class Spikes:
         self._totals: dict[SignalId, int] = {}
 
     def take(self, snapshot: Snapshot) -> Iterator[str]:
-        """Sentences about the spikes of the interval that a snapshot ends."""
+        """Return sentences about the spikes of the interval that a snapshot ends."""
         before, started = self._totals, self._started_ns
         names = (*_STATES, *(kind.counter for kind in _KINDS if kind.counter))
         found = ((name, _total(snapshot.values.get(name))) for name in names)
@@ -89,7 +89,7 @@ class Spikes:
 
 
 def _total(column: Sequence[Raw] | None) -> int | None:
-    """The sum of a counter over all instances; None where one of them is unknown."""
+    """Return the sum of a counter over all instances; None if one of them is unknown."""
     try:
         return sum(cast("Sequence[int]", column)) if column else None
     except TypeError:  # None and texts cannot be added
@@ -97,7 +97,7 @@ def _total(column: Sequence[Raw] | None) -> int | None:
 
 
 def _value(kind: _Kind, moved: dict[SignalId, int], seconds: float) -> float | None:
-    """A kind's value in an interval of so many seconds of CPUs; None where it is unknown, or a counter began anew."""
+    """Return a kind's value in an interval of that many CPU seconds; None if unknown, or a counter began anew."""
     if kind.counter:
         increase = moved.get(kind.counter, -1)
         return None if increase < 0 else increase / seconds
@@ -124,18 +124,18 @@ _THROTTLING: Final[Mapping[SignalId, tuple[Scope, str]]] = {
     "throttle.core.count": (Scope.CORE, "cores"),
     "throttle.pkg.count": (Scope.PACKAGE, "packages"),
 }
-"""Counters of throttling for heat (sysfs thermal_throttle), and what they count for."""
+"""Counters of thermal throttling (sysfs thermal_throttle), and whom each counts for."""
 _GOVERNOR: Final = "cpufreq.governor"
 
 
 class Alerts:
-    """Compares each snapshot with the one before; of throttling that goes on only the beginning is told."""
+    """Compares each snapshot with the one before, and reports the beginning of throttling, not its continuation."""
 
     def __init__(self) -> None:
         self._throttled: dict[SignalId, bool] = {}
 
     def between(self, before: Snapshot, now: Snapshot) -> Iterator[str]:
-        """Sentences about what began in this interval; none where CPUs came or went, which is told by itself."""
+        """Return sentences about what began in this interval; none if CPUs came or went, which is its own event."""
         if now.topology is not before.topology:
             return
         yield from self._throttling(before, now)
@@ -151,7 +151,7 @@ class Alerts:
             older, newer = before.values.get(name), now.values.get(name)
             if older is None or newer is None:
                 continue
-            pairs = () if older == newer else zip(older, newer, strict=True)  # nearly always: nothing is throttled
+            pairs = () if older == newer else zip(older, newer, strict=True)  # nearly always
             rising = [at for at, pair in enumerate(pairs) if _rose(*pair)]
             if rising and not self._throttled.get(name):
                 instances = now.topology.instances(scope)
@@ -176,15 +176,15 @@ def _governors(before: Snapshot, now: Snapshot) -> Iterator[str]:
         yield f"governor {was} became {is_now}: CPUs {format_cpulist(cpus)}"
 
 
-_STEP_SECONDS: Final = 0.1  # of the wall clock against the monotonic one: more than an NTP daemon slews in a tick
-_SLEW: Final = 0.001  # of the time between two ticks; the kernel slews by 0.05 % at most
+_STEP_SECONDS: Final = 0.1  # seconds of wall against monotonic clock: more than an NTP daemon slews in a tick
+_SLEW: Final = 0.001  # share of the time between two ticks; the kernel slews by 0.05 % at most
 
 
 class Changes:
-    """Compares each snapshot with the one before.
+    """Finds events by comparing each snapshot with the one before.
 
     Args:
-        suspended_ns: the time for which this machine has been suspended since it was started.
+        suspended_ns: returns the time for which this machine has been suspended since its start, in ns.
     """
 
     def __init__(self, suspended_ns: Callable[[], int] | None = None) -> None:
@@ -194,7 +194,7 @@ class Changes:
         self._alerts, self._spikes = Alerts(), Spikes()
 
     def take(self, snapshot: Snapshot) -> Sequence[Gap | Event]:
-        """Events before a snapshot, in the order of telling."""
+        """Return the events before a snapshot, in the order of their report."""
         before, self._last = self._last, snapshot
         spikes = tuple(self._spikes.take(snapshot))
         if before is None:
