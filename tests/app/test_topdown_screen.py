@@ -108,8 +108,12 @@ async def test_kinds_of_core_are_rows_and_a_row_of_several_is_not_opened() -> No
         content = screen.table.content
         assert content is not None
         assert [content.value_of("Place", row) for row in content.rows][:3] == ["machine", "P cores", "E cores"]
+        assert "Enter opens" not in below(screen)
         await pilot.press("enter")
         assert opened(screen) == (0, None)
+        await pilot.press("down")
+        await pilot.pause()
+        assert "Enter opens level 2" in below(screen)
 
 
 async def test_a_cell_is_explained_with_formula_numbers_and_advice() -> None:

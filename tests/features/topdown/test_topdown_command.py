@@ -116,6 +116,30 @@ def test_text_says_what_is_hottest(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Try: " in written
 
 
+@pytest.mark.parametrize(("name", "said"), [
+    ("laptop", ["Crestmont: has levels 1 to 3 only", "whose deeper levels differ; see kinds: --per kind"]),
+    ("neoverse-2s", ["by stalled cycles: has level 1 only", "does not tell which of both"]),
+    ("turin-2s", ["Zen 5: has levels 1 to 2 only"]),
+])
+def test_text_says_where_levels_end_and_promises_none_below(name: str, said: list[str],
+                                                            capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["topdown", "--machine", name, "-c", "0-13", "-i", "0.1", "-n", "1", "--level", "4"]) == 0
+    written = capsys.readouterr().out
+    for one in said:
+        assert one in written
+    assert "level 3 tells" not in written
+
+
+def test_what_a_level_tells_is_part_of_the_advice_where_there_is_one() -> None:
+    for tree in trees().values():
+        for node in tree.nodes:
+            promised = int(node.words.advice.split("level ")[1][0]) if "level " in node.words.advice else 0
+            assert promised in (0, node.level + 1 if tree.children(node.id) else 0), (tree.name, node.id)
+            assert "Slots" not in node.words.sentence or tree.unit == "slots", (tree.name, node.id)
+    assert trees()["golden-cove"].by_id["l2_bound"].words.heading == "L2 bound"
+    assert trees()["neoverse-n2"].by_id["within_l2"].words.heading == "Within L2, or units"
+
+
 def test_threads_in_text_have_bars_and_those_asleep_are_told_of(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["topdown", "--machine", "sapphire-2s", "--pid", "30000", "-i", "0.1", "-n", "1", "--level", "2"]
     assert main(words) == 0

@@ -211,6 +211,10 @@ class TopdownRow:
         found = {node.id: node for branch in self.branches for node in branch.tree.children(parent)}
         return tuple(found.values())
 
+    def is_divided(self, node: Node) -> bool:
+        """Whether there are shares below a node: not where the kinds of core of the row differ there."""
+        return not self.several and any(branch.tree.children(node.id) for branch in self.branches)
+
     def shares(self, parent: str = "") -> tuple[tuple[Node, float], ...]:
         """Known shares below a node in percent."""
         if parent not in self._shares:

@@ -89,7 +89,13 @@ class TopdownPrinter:
         if self._writer is not None:
             self._writer.write(envelope, tables)
         else:
-            print_lines(_text(envelope, tables, facts.values()))
+            print_lines(_text(envelope, tables, facts.values(), self._shallow()))
+
+    def _shallow(self) -> Iterator[str]:
+        """The trees that end above the level that was asked for."""
+        for tree in {branch.tree.name: branch.tree for branch in self._counters.branches}.values():
+            if tree.deepest < self._levels:
+                yield f"{tree.title}: has {'level 1' if tree.deepest == 1 else f'levels 1 to {tree.deepest}'} only"
 
     def end(self) -> None:
         """End the output."""
@@ -97,7 +103,8 @@ class TopdownPrinter:
             self._writer.end()
 
 
-def _text(envelope: Envelope, tables: Sequence[RowTable[TopdownRow]], trees: Iterable[str]) -> Iterator[str]:
+def _text(envelope: Envelope, tables: Sequence[RowTable[TopdownRow]], trees: Iterable[str],
+          remarks: Iterable[str]) -> Iterator[str]:
     """The tables with bars in place of ids, and what to try where most is lost."""
     yield f"# {', '.join([TOPDOWN, envelope.time, *filter(None, [envelope.label])])}"
     yield f"# {'; '.join(dict.fromkeys(trees))}"
@@ -114,16 +121,21 @@ def _text(envelope: Envelope, tables: Sequence[RowTable[TopdownRow]], trees: Ite
     hottest = {node.id: node for row in rows if not row.fault() for node in row.hottest_path()}
     for node in hottest.values():
         yield f"# {node.words.title}: {node.words.sentence} Try: {node.words.advice}."
-    whys = dict.fromkeys(cell.why.sentence() for table in tables for row in table.rows for column in _shown(table)
+    whys = dict.fromkeys(cell.why.sentence() for table in tables for row in table.rows for column in _measured(table)
                          for cell in [table.cell(column, row)] if cell.why is not None)
-    yield from (f"# - {why}" for why in whys)
+    yield from (f"# - {why}" for why in (*remarks, *whys))
     yield ""
+
+
+def _measured(table: RowTable[TopdownRow]) -> Sequence[TopdownColumn]:
+    """The columns of numbers, without those about the measuring."""
+    apart = {HOTTEST.id, TOTAL.id, RAN.id, BY_TIME.id}
+    return [column for column in table.columns if not column.identity and column.id not in apart]
 
 
 def _shown(table: RowTable[TopdownRow]) -> Sequence[TopdownColumn]:
     """The columns of numbers that some row has; all of them where no row has any."""
-    apart = {HOTTEST.id, TOTAL.id, RAN.id, BY_TIME.id}
-    measured = [column for column in table.columns if not column.identity and column.id not in apart]
+    measured = _measured(table)
     return [one for one in measured if any(table.cell(one, row).value is not None for row in table.rows)] or measured
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Final
@@ -21,7 +22,7 @@ from turbotui.features.topdown.screen_rows import TopdownPainter, drill_of, tree
 from turbotui.features.topdown.shown_regions import ShownRegions
 from turbotui.features.topdown.shown_threads import ShownThreads
 from turbotui.features.topdown.tables import BAR, TopdownColumn, node_of, topdown_table
-from turbotui.features.topdown.trees import LEVELS, Node
+from turbotui.features.topdown.trees import Node
 from turbotui.machine.host import HostError
 from turbotui.machine.topology import Topology
 from turbotui.quantities.sentences import as_sentence
@@ -210,7 +211,8 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
     def _show_tree(self) -> None:
         row = self.row_at_cursor
         most = min(_LINES, max(3, self.size.height // 3))
-        lines = [] if row is None else tree_lines(row, self._path, self.size.width, self._how)[:most]
+        lines = [] if row is None else tree_lines(row, self._path, self.size.width,
+                                                  functools.partial(self._how, row))[:most]
         moving, frame = self.moving, self.watch_state.frame
         found = None if moving is None else self._found(moving, frame)
         if moving is not None and found is not None and not isinstance(found, HostError):
@@ -218,8 +220,8 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         self._tree.styles.height = len(lines)
         self._tree.show(lines)
 
-    def _how(self, node: Node) -> str:
-        return f"Enter opens level {node.level + 1}" if node.level < LEVELS else ""
+    def _how(self, row: TopdownRow, node: Node) -> str:
+        return f"Enter opens level {node.level + 1}" if row.is_divided(node) else ""
 
     def readout(self) -> str:
         """See `TableKeys.readout`: why there is nothing stands above."""
@@ -254,8 +256,8 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
             self.notice("This row has several kinds of core, whose deeper levels differ: t shows kinds, cores and CPUs")
         elif node is None:
             return False  # before the first numbers Enter ends the interval, as everywhere
-        elif not any(branch.tree.children(node.id) for branch in row.branches):
-            self.notice(f"{node.words.title.capitalize()} is not divided further on these cores")
+        elif not row.is_divided(node):
+            self.notice(f"{node.words.heading} is not divided further on these cores")
         else:
             self._table.select(row.place.key)  # else the cursor is on whichever row is first, which changes
             self._open((*self._path, node), row.place)

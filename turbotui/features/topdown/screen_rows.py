@@ -108,8 +108,9 @@ def tree_lines(row: TopdownRow, path: Sequence[Node], width: int, key: Callable[
         share = f"{100 * min(ran):.0f} %"
         lines += wrapped(f"~ counters of these ran {share} of the interval: they take turns with others", width,
                           StyleRole.DIM)
-    if hottest is not None and any(branch.tree.children(hottest.id) for branch in row.branches):
-        lines.append([(cut(f" {hottest.words.title}: {key(hottest)}", width), StyleRole.KEY)])
+    how = "" if hottest is None else key(hottest)
+    if hottest is not None and how:
+        lines.append([(cut(f" {hottest.words.title}: {how}", width), StyleRole.KEY)])
     return lines
 
 

@@ -75,7 +75,7 @@ def node_column(node: Node) -> TopdownColumn:
     """The column of a node."""
     return Column(node.words.column, "%", 1, (), _Share(node.id), width=max(6, len(node.words.column)),
                   priority=node.level, scale=PERCENT, document=node.document,
-                  help=f"{node.words.title.capitalize()}, level {node.level}. {node.words.sentence}")
+                  help=f"{node.words.heading}, level {node.level}. {node.words.sentence}")
 
 
 def node_of(column: TopdownColumn) -> str:

@@ -31,6 +31,7 @@ class NodeWords:
         letter: in bars.
         sentence: what is counted.
         advice: what to try where the node is large.
+        below: what the nodes below tell, where the tree of a core has some; then it is part of the advice.
     """
 
     title: str
@@ -38,6 +39,12 @@ class NodeWords:
     letter: str
     sentence: str
     advice: str
+    below: str = ""
+
+    @property
+    def heading(self) -> str:
+        """The title as a sentence begins; abbreviations stay as they are."""
+        return self.title[:1].upper() + self.title[1:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +130,11 @@ class Tree:
         """The nodes that divide one; those of level 1 for ""."""
         return self.below.get(parent, ())
 
+    @property
+    def deepest(self) -> int:
+        """The deepest level that it has."""
+        return max(node.level for node in self.nodes)
+
     def adds_up(self, parent: str) -> bool:
         """Whether the children of a node divide it: those in another unit need not add up to it."""
         above = self.unit if not parent else self.by_id[parent].unit
@@ -184,6 +196,7 @@ class _WrittenNode:
     otherwise: str = ""
     metric: str = ""
     document: str = ""
+    words: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,8 +217,8 @@ class _WrittenTree:
 
 @functools.cache
 def node_words() -> Mapping[str, NodeWords]:
-    """What each node means, by its id."""
-    return {node.id: node.words for tree in trees().values() for node in tree.nodes}
+    """What each node means, by its id, on a core whose tree has nothing below it."""
+    return {name: _words(name, table) for name, table in _written()["node"].items()}
 
 
 @functools.cache
@@ -215,10 +228,7 @@ def trees() -> Mapping[str, Tree]:
     Raises:
         InternalError: the table is not well made.
     """
-    path = os.path.join(os.path.dirname(__file__), _FILE)
-    with open(path, encoding="utf-8") as file:
-        written = cast("dict[str, dict[str, dict[str, Any]]]", parse_toml(file.read()))
-    words = {name: _words(name, table) for name, table in written["node"].items()}
+    written, words = _written(), node_words()
     found: dict[str, Tree] = {}
     for name, table in written["tree"].items():
         try:
@@ -226,6 +236,13 @@ def trees() -> Mapping[str, Tree]:
         except (RowError, KeyError) as error:
             raise InternalError(f"turbotui/features/topdown/{_FILE}, [tree.{name}]: {error}") from error
     return found
+
+
+@functools.cache
+def _written() -> dict[str, dict[str, dict[str, Any]]]:
+    path = os.path.join(os.path.dirname(__file__), _FILE)
+    with open(path, encoding="utf-8") as file:
+        return cast("dict[str, dict[str, dict[str, Any]]]", parse_toml(file.read()))
 
 
 def _words(name: str, table: dict[str, Any]) -> NodeWords:
@@ -237,6 +254,7 @@ def _words(name: str, table: dict[str, Any]) -> NodeWords:
 
 def _tree(name: str, table: dict[str, Any], words: Mapping[str, NodeWords], known: Mapping[str, Tree],
           thresholds: Mapping[str, Mapping[str, Any]]) -> Tree:
+    table = dict(table)
     events, nodes = dict(table.pop("events")), table.pop("nodes", [])
     plain = make_row(_WrittenTree, table)
     base = known[plain.extends] if plain.extends else None
@@ -248,8 +266,8 @@ def _tree(name: str, table: dict[str, Any], words: Mapping[str, NodeWords], know
     return Tree(
         name, plain.title, plain.pmus, plain.unit or (base.unit if base else ""),
         parse_expression(plain.slots) if plain.slots else cast("Tree", base).slots, plain.document,
-        events if base is None else {**base.events, **events}, tuple(made), plain.models, plain.needs, plain.watchdog,
-        plain.core, plain.width,
+        events if base is None else {**base.events, **events}, tuple(_with_advice(made)), plain.models, plain.needs,
+        plain.watchdog, plain.core, plain.width,
     )  # fmt: skip
 
 
@@ -258,10 +276,19 @@ def _node(row: _WrittenNode, tree: _WrittenTree, words: Mapping[str, NodeWords],
     level = 1 if not row.parent else next(node.level for node in made if node.id == row.parent) + 1
     unit = row.unit or tree.unit or (base.unit if base else "")
     return Node(
-        row.id, words[row.id], row.parent, parse_expression(row.share), unit, level,
+        row.id, words[row.words or row.id], row.parent, parse_expression(row.share), unit, level,
         parse_expression(row.when) if row.when else None, parse_expression(row.otherwise) if row.otherwise else None,
         row.metric, row.document or tree.document,
     )  # fmt: skip
+
+
+def _with_advice(nodes: Sequence[Node]) -> Iterator[Node]:
+    """The nodes, each with what those below it tell, if there are any."""
+    parents = {node.parent for node in nodes}
+    for node in nodes:
+        words = node.words
+        yield node if not words.below or node.id not in parents else replace(
+            node, words=replace(words, advice=f"{words.advice}; {words.below}", below=""))
 
 
 def _with_thresholds(nodes: Sequence[Node], thresholds: Mapping[str, Any]) -> Iterator[Node]:
