@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from trees import hybrid, xeon
 
 from turbotui.events import errors as faults
+from turbotui.events.devices import Devices
 from turbotui.events.encoded import EncodedEvent, flag_names, precise_of
 from turbotui.events.encoder import EventEncoder, encode_event
 from turbotui.machine.pmus import EventError
@@ -370,3 +372,19 @@ def test_terms_name_breakpoints_and_software_events(encoder: EventEncoder) -> No
     for text in ("mem:0x1000/4:rw/name=mine,period=7/", "software/faults,name=mine,period=7/"):
         (found,) = encoder.encode(text)
         assert (found.name, found.attr.sample_period) == ("mine", 7)
+
+
+def test_names_are_compared_only_for_whoever_reads_the_refusal(tmp_path: Path) -> None:
+    """An engine that does not know a name is asked before another one: that takes no look at every name there is."""
+    asked: list[str] = []
+
+    class Counted(Devices):
+        def event_names(self) -> tuple[str, ...]:
+            asked.append("")
+            return super().event_names()
+
+    with pytest.raises(faults.UnknownEventError) as refusal:
+        EventEncoder(xeon(tmp_path), devices=Counted.of(xeon(tmp_path))).encode("mem-laods")
+    assert not asked
+    assert str(refusal.value) == str(refusal.value) == "This machine has no event 'mem-laods'; did you mean mem-loads?"
+    assert len(asked) == 1

@@ -157,8 +157,8 @@ class EventEncoder:
             pmus = self.devices.holding(written.head)
             terms = (EventTerm(written.head, None, written.position), *terms)
         if not pmus:
-            near = nearest(written.head, self.devices.names)
-            raise UnknownPmuError(f"This machine has no PMU {written.head!r}{near}.")
+            raise UnknownPmuError(f"This machine has no PMU {written.head!r}",
+                                  lambda: nearest(written.head, self.devices.names))
         return self._on_pmus(written, pmus, terms, parse_modifiers(written.modifiers, group))
 
     def _on_pmus(
@@ -263,8 +263,8 @@ class EventEncoder:
             return settings.cpus
         pmu = self.devices.exactly(settings.cpus_of)
         if pmu is None:
-            near = nearest(settings.cpus_of, self.devices.names)
-            raise UnknownPmuError(f"This machine has no PMU {settings.cpus_of!r}, whose CPUs cpu= asks for{near}.")
+            raise UnknownPmuError(f"This machine has no PMU {settings.cpus_of!r}, whose CPUs cpu= asks for",
+                                  lambda: nearest(settings.cpus_of, self.devices.names))
         return pmu.cpumask or pmu.cpus
 
     def _generic(
@@ -339,16 +339,7 @@ class EventEncoder:
             terms = (EventTerm(written.head, None, written.position),)
             return self._on_pmus(written, pmus, terms, modifiers)
         if tail is None or is_modifiers(tail):
-            known = (*HARDWARE_NAMES, *SOFTWARE_NAMES, *cache_names(), *self.devices.event_names())
-            near = nearest(written.head, known)
-            if "=" in written.head:
-                core = next((pmu.name for pmu in self.devices.core()), "cpu")
-                near = f"; terms stand between the slashes of their PMU, as {core}/{written.head}/"
-            elif written.head in self.devices.names:
-                near = f"; it is a PMU, whose events are written {written.head}/EVENT/"
-            elif lacking := self.devices.lacking(written.head):
-                near = f"; its vendor's tables have it for the PMU {lacking}, which the kernel does not offer here"
-            raise UnknownEventError(f"This machine has no event {written.head!r}{near}.")
+            raise UnknownEventError(f"This machine has no event {written.head!r}", lambda: self._hint(written.head))
         modifiers = parse_modifiers(written.modifiers, group)
         tracepoint = Pmu("tracepoint", TRACEPOINT)
         found = []
@@ -358,6 +349,17 @@ class EventEncoder:
             shown = f"{system}:{name}"
             found.append(replace(self._finish(written, tracepoint, settings, modifiers, shown), name=shown))
         return found
+
+    def _hint(self, word: str) -> str:
+        """What helps whoever wrote a word that is no event here, as the end of a sentence."""
+        if "=" in word:
+            core = next((pmu.name for pmu in self.devices.core()), "cpu")
+            return f"; terms stand between the slashes of their PMU, as {core}/{word}/"
+        if word in self.devices.names:
+            return f"; it is a PMU, whose events are written {word}/EVENT/"
+        if lacking := self.devices.lacking(word):
+            return f"; its vendor's tables have it for the PMU {lacking}, which the kernel does not offer here"
+        return nearest(word, (*HARDWARE_NAMES, *SOFTWARE_NAMES, *cache_names(), *self.devices.event_names()))
 
 
 def _with_letters(shown: str, written: Written, *, slashes: bool) -> str:

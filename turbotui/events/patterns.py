@@ -127,8 +127,8 @@ def _by_event(written: Written, devices: Devices) -> list[Written]:
         return [written]
     names = [name for pmu in pmus for name in pmu.events if fnmatch.fnmatchcase(name, pattern)]
     if not names:
-        near = nearest(pattern.strip("*?"), (name for pmu in pmus for name in pmu.events))
-        raise UnknownEventError(f"The PMU {pmus[0].name} has no event that fits {pattern!r}{near}.")
+        raise UnknownEventError(f"The PMU {pmus[0].name} has no event that fits {pattern!r}",
+                                lambda: nearest(pattern.strip("*?"), (name for pmu in pmus for name in pmu.events)))
     found = []
     opening = written.text.index("/")
     for name in dict.fromkeys(names):

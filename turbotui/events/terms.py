@@ -244,13 +244,14 @@ def _generic(pmu: Pmu, term: EventTerm, settings: Settings, *, core: bool, exten
         shown = f"{term.name}={term.value}"
         _take_kernels(settings, shown, _LEGACY[term.name], needed(term, 32), pmu.type if extended else 0)
         return
-    known = (*pmu.events, *pmu.formats, *OPTIONS)
-    near = nearest(term.name, known)
+    raise UnknownTermError(f"The PMU {pmu.name} has no event or term {term.name!r}", lambda: _known(pmu, term.name))
+
+
+def _known(pmu: Pmu, word: str) -> str:
+    """Names of a PMU that are like a word that it does not know, or all of its terms, as the end of a sentence."""
+    near = nearest(word, (*pmu.events, *pmu.formats, *OPTIONS))
     names = ", ".join(sorted(pmu.formats)) or "no terms"
-    raise UnknownTermError(
-        f"The PMU {pmu.name} has no event or term {term.name!r}{near or f'; it has the terms {names}'}"
-        f"{f' and {len(pmu.events)} events' if pmu.events and not near else ''}."
-    )
+    return near or f"; it has the terms {names}{f' and {len(pmu.events)} events' if pmu.events else ''}"
 
 
 def _take_kernels(settings: Settings, name: str, kind: int, config: int, pmu_type: int) -> None:

@@ -42,8 +42,8 @@ class Tracepoints:
         if not kept:
             if _VENDORS.fullmatch(written):
                 raise _vendors_spelling(written)
-            near = nearest(name, names) if names else nearest(system, systems)
-            raise TracepointError(f"The kernel has no tracepoint {written}{near}.")
+            raise TracepointError(f"The kernel has no tracepoint {written}",
+                                  lambda: nearest(name, names) if names else nearest(system, systems))
         return kept
 
     def systems(self, written: str) -> list[str]:

@@ -7,7 +7,7 @@ Layout and grammar: kernel Documentation/ABI/testing/sysfs-bus-event_source-devi
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
 
 from turbotui.dataclass import dataclass
@@ -30,10 +30,23 @@ _QUESTION = re.compile(r"\?\.(?= |$)")
 
 
 class EventError(UsageError):
-    """An event that cannot be encoded for its PMU: an unknown name or term, or a value too large for its field."""
+    """An event that cannot be encoded for its PMU: an unknown name or term, or a value too large for its field.
 
-    def __init__(self, text: str) -> None:
-        super().__init__(_QUESTION.sub("?", text))
+    Args:
+        text: the sentence; without its full stop where an ending follows.
+        ending: the rest of the sentence, worked out when somebody reads it: to compare a name with all names of a
+            machine takes 40 ms, and most refusals only mean that the next engine is asked.
+    """
+
+    def __init__(self, text: str, ending: Callable[[], str] | None = None) -> None:
+        super().__init__(text)
+        self._text = text
+        self._ending = ending
+
+    def __str__(self) -> str:
+        if self._ending is not None:
+            self._text, self._ending = f"{self._text}{self._ending()}.", None
+        return _QUESTION.sub("?", self._text)
 
 
 @dataclass(frozen=True, slots=True)
