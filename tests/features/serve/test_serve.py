@@ -48,10 +48,10 @@ class Served:
 
 @contextlib.asynccontextmanager
 async def served(*words: str, folder: Path | None = None) -> AsyncIterator[Served]:
-    """A server at any port, until the block ends; it ends by SIGTERM with status 0."""
+    """A server at any port, until the block ends; it ends by SIGTERM with status 0, and has complained of nothing."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "turbotui", "serve", "--listen", "127.0.0.1:0", *words, stdout=asyncio.subprocess.PIPE,
-        cwd=folder)
+        stderr=asyncio.subprocess.PIPE, cwd=folder)
     try:
         assert process.stdout is not None
         line = await asyncio.wait_for(process.stdout.readline(), PATIENCE)
@@ -60,6 +60,8 @@ async def served(*words: str, folder: Path | None = None) -> AsyncIterator[Serve
         yield Served(process, found[0].decode())
         process.terminate()
         assert await asyncio.wait_for(process.wait(), PATIENCE) == 0
+        assert process.stderr is not None
+        assert (await process.stderr.read()).decode() == ""
     finally:
         if process.returncode is None:
             process.kill()
@@ -123,6 +125,44 @@ async def test_a_tab_has_a_dashboard_of_its_own_that_takes_keys_and_sizes_and_en
             while (await asyncio.wait_for(tab.receive(), PATIENCE)).type is aiohttp.WSMsgType.BINARY:
                 pass
             assert tab.closed
+
+
+async def _answered(place: str, request: bytes) -> int:
+    """The status that the server answers to the bytes of a request."""
+    host, port = place.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    writer.write(request.replace(b"HOST", f"{host}:{port}".encode()).replace(b"COOKIE", f"turbotui-{port}".encode()))
+    status = (await asyncio.wait_for(reader.readline(), PATIENCE)).split()[1]
+    writer.close()
+    return int(status)
+
+
+async def test_requests_that_are_none_are_refused_and_complained_of_nowhere() -> None:
+    async with served(*_DASHBOARD) as server:
+        for request, status in (
+            (b"garbage\r\n\r\n", 400), (b"\0" * 5000, 400), (b"GET / HTTP/9.9\r\nHost: HOST\r\n\r\n", 400),
+            (b"GET / HTTP/1.1\r\nHost: HOST\r\n: none\r\n\r\n", 400),
+            (b"GET / HTTP/1.1\r\nHost: HOST\r\nContent-Length: -1\r\n\r\n", 400),
+            (b"GET / HTTP/1.1\r\nHost: HOST\r\nCookie: COOKIE=\xff\xfe\r\n\r\n", 403),
+            (b"GET /?key=%ff HTTP/1.1\r\nHost: HOST\r\n\r\n", 403),
+            (b"GET /static/" + b"a" * 300 + b" HTTP/1.1\r\nHost: HOST\r\n\r\n", 404),
+        ):
+            assert (request[:40], await _answered(server.place, request)) == (request[:40], status)
+
+
+async def test_what_a_page_does_not_say_is_passed_over() -> None:
+    jar = aiohttp.CookieJar(unsafe=True)
+    async with served(*_DASHBOARD) as server, aiohttp.ClientSession(cookie_jar=jar) as client:
+        async with client.get(server.address):
+            pass
+        width = "9" * 5000  # more digits than Python's int takes
+        async with client.ws_connect(f"{server.place}/ws?width={width}&height=30") as tab:
+            for text in ("{", "null", "[" * 100_000, '["stdin","\\ud800"]', '["stdin",5]', '["resize",[]]',
+                         f'["resize",{{"width":{width}}}]', '["resize",{"width":1e999}]'):
+                await tab.send_str(text)
+            await _heard(tab, rb"#\d")
+            await tab.send_json(["stdin", "?"])
+            await _heard(tab, rb"keys and columns")
 
 
 async def test_words_of_the_command_line_reach_the_dashboard_as_they_are(tmp_path: Path) -> None:

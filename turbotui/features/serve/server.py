@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import fcntl
 import hmac
+import json
+import logging
 import os
 import pty
 import secrets
@@ -17,9 +20,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 from aiohttp import WSMsgType, web
+from aiohttp.http import HttpProcessingError
 from textual_serve.server import Server
 
 from turbotui.errors import TurbotuiError
+from turbotui.quantities.plain_numbers import whole_number
 
 _READ: Final = 1 << 16
 _PATIENCE: Final = 5.0  # seconds in which a dashboard whose terminal is gone ends by itself
@@ -74,7 +79,7 @@ class Tab:
             return
         for number in (signal.SIGHUP, signal.SIGKILL):
             if process.returncode is None:
-                process.send_signal(number)
+                _send(process, number)
                 try:
                     await asyncio.wait_for(process.wait(), _PATIENCE)
                 except TimeoutError:
@@ -95,7 +100,7 @@ class Tab:
         """The tab has another size, in characters and lines."""
         if self._terminal >= 0 and self._process is not None and self._process.returncode is None:
             self._resize(width, height)
-            self._process.send_signal(signal.SIGWINCH)  # the kernel tells it to who has a controlling terminal
+            _send(self._process, signal.SIGWINCH)  # the kernel tells it to who has a controlling terminal
 
     def _resize(self, width: int, height: int) -> None:
         lines, columns = (min(_MOST, max(1, size)) for size in (height, width))
@@ -125,6 +130,16 @@ class Tab:
         finally:
             loop.remove_reader(terminal)
         await self._close()
+
+
+def _send(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
+    """Send a signal to a dashboard that may just have ended.
+
+    Not by `Process.send_signal`: `subprocess` polls before it signals, and so takes the exit status of a process that
+    has ended away from asyncio, which complains on stderr.
+    """
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(process.pid, number)
 
 
 _MOST_TABS: Final = 8
@@ -189,7 +204,12 @@ class DashboardServer(Server):
             raise came
         if not request.path.startswith("/static/") and not self._is_key(request.cookies.get(self._cookie, "")):
             return _refused("the whole address is needed, with the key that turbotui serve printed")
-        response = await handler(request)
+        try:
+            response = await handler(request)
+        except OSError as error:
+            if not request.path.startswith("/static/"):
+                raise
+            raise web.HTTPNotFound from error  # a name that no file system takes
         if not response.prepared:
             policy = _POLICY.format(socket=self.public_url.replace("http", "ws", 1))
             response.headers.update({"Content-Security-Policy": policy, "Referrer-Policy": "no-referrer",
@@ -197,7 +217,8 @@ class DashboardServer(Server):
         return response
 
     def _is_key(self, text: str) -> bool:
-        return hmac.compare_digest(text.encode(), self._key.encode())
+        # a header may hold bytes that are no UTF-8, which Python decodes as lone surrogates
+        return hmac.compare_digest(text.encode("utf-8", "surrogatepass"), self._key.encode())
 
     async def handle_websocket(self, request: web.Request) -> web.StreamResponse:
         """Show a dashboard to a tab, until either ends."""
@@ -211,18 +232,26 @@ class DashboardServer(Server):
             await tab.start(_number(request.query.get("width"), 80), _number(request.query.get("height"), 24))
             async for message in connection:
                 if message.type == WSMsgType.TEXT:
-                    await _obey(tab, connection, message.json())
+                    await _obey(tab, connection, _said(message.data))
         finally:
             self._tabs -= 1
             await tab.stop()
         return connection
 
 
+def _said(text: str) -> object:
+    """What a page sent as JSON; None for what is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
 async def _obey(tab: Tab, connection: web.WebSocketResponse, said: object) -> None:
     """Do what the page asks for; what it does not ask for in textual-serve's words is passed over."""
     kind, about = (*said, None, None)[:2] if isinstance(said, list) else (None, None)
     if kind == "stdin" and isinstance(about, str):
-        await tab.type(about.encode("utf-8", "surrogateescape"))
+        await tab.type(about.encode("utf-8", "ignore"))
     elif kind == "resize" and isinstance(about, dict):
         tab.resize(_number(about.get("width"), 80), _number(about.get("height"), 24))
     elif kind == "ping":
@@ -230,11 +259,17 @@ async def _obey(tab: Tab, connection: web.WebSocketResponse, said: object) -> No
 
 
 def _number(text: object, otherwise: int) -> int:
-    return int(text) if isinstance(text, int) or (isinstance(text, str) and text.isdecimal()) else otherwise
+    number = whole_number(text) if isinstance(text, str) else text
+    return number if isinstance(number, int) else otherwise
 
 
 def _refused(sentence: str, status: int = 403) -> web.Response:
     return web.Response(text=f"turbotui: {sentence}\n", status=status)
+
+
+def _is_fault(record: logging.LogRecord) -> bool:
+    """Whether aiohttp tells of a fault here, and not of what somebody sent that is no HTTP."""
+    return record.exc_info is None or not isinstance(record.exc_info[1], HttpProcessingError)
 
 
 def serve(host: str, port: int, options: Sequence[str], told: Callable[[str], None] = print) -> None:
@@ -258,4 +293,5 @@ def serve(host: str, port: int, options: Sequence[str], told: Callable[[str], No
     with listener:
         server = DashboardServer(host, listener.getsockname()[1], options)
         told(f"The dashboard is at {server.address}\nCtrl+C ends it.")
+        logging.getLogger("aiohttp.server").addFilter(_is_fault)
         web.run_app(server.application(), sock=listener, print=None, access_log=None)
