@@ -192,6 +192,16 @@ def test_requested_idle_states_are_shares_and_counts_of_each_state() -> None:
     assert [columns[name].compute(row) for name in ("C1%", "C1", "C1+", "C1-", "C6%")] == [25.0, 40, 3, 2, None]
 
 
+def test_leaving_idle_states_takes_no_longer_than_they_last() -> None:
+    names = {f"cpuidle.{state}.name": Signal(f"cpuidle.{state}.name", Scope.SYSTEM, Unit.TEXT, Behavior.CONSTANT,
+                                             Reduce.SAME, "", constant=text) for state, text in enumerate(("C1", "C6"))}
+    leaving = next(one for one in idle.cpuidle_columns(names) if one.id == "IdleExit%")
+    latencies: dict[str, float | None] = {"cpuidle.0.latency": 1e-6, "cpuidle.1.latency": 100e-6}
+    entered = {"cpuidle.0.usage": 1000.0, "cpuidle.1.usage": 20_000.0, "cpuidle.0.time": 0.5}
+    assert leaving.compute(Row({**entered, "cpuidle.1.time": 0.3}, values=latencies)) == pytest.approx(0.1 + 30.0)
+    assert leaving.compute(Row({**entered, "cpuidle.1.time": None}, values=latencies)) == 100.0  # 200 % by the latency
+
+
 def test_idle_states_of_one_name_are_told_apart() -> None:
     signals = {f"cpuidle.{state}.name": Signal(f"cpuidle.{state}.name", Scope.SYSTEM, Unit.TEXT, Behavior.CONSTANT,
                                                Reduce.SAME, "", constant="C3") for state in (0, 1)}

@@ -125,12 +125,11 @@ def _idle_exits(moment: JudgedFrame) -> Observed | NoFinding:
     leaving, load = moment.number("IdleExit%"), moment.load
     if leaving is None or load is None:
         return NoFinding.UNKNOWN
-    share = leaving / len(moment.frame.topology.cpus)
-    if share < _LEAVING or load < _LOADED:
+    if leaving < _LEAVING or load < _LOADED:
         return NoFinding.CLEAR
-    lost = min(_MOST_BY_EXITS, share / (share + load))
-    return Observed(lost, f"CPUs take up to {share:.0f} % of their time to leave idle states, and work for {load:.0f} "
-                          "%: each wake-up waits for that", Certainty.POSSIBLE)
+    lost = min(_MOST_BY_EXITS, leaving / (leaving + load))
+    return Observed(lost, f"CPUs take up to {leaving:.0f} % of their time to leave idle states, and work for "
+                          f"{load:.0f} %: each wake-up waits for that", Certainty.POSSIBLE)
 
 
 _CLOCKS: Final[tuple[tuple[ColumnId, ...], ...]] = (("Busy%", "Load%"), ("Bzy_MHz", "CurMHz"))

@@ -126,8 +126,8 @@ def evaluated(term: Term, reading: Callable[[TracedReading], float]) -> float:
             return parts[0] * parts[1]
         case "/":
             return parts[0] / parts[1]
-        case "max":
-            return max(parts)
+        case "max" | "min" as name:
+            return max(parts) if name == "max" else min(parts)
         case "trunc":
             return float(math.trunc(parts[0]))
         case _:
@@ -209,3 +209,10 @@ def at_least(least: float, value: float) -> float:
         return Traced(max(least, float(value)), TracedOperation("max", (Number(least), value.term)))
     many: object = value
     return cast("float", many.at_least(least)) if isinstance(many, BulkNumbers) else max(least, value)
+
+
+def smaller(one: float, other: float) -> float:
+    """`min` of two values that, unlike Python's, keeps the arithmetic of traced values; not for bulk numbers."""
+    if isinstance(one, Traced) or isinstance(other, Traced):
+        return Traced(min(float(one), float(other)), TracedOperation("min", (term_of(one), term_of(other))))
+    return min(one, other)

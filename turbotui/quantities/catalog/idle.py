@@ -17,7 +17,7 @@ from turbotui.quantities.catalog.formulas import (
 from turbotui.quantities.columns import Category, CounterColumn, Inputs, Value
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Signal, SignalId
-from turbotui.quantities.traced import at_least
+from turbotui.quantities.traced import at_least, smaller
 
 _HARDWARE = "Intel SDM vol. 4, core and package C-state residency counters"
 _CPUIDLE = "kernel Documentation/admin-guide/pm/cpuidle.rst"
@@ -189,20 +189,32 @@ def cpuidle_columns(signals: Mapping[SignalId, Signal]) -> tuple[CounterColumn, 
 
 
 def _leaving(states: Sequence[int]) -> CounterColumn:
-    """The column of the time that CPUs spend leaving idle states."""
-    pairs = tuple((f"cpuidle.{state}.usage", f"cpuidle.{state}.latency") for state in states)
+    """The column of the time that CPUs spend leaving idle states.
+
+    A latency is the longest that leaving a state takes, and a CPU that is woken while it enters a state leaves it
+    sooner. The time in a state includes entering and leaving it, so no more than that time went into leaving.
+    """
+    signals = tuple(tuple(f"cpuidle.{state}.{fact}" for fact in ("usage", "latency", "time")) for state in states)
+
+    def of_cpu(cpu: Inputs) -> float | None:
+        found = []
+        for usage, latency_of, time in signals:
+            rate, latency, spent = cpu.rate(usage), cpu.value(latency_of), cpu.rate(time)
+            if rate is not None and latency is not None:
+                found.append(rate * latency if spent is None else smaller(rate * latency, spent))
+        return smaller(100.0, 100.0 * sum(found)) if found else None
 
     def share(row: Inputs) -> Value:
-        parts = [rate * latency for usage, latency_of in pairs
-                 if (rate := row.rate(usage)) is not None and (latency := row.value(latency_of)) is not None]
-        return 100.0 * sum(parts) if parts else None
+        found = [part for cpu in row.each(Scope.CPU) if (part := of_cpu(cpu)) is not None]
+        return sum(found) / len(found) if found else None
 
     return CounterColumn(
         id="IdleExit%", category=Category.IDLE, scope=Scope.CPU, unit="%", decimals=2,
-        needs=tuple(name for pair in pairs[:1] for name in pair) or ("cpuidle.0.usage", "cpuidle.0.latency"),
-        wants=tuple(name for pair in pairs[1:] for name in pair), compute=share,
-        help="Time that leaving idle states takes at most, by their drivers' latencies: work waits for it; added up "
-        "over CPUs.", document=_CPUIDLE, width=9, priority=8, default=False, extra=True,
+        needs=signals[0][:2] if signals else ("cpuidle.0.usage", "cpuidle.0.latency"),
+        wants=tuple(name for names in signals for name in names if name not in signals[0][:2]), compute=share,
+        help="Share of time that leaving idle states takes at most, by their drivers' latencies and by the "
+        "time spent in them: work waits for it. Mean of the CPUs.", document=_CPUIDLE, width=9, priority=8,
+        default=False, extra=True, scale_max=100.0,
     )
 
 
