@@ -71,6 +71,12 @@ def _of_parser(name: str, summary: str, parser: argparse.ArgumentParser) -> Verb
     return Verb(name, summary, tuple(flags), tuple(operands), tuple(under))
 
 
+def _operand(name: str) -> str:
+    """A word without an option, as a page writes it; "-- command" stands for all words after the dashes."""
+    behind = name.removeprefix("-- ")
+    return f"\\fI{_roff(name)}\\fR" if behind == name else f"\\-\\- \\fI{_roff(behind)}\\fR ..."
+
+
 def _of_stat(command: Command) -> Verb:
     from turbotui.tables.formats import NAMES  # noqa: PLC0415
 
@@ -88,7 +94,7 @@ def man_page(verb: Verb, all_verbs: Sequence[Verb]) -> str:
     lines = [f'.TH "{title.upper()}" 1 "" "turbotui {__version__}" "User Commands"', ".SH NAME",
              f"{_roff(title)} \\- {_roff(verb.summary)}", ".SH SYNOPSIS",
              f"\\fBturbotui{' ' + _roff(verb.name) if verb.name else ''}\\fR [options]"
-             + "".join(f" [\\fI{_roff(name)}\\fR]" for name, _help in verb.operands)
+             + "".join(f" [{_operand(name)}]" for name, _help in verb.operands)
              + (f" [\\-\\- \\fI{verb.behind}\\fR ...]" if verb.behind else "")]
     for one in (verb, *verb.under):
         head = "OPTIONS" if one is verb else f"turbotui {one.name}".upper()
@@ -100,7 +106,7 @@ def man_page(verb: Verb, all_verbs: Sequence[Verb]) -> str:
             lines += [".TP", names + argument, _roff(flag.help) or "."]
         for name, text in one.operands:
             if text:
-                lines += [".TP", f"\\fI{_roff(name)}\\fR", _roff(text)]
+                lines += [".TP", _operand(name), _roff(text)]
     if not verb.name:
         lines += [".SH COMMANDS"]
         for one in all_verbs:

@@ -63,7 +63,7 @@ def test_any_text_is_a_profile_or_a_sentence(text: str) -> None:
     ('sort = "IRQ"', "", "sort is missing"),
     ('columns = ["CPU"', 'columns = [1, "CPU"', "columns is"),
     ('theme = "contrast"', 'theme = "contrast"\nthemes = 3', "'themes' means nothing here; did you mean theme?"),
-    ("reverse = true", "reverse = ", "it is not TOML"),
+    ("reverse = true", "reverse = ", "line 7 is not TOML"),
 ])
 def test_a_damaged_profile_is_one_sentence(old: str, new: str, said: str) -> None:
     text = toml_of(VIEW)

@@ -12,10 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turbotui.app.actions import ACTIONS
+from turbotui.app.help import Help
 from turbotui.app.own_keys import PRESETS, with_keys
 from turbotui.app.player import Player
 from turbotui.app.settings import PersonalSettings, parse_settings, read_settings, remember
 from turbotui.errors import TurbotuiError
+from turbotui.widgets.listing import Listing
 
 WRITTEN = """\
 # mine
@@ -38,8 +40,33 @@ def test_what_is_wrong_is_told_with_its_line_and_the_rest_holds() -> None:
 
 def test_a_file_that_is_no_toml_is_told_with_its_line() -> None:
     found = parse_settings('theme = "calm"\ninterval = = 2\n', "s.toml")
-    assert found == PersonalSettings(problems=found.problems)
-    assert "line 2" in found.problems[0]
+    assert found == PersonalSettings(problems=found.problems, where="s.toml")
+    assert found.problems[0].startswith("s.toml, line 2 is not TOML: ")
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("theme = 'calm'\ninterval = 1\ntheme = 'ansi'\n", "s.toml, line 3 is not TOML: this name has a value already"),
+    ("[keys]\n[units]\n[keys]\n", "s.toml, line 3 is not TOML: "),
+    ("interval = 1e300\n", "s.toml, line 1: interval has to be a number of seconds, from 0.05 to 1,000,000"),
+    ("nosuch = 1\n", "s.toml, line 1: there is no setting"),
+])
+def test_a_narrow_screen_shows_the_line_of_a_mistake_in_a_file_of_deep_folders(text: str, said: str) -> None:
+    found = parse_settings(text, f"/home/{'somebody/' * 20}.config/turbotui/s.toml")
+    assert found.problems[0].startswith(said)
+
+
+async def test_all_mistakes_are_listed_above_the_keys() -> None:
+    settings = parse_settings('interval = 1e300\n[keys]\nnosuch = "x"\n[units]\nenergy = "cal"\n', "/etc/xdg/s.toml")
+    async with dashboard(FakeSession(), settings=settings, size=(80, 24)) as (app, pilot):
+        assert "3 mistakes (? lists them): s.toml, line 1: " in text_of(app, "status")
+        await pilot.press("question_mark")
+        await pilot.pause()
+        help_ = app.screen
+        assert isinstance(help_, Help)
+        shown = ["".join(text for text, _ in item.segments) for item in help_.query_one(Listing).items]
+        assert shown[0] == "Mistakes in the settings, /etc/xdg/s.toml"
+        assert [line.split(":")[0].strip() for line in shown[1:8] if "s.toml" in line] == [
+            "s.toml, line 1", "s.toml, line 5", "s.toml, line 3"]
 
 
 def test_there_are_no_settings_without_a_file(tmp_path: Path) -> None:

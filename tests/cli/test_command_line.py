@@ -3,16 +3,21 @@
 # ruff: noqa: S603 - the program under test is run with words of these tests
 from __future__ import annotations
 
+import argparse
+import importlib
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from everyrow import of_every
 from forked import run_forked
 from patience import PATIENCE
 
 from turbotui import __version__
+from turbotui.commands.parser import Parser
 from turbotui.feature import Command
 from turbotui.features import COMMANDS
 
@@ -113,6 +118,35 @@ def test_a_command_that_takes_words_after_two_dashes_says_so(command: Command) -
     assert {len(line) - len(line.lstrip()) for line in usage.splitlines()[1:]} == {below}
 
 
+@pytest.mark.parametrize("words", ["tasks", "roofline", "score run"])
+def test_verbs_with_a_word_for_it_say_so_in_the_same_form(words: str) -> None:
+    assert run(*words.split(), "--help").stdout.partition("\n\n")[0].endswith(" [-- command ...]")
+
+
+def test_a_folder_or_file_of_this_folder_is_no_machine_by_its_bare_name(tmp_path: Path) -> None:
+    (tmp_path / "snapshot").mkdir()
+    (tmp_path / "notes").touch()
+    said = [run_forked("doctor", "--machine", name, cwd=tmp_path).stderr for name in ("snapshot", "notes")]
+    assert "--machine snapshot is a folder: a recorded machine below a folder is given with --sysroot" in said[0]
+    assert "--machine notes is no file of turbotui gather" in said[1]
+
+
+def every_parser(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    yield parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for one in action.choices.values():
+                yield from every_parser(one)
+
+
+@of_every([command for command in COMMANDS if not command.reads_words])
+def test_no_option_takes_the_numbers_of_python_literals(command: Command) -> None:
+    parser = Parser()
+    importlib.import_module(command.module).add_arguments(parser)
+    assert not [action.option_strings for one in every_parser(parser) for action in one._actions
+                if action.type in (int, float)]
+
+
 @pytest.mark.parametrize(
     ("words", "status", "part"),
     [
@@ -129,6 +163,10 @@ def test_a_command_that_takes_words_after_two_dashes_says_so(command: Command) -
         (["doctor", "--machine", "/nonexistent"], 2, "--machine /nonexistent is not there, and no name of a simulated"),
         (["doctor", "--machine", "/proc"], 2, "is a folder: a recorded machine below a folder is given with --sysroot"),
         (["doctor", "--machine", "/dev/null"], 2, "/dev/null is no file of turbotui gather, which end in .tar.gz"),
+        (["doctor", "--machine", "guest+stael"], 2, "cannot run 'stael' (did you mean steal?); there are "),
+        (["why", "-n", "1_0"], 2, 'argument -n/--intervals: "1_0" is no whole number'),
+        (["why", "-i", "1e300"], 2, "interval 1e300 is too long: the longest is 1,000,000 seconds"),
+        (["stat", "-i", "1e300"], 2, "interval 1e+300 seconds is too large: the largest is 1,000,000"),
         (["doctor", "--machine="], 2, '--machine "": an empty word'),
         (["groups", "--sort", ""], 2, '--sort "": an empty word'),
         (["record", ""], 2, 'FILE "": an empty word names no file'),

@@ -129,6 +129,8 @@ class TurbotuiApp(HandsApp, TourApp):
 
             self.watched.alerts, wrong = make_alerts(settings, session, self.watched.why_absent)
             self._problems = (*self._problems, *wrong)
+        if self._problems:
+            self.watched.mistakes = (settings.where, self._problems)
         self.theme = theme or remembered or (THEMES[0] if rich else SIXTEEN).name
         self.no_color = self.no_color or not abilities.colours
         if not abilities.colours:
@@ -185,8 +187,7 @@ class TurbotuiApp(HandsApp, TourApp):
         if self._profile is not None:
             self._use_profile(*self._profile)
         if self._problems:
-            more = f" (and {len(self._problems) - 1} more)" if len(self._problems) > 1 else ""
-            self.call_after_refresh(self._say, f"{self._problems[0]}{more}")
+            self.call_after_refresh(self._say, self._about_problems())
         self.read_wanted()
         if self._on_shown is not None:
             self._on_shown()
@@ -198,6 +199,12 @@ class TurbotuiApp(HandsApp, TourApp):
                 self._play(self.watched.player)
         if self._has_tour:
             self.call_after_refresh(self.begin_tour)
+
+    def _about_problems(self) -> str:
+        """The first mistake in the settings, and which key lists the others."""
+        first, *others = self._problems
+        key = next(action.shown for action in self.actions if action.id == "help").split()[0]
+        return f"{len(self._problems)} mistakes ({key} lists them): {first}" if others else first
 
     def _taken(self, frame: Frame) -> None:
         """Keep a frame for the past and hand it to the screens; called on the sampler's thread."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -75,7 +75,7 @@ def help_items(watch: Watch, screens: tuple[tuple[str, str, str], ...], here: Wh
         here: the place whose keys come first, all of them.
         actions: with the keys that hold.
     """
-    items: list[Item] = []
+    items = list(_mistakes(*watch.mistakes))
     places = (here, *(where for where in Where if where is not here)) if here is not None else tuple(Where)
     for where in places:
         members = [action for action in actions if (where in action.where if where is here else
@@ -101,6 +101,15 @@ def help_items(watch: Watch, screens: tuple[tuple[str, str, str], ...], here: Wh
         unit = f"{column.unit}; " if column.unit else ""
         items.append(Item(((f"  {column.id:<{wide}}", StyleRole.KEY), (f"{unit}{column.help}", StyleRole.PLAIN))))
     return items
+
+
+def _mistakes(file: str, problems: Sequence[str]) -> Iterator[Item]:
+    """Lines on what is wrong in the settings, of which the status line shows the first at the start."""
+    if problems:
+        yield Item(((f"Mistakes in the settings, {file}" if file else "Mistakes in the settings", StyleRole.SORTED),))
+        yield from (Item((("  ", StyleRole.KEY), (problem, StyleRole.PLAIN)))
+                    for problem in problems)
+        yield Item(())
 
 
 def matching(items: Sequence[Item], text: str) -> list[Item]:

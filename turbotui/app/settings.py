@@ -21,7 +21,7 @@ from turbotui.machine.given_files import GivenFileError, read_given
 from turbotui.machine.own_files import config_folder, replace_file
 from turbotui.quantities.documents import DocumentError, parse_toml
 from turbotui.quantities.rows import RowError, WrongKindError, make_row, number, switch, text, texts
-from turbotui.sampling.limits import SHORTEST_INTERVAL
+from turbotui.sampling.limits import INTERVAL_BOUNDS, LONGEST_INTERVAL, SHORTEST_INTERVAL
 from turbotui.widgets.arrangement import USUAL, ColumnArrangement, widths
 
 if TYPE_CHECKING:
@@ -89,8 +89,11 @@ class PersonalSettings:
     written: str = field(default="", repr=False)
 
     def problem(self, name: str, why: str, within: Sequence[str] = (), which: int = 0) -> str:
-        """A sentence about the mistake in a name, with its line in the file; see `line_of`."""
-        return f"{self.where}, line {line_of(self.written, name, within, which)}: {why}"
+        """A sentence about the mistake in a name, with its line in the file; see `line_of`.
+
+        It has the name of the file without its folders, so that a narrow screen shows line and reason.
+        """
+        return f"{os.path.basename(self.where)}, line {line_of(self.written, name, within, which)}: {why}"
 
 
 NO_SETTINGS: Final = PersonalSettings()
@@ -98,8 +101,8 @@ NO_SETTINGS: Final = PersonalSettings()
 
 
 def _seconds(value: object) -> float:
-    if number(value) < SHORTEST_INTERVAL:
-        raise WrongKindError(f"a number of seconds, {SHORTEST_INTERVAL:g} or more")
+    if not SHORTEST_INTERVAL <= number(value) <= LONGEST_INTERVAL:
+        raise WrongKindError(f"a number of seconds, {INTERVAL_BOUNDS}")
     return number(value)
 
 
@@ -154,7 +157,7 @@ def parse_settings(written: str, where: str) -> PersonalSettings:
     try:
         data = parse_toml(written)
     except DocumentError as error:
-        return PersonalSettings(problems=(f"the settings {where} are not used: {error}",))
+        return PersonalSettings(problems=(f"{os.path.basename(where)}, {error}; no setting is used",), where=where)
     found: dict[str, Any] = {}
     problems: list[str] = []
     file = PersonalSettings(where=where, written=written)
@@ -333,7 +336,7 @@ def remember(environment: Mapping[str, str], tables: Mapping[str, ColumnArrangem
             after = with_table(after, (_TABLES, name), columns)
         found = parse_toml(after)
     except DocumentError as error:
-        raise TurbotuiError(f"the settings {path} are left alone: {error}") from error
+        raise TurbotuiError(f"the settings are left alone: {error} ({path})") from error
     if _others(found, values, changed) != _others(was, values, changed):
         raise TurbotuiError(f"the settings {path} are left alone: {', '.join(values)} cannot be changed there by a key")
     try:

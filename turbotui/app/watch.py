@@ -20,7 +20,7 @@ from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.answers import SHARED
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import FrameTime, History, frame_time
-from turbotui.sampling.limits import SHORTEST_INTERVAL
+from turbotui.sampling.limits import LONGEST_INTERVAL, SHORTEST_INTERVAL
 from turbotui.sampling.selection import default_columns, why_absent
 from turbotui.sources.source import Source
 from turbotui.widgets.arrangement import ColumnArrangement
@@ -61,6 +61,7 @@ class Watch:
         alerts: the user's alerts; None for none.
         row_limits: the user's thresholds for columns of other rows than CPUs, by table and lower-case column.
         why_limits: percent of the wanted work from which causes of slowness are shown, by the rule's id.
+        mistakes: the file of the settings, and a sentence about each mistake in it.
     """
 
     def __init__(self, session: WatchedSession, columns: Sequence[CounterColumn] | None = None,
@@ -75,6 +76,7 @@ class Watch:
         self.alerts: Alerting | None = None
         self.row_limits: Mapping[str, Mapping[str, Limits]] = {}
         self.why_limits: Mapping[str, float] = {}
+        self.mistakes: tuple[str, tuple[str, ...]] = ("", ())
         self.times: deque[FrameTime] = deque(maxlen=LONG)
         self.player = player
         self.recorder: LiveRecorder | None = None
@@ -303,7 +305,7 @@ class Watch:
         self.arrangements[profile.screen] = ColumnArrangement(profile.order, profile.widths)
         found = [self.find(name) for name in profile.columns]
         self._visible = {column.id for column in found if column is not None}
-        seconds = max(SHORTEST_INTERVAL, profile.interval)
+        seconds = min(LONGEST_INTERVAL, max(SHORTEST_INTERVAL, profile.interval))
         if seconds != self.interval:
             self.interval = seconds
             self.session.set_interval(seconds)

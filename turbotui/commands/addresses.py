@@ -6,6 +6,7 @@ import ipaddress
 from typing import Final, TypeAlias
 
 from turbotui.errors import UsageError
+from turbotui.quantities.plain_numbers import whole_number
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -21,10 +22,10 @@ def parse_address(text: str) -> tuple[Address, int]:
     host, colon, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     try:
+        number = whole_number(port)
         address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
-        number = int(port)
     except ValueError:
-        number = -1
-    if not colon or number not in _PORTS:
+        number = None
+    if not colon or number is None or number not in _PORTS:
         raise UsageError(f"--listen {text}: an address and a port are wanted, as 127.0.0.1:8000 or [::1]:8000")
     return address, number

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
-from turbotui.sampling.limits import SHORTEST_INTERVAL
+from turbotui.sampling.limits import INTERVAL_BOUNDS
+
+_TOO_MANY: Final = 1 << 63
+"""`itertools.islice` and the kernel take no more than 63 bits."""
 
 
 class _Choice(argparse.Action):
@@ -16,6 +19,20 @@ class _Choice(argparse.Action):
                  values: str | Sequence[Any] | None, option_string: str | None = None) -> None:
         del parser, option_string
         namespace.choices = [*namespace.choices, (self.const, values)]
+
+
+def whole(text: str) -> int:
+    """Parse a whole number, as argparse's `type`: `int` also reads "1_0" and digits of other scripts.
+
+    Raises:
+        ArgumentTypeError: it is not one, or is more than anything can be counted to.
+    """
+    from turbotui.quantities.plain_numbers import whole_number  # noqa: PLC0415 - the first paint needs no number
+
+    number = whole_number(text.strip())
+    if number is None or number >= _TOO_MANY:
+        raise argparse.ArgumentTypeError(f'"{text[:40]}" is no whole number')
+    return number
 
 
 def add_machine_arguments(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
@@ -39,7 +56,7 @@ def add_watching_arguments(parser: argparse.ArgumentParser, interval: float) -> 
     """Declare the options for machine, CPUs, columns and interval."""
     add_machine_arguments(parser)
     parser.add_argument("-i", "--interval", metavar="SECONDS", default=str(interval),
-                        help=f"seconds between two readings, from {SHORTEST_INTERVAL} (default {interval:g})")
+                        help=f"seconds between two readings, {INTERVAL_BOUNDS} (default {interval:g})")
     parser.add_argument("-T", "--TCC", metavar="CELSIUS", dest="tcc",
                         help="temperature from which the thermal readouts count down, if the machine reports a wrong "
                              "one")

@@ -17,7 +17,7 @@ from turbotui.quantities.columns import Category, CounterColumn
 from turbotui.quantities.event_columns import joined_metrics
 from turbotui.quantities.plain_numbers import decimal_number
 from turbotui.quantities.units import parse_celsius
-from turbotui.sampling.limits import SHORTEST_INTERVAL
+from turbotui.sampling.limits import LONGEST_INTERVAL, SHORTEST_INTERVAL
 from turbotui.sampling.selection import choose_columns, default_columns
 from turbotui.sampling.session import Session
 from turbotui.sources import SOURCES
@@ -35,13 +35,15 @@ def parse_interval(text: str) -> float:
     """Parse an interval in seconds.
 
     Raises:
-        UsageError: it is not a number, or shorter than `SHORTEST_INTERVAL`.
+        UsageError: it is not a number, or outside of `SHORTEST_INTERVAL` and `LONGEST_INTERVAL`.
     """
     seconds = decimal_number(text)
     if seconds is None:
         raise UsageError(f'interval "{text}" is not a number of seconds')
     if seconds < SHORTEST_INTERVAL:
         raise UsageError(f"interval {text} is too short: the shortest is {SHORTEST_INTERVAL} seconds")
+    if seconds > LONGEST_INTERVAL:
+        raise UsageError(f"interval {text[:40]} is too long: the longest is {LONGEST_INTERVAL:,.0f} seconds")
     return seconds
 
 
@@ -88,7 +90,12 @@ def _host_of(machine: str | None, sysroot: str) -> Host:
             raise UsageError(_about_path(machine))
         from turbotui.simulated import simulated_host  # noqa: PLC0415 - the model is large and seldom used
 
-        return simulated_host(machine)
+        try:
+            return simulated_host(machine)
+        except UsageError as error:
+            if os.path.exists(machine):
+                raise UsageError(_about_path(machine)) from error
+            raise
     host = LinuxHost(sysroot)
     host.raise_descriptors()
     return host

@@ -21,8 +21,22 @@ _LONG_KEY = rf"""(?<![\w.\-"'])(?:(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){
 _TOO_DEEP = "it is nested too deeply"
 
 
+_TOML_PLACE = re.compile(r"(?P<why>.*) \(at line (?P<line>[0-9]+), column (?P<column>[0-9]+)\)", re.DOTALL)
+"""The form of tomllib's messages (CPython, Lib/tomllib/_parser.py, `suffixed_err`)."""
+_PLAIN_WORDS = {"Cannot overwrite a value": "this name has a value already"}
+"""Messages of tomllib that say what its code cannot do, instead of what is wrong in the text."""
+
+
 class DocumentError(ValueError):
-    """Why a text is not a usable document: "it is not TOML: ...", without the name of its file."""
+    """Why a text is not a usable document: "it is not TOML: ...", without the name of its file.
+
+    Attributes:
+        line: of the text, from 1; 0 if unknown. The message names it, too.
+    """
+
+    def __init__(self, why: str, line: int = 0) -> None:
+        super().__init__(why)
+        self.line = line
 
 
 @functools.cache
@@ -48,8 +62,17 @@ def parse_toml(text: str) -> dict[str, object]:
     except DocumentError:
         raise
     except ValueError as error:
-        raise DocumentError(f"it is not TOML: {error}") from error
+        raise _not_toml(str(error)) from error
     return visible_in(found)
+
+
+def _not_toml(said: str) -> DocumentError:
+    """The error for a message of tomllib, whose line comes first: a narrow screen shows the beginning."""
+    place = _TOML_PLACE.fullmatch(said)
+    if place is None:
+        return DocumentError(f"it is not TOML: {said}")
+    why = _PLAIN_WORDS.get(place["why"], place["why"])
+    return DocumentError(f"line {place['line']} is not TOML: {why} (column {place['column']})", int(place["line"]))
 
 
 def parse_json(text: str | bytes) -> object:

@@ -21,6 +21,7 @@ from turbotui.dataclass import dataclass
 from turbotui.quantities.added import AddError
 from turbotui.quantities.expressions import Expression, parse_expression
 from turbotui.quantities.grammar import ExpressionError
+from turbotui.quantities.plain_numbers import whole_number
 from turbotui.quantities.signals import SignalId
 from turbotui.untrusted import one_line
 
@@ -276,7 +277,8 @@ def formula_request(text: str, name: str, formula: str, options: Mapping[str, st
     """
     expression = parse_expression(_NAMED.sub(_in_seconds, formula))
     decimals = options.get("decimals")
-    if decimals is not None and not (decimals.isdecimal() and int(decimals) <= _MOST_DECIMALS):
+    number = None if decimals is None else whole_number(decimals)
+    if decimals is not None and (number is None or number > _MOST_DECIMALS):
         raise AddError(f'--add "{text}": decimals={decimals} is no number from 0 to {_MOST_DECIMALS}')
     names = [name for name in expression.names if name != ELAPSED]
     others = tuple(name for name in names if is_signal(name))
@@ -285,7 +287,7 @@ def formula_request(text: str, name: str, formula: str, options: Mapping[str, st
         raise AddError(f'--add "{text}": the formula holds no event')
     column = EventColumn(
         name=name, formula=expression, unit=options.get("unit", ""),
-        decimals=None if decimals is None else int(decimals),
+        decimals=number,
         help=options.get("help", ""), document=options.get("document", ""),
     )  # fmt: skip
     return EventRequest(text, events, events, (column,), others, together=True)

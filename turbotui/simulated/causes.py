@@ -201,10 +201,10 @@ def with_causes(shape: MachineShape, names: Sequence[str]) -> tuple[MachineShape
 def _cause(shape: MachineShape, name: str) -> SimulatedCause:
     found = CAUSES.get(name)
     if found is None:
-        programs, causes = (", ".join(difflib.get_close_matches(name, words, n=len(words), cutoff=0.0))
-                            for words in (tuple(APPLICATIONS), (*CAUSES, *CALM)))
-        raise UsageError(f"simulated machines cannot run {name!r}; there are {programs}, and as causes of slowness, "
-                         f"joined by +: {causes}")
+        alike = difflib.get_close_matches(name, (*APPLICATIONS, *CAUSES, *CALM), n=1)
+        guess = f" (did you mean {alike[0]}?)" if alike else ""
+        raise UsageError(f"simulated machines cannot run {name!r}{guess}; there are {', '.join(APPLICATIONS)}, and as "
+                         f"causes of slowness, joined by +: {', '.join((*CAUSES, *CALM))}")
     if not found.where(shape):
         raise UsageError(f"{shape.name} cannot be made to have {name}: {found.summary}")
     return found

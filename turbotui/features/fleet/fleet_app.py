@@ -43,6 +43,7 @@ class FleetApp(TurbotuiApp, inherit_bindings=False):
         theme: see `TurbotuiApp`.
         said: told on the status line at the start.
         player: of a recording; None for a server.
+        problems: what is wrong in the settings of the fleet.
 
     Attributes:
         chosen: the command of the node for which the person left; None where they are done.
@@ -54,8 +55,10 @@ class FleetApp(TurbotuiApp, inherit_bindings=False):
 
     def __init__(self, session: FleetSession | ReplayedFleet, opener: opening.NodeOpener, *,
                  abilities: Abilities | None = None, theme: str | None = None, said: str = "",
-                 player: Player | None = None) -> None:
-        settings = replace(read_settings(os.environ), alerts=(), screen="", columns=(), units={}, thresholds={})
+                 player: Player | None = None, problems: Sequence[str] = ()) -> None:
+        settings = read_settings(os.environ)
+        settings = replace(settings, alerts=(), screen="", columns=(), units={}, thresholds={},
+                           problems=(*settings.problems, *problems))
         super().__init__(session, abilities=abilities or Abilities(), theme=theme, screen=_ONE.id, settings=settings,
                          player=player, on_shown=settle, on_rest=collect)
         self.actions = tuple(
@@ -113,9 +116,10 @@ def show_fleet(session: FleetSession | ReplayedFleet, opener: opening.NodeOpener
     Raises:
         InternalError: something of ours failed; the terminal is restored first.
     """
-    said = next(iter(problems), "") + (f" (and {len(problems) - 1} more)" if len(problems) > 1 else "")
+    said = ""
     while True:
-        app = FleetApp(session, opener, abilities=abilities, theme=theme, said=said, player=player)
+        app = FleetApp(session, opener, abilities=abilities, theme=theme, said=said, player=player,
+                       problems=problems)
         status = run_app(app, session.stop, lambda: session.failure)
         if app.chosen is None or status:
             return status

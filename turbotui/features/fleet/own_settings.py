@@ -15,7 +15,7 @@ from turbotui.features.fleet.opening import USUAL as USUAL_OPEN
 from turbotui.features.fleet.opening import checked
 from turbotui.features.fleet.outliers import USUAL, NodeLimits
 from turbotui.quantities.rows import WrongKindError, number, text, texts
-from turbotui.sampling.limits import SHORTEST_INTERVAL
+from turbotui.sampling.limits import INTERVAL_BOUNDS, LONGEST_INTERVAL, SHORTEST_INTERVAL
 
 if TYPE_CHECKING:
     from turbotui.app.settings import PersonalSettings
@@ -40,8 +40,8 @@ def _window(value: object) -> str:
 
 
 def _seconds(value: object) -> str:
-    if number(value) < SHORTEST_INTERVAL:
-        raise WrongKindError(f"a number of seconds, {SHORTEST_INTERVAL:g} or more")
+    if not SHORTEST_INTERVAL <= number(value) <= LONGEST_INTERVAL:
+        raise WrongKindError(f"a number of seconds, {INTERVAL_BOUNDS}")
     return f"{number(value):g}"
 
 

@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from turbotui.app.settings import read_settings
+from turbotui.commands.arguments import whole
 from turbotui.commands.formats import add_format_arguments, make_writer, print_lines, text_lines
 from turbotui.commands.recorded import add_replay_argument
 from turbotui.commands.row_choice import RowChoice, row_choice
@@ -66,13 +67,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="look once, print the findings, and set the exit status accordingly")
     add_server_arguments(parser)
     parser.add_argument("-i", "--interval", metavar="SECONDS", help="from reading to reading (15)")
-    parser.add_argument("-n", "--intervals", metavar="N", type=int, help="print, and end after so many")
+    parser.add_argument("-n", "--intervals", metavar="N", type=whole, help="print, and end after so many")
     parser.add_argument("-s", "--show", metavar="NAMES", default="",
                         help="these columns, comma separated (all: every column; csv, json and openmetrics have all)")
     parser.add_argument("--filter", metavar="TEXT", default="",
                         help='only nodes that pass: words, or comparisons such as "CoreTmp>80 or rack7"')
     parser.add_argument("--sort", metavar="COLUMN", help="the greatest first, instead of the oddest")
-    parser.add_argument("--top", metavar="N", type=int, help="the first N nodes only")
+    parser.add_argument("--top", metavar="N", type=whole, help="the first N nodes only")
     parser.add_argument("--group", metavar="LABEL", default="", help="a table of nodes by this label too")
     checks = parser.add_argument_group("limits of check (without any: what the screen would tell)")
     for option, unit, text in _CHECKS:

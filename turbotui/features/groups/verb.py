@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Final
 
-from turbotui.commands.arguments import add_event_tables_argument, add_machine_arguments
+from turbotui.commands.arguments import add_event_tables_argument, add_machine_arguments, whole
 from turbotui.commands.formats import add_format_arguments, make_writer, print_lines, text_lines
 from turbotui.commands.recorded import (
     add_span_arguments,
@@ -56,14 +56,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_machine_arguments(parser)
     parser.add_argument("-i", "--interval", metavar="SECONDS", help="a table for every interval, not only once")
-    parser.add_argument("-n", "--intervals", metavar="N", type=int, help="end after so many (default interval: 1 s)")
+    parser.add_argument("-n", "--intervals", metavar="N", type=whole, help="end after so many (default interval: 1 s)")
     parser.add_argument("-s", "--show", metavar="NAMES", default="",
                         help="these columns, comma separated (all: every column; csv, json and openmetrics have all)")
     parser.add_argument("--filter", metavar="TEXT", default="",
                         help='only groups that pass: words, or comparisons such as "Throttled%%>5 or docker"')
     parser.add_argument("--sort", metavar="COLUMN", default="",
                         help="the greatest of this column first, instead of the tree's order")
-    parser.add_argument("--top", metavar="N", type=int, help="the first N rows only, by CPU%% unless --sort")
+    parser.add_argument("--top", metavar="N", type=whole, help="the first N rows only, by CPU%% unless --sort")
     parser.add_argument("-a", "--add", metavar="SPEC", action="append", default=[],
                         help="count perf events for each group, as perf's -G does: instructions, context-switches, "
                              "IPC=instructions/cycles, set:NAME; those of the busiest groups where they are too many")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
-from turbotui.commands.arguments import add_machine_arguments
+from turbotui.commands.arguments import add_machine_arguments, whole
 from turbotui.commands.formats import add_format_arguments, make_writer, print_lines, text_lines
 from turbotui.commands.recorded import add_span_arguments, open_replay, refuse_span, replayed_frames, tell_missing
 from turbotui.commands.watching import open_host, parse_interval
@@ -223,7 +223,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_machine_arguments(parser)
     parser.add_argument("-i", "--interval", metavar="SECONDS", help="a table for every interval, not only once")
-    parser.add_argument("-n", "--intervals", metavar="N", type=int, help="end after so many (default interval: 1 s)")
+    parser.add_argument("-n", "--intervals", metavar="N", type=whole, help="end after so many (default interval: 1 s)")
     add_span_arguments(parser)
     add_format_arguments(parser, (POWER, BATTERIES, FANS))
 

@@ -6,7 +6,7 @@ import argparse
 import signal
 import sys
 
-from turbotui.commands.arguments import add_watching_arguments
+from turbotui.commands.arguments import add_watching_arguments, whole
 from turbotui.commands.watching import label, open_session
 from turbotui.errors import UsageError
 from turbotui.features.record.engine import (
@@ -19,6 +19,7 @@ from turbotui.features.record.engine import (
 from turbotui.machine.signal_guard import guarded_signals
 from turbotui.quantities.catalog.meters import power_columns
 from turbotui.quantities.moments import parse_duration, time_of_day
+from turbotui.quantities.plain_numbers import whole_number
 from turbotui.quantities.sentences import several
 from turbotui.recording.rotation import Retention
 from turbotui.sampling.session import Session
@@ -39,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         "tasks (threads, processes and commands, by watching whole CPUs), waits (tasks, and what they "
                         "wait for: some 5 us of CPU time a switch), loads (tasks, and sampled loads), regions (those "
                         "that the command marks), groups (cgroups and resctrl), power (every meter of power)")
-    parser.add_argument("-n", "--intervals", metavar="N", type=int, help="end after so many intervals")
+    parser.add_argument("-n", "--intervals", metavar="N", type=whole, help="end after so many intervals")
     parser.add_argument("--keep", metavar="TIME", help="keep no more than the last 24h, 7d ...: every reading of the "
                         "last half hour, then one in 10 s for eight hours, then one in 60 s, in files beside FILE")
     parser.add_argument("--full", metavar="TIME", default="30m",
@@ -140,9 +141,10 @@ def parse_size(text: str) -> int:
         UsageError: it is no size.
     """
     digits, unit = text.rstrip("KMGTBkmgtb"), text[len(text.rstrip("KMGTBkmgtb")):].upper().removesuffix("B")
-    if not (digits.isascii() and digits.isdecimal() and unit in _UNITS and int(digits)):
+    number = whole_number(digits)
+    if not number or unit not in _UNITS:
         raise UsageError(f'"{text}" is no size: write 500M or 2G')
-    return int(digits) * _UNITS[unit]
+    return number * _UNITS[unit]
 
 
 def _report(found: Recorded, path: str, session: Session) -> None:

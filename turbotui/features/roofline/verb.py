@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from turbotui.commands.arguments import add_machine_arguments
+from turbotui.commands.arguments import add_machine_arguments, whole
 from turbotui.commands.formats import add_format_arguments, print_tables
 from turbotui.commands.recorded import (
     add_span_arguments,
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_machine_arguments(parser)
     parser.add_argument("-i", "--interval", metavar="SECONDS", default="1", help="seconds between two points (1)")
-    parser.add_argument("-n", "--intervals", metavar="N", type=int,
+    parser.add_argument("-n", "--intervals", metavar="N", type=whole,
                         help=f"end after so many; without a command {_INTERVALS}, with one when it ends")
     parser.add_argument("-c", "--cpu", metavar="SET", help="without a command: only these CPUs")
     parser.add_argument("--by", choices=[*_BY, _FUNCTION], default="machine",
@@ -72,8 +72,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--csv", metavar="FILE", help="write every point to a new file, whatever is printed")
     parser.add_argument("--svg", metavar="FILE", help="draw roofs and points into a new file")
     parser.add_argument("--no-plot", action="store_true", help="only the tables")
-    parser.add_argument("command", nargs="*", metavar="command",
-                        help="after --: run this and count it and all that it starts; with --machine the name of a "
+    parser.add_argument("command", nargs="*", metavar="-- command",
+                        help="run this and count it and all that it starts; with --machine the name of a "
                              "simulated application (turbotui machines)")
 
 

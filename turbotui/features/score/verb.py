@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from turbotui.commands.arguments import add_machine_arguments
+from turbotui.commands.arguments import add_machine_arguments, whole
 from turbotui.commands.formats import add_format_arguments, make_writer, print_lines, print_tables, text_lines
 from turbotui.commands.watching import kind_of, label, open_host, parse_interval
 from turbotui.errors import TurbotuiError, UsageError
@@ -61,7 +61,7 @@ def add_history_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--days", metavar="N", default=f"{DAYS:g}",
                         help=f"what counts as now: so many days before the newest run ({DAYS:g}); before: the 30 days "
                         "before them")
-    parser.add_argument("-n", "--last", metavar="N", type=int, default=20, help="runs in the text (20)")
+    parser.add_argument("-n", "--last", metavar="N", type=whole, default=20, help="runs in the text (20)")
     parser.add_argument("--slower", metavar="PERCENT",
                         help=f"check: exit status {SLOWER} when a median is lower than before by more than this, "
                         f"{DOUBTFUL} when there is nothing to compare with")
@@ -173,7 +173,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     store.add_argument("--value", required=True, metavar="X", help="the score; more is better")
     store.add_argument("--ratio", metavar="R",
                        help="the lowest ratio while it ran (default 1, which is true with turbo off only)")
-    store.add_argument("--busy-cpus", metavar="N", type=int,
+    store.add_argument("--busy-cpus", metavar="N", type=whole,
                        help="how many CPUs were busy while it ran (default: those of the newest kept run with this "
                             "ratio, else all)")
     store.add_argument("--busy", metavar="PERCENT",
@@ -183,14 +183,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_machine_arguments(run_)
     run_.add_argument("--baseline", metavar="NAME", help="predict the score of this baseline")
     run_.add_argument("-i", "--interval", metavar="SECONDS", default="5", help="length without a command (5)")
-    run_.add_argument("--runs", metavar="N", type=int, default=1, help="measure so often: mean and median")
+    run_.add_argument("--runs", metavar="N", type=whole, default=1, help="measure so often: mean and median")
     run_.add_argument("--slower", metavar="PERCENT",
                       help=f"fleet check: exit status {SLOWER} when the predicted score is lower by more than this, "
                       f"{DOUBTFUL} when there are warnings")
     run_.add_argument("--pattern", metavar="REGEX",
                       help="what the command prints beside its score, such as 'GFLOPS: ([0-9.]+)': the score is kept")
     add_format_arguments(run_, RUN_TABLES)
-    run_.add_argument("command", nargs="*", metavar="command", help="after --: the load, run once for each run")
+    run_.add_argument("command", nargs="*", metavar="-- command", help="the load, run once for each run")
     add_measured_arguments(verbs.add_parser("measured", help="store the score that the newest run's load achieved"))
     add_history_arguments(verbs.add_parser("history", help="the stored runs: is this node slower than before?"))
     listing = verbs.add_parser("list", help="the stored baselines")

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
-from turbotui.commands.arguments import add_event_tables_argument, add_machine_arguments
+from turbotui.commands.arguments import add_event_tables_argument, add_machine_arguments, whole
 from turbotui.commands.formats import add_format_arguments, print_lines
 from turbotui.commands.watching import open_host, parse_interval
 from turbotui.dataclass import dataclass
@@ -26,6 +26,7 @@ from turbotui.quantities.spies import REFERENCE, SpyPlan, typed_spy
 from turbotui.quantities.spy_signals import SpySignals
 from turbotui.quantities.unavailable import Reason
 from turbotui.sampling.frame import Frame
+from turbotui.sampling.limits import INTERVAL_BOUNDS
 from turbotui.sampling.own_cost import OwnCost, missed_words
 from turbotui.sampling.sampled import raise_failure
 from turbotui.sampling.session import Session
@@ -60,9 +61,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help=f"with --events: counted in every set; sets are joined by it (default {REFERENCE})")
     parser.add_argument("-c", "--cpu", metavar="SET", help="watch these CPUs only: 0-3,8")
     parser.add_argument("-i", "--interval", metavar="SECONDS", default="1",
-                        help="seconds between two samples, from 0.05 (default 1)")
-    parser.add_argument("-n", "--samples", metavar="N", type=int, help="end after so many samples")
-    parser.add_argument("--monitor-cpu", metavar="N", type=int, help="bind everything but the spies to this CPU")
+                        help=f"seconds between two samples, {INTERVAL_BOUNDS} (default 1)")
+    parser.add_argument("-n", "--samples", metavar="N", type=whole, help="end after so many samples")
+    parser.add_argument("--monitor-cpu", metavar="N", type=whole, help="bind everything but the spies to this CPU")
     add_format_arguments(parser)
     parser.add_argument("--joined", action="store_true",
                         help=f"counts instead of {_RATES}: each interval of each CPU with every event, drawn between "

@@ -19,6 +19,7 @@ from turbotui.features.stat.getopt import Option, OptionError, read_options
 from turbotui.machine.cpulist import parse_cpu_set
 from turbotui.quantities.plain_numbers import decimal_number, whole_number
 from turbotui.quantities.units import parse_celsius
+from turbotui.sampling.limits import LONGEST_INTERVAL
 from turbotui.tables.formats import NAMES, TEXT, two_formats
 
 SHORTEST = 0.001
@@ -70,7 +71,9 @@ OPTIONS: tuple[Option, ...] = (
     Option("header_iterations", "with --Summary: repeat the header every N lines", "N", "N"),
     Option("help", "this text", "h"),
     Option("hide", "without these columns or categories", "H", "NAMES"),
-    Option("interval", f"seconds between readings, from {SHORTEST:g} (default {DEFAULT_INTERVAL:g})", "i", "SECONDS"),
+    Option("interval",
+           f"seconds between readings, from {SHORTEST:g} to {LONGEST_INTERVAL:,.0f} (default {DEFAULT_INTERVAL:g})",
+           "i", "SECONDS"),
     Option("IPC", "refused, as by turbostat: IPC is a column", "I"),
     Option("Joules", "energy in joules instead of power in watts", "J"),
     Option("list", "print the names of the columns that are available here, and exit", prefix="l"),
@@ -297,6 +300,8 @@ def _interval(text: str) -> float:
         raise StatError(f'interval "{text}" is not a number of seconds', 2)
     if seconds < SHORTEST:
         raise StatError(f"interval {seconds:f} seconds is too small", 2)
+    if seconds > LONGEST_INTERVAL:
+        raise StatError(f"interval {seconds:g} seconds is too large: the largest is {LONGEST_INTERVAL:,.0f}", 2)
     return seconds
 
 

@@ -15,6 +15,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
+from turbotui.quantities.plain_numbers import whole_number
 
 _PART: Final = re.compile(r":(?=(?:pid|cgroup|container|run|events)=|all(?::|$))")
 GRAMMAR: Final = ("NAME:pid=N[,N], NAME:cgroup=PATH, NAME:container=NAME, NAME:all or NAME:run=COMMAND, then "
@@ -113,7 +114,7 @@ def parse_targets(text: str) -> tuple[Application, ...]:
     for word in words:
         if word == "all":
             found.append(Application("all", everything=True))
-        elif word.isdecimal():
+        elif whole_number(word) is not None:
             found.append(Application(word, pids=_pids(word, word)))
         elif word.startswith("/"):
             found.append(Application(word, cgroup=word))
@@ -144,10 +145,11 @@ def refuse_twins(applications: Sequence[Application]) -> None:
 
 def _pids(text: str, whole: str) -> tuple[int, ...]:
     words = [word.strip() for word in text.split(",")] if text else []
-    wrong = next((word for word in words if not word.isdecimal() or not 0 < int(word) < 1 << 31), None)
+    numbers = dict.fromkeys(whole_number(word) or 0 for word in words)
+    wrong = next((word for word in words if not 0 < (whole_number(word) or 0) < 1 << 31), None)
     if wrong is not None:
         raise UsageError(f'"{whole}": "{wrong}" is not a process id')
-    return tuple(dict.fromkeys(int(word) for word in words))
+    return tuple(numbers)
 
 
 def _words(text: str, whole: str) -> tuple[str, ...]:

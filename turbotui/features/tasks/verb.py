@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping
 from functools import partial
 
-from turbotui.commands.arguments import add_event_tables_argument
+from turbotui.commands.arguments import add_event_tables_argument, whole
 from turbotui.commands.formats import add_format_arguments, make_writer
 from turbotui.commands.recorded import add_span_arguments, refuse_span
 from turbotui.commands.regions import add_regions_argument, open_given_pipe
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.epilog = f"CPU time is {RUN_MEANING}."
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--pid", metavar="N", type=int, action="append", help="this process; may be given several times")
+    what.add_argument("--pid", metavar="N", type=whole, action="append", help="this process; several times for more")
     what.add_argument("--cgroup", metavar="PATH", help="the threads of a control group (cgroup2, or perf_event)")
     what.add_argument("--container", metavar="NAME",
                       help="the threads of a container or pod, by name or the beginning of its id (docker, podman, "
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                            "events stand last; may be given several times")
     parser.add_argument("--machine", metavar="NAME", help="a simulated machine's tasks; every output says SIMULATED")
     parser.add_argument("-i", "--interval", metavar="SECONDS", help="a table for every interval, not only at the end")
-    parser.add_argument("-n", "--intervals", metavar="N", type=int, help="end after so many (default interval: 1 s)")
+    parser.add_argument("-n", "--intervals", metavar="N", type=whole, help="end after so many (default interval: 1 s)")
     parser.add_argument(
         "-e",
         "--event",
@@ -81,8 +81,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="where each thread ran: time from left to right, CPU as number and colour")
     add_span_arguments(parser)
     add_format_arguments(parser, (TASKS, TOTALS, REGIONS))
-    parser.add_argument("--pages", metavar="N", type=int, help="pages of each ring of samples, a power of two")
-    parser.add_argument("command", nargs="*", metavar="command", help="after --: run this and watch it")
+    parser.add_argument("--pages", metavar="N", type=whole, help="pages of each ring of samples, a power of two")
+    parser.add_argument("command", nargs="*", metavar="-- command", help="run this and watch it")
 
 
 def run(arguments: argparse.Namespace) -> int:

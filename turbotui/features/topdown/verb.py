@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from turbotui.commands.arguments import add_event_tables_argument, add_machine_arguments
+from turbotui.commands.arguments import add_event_tables_argument, add_machine_arguments, whole
 from turbotui.commands.formats import add_format_arguments, make_writer, print_tables
 from turbotui.commands.recorded import (
     add_span_arguments,
@@ -52,15 +52,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_machine_arguments(parser)
     add_event_tables_argument(parser)
     parser.add_argument("-i", "--interval", metavar="SECONDS", help="a table for every interval, not only once")
-    parser.add_argument("-n", "--intervals", metavar="N", type=int, help="end after so many (default interval: 1 s)")
-    parser.add_argument("--level", metavar="L", type=int, default=1,
+    parser.add_argument("-n", "--intervals", metavar="N", type=whole, help="end after so many (default interval: 1 s)")
+    parser.add_argument("--level", metavar="L", type=whole, default=1,
                         help=f"down to this level of the tree, 1 to {LEVELS} (default 1); deeper levels are "
                              f"multiplexed")
     parser.add_argument("--per", choices=[level.value for level in RowLevel if level is not RowLevel.REGION],
                         help="a row for each (default machine; for a command the command itself and all that it "
                         "starts, with a table of the regions that it marks; with --pid each thread)")
     parser.add_argument("--threads", action="store_true", help="the same as --per thread")
-    parser.add_argument("--pid", metavar="N", type=int, action="append", default=[],
+    parser.add_argument("--pid", metavar="N", type=whole, action="append", default=[],
                         help="the threads of this process; may be given several times (without it and a command: "
                         f"the {MOST} busiest threads of the machine)")
     parser.add_argument("-c", "--cpu", "--cpus", metavar="SET", help="only these CPUs: 0-3,8 or 0..3,8")

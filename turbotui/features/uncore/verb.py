@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from turbotui.commands.arguments import add_event_tables_argument, add_machine_arguments
+from turbotui.commands.arguments import add_event_tables_argument, add_machine_arguments, whole
 from turbotui.commands.formats import add_format_arguments, make_writer, print_lines, print_tables, text_lines
 from turbotui.commands.recorded import (
     add_span_arguments,
@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_machine_arguments(parser)
     parser.add_argument("-i", "--interval", metavar="SECONDS", help="tables for every interval, not only once")
-    parser.add_argument("-n", "--intervals", metavar="N", type=int, help="end after so many (default interval: 1 s)")
+    parser.add_argument("-n", "--intervals", metavar="N", type=whole, help="end after so many (default interval: 1 s)")
     parser.add_argument("-k", "--kind", metavar="WORD", action="append", default=[],
                         help="only kinds of PMU whose name has this in it, and what -e and -f name; may be given "
                         "several times (csv: the first)")

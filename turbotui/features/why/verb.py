@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 
 from turbotui.app.settings import read_settings
-from turbotui.commands.arguments import add_machine_arguments
+from turbotui.commands.arguments import add_machine_arguments, whole
 from turbotui.commands.formats import add_format_arguments, print_tables
 from turbotui.commands.recorded import add_replay_argument, open_replay
 from turbotui.commands.watching import label, open_host, parse_interval
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--from", metavar="TIME", dest="begin", default="",
                         help="with --replay: the start (14:03, -5m); by default the last intervals")
     parser.add_argument("--to", metavar="TIME", dest="end", default="", help="with --replay: the end")
-    parser.add_argument("-n", "--intervals", metavar="N", type=int, default=_INTERVALS,
+    parser.add_argument("-n", "--intervals", metavar="N", type=whole, default=_INTERVALS,
                         help=f"how many intervals to watch (default {_INTERVALS})")
     parser.add_argument("-i", "--interval", metavar="SECONDS", default="1",
                         help="length of each in seconds (default 1)")

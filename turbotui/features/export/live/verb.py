@@ -12,7 +12,8 @@ from turbotui.commands.addresses import parse_address
 from turbotui.commands.arguments import add_machine_arguments
 from turbotui.errors import TurbotuiError, UsageError
 from turbotui.machine.host import HostKind
-from turbotui.sampling.limits import SHORTEST_INTERVAL
+from turbotui.quantities.plain_numbers import whole_number
+from turbotui.sampling.limits import INTERVAL_BOUNDS
 from turbotui.untrusted import one_line
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def add_live_arguments(parser: argparse.ArgumentParser) -> None:
     live = parser.add_argument_group("metrics of a machine")
     add_machine_arguments(live)
     live.add_argument("-i", "--interval", metavar="SECONDS", default="",
-                      help=f"seconds between two readings, from {SHORTEST_INTERVAL}: what Prometheus scrapes at "
+                      help=f"seconds between two readings, {INTERVAL_BOUNDS}: what Prometheus scrapes at "
                       f"(default {_INTERVAL}; with --once {_ONCE})")
     live.add_argument("-c", "--cpu", metavar="SET", help="only these CPUs: 0-3,8 or 0..3,8")
     live.add_argument("--per", choices=("core", "cpu"), default="",
@@ -136,9 +137,10 @@ def _parts(arguments: argparse.Namespace, host: Host) -> Sequence[AskedPart]:
 
 def _number(arguments: argparse.Namespace, name: str) -> int:
     text = str(getattr(arguments, name))
-    if not text.isdecimal() or int(text) < 1:
+    number = whole_number(text)
+    if not number:
         raise UsageError(f'--{name} "{text}" is no whole number from 1 on')
-    return int(text)
+    return number
 
 
 def _listen(arguments: argparse.Namespace) -> int:
