@@ -1,8 +1,8 @@
-"""Simulated applications: phases of two behaviours that take turns on every CPU, or one behaviour that is known.
+"""Simulated applications: two behaviours that alternate on every CPU, or a single known behaviour.
 
 Those with known floating-point work are named after the applications of Antao et al. in whose rooflines such phases are
-seen, the others after what bounds them in a top-down analysis; their figures are our own. Every access is as wide as
-the floating-point instructions beside it, so that the width model tells the truth.
+seen, the others after their bound in a top-down analysis; the figures are turbotui's own. Every access is as wide as
+the floating-point instructions beside it, so that the model of access widths is exact.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from turbotui.errors import UsageError
 from turbotui.simulated.shapes import LoadPhase, MachineShape, Programme, Role
 from turbotui.simulated.workloads import COMPUTE, INTEGER, MEMORY, WORKLOADS, Workload
 
-_BASE_LEVEL: Final = 0.96  # a phase takes a CPU over that wants less than it does
+_BASE_LEVEL: Final = 0.96  # a phase takes over a CPU whose own load is lower
 _FOR_EVER: Final = 1e9
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatedApplication:
-    """Two behaviours in turn.
+    """An application of two alternating behaviours.
 
     Attributes:
         name: the word after "+" or "--".
         summary: one line for people.
-        first, second: what it does.
+        first, second: the two behaviours.
         seconds: length of the first and of the second behaviour.
     """
 
@@ -41,12 +41,12 @@ class SimulatedApplication:
 
 
 def _bound(name: str, summary: str, work: Workload) -> SimulatedApplication:
-    """One behaviour all the time."""
+    """Make an application with one behaviour."""
     return SimulatedApplication(name, summary, work, work, (5.0, 5.0))
 
 
 def _numerical(name: str, ipc: float, memory: tuple[float, float, float], scalar: float, wide: float) -> Workload:
-    """Double-precision work; `memory` is loads, stores and misses of the last cache per instruction."""
+    """Make double-precision work; `memory` is loads, stores and last-level cache misses per instruction."""
     loads, stores, misses = memory
     return replace(
         WORKLOADS[COMPUTE], name=name, ipc=ipc, loads=loads, stores=stores, llc_misses=misses, scalar=scalar, wide=wide,
@@ -89,7 +89,7 @@ APPLICATIONS: Final[Mapping[str, SimulatedApplication]] = MappingProxyType(
 
 
 def running(shape: MachineShape, application: str) -> MachineShape:
-    """A machine on all of whose CPUs an application runs.
+    """Return the machine with an application running on every CPU.
 
     Raises:
         UsageError: there is no such application.

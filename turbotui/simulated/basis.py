@@ -17,7 +17,7 @@ Form: TypeAlias = tuple[tuple[int, float], ...]
 """(index of an integral, weight) pairs; the value is their weighted sum."""
 
 KINDS: Final = 4
-"""Kinds of work a CPU may do; see `workloads`."""
+"""The number of kinds of work that a CPU may do; see `workloads`."""
 IDLE_STATES: Final = 6
 """The most cpuidle states of any simulated machine, POLL included."""
 
@@ -74,7 +74,7 @@ PKG_INTEGRALS: Final = 25
 
 # Integrals of the whole machine.
 SYS_JOULES: Final = 0
-SYS_STRAIN: Final = 1  # from here on what `strain.Strain.rates` gives, in its order
+SYS_STRAIN: Final = 1  # from here on the rates of `strain.Strain.rates`, in their order
 SYS_WAITED: Final = 1  # seconds that tasks waited on the run queue of each CPU
 SYS_STALLED_CPU: Final = 2  # seconds of pressure: some tasks waited, or all of them (FULL)
 SYS_STALLED_MEMORY: Final = 3
@@ -96,7 +96,7 @@ SYS_INTEGRALS: Final = 18
 
 
 class Basis:
-    """The integrals of one thing: values at `since`, and their rates from then on."""
+    """The integrals of one CPU, core, package or machine: values at `since`, and their rates from then on."""
 
     __slots__ = ("rate", "since", "start")
 
@@ -106,18 +106,18 @@ class Basis:
         self.since = 0.0
 
     def turn(self, now: float, rate: list[float]) -> None:
-        """Fold what has passed, and go on at other rates."""
+        """Add the time that has passed at the old rates, and continue at new rates."""
         passed = now - self.since
         self.start = [value + speed * passed for value, speed in zip(self.start, self.rate, strict=True)]
         self.rate = rate
         self.since = now
 
     def at(self, index: int, now: float) -> float:
-        """The value of one integral at a time."""
+        """Return the value of one integral at a time."""
         return self.start[index] + self.rate[index] * (now - self.since)
 
     def value(self, form: Form, now: float) -> float:
-        """The value of a counter at a time."""
+        """Return the value of a counter at a time."""
         start, rate, passed = self.start, self.rate, now - self.since
         total = 0.0
         for index, weight in form:
@@ -143,7 +143,7 @@ class Relaxation:
         return self.target + (self.start - self.target) * math.exp((self.since - now) / self.tau)
 
     def aim(self, now: float, target: float) -> None:
-        """Head for another target from now on."""
+        """Set another target from now on."""
         if target != self.target:
             self.start = self.at(now)
             self.since = now
@@ -151,7 +151,7 @@ class Relaxation:
 
 
 def form_of(weights: Mapping[int, float]) -> Form:
-    """A form without its zero terms."""
+    """Make a form, without zero terms."""
     return tuple((index, weight) for index, weight in weights.items() if weight != 0.0)
 
 

@@ -1,7 +1,7 @@
-"""Causes of slowness that a simulated machine can be made to have: one, or several at once.
+"""Causes of slowness that a simulated machine can have, alone or combined.
 
-A machine with causes does little beside them: its own load would be one more cause. What the names say is what the
-rules of the diagnosis are called by that have to find them.
+A machine with causes has no load of its own, which would be one more cause. A cause has the name of the diagnosis's
+rule that has to find it.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from turbotui.simulated.shapes import CoreType, IdleState, Isa, LoadPhase, Machi
 from turbotui.simulated.strain import Strain
 from turbotui.simulated.workloads import COMPUTE, INTEGER, LIGHT, MEMORY
 
-_LONG: Final = 1e9  # seconds: as good as for ever
+_LONG: Final = 1e9  # seconds, longer than any session
 _CALM: Final = Role(LIGHT, (0.08, 0.12), (0.5, 2.0), (0.06, 0.1), (0.5, 2.0), both=True, share=1.1)
 _NOTHING: Final = Role(LIGHT, (0.004, 0.01), (0.5, 2.0), (0.002, 0.006), (0.5, 2.0), both=True, share=1.1)
 
 
 class Busy(Enum):
-    """Which CPUs a cause keeps busy. The value is said of it."""
+    """The CPUs that a cause keeps busy; the value is the description."""
 
     NONE = "none"
     ALL = "all CPUs are busy"
@@ -44,11 +44,11 @@ class SimulatedCause:
         name: the word after "+".
         summary: one line for people.
         busy: which CPUs it keeps busy.
-        work: what these execute, by its kind; None: whatever it is.
-        clock: whether it decides on the clock, so that only one such cause can be there.
-        change: what is else about the machine.
+        work: the kind of work on these CPUs; None: any kind.
+        clock: whether the cause sets the cores' clock, which only one cause can.
+        change: further changes of the machine.
         strain: what tasks wait for.
-        where: machines that can have it.
+        where: tells whether a machine can have the cause.
     """
 
     name: str
@@ -61,14 +61,14 @@ class SimulatedCause:
     where: Callable[[MachineShape], bool] = lambda _shape: True
 
     def at_odds(self, other: SimulatedCause) -> str:
-        """Why both cannot be made at once; "" if they can."""
+        """Return why both causes cannot be combined; "" if they can."""
         if self.clock and other.clock:
             return "each decides on the clock"
         if self.work is not None and other.work is not None and self.work != other.work:
             return "each decides what the CPUs execute"
         kinds = {self.busy, other.busy} - {Busy.NONE}
         if Busy.SELDOM in kinds and Busy.ALL not in kinds:
-            return ""  # one busy CPU leaves the others idle
+            return ""  # a cause with one busy CPU needs the others idle
         return " and ".join(kind.value for kind in Busy if kind in kinds) if len(kinds) > 1 else ""
 
 
@@ -77,23 +77,23 @@ def _powered(change: Callable[[Power], Power]) -> Callable[[MachineShape], Machi
 
 
 def _roomy(power: Power) -> Power:
-    """No limit of power, and a heat sink that never gets hot."""
+    """Remove power limits, and keep the heat sink cold."""
     return replace(power, tdp=4 * power.tdp, pl2=4 * power.pl2, ohms=power.ohms / 6)
 
 
 def _below_base(shape: MachineShape) -> MachineShape:
-    """All cores at 60 % of the base clock of the slowest kind, and no file says so."""
+    """Hold all cores at 60 % of the slowest core type's base clock, without any file that says so."""
     return replace(shape, cap=0.6 * min(kind.base_mhz / kind.max_mhz for kind in shape.core_types))
 
 
 def _wide(shape: MachineShape) -> MachineShape:
-    """Cores stay 15 % below what all together can reach, and neither a file nor a limit says so."""
+    """Hold cores 15 % below their all-core turbo clock, without any file or limit that says so."""
     reached = min(kind.bins[-1][1] / kind.max_mhz for kind in shape.core_types)
     return replace(shape, cap=0.85 * reached, power=_roomy(shape.power))
 
 
 def _has_wide_vectors(shape: MachineShape) -> bool:
-    """Whether its cores have vectors of 512 bits, and limits whose bits would say what else holds them."""
+    """Tell whether cores have 512-bit vectors, and a register with the reasons of other limits."""
     return _says_limits(shape) and "avx512f" in shape.flags.split()
 
 
@@ -102,12 +102,12 @@ def _deepest(kind: CoreType) -> IdleState:
 
 
 def _sleeps_deeply(shape: MachineShape) -> bool:
-    """Whether leaving its deepest idle state takes long."""
+    """Tell whether leaving the deepest idle state takes long."""
     return any(_deepest(kind).latency_us >= 100 for kind in shape.core_types)
 
 
 def _wakeful(shape: MachineShape) -> MachineShape:
-    """CPUs stay in their deepest idle state for no more than twice the time that leaving it takes."""
+    """Let CPUs stay in their deepest idle state for at most twice the time that leaving it takes."""
     kinds = []
     for kind in shape.core_types:
         deepest = _deepest(kind)
@@ -117,12 +117,12 @@ def _wakeful(shape: MachineShape) -> MachineShape:
 
 
 def _says_limits(shape: MachineShape) -> bool:
-    """Whether the machine's processor counts or names what holds it back."""
+    """Tell whether the processor counts or names what limits it."""
     return shape.isa is Isa.INTEL and not shape.hypervisor
 
 
 def _fills_memory(shape: MachineShape) -> bool:
-    """Whether its cores together stream more than its memory moves."""
+    """Tell whether all cores together can stream more than the memory's bandwidth."""
     return bool(shape.memory_channels) and shape.cpus >= 16 * shape.packages * shape.memory_channels
 
 
@@ -168,14 +168,14 @@ CAUSES: Final[Mapping[str, SimulatedCause]] = MappingProxyType({
                        where=lambda shape: bool(shape.driver) and shape.epp != "balance_power"),
     )
 })  # fmt: skip
-"""By their names, which are also those of the rules that find them."""
+"""Causes by name, which is also the name of the rule that finds the cause."""
 
 CALM: Final[Mapping[str, Role]] = MappingProxyType({"idle": _NOTHING, "calm": _CALM})
-"""Loads with which nothing is in the way, by the word after "+": a hundredth of the time, and a tenth."""
+"""Light loads without any cause of slowness, by the word after "+": a hundredth of the time, and a tenth."""
 
 
 def with_causes(shape: MachineShape, names: Sequence[str]) -> tuple[MachineShape, Strain]:
-    """A machine that has these causes and does little else.
+    """Return a machine that has these causes and little other load.
 
     Raises:
         UsageError: there is no such cause, this machine cannot have it, or two are at odds.
@@ -219,7 +219,7 @@ def _role(found: Sequence[SimulatedCause]) -> Role:
 def _programme(busy: Busy, kind: int, role: Role) -> Programme:
     phases: tuple[LoadPhase, ...] = ()
     if busy in (Busy.ALL, Busy.PACKAGE, Busy.SLOW):
-        # the other packages' turn comes when nobody looks any more
+        # longer than any session, so the other packages' phase never comes
         stagger = _LONG if busy is Busy.PACKAGE else 0.0
         phases = (LoadPhase(kind, 1.0, 0.0, 9 * _LONG, 8 * _LONG, stagger, slow_only=busy is Busy.SLOW),)
     stay = (_LONG, _LONG) if busy is Busy.ONE else (0.0, 0.0)
@@ -227,7 +227,7 @@ def _programme(busy: Busy, kind: int, role: Role) -> Programme:
 
 
 def _joined(one: Strain, other: Strain) -> Strain:
-    """Two strains as one: of each number the one that is not as on a machine without strain."""
+    """Join two strains: of each number, the one that differs from a machine without strain."""
     bare = Strain()
     return replace(one, **{part.name: getattr(other, part.name) for part in fields(Strain)
                            if getattr(other, part.name) != getattr(bare, part.name)})

@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 MOUNT: Final = "/sys/fs/cgroup"
 EVERYTHING: Final = "/"
-"""The outermost group."""
+"""The path of the outermost group."""
 _SHARES: Final = {f"/{path}": share for path, share in GROUPS}
 _WORK: Final = frozenset(first + kind for first in (CPU_BUSY, CPU_CYCLES, CPU_WORK) for kind in range(KINDS))
 
 
 def cgroup_of(directory: str) -> str:
-    """The group of a directory.
+    """Return the control group of a directory.
 
     Raises:
-        HostError: EBADF where it is the directory of none.
+        HostError: EBADF if the directory belongs to no control group.
     """
     path = directory.removeprefix(MOUNT).rstrip("/") or EVERYTHING
     if not directory.startswith(MOUNT) or (path != EVERYTHING and path not in _SHARES):
@@ -39,13 +39,13 @@ def cgroup_of(directory: str) -> str:
 
 
 def is_beside(one: str, other: str) -> bool:
-    """Whether two groups are never on a CPU at the same time; "" stands for counters of a whole CPU."""
+    """Tell whether two groups are never on a CPU together; "" stands for counters of a whole CPU."""
     inner, outer = sorted((one, other), key=len, reverse=True)
     return bool(outer) and outer not in (EVERYTHING, inner) and not inner.startswith(f"{outer}/")
 
 
 def part_of(counter: SimulatedCounter, cgroup: str, model: Model, cpu: int) -> SimulatedCounter:
-    """A CPU's counter as one of a group."""
+    """Convert a CPU's counter to one of a control group."""
     if cgroup == EVERYTHING or counter.absolute:
         return counter
     share = _SHARES[cgroup]
@@ -57,7 +57,7 @@ def part_of(counter: SimulatedCounter, cgroup: str, model: Model, cpu: int) -> S
 
 
 def time_of(cgroup: str, model: Model, cpu: int) -> Value:
-    """Seconds for which a group was on a CPU."""
+    """Return the seconds for which a group was on a CPU."""
     if cgroup in ("", EVERYTHING):
         return lambda now: now
     share, basis = _SHARES[cgroup], model.cpu[cpu]

@@ -1,4 +1,4 @@
-"""/sys/devices/system/cpu: which CPUs there are, how they are wired, what their idle states and frequencies do."""
+"""/sys/devices/system/cpu of simulated machines: CPUs, topology, idle states and frequencies."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def low_power_idle(model: Model) -> dict[str, Node]:
     }
 
 
-_REMEMBERED = 8  # folders of CPUs and of policies: what is read is read CPU by CPU
+_REMEMBERED = 8  # directories of CPUs and of policies that are kept, because programs read CPU by CPU
 
 
 class CpuFiles:
@@ -217,7 +217,7 @@ class CpuFiles:
         return children
 
     def _text(self, cpus: tuple[int, ...], mask: bool) -> str:
-        """The online ones of some CPUs as list or mask; kept until a CPU comes or goes: many files say the same."""
+        """Format the online ones of some CPUs as list or mask; cached until a CPU comes or goes."""
         if self._plugs != self._model.plugs:
             self._plugs = self._model.plugs
             self._texts.clear()

@@ -23,7 +23,7 @@ class OpenFile:
 
 @dataclass(slots=True)
 class OpenFolder:
-    """A descriptor on a directory, which is good for naming a control group."""
+    """A descriptor on a directory, which can name a control group."""
 
     path: str
 
@@ -40,10 +40,10 @@ _Kind = TypeVar("_Kind", OpenFolder, OpenEvent)
 
 
 class Descriptors(dict[int, Opened]):
-    """What a process has open, numbered from 3 on; no number is given twice.
+    """The open descriptors of a process, numbered from 3 on, without reuse of numbers.
 
     Args:
-        limit: how many descriptors the process may have now, its three streams among them (RLIMIT_NOFILE).
+        limit: returns the process's limit of descriptors, its three streams included (RLIMIT_NOFILE).
     """
 
     def __init__(self, limit: Callable[[], int]) -> None:
@@ -52,16 +52,16 @@ class Descriptors(dict[int, Opened]):
         self._numbers = itertools.count(3)
 
     def check_room(self, what: str) -> None:
-        """Refuse one descriptor more than there may be.
+        """Refuse to open a descriptor beyond the limit.
 
         Raises:
-            HostError: EMFILE, said of `what`.
+            HostError: EMFILE, with `what` in the message.
         """
         if len(self) + 3 >= self._limit():
             raise HostError(errno.EMFILE, what)
 
     def take(self, what: Opened) -> int:
-        """The number of what is opened.
+        """Add an open object, and return its number.
 
         Raises:
             HostError: EMFILE.
@@ -72,10 +72,10 @@ class Descriptors(dict[int, Opened]):
         return number
 
     def of_kind(self, kind: type[_Kind], number: int, said: str = "descriptor {}") -> _Kind:
-        """What a number stands for, where it must be of one kind.
+        """Return the open object of a number, which must be of one kind.
 
         Raises:
-            HostError: EBADF, with `said` of the number.
+            HostError: EBADF, with `said` in the message.
         """
         opened = self.get(number)
         if not isinstance(opened, kind):

@@ -1,4 +1,4 @@
-"""Counts of every core as forms over a CPU's integrals; event tables give them their numbers."""
+"""Counts of every core, by name, as forms over a CPU's integrals; event tables map event codes to names."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ _FMA: Final = 2.0
 
 
 def access_bytes(kind: CoreType) -> tuple[float, ...]:
-    """Mean width of a load or store by kind of work: full vectors where there is vector code, 8 bytes elsewhere."""
+    """Return the mean width of a load or store by kind of work: full vectors for vector code, else 8 bytes."""
     vector = kind.vector_bits / 8.0
     return tuple(vector if work.wide or work.bfloat else 8.0 for work in kind.works)
 
 
 def counts(kind: CoreType) -> Mapping[str, Form]:
-    """Everything countable on a core of this type, by a name of our own."""
+    """Return everything countable on a core of this type, by turbotui's own names."""
 
     def ratio(attribute: str, factor: tuple[float, ...] = (1.0,) * KINDS) -> Form:
         values = tuple(float(getattr(work, attribute)) * factor[n] for n, work in enumerate(kind.works))
@@ -123,7 +123,7 @@ def counts(kind: CoreType) -> Mapping[str, Form]:
 
 
 def in_mode(form: Form, user: bool, kernel: bool) -> Form:
-    """The part of a count that falls into user mode, kernel mode or both. Idle polling and bare time are kernel's."""
+    """Return the part of a count in user mode, kernel mode or both; idle polling and time belong to the kernel."""
     if user and kernel:
         return form
 

@@ -1,4 +1,4 @@
-"""The whole file tree of a simulated machine; memory modules as firmware describes them (DMTF DSP0134 3.7, 7.18)."""
+"""The file tree of a simulated machine, with memory modules as firmware describes them (DSP0134 3.7, 7.18)."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ _LARGE: Final = 0x7FFF  # size: see the extended one
 
 
 def memory_modules(shape: MachineShape) -> Mapping[str, Folder]:
-    """One module in each channel; as in the kernel only root may read them (drivers/firmware/dmi-sysfs.c)."""
+    """Make one module in each channel, readable by root only, as in the kernel (drivers/firmware/dmi-sysfs.c)."""
     count = shape.packages * shape.memory_channels
     found: dict[str, Folder] = {}
     for number in range(count):
@@ -139,7 +139,7 @@ def memory_modules(shape: MachineShape) -> Mapping[str, Folder]:
 
 
 def persistent_memory(shape: MachineShape) -> Mapping[str, File]:
-    """/sys/firmware/acpi/tables: the NFIT of a machine with persistent memory, which nothing reads but its presence."""
+    """/sys/firmware/acpi/tables: the NFIT of a machine with persistent memory; only its presence is used."""
     return {"NFIT": File(lambda _now: b"NFIT", 0o400)} if shape.tiers in ("pmem", "2lm") else {}
 
 

@@ -1,4 +1,4 @@
-"""The simulated machine behind the `Host` protocol: files, registers and counters of one model."""
+"""The `Host` of a simulated machine: files, registers and counters of one model."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from turbotui.simulated.tree import Device, File, Folder, find
 from turbotui.untrusted import decoded, visible
 
 _FULL: Final = (1 << 41) - 1
-"""Every capability there is (linux/capability.h: 0 to 40)."""
+"""All capabilities (linux/capability.h: 0 to 40)."""
 _PID_CGROUP: Final = 4
 _CAP_DAC_OVERRIDE: Final = 1
 _CAP_DAC_READ_SEARCH: Final = 2
@@ -43,7 +43,7 @@ class _Rights:
 
 
 class SimulatedHost:
-    """A machine that exists only as a model. Everything it says carries the word SIMULATED."""
+    """A machine that exists only as a model; all its output carries the word SIMULATED."""
 
     def __init__(self, shape: MachineShape, clock: SimulatedClock, seed: int) -> None:
         self._clock = clock
@@ -78,7 +78,7 @@ class SimulatedHost:
         return False
 
     def _refuse(self, what: str | tuple[str, int, int], said: str) -> None:
-        """Raise the error that `fail` asked for, if it did."""
+        """Raise the error that was requested with `fail`, if any."""
         number = self._failures.get(what)
         if number:
             raise HostError(number, said)
@@ -249,7 +249,7 @@ class SimulatedHost:
             return self._perf.read(event, size, self.model.now())
 
     def follow_tasks(self, choice: TaskSampling) -> SimulatedTasks:
-        """Samples of the tasks that the model runs."""
+        """Return the samples of the model's tasks."""
         return SimulatedTasks(self.model, self._perf, choice, self._threads)
 
     def open_records(self, descriptor: int) -> SimulatedLoads:
@@ -325,7 +325,7 @@ class SimulatedHost:
                 node.forget()
 
     def strain_by(self, strain: Strain) -> None:
-        """Make the machine's tasks wait so from now on, instead of as they did."""
+        """Replace the strain on the machine's tasks from now on."""
         self.model.strain_by(strain)
 
     def set_privileges(
@@ -349,7 +349,7 @@ class SimulatedHost:
             )
 
     def fail(self, what: str | tuple[str, int, int], number: int | None) -> None:
-        """Let an access fail from now on, or no longer.
+        """Make an access fail from now on, or work again.
 
         Args:
             what: a path, or ("msr", cpu, address), or ("perf", type, config).

@@ -1,4 +1,4 @@
-"""What differs between the uncores of simulated Intel servers: clocks, codes, fields, how many of each PMU."""
+"""Differences between the uncores of simulated Intel servers: clocks, codes, fields, numbers of PMUs."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from turbotui.simulated.shapes import Isa, MachineShape
 
 _LINKS: Final = (0.4, 0.35, 0.25)
 _SIX_LINKS: Final = (0.25, 0.2, 0.2, 0.15, 0.1, 0.1)
-"""How traffic between packages spreads over the links."""
+"""The distribution of traffic between packages over the links."""
 _STACKS: Final = (0.5, 0.3, 0.15, 0.05)
-"""How traffic of devices spreads over the PCI Express stacks."""
+"""The distribution of devices' traffic over the PCI Express stacks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """A processor.
+    """The uncore of one generation of Intel servers.
 
     Attributes:
         mask: format of a CHA's umask.
@@ -91,7 +91,7 @@ _GENERATIONS: Final = {0x55: _SKX, 0x86: _SNR, 0x6A: _ICX, 0x8F: _SPR, 0xCF: _SP
 
 
 def generation_of(shape: MachineShape) -> Generation | None:
-    """The processor of a machine; None where its uncore is not one of these."""
+    """Return the generation of a machine; None for other uncores."""
     if shape.isa is not Isa.INTEL or shape.client or shape.hypervisor or shape.model not in _GENERATIONS:
         return None
     return replace(_GENERATIONS[shape.model], tiers=shape.tiers)

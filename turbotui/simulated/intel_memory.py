@@ -13,7 +13,7 @@ from turbotui.simulated.pmu import EventFile
 _MEBIBYTE_SCALE: Final = "6.103515625e-5"
 """64 / 2^20: memory controllers count cache lines."""
 _FIRST_HALF: Final = 0.6
-"""Of a channel's traffic on its first subchannel or pseudochannel: unequal, so that one taken for both is seen."""
+"""Share of a channel's first subchannel or pseudochannel; unequal, so that tests notice one taken for both."""
 _HALVES: Final = (_FIRST_HALF, 1 - _FIRST_HALF)
 HBM_CHANNELS: Final = 32
 _HBM_HZ: Final = 1.6e9
@@ -21,7 +21,7 @@ _HBM_HZ: Final = 1.6e9
 
 
 def whole_events(made: Generation) -> Mapping[str, EventFile]:
-    """The events that the kernel names of a channel."""
+    """Return the events of a channel that the kernel names."""
     event, read, write = _cas(made)
     return {
         "clockticks": EventFile(f"event={0x00 if made.early else 0x01:#04x},umask=0x00"),
@@ -38,7 +38,7 @@ def _cas(made: Generation) -> tuple[int, int, int]:
 
 
 def halves_events() -> Mapping[str, EventFile]:
-    """The same, where it names those of two subchannels apart."""
+    """Return the events that the kernel names, if it names those of the two subchannels separately."""
     found = {"clockticks": EventFile("event=0x01,umask=0x00")}
     for number in (0, 1):
         for way, mask in (("read", 0xCF), ("write", 0xF0)):
@@ -48,7 +48,7 @@ def halves_events() -> Mapping[str, EventFile]:
 
 
 def memory_counts(made: Generation, flows: Flows, share: float) -> Events:
-    """What a channel of DRAM counts that has a share of the traffic, with the persistent memory on it."""
+    """Return the counts of a DRAM channel with a share of the traffic, and of persistent memory on it."""
     read, written = times(flows.read, share / LINE), times(flows.written, share / LINE)
     every, clock = read + written, times(flows.seconds, made.memory_hertz)
     found: dict[int, Parts] = {}
@@ -68,7 +68,7 @@ def memory_counts(made: Generation, flows: Flows, share: float) -> Events:
 
 
 def _queues(made: Generation, read: Parts, written: Parts) -> Events:
-    """What waits for DRAM: occupancies count the cycles that each request waits, in DCLK."""
+    """Return the counts of queues; occupancies count the DCLK cycles that each request waits."""
     ways = ((read, flow.READ_QUEUE), (written, flow.WRITE_QUEUE))
     found: dict[int, Parts] = {}
     if made.halves:  # subchannels, each of two pseudochannels
@@ -89,7 +89,7 @@ def _queues(made: Generation, read: Parts, written: Parts) -> Events:
 
 
 def hbm_counts(flows: Flows, share: float) -> Events:
-    """A channel of HBM that is DRAM's cache: lines are of two CAS, and DRAM has those that it has not."""
+    """Return the counts of an HBM channel that caches DRAM: a line is two CAS, and DRAM serves the misses."""
     read, written = (times(way, share / LINE / flow.FAR) for way in (flows.read, flows.written))
     cas = times(read + written, 2.0)
     found: dict[int, Parts] = {
@@ -104,7 +104,7 @@ def hbm_counts(flows: Flows, share: float) -> Events:
 
 
 def _persistent(made: Generation, read: Parts, written: Parts) -> Events:
-    """Persistent memory beside DRAM, or behind it: DRAM is then its cache, and has most of the lines."""
+    """Return the counts of persistent memory beside DRAM, or behind DRAM as a cache that has most lines."""
     part = {"pmem": flow.PERSISTENT, "2lm": flow.FAR}.get(made.tiers, 0.0)
     lines = (times(read, part), times(written, part)) if part else ((), ())
     waits = times(lines[0], flow.PERSISTENT_QUEUE)

@@ -9,11 +9,11 @@ from turbotui.simulated.shapes import MachineShape
 from turbotui.simulated.tree import Node, fixed, folder
 
 _DEVICES: Final = (("0x15b3:1021", "0x020000", 16), ("0x144d:a826", "0x010802", 4), ("0x144d:a826", "0x010802", 4))
-"""An adapter and two drives: what they are, their class, lanes."""
+"""An adapter and two drives: kind, class, lanes."""
 
 
 def root_bus(package: int, stack: int) -> str:
-    """The segment and bus of a stack's root ports."""
+    """Return the segment and bus of a stack's root ports."""
     return f"{package // 2:04x}:{package % 2 * 0x80 + stack * 0x20:02x}"
 
 

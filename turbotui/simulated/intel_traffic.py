@@ -1,7 +1,7 @@
-"""The traffic of a simulated Intel server, made of the integrals of its packages: every uncore counter counts a part.
+"""The traffic of a simulated Intel server, from its packages' integrals; every uncore counter counts a part.
 
-Where a flow goes is fixed, so that all of them agree: what a package reads of another one's memory is what the links
-carry to it, and what the memory controllers there read.
+Every flow has a fixed path, so that all counters agree: the bytes that a package reads from another package's memory
+are also those that the links carry and the memory controllers there read.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from turbotui.simulated import basis as b
 from turbotui.simulated.model import Model
 
 Parts: TypeAlias = tuple[tuple[int, b.Form], ...]
-"""Packages, and what of their integrals is counted."""
+"""Packages, and the forms over their integrals that are counted."""
 Events: TypeAlias = Mapping[int, Parts]
-"""What a PMU counts by an event's config."""
+"""The counts of a PMU by an event's config."""
 
 LINE: Final = 64.0
 REMOTE: Final = 0.2
-"""The part of a package's memory traffic that is for other packages, where there are any."""
+"""The share of a package's memory traffic that serves other packages, if there are any."""
 LLC_MISSES: Final = 0.4
-"""The part of the cores' requests that the last-level cache has not."""
+"""The share of the cores' requests that miss the last-level cache."""
 DEMAND, PREFETCH = 0.5, 0.3
-"""Parts of what is read from memory that demand reads and prefetches into L2 ask for; the rest are other requests."""
+"""Shares of demand reads and of L2 prefetches in the reads of memory; the rest are other requests."""
 LOCAL_CYCLES, REMOTE_CYCLES = 190.0, 320.0
-"""How long a read of memory stays in a CHA, in its clock."""
+"""Cycles of the CHA's clock for which a memory read stays in a CHA."""
 OTHER_FLITS: Final = 0.25
 """Flits of headers and credits for each one of data."""
 WHOLE_LINES: Final = 0.9
-"""The part of what devices write that is whole lines (ItoM); the rest are parts of lines (ItoMCacheNear)."""
+"""The share of whole lines (ItoM) in the writes of devices; the rest are partial lines (ItoMCacheNear)."""
 READ_MISSES, WRITE_MISSES = 0.3, 0.2
-"""The parts of what devices read and write that is not in the last-level cache."""
+"""The shares of devices' reads and writes that miss the last-level cache."""
 ACTIVATIONS, CONFLICTS = 0.35, 0.15
 """Row activations and precharges for other rows, for each transfer of a line."""
 READ_QUEUE, WRITE_QUEUE = 36.0, 90.0
@@ -40,34 +40,34 @@ READ_QUEUE, WRITE_QUEUE = 36.0, 90.0
 PERSISTENT, PERSISTENT_QUEUE, PERSISTENT_CYCLES = 0.02, 400.0, 560.0
 """Lines of persistent memory for each line of DRAM, cycles of DCLK that a read waits, and of a CHA that it stays."""
 FAR: Final = 0.25
-"""The part of the requests for lines that memory has not which is a cache of other memory."""
+"""The share of requests for lines that miss a memory which caches other memory."""
 CXL, CXL_CYCLES = 0.01, 420.0
-"""What is read of CXL memory and written to it for each byte of DRAM; how long a read stays in a CHA, in its clock."""
+"""Bytes of CXL memory read and written for each byte of DRAM; CHA cycles for which a read stays in a CHA."""
 MMIO_READ, MMIO_WRITTEN = 0.02, 0.03
-"""What cores read of devices and write to them, for each byte that these read and write of memory."""
+"""Bytes that cores read from and write to devices, for each byte that devices read and write of memory."""
 MMIO_BYTES: Final = 8.0
-"""Of one such access."""
+"""Bytes of one such access."""
 IOTLB_MISSES, CONTEXT_HITS, WALK_READS = 0.04, 0.95, 3.0
-"""The part of devices' requests that misses the IOTLB; of these what finds its context; reads of memory for each."""
+"""The share of devices' requests that miss the IOTLB; of these, context hits; memory reads for each."""
 PAGES: Final = (0.2, 0.7, 0.1)
-"""How hits of the IOTLB spread over pages of 4 KiB, 2 MiB and 1 GiB."""
+"""The distribution of IOTLB hits over pages of 4 KiB, 2 MiB and 1 GiB."""
 SNOOPED, UPDATED = 0.05, 0.1
-"""Directory lookups that find any package may have the line, and updates for each line written."""
+"""The share of directory lookups in state A (any package may have the line), and updates per written line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flows:
-    """What flows at one package, in bytes; `Parts` may be of other packages' integrals.
+    """The flows at one package, in bytes; `Parts` may refer to other packages' integrals.
 
     Attributes:
-        read, written: of its memory, whoever asks.
-        served_reads, served_writes: of these, for other packages.
-        own_reads, remote_reads: of its cores, from its own memory and from others'.
-        remote_writes: of its cores, to others' memory.
-        own_writes: likewise.
+        read, written: of the package's memory, by anyone.
+        served_reads, served_writes: the part of these for other packages.
+        own_reads, remote_reads: by the package's cores, from its own memory and from other packages'.
+        remote_writes: by the package's cores, to other packages' memory.
+        own_writes: by the package's cores, to its own memory.
         io_read, io_written: of memory by its devices.
         seconds, cha_cycles: time, and cycles of the CHAs' clock.
-        sent, heard: by each link, which is what its other end hears and sends.
+        sent, heard: by each link; the link's other end hears and sends the same.
     """
 
     read: Parts
@@ -87,12 +87,12 @@ class Flows:
 
 
 def far_end(package: int, link: int, packages: int) -> int:
-    """The package that a link goes to: of four and more each link goes to another one, both ends the same."""
+    """Return the package at a link's other end; with four or more packages, each link goes to another one."""
     return package ^ (link % (packages - 1) + 1) if packages > 2 else 1 - package
 
 
 def flows_of(model: Model, package: int, links: Sequence[float] = (1.0,)) -> Flows:
-    """What flows at a package.
+    """Return the flows at a package.
 
     Args:
         model: of the machine.
@@ -120,12 +120,12 @@ def flows_of(model: Model, package: int, links: Sequence[float] = (1.0,)) -> Flo
 
 
 def times(parts: Parts, factor: float) -> Parts:
-    """A flow times a number."""
+    """Multiply a flow by a number."""
     return tuple((package, b.scaled(form, factor)) for package, form in parts)
 
 
 def cha_events(flows: Flows, persistent: float) -> Mapping[str, Parts]:
-    """What all CHAs of a package count, by the vendor's names (Intel perfmon).
+    """Return the counts of all CHAs of a package, by the vendor's names (Intel perfmon).
 
     Args:
         flows: of the package.
@@ -168,12 +168,12 @@ def cha_events(flows: Flows, persistent: float) -> Mapping[str, Parts]:
 
 
 def requests(flows: Flows) -> Parts:
-    """What devices ask of memory, in lines."""
+    """Return the devices' requests to memory, in lines."""
     return times(flows.io_read + flows.io_written, 1 / LINE)
 
 
 def upi_events(flows: Flows, link: int) -> Mapping[str, Parts]:
-    """What a link of a package counts: nine flits of data for each line."""
+    """Return the counts of a package's link: nine flits of data for each line."""
     flits = 9 / LINE
     sent, heard = times(flows.sent[link], flits), times(flows.heard[link], flits)
     return {"TxL_FLITS.ALL_DATA": sent, "TxL_FLITS.NON_DATA": times(sent, OTHER_FLITS),

@@ -70,12 +70,12 @@ def stat_forms(steal: float, storm: float = 0.0) -> tuple[Form, ...]:
 
 
 def timer_interrupts(more: float) -> Form:
-    """Local timer interrupts of a CPU, so many a second more than its work brings along."""
+    """Return a CPU's local timer interrupts: those of its work, and `more` per second."""
     return (*INTERRUPTS["LOC"], *form_of({CPU_ONLINE: more})) if more else INTERRUPTS["LOC"]
 
 
 def _events(per_second: float, busy: tuple[float, float, float, float]) -> Form:
-    """`per_second` while online, and so many for each second of each kind of work."""
+    """Return a form of `per_second` while online, and `busy` events per second of each kind of work."""
     return form_of({CPU_ONLINE: per_second, **{CPU_BUSY + kind: busy[kind] for kind in range(KINDS)}})
 
 

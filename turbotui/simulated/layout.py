@@ -1,4 +1,4 @@
-"""Where every CPU of a shape sits, numbered as Linux would."""
+"""The position of every CPU of a shape, numbered as Linux would."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class SimulatedCpu:
 
 @dataclass(frozen=True, slots=True)
 class CpuLayout:
-    """All CPUs, and who shares what, in CPU order."""
+    """All CPUs in order, and which of them share cores, modules, caches and packages."""
 
     places: tuple[SimulatedCpu, ...]
     core_cpus: tuple[tuple[int, ...], ...]

@@ -1,4 +1,4 @@
-"""The load of a simulated machine over time: which CPU works how much at what, deterministic by seed."""
+"""The load of a simulated machine over time: each CPU's utilisation and kind of work, deterministic by seed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class SimulatedLoad:
         self._streams = [random.Random(seed << 16 | place.cpu) for place in layout.places]
         self._roles = self._deal()
         self._own = [(0, LIGHT)] * len(layout.places)
-        # The first turn goes the other way: as many start working as work on average.
+        # The first change reverses this state, so that as many CPUs start working as work on average.
         self._on = [
             stream.random() * (sum(role.on) + sum(role.rest)) >= sum(role.on)
             for role, stream in zip(self._roles, self._streams, strict=True)
@@ -52,11 +52,11 @@ class SimulatedLoad:
 
     @property
     def wandering(self) -> tuple[int, int] | None:
-        """CPU and kind of work of the busy thread that moves from core to core; None where there is none."""
+        """CPU and kind of work of the busy thread that moves from core to core; None if there is none."""
         return (self._hot, self._programme.hot_kind) if self._hot >= 0 else None
 
     def _deal(self) -> list[Role]:
-        """One role for each CPU; the second sibling of a core gets the quiet role unless the role is for both."""
+        """Give each CPU a role; the second sibling of a core gets the quiet role unless the role is for both."""
         quiet = Role(LIGHT, (0.004, 0.02), (0.5, 2.0), (0.001, 0.006), (4.0, 12.0), both=False, share=0.0)
         roles = self._programme.roles
         cores = list(range(len(self._layout.core_cpus)))
@@ -100,7 +100,7 @@ class SimulatedLoad:
         return [cpu for cpu in sorted(touched) if self._settle(cpu)]
 
     def _turn(self, cpu: int) -> float:
-        """Go from working to resting or back; gives how long that lasts."""
+        """Change a CPU from working to resting or back, and return how long that lasts."""
         role, draw = self._roles[cpu], self._streams[cpu].random
         on = self._on[cpu] = not self._on[cpu]
         low, high = role.level if on else role.rest_level
@@ -109,7 +109,7 @@ class SimulatedLoad:
         return shortest + (longest - shortest) * draw()
 
     def _wander(self, touched: set[int]) -> float:
-        """Move the busy thread to another core; gives how long it stays there."""
+        """Move the busy thread to another core, and return how long it stays there."""
         cores = self._layout.core_cpus
         if self._hot >= 0:
             touched.add(self._hot)
@@ -120,7 +120,7 @@ class SimulatedLoad:
         return shortest + (longest - shortest) * self._random.random()
 
     def _phase_turn(self, what: int, package: int, ordinal: int, touched: set[int]) -> float:
-        """Start or end an all-core phase of one package; gives the time until the opposite."""
+        """Start or end an all-core phase of one package, and return the time until the opposite."""
         phase = self._programme.phases[ordinal]
         starting = what == _PHASE_ON
         self._phase[package] = phase if starting else None

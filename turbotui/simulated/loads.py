@@ -1,6 +1,6 @@
-"""Samples of loads on a simulated machine: the kernel's records, made of what the model's work loads and where from.
+"""Samples of loads on a simulated machine, as the kernel's records, from the loads of the model's work.
 
-What a load is served by follows from the misses of its kind of work; how long that takes is `LATENCY`. The levels of
+The level that serves a load follows from the misses of its kind of work, the latency from `LATENCY`. The levels of
 successive samples are spread evenly (multiples of the golden ratio), so that the shares of n samples are nearer to the
 truth than n drawn ones would be.
 """
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from turbotui.simulated.model import Model
 
 LATENCY: Final[Mapping[str, int]] = {"L1": 5, "L2": 15, "L3": 70, "memory": 420, "far": 730}
-"""Core cycles of a load that each serves."""
+"""Core cycles of a load, by the level that serves it."""
 FAR: Final = 0.2
-"""Of the loads that memory serves, the share of another package's, where there is one."""
+"""The share of another package's memory in the loads served by memory, if there is another package."""
 TAGGED: Final = 16
-"""Loads of which an Intel core tags one: it follows one at a time."""
+"""Loads of which an Intel core samples one, because it follows one load at a time."""
 _GOLDEN: Final = (math.sqrt(5.0) - 1.0) / 2.0
-_PLASTIC: Final = 0.7548776662466927  # of CPUs: the first samples of all of them are spread evenly too
+_PLASTIC: Final = 0.7548776662466927  # the first samples of different CPUs are spread evenly, too
 _PRECISE: Final = 0b11 << 15
-_MOST: Final = 5_000  # samples of one CPU in one look: the ring holds no more
+_MOST: Final = 5_000  # samples of one CPU between two reads, which is what the ring holds
 NOTHING_TOLD: Final = 1 | 1 << 5 | 1 << 19 | 1 << 24 | 1 << 26 | 0xF << 33
-"""PERF_MEM_NA of the kernel's perf_event.h, as what is sampled without precision or is no load says."""
+"""PERF_MEM_NA of the kernel's perf_event.h: the data source of imprecise samples and of other than loads."""
 _LOAD, _STORE, _HIT = 2, 4, 2 << 5
 _WORDS: Final[Mapping[Isa, Mapping[str, int]]] = {
     # the kernel's words: pebs_data_source (arch/x86/events/intel/ds.c, Skylake and later), g_zen4_data_src (amd/ibs.c)
@@ -51,7 +51,7 @@ _WORDS: Final[Mapping[Isa, Mapping[str, int]]] = {
 
 
 def served(work: Workload, packages: int) -> dict[str, float]:
-    """The share of a kind of work's loads that each level serves; they add up to 1."""
+    """Return the share of a kind of work's loads that each level serves; the shares add up to 1."""
     far = FAR if packages > 1 else 0.0
     beyond = work.llc_misses / work.loads
     return {
@@ -69,9 +69,9 @@ class _Stream:
 
     Attributes:
         kind: of work.
-        form: counts what is sampled.
-        levels: where from, and up to which part of 1: what is no load has "".
-        done: samples that were taken.
+        form: the count of the sampled event.
+        levels: levels that serve, each with the end of its part of 1; "" for operations that are no loads.
+        done: the number of samples taken.
         base: the count when sampling began.
     """
 
@@ -86,10 +86,10 @@ class SimulatedLoads:
     """The ring of an event that samples loads on one CPU. See `LoadRing`.
 
     Args:
-        model: the machine; its lock is taken around every look.
-        threads: which thread is where.
-        attr: of the event.
-        cpu: where it counts.
+        model: the machine; every read takes its lock.
+        threads: the threads' positions.
+        attr: the event's attribute.
+        cpu: the CPU of the event.
     """
 
     def __init__(self, model: Model, threads: Threads, attr: PerfAttr, cpu: int) -> None:
@@ -116,7 +116,7 @@ class SimulatedLoads:
                                              model.cpu[cpu].value(form, now)))
 
     def take(self) -> bytes:
-        """The records since the last look."""
+        """Return the records since the last read."""
         with self._model.lock:
             now = self._model.now()
             return b"".join(part for one in self._streams for part in self._records(one, now))
@@ -136,12 +136,12 @@ class SimulatedLoads:
         return found
 
     def _load(self, one: _Stream, number: int) -> tuple[int, int]:
-        """Cycles and word of a sample."""
+        """Return latency and data source of a sample."""
         part = ((number + 0.5) * _GOLDEN + self._cpu * _PLASTIC) % 1.0
         level = next((level for level, up_to in one.levels if part < up_to), "")
         if level not in self._words:
             return 0, _STORE | NOTHING_TOLD & ~0x1F if level == "store" and self._words else NOTHING_TOLD
-        cycles = 0 if self._ibs and level == "L1" else LATENCY[level]  # DcMissLat is of misses
+        cycles = 0 if self._ibs and level == "L1" else LATENCY[level]  # DcMissLat counts misses only
         return cycles, self._words[level]
 
 

@@ -1,4 +1,4 @@
-"""The mesh of a simulated Arm server, CMN-600 r3p1 or CMN-700 r2p0: its events, its nodes, and what each counts.
+"""The mesh of a simulated Arm server, CMN-600 r3p1 or CMN-700 r2p0: its events, nodes and counts.
 
 Names, codes, formats and refusals: kernel drivers/perf/arm-cmn.c.
 """
@@ -26,18 +26,18 @@ FORMATS: Final = {
 IDENTIFIERS: Final = {"cmn-600": "43406", "cmn-700": "43c02"}
 """Part 434, revision 6: CMN-600 r3p1; part 43c, revision 2: CMN-700 r2p0."""
 COUNTERS: Final = 8
-"""Of a debug and trace controller (DTC); and four of each crosspoint, which a node's events take there."""
+"""Counters of a debug and trace controller (DTC); each crosspoint has four, which its nodes' events use."""
 LOCAL_COUNTERS: Final = 4
 
 _DVM, _DTC, _HNI, _HNF, _XP, _SBSX, _RNI, _CCLA, _WATCHPOINT = 0x1, 0x3, 0x4, 0x5, 0x6, 0x7, 0xA, 0x105, 0x7770
 _FLIT: Final = 32.0  # bytes of data
 _LINE: Final = 64.0
 SLC_MISSES: Final = 0.35
-"""Of what home nodes look up in the system-level cache."""
+"""Shares of the home nodes' lookups in the system-level cache."""
 RETRIES, SNOOP_HITS = 0.02, 0.2
-"""Of requests those that are sent again, and of lookups those that the snoop filter has."""
+"""The share of requests that are retried, and of lookups that hit the snoop filter."""
 OCCUPANCY: Final = 24.0
-"""Cycles that a request stays in the queue of its home node."""
+"""Cycles for which a request stays in its home node's queue."""
 CROSSING: Final = 0.1
 """Lines that go over the links to the other package, for each one that memory reads or writes (CMN-700)."""
 _SIDE: Final = 8  # crosspoints of a row
@@ -109,14 +109,14 @@ _FILTERED_LATER: Final[tuple[_Filtered, ...]] = (
     (_HNF, "pocq_class_occup", 0x26, _CLASSES, 1), (_HNF, "pocq_class_retry", 0x27, _CLASSES, 1),
     (_HNF, "class_mc_reqs", 0x28, _CLASSES, 1), (_HNF, "class_cgnt_cmin", 0x29, _CLASSES, 1),
     (_HNF, "sn_throttle", 0x2A, _THROTTLE, 2), (_HNF, "sn_throttle_min", 0x2B, _THROTTLE, 2))
-"""Events that a filter picks: type, name, code, names of the filter's values, and which field of the node has it."""
+"""Events with a filter: type, name, code, names of the filter's values, and the node's field with the filter."""
 _INTERFACES: Final = ("e", "w", "n", "s", "p0", "p1", "p2", "p3")
 _CHANNELS: Final = ("req", "rsp", "snp", "dat", "pub")
 
 
 @dataclass(frozen=True, slots=True)
 class _Nodes:
-    """Nodes of one type: the ids by which an event chooses one."""
+    """The nodes of one type, by the ids with which an event selects a node."""
 
     prefix: str
     ids: tuple[int, ...]
@@ -138,11 +138,11 @@ _NODES: Final = {
 _LATER: Final = {
     _SBSX: _Nodes("sbsx", MEMORY_NODES), _CCLA: _Nodes("ccla", (_crosspoint(0, 3) | 4, _crosspoint(7, 3) | 4)),
 }  # fmt: skip
-"""What the mesh of a CMN-700 has besides: bridges to memory, and links to the other package."""
+"""Additional nodes of a CMN-700: bridges to memory, and links to the other package."""
 
 
 def nodes_of(mesh: str) -> Mapping[int, _Nodes]:
-    """The nodes of a mesh by type."""
+    """Return the nodes of a mesh by type."""
     return _NODES if mesh == "cmn-600" else {**_NODES, **_LATER}
 
 
@@ -157,7 +157,7 @@ class _Event:
 
 
 def event_files(mesh: str) -> Mapping[str, EventFile]:
-    """The events folder: what the driver names where there are such nodes."""
+    """Return the files of the events directory, for the types of nodes that the mesh has."""
     found = {"dtc_cycles": EventFile(f"type={_DTC:#x}")}
     for name, one in _named(mesh).items():
         terms = f"type={one.kind:#x},eventid={one.code:#x}"
@@ -208,7 +208,7 @@ Key: TypeAlias = tuple[int, int, int | None]
 
 @functools.cache
 def _forms(mesh: str) -> Mapping[Key, Form]:
-    """What all nodes of a type count, over the integrals of their package; every other event stays 0."""
+    """Return the counts of all nodes of a type, over their package's integrals; other events stay 0."""
     read, written = b.PKG_READ_BYTES, b.PKG_WRITTEN_BYTES
     looked: Form = ((read, 1 / _LINE / SLC_MISSES),)
     asked: Form = ((read, 1 / _LINE), (written, 1 / _LINE))
@@ -231,7 +231,7 @@ def _forms(mesh: str) -> Mapping[Key, Form]:
 
 @functools.cache
 def _selects(mesh: str) -> Mapping[tuple[int, int], int]:
-    """The field that the filter of an event is in, by its type and code."""
+    """Return the field with an event's filter, by type and code."""
     return {(one.kind, one.code): one.select for one in _named(mesh).values() if one.occupancy is not None}
 
 
@@ -256,11 +256,11 @@ class Mesh:
         filtered = (kind, code, attr.config >> 27 & 0xF)
         form = self._forms.get(filtered, self._forms.get((kind, code, None)))
         share = _share(attr, nodes.ids)
-        # the driver opens any event code of a node that there is; what is not there counts nothing
+        # the driver opens any event code of an existing node; an unknown code counts nothing
         return errno.EINVAL if not share else self._counter(scaled(form or (), share), kind)
 
     def _watched(self, attr: PerfAttr, code: int) -> SimulatedCounter | int:
-        """Flits that pass a port: data to memory go down at its crosspoints, data of memory come up there."""
+        """Return the flits at a port: data to memory leave the mesh at memory's crosspoints, data from memory enter."""
         if code not in (_UP, _DOWN):
             return errno.EINVAL
         share = _share(attr, _CROSSPOINTS)
@@ -282,14 +282,14 @@ class Mesh:
 
 
 def _share(attr: PerfAttr, ids: Sequence[int]) -> float:
-    """The part of a type's nodes that an event is of: one where it names it; 0 where there is none of that id."""
+    """Return the share of a type's nodes that an event counts: one node if it names an id, 0 for an unknown id."""
     if not attr.config >> 31 & 1:
         return 1.0
     return 1 / len(ids) if attr.config >> 32 & 0xFFFF in ids else 0.0
 
 
 def fits(mesh: str, attrs: Sequence[PerfAttr]) -> bool:
-    """Whether events may be one group: by counters of the controllers and crosspoints, and by filters."""
+    """Tell whether events fit one group, by the counters of controllers and crosspoints, and by filters."""
     selects = _selects(mesh)
     kinds = [attr.config & 0xFFFF for attr in attrs]
     if kinds.count(_DTC) > 1 or len(kinds) - kinds.count(_DTC) > COUNTERS:

@@ -1,4 +1,4 @@
-"""Files of what stands around a simulated machine's processors: hwmon, power_supply, accel."""
+"""Files of devices around a simulated machine's processors: hwmon, power_supply, accel."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _fans(model: Model) -> Folder:
 
 
 class _BatteryClock:
-    """The energy that a battery gave until its firmware last made new numbers, and the power since the time before."""
+    """A battery's energy at the last update by its firmware, and the mean power since the update before."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
@@ -103,7 +103,7 @@ class _BatteryClock:
         self.joules, self.watts = 0.0, model.system.rate[b.SYS_JOULES] / BATTERY_SHARE
 
     def look(self, now: float) -> _BatteryClock:
-        """Make new numbers where it is time."""
+        """Update the numbers if it is time."""
         tick = int(now / BATTERY_SECONDS)
         if tick != self._tick:
             joules = self._model.system.at(b.SYS_JOULES, now) / BATTERY_SHARE

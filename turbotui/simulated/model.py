@@ -1,7 +1,7 @@
 """The physical model: load -> frequency -> idle states -> power -> temperature -> frequency again.
 
-State changes only at steps; between them every rate is constant. Registers, files and perf counters are all read off
-the same integrals (`basis`), so whatever is read at one instant agrees.
+State changes only at steps; between steps every rate is constant. Registers, files and perf counters are computed from
+the same integrals (`basis`), so that all readings of one instant agree.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from turbotui.simulated.workloads import WORKLOADS
 _BIN_MHZ = 100.0
 """Frequencies are multiples of the bus clock (turbostat's bclk of 100 MHz)."""
 _ACTIVE = 0.1
-"""A core that runs more than this counts for the turbo bins."""
+"""The utilisation above which a core counts as active for the turbo bins."""
 _SLUGGISH = 0.04
-"""A core that runs less keeps its frequency until its load changes."""
+"""The utilisation below which a core keeps its frequency until its load changes."""
 _MOST_STEPS = 240
-"""The most steps one pause may cost; beyond that they grow longer."""
+"""The most steps to catch up after a pause; longer pauses have longer steps."""
 _UPTIME = 93_784.0
 """Seconds since boot when the simulation starts: long enough that 32-bit energy counters have wrapped."""
 _MANUAL_START_NS = 1_780_000_000 * 10**9
 """Wall-clock time in ns since 1970 at which a simulation without a real clock starts."""
 _COOL_ENOUGH = 4.0
-"""Degrees below tj_max from which the frequency may rise again; until then heat holds it."""
+"""Degrees below tj_max at which a throttled frequency may rise again."""
 _CORE_TAU = 0.4
-"""Seconds in which a core's temperature follows its power."""
+"""The time constant in seconds with which a core's temperature follows its power."""
 _WAKE_OVERLAP = 0.15
-"""How much of the cores' wakefulness coincides: 1 none of it, towards 0 all."""
+"""How much the cores' active times coincide: 1 not at all, towards 0 fully."""
 _WRITE_SHARE = 0.45
 """DRAM bytes written for each byte read."""
 
 
 class PackageModel:
-    """State of the control loop of one package."""
+    """The state of one package's control loop."""
 
     __slots__ = ("active", "average_watts", "cap_mhz", "hot", "limit", "logged", "sink", "top_mhz")
 
@@ -65,11 +65,11 @@ class Model:
         self.layout = lay_out(shape)
         self.lock = threading.RLock()
         self.steps = 0
-        self.plugs = 0  # how often a CPU came or went
+        self.plugs = 0  # incremented when a CPU comes or goes
         self.strain = Strain()
         self._clock = clock
         self._zero_ns = clock.now_ns()
-        # On a clock moved by hand the date is always the same; else the machine is up since a while before now.
+        # A manual clock always has the same date; with a real clock the machine booted some time ago.
         started = clock.wall_ns() if isinstance(clock, RealClock) else _MANUAL_START_NS
         self.boot_ns = started - round(_UPTIME * 1e9)
         self._load = SimulatedLoad(shape, self.layout, seed)
@@ -115,7 +115,7 @@ class Model:
             heat.start = heat.target
 
     def now(self) -> float:
-        """Bring the state up to the clock, and say what time it is in seconds since the simulation began."""
+        """Advance the state to the clock, and return the seconds since the simulation began."""
         now = (self._clock.now_ns() - self._zero_ns) * 1e-9
         if self._next <= now:
             step = max(self.shape.step, (now - self._next) / _MOST_STEPS)
@@ -158,7 +158,7 @@ class Model:
             self._rate_system(now)
 
     def _control(self, package: int, now: float, length: float) -> bool:
-        """The package's limits: turbo bins, power, heat. Tells whether the frequencies have to change."""
+        """Apply the package's limits (turbo bins, power, heat), and tell whether frequencies have to change."""
         shape, state, one = self.shape, self.state[package], self.package[package]
         watts = one.rate[b.PKG_JOULES]
         state.average_watts += (watts - state.average_watts) * (1.0 - exp(-length / shape.power.tau))
@@ -192,7 +192,7 @@ class Model:
         return before != (min(state.cap_mhz, top), state.hot, state.limit)
 
     def _heat(self, package: int, now: float) -> float:
-        """The hottest core of a package in °C; marks the cores that throttle."""
+        """Return the hottest core of a package in °C, and mark the cores that throttle."""
         sink, limit = self.state[package].sink.at(now), self.shape.power.tj_max
         hottest = 0.0
         for core in self.layout.package_cores[package]:
@@ -209,7 +209,7 @@ class Model:
         return sink + hottest
 
     def _rate_core(self, core: int, now: float) -> None:
-        """Everything of one core and its CPUs from their load and the package's limits."""
+        """Compute all rates of one core and its CPUs from their load and the package's limits."""
         shape, load = self.shape, self._load
         number = self._core_type[core]
         kind, table = shape.core_types[number], self._tables[number]
@@ -251,7 +251,7 @@ class Model:
                 activity += table.activity[work] * busy * (0.55 + 0.45 * share)
                 traffic += cycles * share * table.bytes_per_work[work]
         for cpu, rate in zip(cpus, rates, strict=True):
-            rate[b.CPU_C1] = max(0.0, rate[b.CPU_C1] - asleep)  # its own: a difference of counters can go down
+            rate[b.CPU_C1] = max(0.0, rate[b.CPU_C1] - asleep)  # a difference of integrals could decrease
             self.cpu[cpu].turn(now, rate)
         volts = kind.volts_min + kind.volts_per_ghz * (mhz - low) * 1e-3
         watts = kind.leakage * (1.0 - deep * 11.0 / 12.0) + kind.capacitance * volts * volts * mhz * 1e-3 * activity
@@ -270,7 +270,7 @@ class Model:
             self.module[module].turn(now, [prod([one[b.CORE_C6] + one[b.CORE_C7] for one in rates])])
 
     def _rate_package(self, package: int, now: float) -> None:
-        """Package states, energy, memory traffic and graphics from the cores."""
+        """Compute package states, energy, memory traffic and graphics from the cores."""
         shape, power, state = self.shape, self.shape.power, self.state[package]
         members = self.layout.package_cores[package]
         rates = [self.core[core].rate for core in members]
@@ -314,7 +314,7 @@ class Model:
 
     def _rate_system(self, now: float) -> None:
         packages = sum(one.rate[b.PKG_JOULES] + one.rate[b.PKG_RAM_JOULES] for one in self.package)
-        # 0.92: what the voltage regulators and the power supply let through.
+        # 0.92: the efficiency of voltage regulators and power supply.
         around = self.shape.around
         self._card = around.card_works(now)
         card = around.card_watts if self._card else 0.0
@@ -323,7 +323,7 @@ class Model:
                                NPU_BUSY if around.npu else 0.0])
 
     def strain_by(self, strain: Strain) -> None:
-        """Make tasks wait so from now on."""
+        """Set the strain on tasks from now on."""
         with self.lock:
             now = self.now()
             self.strain = strain
@@ -340,7 +340,7 @@ class Model:
         )
 
     def set_online(self, cpu: int, online: bool) -> None:
-        """Take a CPU away, or bring it back; its counters stand still meanwhile."""
+        """Take a CPU offline or online; an offline CPU's counters stand still."""
         with self.lock:
             now = self.now()
             if self.online[cpu] == online:

@@ -15,7 +15,7 @@ from turbotui.simulated.strain import Strain
 
 
 def simulated_host(name: str, clock: SimulatedClock | None = None, seed: int = 1) -> SimulatedHost:
-    """A simulated machine by name.
+    """Make a simulated machine by name.
 
     Args:
         name: a key of `SHAPES`, or one with an application on every CPU: "laptop-old+calculix" (`APPLICATIONS`), or
@@ -24,7 +24,7 @@ def simulated_host(name: str, clock: SimulatedClock | None = None, seed: int = 1
         seed: of the load; equal seeds and equal clocks give equal machines.
 
     Raises:
-        UsageError: there is no such machine; the message lists those there are, and the one that is most alike.
+        UsageError: there is no such machine; the message lists all machines, and the most similar name.
     """
     shape, strain = named_shape(name)
     host = SimulatedHost(shape, clock or RealClock(), seed)
@@ -33,7 +33,7 @@ def simulated_host(name: str, clock: SimulatedClock | None = None, seed: int = 1
 
 
 def named_shape(name: str) -> tuple[MachineShape, Strain]:
-    """The shape that a name stands for, and what its tasks wait for.
+    """Return the shape and the strain that a name stands for.
 
     Raises:
         UsageError: as `simulated_host`.

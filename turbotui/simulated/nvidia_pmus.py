@@ -41,12 +41,12 @@ _COUNTED: Final[Mapping[str, Form]] = {
     "nothing": (),
 }
 _OF_SOCKETS: Final = (0.9, 0.1, 0.0, 0.0)
-"""The share of traffic that goes to each socket: this one and one other."""
+"""The shares of traffic to this socket and to the other one."""
 _LINE: Final = 64.0
 _LINK_NS: Final = 700.0
-"""How long a request of the PMUs that tell local and remote traffic apart is outstanding."""
+"""The time for which a request is outstanding, on PMUs that separate local and remote traffic."""
 _COMPLEX_SHARE = (0.4, 0.2, 0.15, 0.1, 0.1, 0.05)
-"""How the PCI Express traffic of a socket spreads over its root complexes."""
+"""The distribution of a socket's PCI Express traffic over its root complexes."""
 _BDF_ENABLE = 1 << 24
 _PORT_MASK = 0xFF
 _ADDRESS_ENABLE = 1 << 11
@@ -71,7 +71,7 @@ class NvidiaPmuKind:
 
 @functools.cache
 def nvidia_kinds(chip: str) -> tuple[NvidiaPmuKind, ...]:
-    """The kinds of PMU of a chip of the file; "" has none."""
+    """Return a chip's kinds of PMU from the file; none for ""."""
     return tuple(
         PMUS.row(NvidiaPmuKind, name, values, formats=_formats, parts=_parts, unlisted=lambda it: _form(0.0, it),
                  events=functools.partial(_events, number(values.get("hertz"))))
@@ -109,7 +109,7 @@ def _events(hertz: float, written: object) -> Mapping[str, tuple[int, Form]]:
 
 
 def _form(hertz: float, written: object) -> Form:
-    """What an event counts: of a quantity, a share, in requests of a size, outstanding for some nanoseconds."""
+    """Return the form of an event: a share of a quantity, in requests of a size, or in cycles outstanding."""
     counted, *rest = _items(written)
     if counted not in _COUNTED:
         raise WrongKindError(f"rows of one of {', '.join(_COUNTED)}")
@@ -121,7 +121,7 @@ def _form(hertz: float, written: object) -> Form:
 
 
 def _local_and_remote(hertz: float, written: list[object]) -> Iterator[tuple[str, tuple[int, Form]]]:
-    """The events that Grace's PCIe, C2C and CNVLink PMUs share: local and remote parts of each quantity."""
+    """Return the events common to Grace's PCIe, C2C and CNVLink PMUs: local and remote parts of quantities."""
     *shares, last = written
     reads, writes, remote = _form(hertz, shares[:2]), _form(hertz, shares[2:]), number(last)
     total = sum_of(reads, writes)
@@ -156,7 +156,7 @@ def _words(attr: PerfAttr) -> tuple[int, int, int]:
 
 
 def _passing(kind: NvidiaPmuKind, attr: PerfAttr) -> float | int:
-    """The share of the traffic that passes the filters, or an errno. No bit of a filter set means all of them."""
+    """Return the share of traffic that passes the filters, or an errno; a filter without bits passes everything."""
     words = _words(attr)
     if kind.complexes and kind.width == 33:  # PCIE: a source is a set of ports or one device, not both
         if attr.config1 & _BDF_ENABLE:

@@ -59,7 +59,7 @@ ROOT_PORTS: Final = tuple(
 
 
 def configuration_space(port: SimulatedRootPort) -> bytes:
-    """4096 bytes: a type 1 header, the PCI Express capability, one advanced-error capability, the DVSEC."""
+    """Return 4096 bytes: a type 1 header, the PCI Express capability, an advanced-error capability, the DVSEC."""
     space = bytearray(4096)
     struct.pack_into("<HH", space, 0x00, VENDOR, _DEVICE)
     space[0x06] = 0x10  # status: has a capability list
@@ -78,7 +78,7 @@ def configuration_space(port: SimulatedRootPort) -> bytes:
 
 
 def _endpoint(port: SimulatedRootPort) -> tuple[str, dict[str, Node]]:
-    """The device below a root port: network adapters on the first root complex, drives on the others."""
+    """Make the device below a root port: network adapters on the first root complex, drives on the others."""
     vendor, device, kind = (0x15B3, 0x1023, 0x020000) if port.complex == 0 else (0x144D, 0xA826, 0x010802)
     files: dict[str, Node] = {
         "vendor": fixed(f"{vendor:#06x}"),

@@ -50,15 +50,15 @@ class OpenEvent:
 
 
 class OpenGroup:
-    """Counters that are scheduled together; `share` is the part of the time they run.
+    """Counters that are scheduled together; `share` is the part of the time in which they run.
 
     Args:
-        cpu: where they count.
+        cpu: the CPU on which they count.
         now: machine time.
-        stopped: whether they wait to be enabled.
-        cgroup: the control group that they count for; "" for the whole CPU.
-        clock: seconds for which that group was on the CPU, by machine time, or the thread of a thread's counters.
-        on: the part of them in which its PMU was there to count: a thread may run on another kind of core. None: all.
+        stopped: whether they are not yet enabled.
+        cgroup: the control group that they count; "" for the whole CPU.
+        clock: seconds, by machine time, for which the control group or the thread was on the CPU.
+        on: the part of these seconds on cores of this PMU, because a thread may run on another core type. None: all.
     """
 
     __slots__ = ("cgroup", "clock", "cpu", "dead", "enabled", "members", "on", "running", "share", "since", "since_on",
@@ -85,7 +85,7 @@ class OpenGroup:
         return next((event.pmu for event in self.members if event.pmu.context is not Context.SOFTWARE), None)
 
     def accumulate(self, now: float) -> None:
-        """Add what was counted at the present share, before the share changes."""
+        """Add the counts at the present share, before the share changes."""
         at = self.clock(now)
         passed, self.since = at - self.since, at
         ran = passed
@@ -122,13 +122,13 @@ class OpenGroup:
 
 
 def _refuse(number: int, what: str) -> None:
-    """Raise an errno, 0 for none."""
+    """Raise an errno; do nothing for 0."""
     if number:
         raise HostError(number, what)
 
 
 class PerfEvents:
-    """All perf descriptors of one simulated machine. The caller holds the model's lock."""
+    """All perf descriptors of one simulated machine; the caller holds the model's lock."""
 
     def __init__(self, model: Model, pmus: Iterable[SimulatedPmu], threads: Threads) -> None:
         self._model = model
@@ -143,7 +143,7 @@ class PerfEvents:
         self, attr: PerfAttr, pid: int, cpu: int, *, leader: OpenEvent | None, rights: Privileges, now: float,
         cgroup: str = "",
     ) -> OpenEvent:
-        """Open one counter; for a control group where one is named, whatever `pid` is.
+        """Open one counter, for the control group if one is named, whatever `pid` is.
 
         Raises:
             HostError: as perf_event_open(2); docs/specs/perf.md 7.
@@ -158,7 +158,7 @@ class PerfEvents:
             raise HostError(errno.EINVAL, what)
         if pid == 0:
             pmu = self._pmu_for(attr, max(cpu, 0), what)
-            # this process runs beside the simulated machine; a PMU that has no tasks refuses each of them
+            # this process is no task of the simulated machine; a PMU without tasks refuses every pid
             raise HostError(errno.EINVAL if pmu.context is Context.UNCORE else errno.ESRCH, what)
         if cpu < 0:
             raise HostError(errno.EINVAL, what)
@@ -180,7 +180,7 @@ class PerfEvents:
         if leader is None:
             group = OpenGroup(cpu, now, bool(attr.flags & _DISABLED), cgroup, time_of(cgroup, self._model, cpu))
         elif leader.group.cgroup != cgroup:
-            raise HostError(errno.EINVAL, what)  # perf_cgroup_connect: all of a group count for the same one
+            raise HostError(errno.EINVAL, what)  # perf_cgroup_connect: one control group for all
         else:
             group = leader.group
             self._check_group(group, leader, event, cpu, what)
@@ -200,13 +200,13 @@ class PerfEvents:
 
     def _open_thread(self, attr: PerfAttr, tid: int, cpu: int, *, leader: OpenEvent | None, rights: Privileges,
                      now: float) -> OpenEvent:
-        """A counter of one thread of the model, on whichever CPU it runs; in a group of its own."""
+        """Open a counter of one thread of the model, on whichever CPU it runs, in a group of its own."""
         what = f"perf_event_open(type={attr.type}, config={attr.config:#x}, pid={tid})"
         thread = thread_of(tid)
         if thread is None or thread[1] >= len(self._model.online):
-            raise HostError(errno.ESRCH, what)  # the simulated machine has no tasks of ours
+            raise HostError(errno.ESRCH, what)  # the simulated machine has no tasks of this user
         if cpu >= 0:
-            raise HostError(errno.EOPNOTSUPP, what)  # no model of that
+            raise HostError(errno.EOPNOTSUPP, what)  # the model has no such events
         _refuse(refused_thread(rights, user_of(thread[0])), what)
         pmu = self._pmu_of(attr, 0, what)
         if pmu.context is Context.UNCORE:
@@ -219,7 +219,7 @@ class PerfEvents:
         if isinstance(found, int):
             raise HostError(found, what)
         if not found.form and found.value(now):
-            raise HostError(errno.EOPNOTSUPP, what)  # a core's: whose it is on a CPU is not known to the model
+            raise HostError(errno.EOPNOTSUPP, what)  # the model does not know which thread causes them
         kind, owner = thread
 
         def form(at: int) -> Form:
@@ -241,7 +241,7 @@ class PerfEvents:
         return self._join(event, group, now, what)
 
     def form(self, attr: PerfAttr, cpu: int) -> Form:
-        """The count of an event on a CPU as a form over the CPU's integrals; () where it has none.
+        """Return an event's count on a CPU as a form over the CPU's integrals; () if it is none.
 
         Raises:
             HostError: the CPU has no such event.
@@ -272,7 +272,7 @@ class PerfEvents:
         return pmu
 
     def _unnamed_core(self, attr: PerfAttr, cpu: int) -> SimulatedPmu | None:
-        """The core PMU of an event that names none: the first one, and for generic events else the CPU's own.
+        """Return the core PMU of an event that names none: the first one; for generic events, else the CPU's own.
 
         linux kernel/events/core.c, perf_init_event: PERF_TYPE_RAW belongs to the first core PMU of a hybrid; where that
         PMU says ENOENT, the generic types are offered to every other one.
@@ -301,7 +301,7 @@ class PerfEvents:
         self._share_out(pmu, together, now)
 
     def _share_out(self, pmu: SimulatedPmu, together: list[OpenGroup], now: float) -> None:
-        """The kernel rotates groups when they do not fit together: each then runs a part of the time."""
+        """Set the groups' shares of time, as the kernel rotates groups that do not fit together."""
         alive = [group for group in together if not (group.stopped or group.dead)]
         for group in alive:
             wanting = [event.counter for other in alive if not is_beside(other.cgroup, group.cgroup)
@@ -312,7 +312,7 @@ class PerfEvents:
                 group.share = mine
 
     def read(self, event: OpenEvent, size: int, now: float) -> bytes:
-        """Read the descriptor: bytes in its read_format.
+        """Read a descriptor, and return the bytes in its read_format.
 
         Raises:
             HostError: ENOSPC, the buffer is too small for the group.
@@ -340,7 +340,7 @@ class PerfEvents:
         return struct.pack(f"<{len(words)}Q", *words)
 
     def close(self, event: OpenEvent, now: float) -> None:
-        """Close the counter; siblings of a closed leader go on counting on their own."""
+        """Close a counter; siblings of a closed leader continue to count on their own."""
         group = event.group
         pmu = group.hardware
         if event in group.members:
@@ -357,9 +357,9 @@ class PerfEvents:
         self._share_out(pmu, together, now)
 
     def cpu_left(self, events: Iterable[OpenEvent], cpu: int, now: float) -> None:
-        """The CPU went offline: its counters keep their last value for good.
+        """Handle a CPU that went offline: its counters keep their last value for good.
 
-        Those of an uncore PMU go on: the kernel moves them to another CPU (perf_pmu_migrate_context).
+        Counters of an uncore PMU continue, because the kernel moves them to another CPU (perf_pmu_migrate_context).
         """
         for event in events:
             group = event.group

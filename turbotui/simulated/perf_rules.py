@@ -1,7 +1,7 @@
-"""Refusals of perf_event_open before it looks for an event, and events that it refuses together.
+"""Refusals of perf_event_open that do not depend on the event, and refusals of groups.
 
 The order is the kernel's (kernel/events/core.c, Linux 6.18): the attribute's bits, the rights to kernel mode, the PMU
-and the event, the rights to a whole CPU. A plan that opens on a simulated machine would open on the real one, too.
+and the event, the rights to a whole CPU. So a plan that opens on a simulated machine opens on the real one, too.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _BITS: Final[tuple[tuple[Callable[[PerfAttr], bool], int], ...]] = (
 
 
 def refused_bits(attr: PerfAttr, rights: Privileges) -> int:
-    """The errno with which an attribute is refused on any PMU, 0 if it is not."""
+    """Return the errno with which any PMU refuses an attribute; 0 if none does."""
     for wrong, number in _BITS:
         if wrong(attr):
             return number
@@ -73,13 +73,13 @@ def refused_bits(attr: PerfAttr, rights: Privileges) -> int:
 
 
 def refused_cpu(rights: Privileges) -> int:
-    """The errno with which a whole CPU is refused, 0 if it is not (Documentation/admin-guide/sysctl/kernel.rst)."""
+    """Return the errno with which a whole CPU is refused, else 0 (Documentation/admin-guide/sysctl/kernel.rst)."""
     able = rights.has(CAP_PERFMON) or rights.has(CAP_SYS_ADMIN)
     return errno.EACCES if _level(rights) > 0 and not able else 0
 
 
 def refused_thread(rights: Privileges, user: int) -> int:
-    """The errno with which a thread of a user is refused, 0 if it is not (kernel/events/core.c, ptrace_may_access)."""
+    """Return the errno with which a user's thread is refused, else 0 (kernel/events/core.c, ptrace_may_access)."""
     able = rights.has(CAP_PERFMON) or rights.has(CAP_SYS_ADMIN)
     return 0 if able or rights.uid in (0, user) else errno.EACCES
 
@@ -89,7 +89,7 @@ def _level(rights: Privileges) -> int:
 
 
 def refused_by_pmu(pmu: SimulatedPmu, attr: PerfAttr, *, x86: bool) -> int:
-    """The errno with which a PMU refuses how an event shall be counted, 0 if it does not."""
+    """Return the errno with which a PMU refuses an attribute's modes or sampling; 0 if it accepts them."""
     sampled = attr.sample_period != 0
     inherited_read = attr.flags & _INHERIT and attr.sample_type & _SAMPLE_READ
     if inherited_read and not attr.sample_type & _SAMPLE_TID:
@@ -113,7 +113,7 @@ def refused_by_pmu(pmu: SimulatedPmu, attr: PerfAttr, *, x86: bool) -> int:
 
 
 def _refused_by_ibs(attr: PerfAttr, *, software_filter: bool) -> int:
-    """perf_ibs_init, arch/x86/events/amd/ibs.c: of Zen 5, which leaves modes out by software alone."""
+    """Return the errno of perf_ibs_init (arch/x86/events/amd/ibs.c) on Zen 5, which filters modes in software only."""
     if attr.config & ~_IBS_CONFIG:
         return errno.EINVAL
     if attr.flags & (_EXCLUDE_IDLE | _EXCLUDE_MACHINES):
@@ -130,7 +130,7 @@ def _refused_by_ibs(attr: PerfAttr, *, software_filter: bool) -> int:
 
 
 def refused_loads(pmu: SimulatedPmu, attr: PerfAttr, group: Sequence[tuple[SimulatedPmu, PerfAttr]]) -> int:
-    """ENODATA for load latency without the event before it that makes it work, 0 for all else.
+    """Return ENODATA for load latency without the auxiliary event before it, else 0.
 
     intel_pmu_hw_config, arch/x86/events/intel/core.c: on cores whose PMU names mem-loads-aux.
     """
@@ -140,11 +140,11 @@ def refused_loads(pmu: SimulatedPmu, attr: PerfAttr, group: Sequence[tuple[Simul
 
 
 def refused_below(pmu: SimulatedPmu, attr: PerfAttr, group: Sequence[tuple[SimulatedPmu, PerfAttr]]) -> int:
-    """The errno with which an event is refused in a group, 0 if it is not.
+    """Return the errno with which an event is refused in a group; 0 if it is accepted.
 
     Args:
-        pmu: that counts it.
-        attr: of the event.
+        pmu: the event's PMU.
+        attr: the event's attribute.
         group: the members before it, the leader first; empty for a leader.
     """
     if pmu.context is Context.CORE and is_metric(attr.config) and attr.type not in (HARDWARE, HW_CACHE):
@@ -158,7 +158,7 @@ def refused_below(pmu: SimulatedPmu, attr: PerfAttr, group: Sequence[tuple[Simul
     attrs = [*(one for _pmu, one in group), attr]
     if not any(one.read_format & _GROUP for one in attrs):
         return 0
-    # each member's own format says how much room it takes in a read of the group
+    # the format of each member gives its bytes in a read of the group
     return errno.E2BIG if 16 + 8 + sum(_entry(one) for one in attrs) >= _LARGEST_READ else 0
 
 
@@ -171,4 +171,4 @@ def _entry(attr: PerfAttr) -> int:
 
 
 CORE_TYPES: Final = (HARDWARE, HW_CACHE, RAW)
-"""Types that a core PMU answers, whatever its own number is."""
+"""Types of events that a core PMU accepts beside its own number."""

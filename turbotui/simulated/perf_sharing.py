@@ -1,4 +1,4 @@
-"""How groups share the counters of a PMU: what fits into one group, and which part of the time each runs."""
+"""Shares a PMU's counters between groups: which events fit one group, and which part of the time a group runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from turbotui.simulated.pmu import SimulatedCounter, SimulatedPmu
 
 
 def fits(pmu: SimulatedPmu, members: Sequence[tuple[PerfAttr, SimulatedCounter]]) -> bool:
-    """Whether events of a PMU can be counted in one group: there are counters enough, and one setting of its filter."""
+    """Tell whether events fit one group: enough counters, and the same setting of the PMU's filter."""
     if _demand(counter for _attr, counter in members) > pmu.counters:
         return False
     if len({counter.filter for _attr, counter in members} - {""}) > 1:
@@ -18,12 +18,12 @@ def fits(pmu: SimulatedPmu, members: Sequence[tuple[PerfAttr, SimulatedCounter]]
 
 
 def share_of(pmu: SimulatedPmu, own: Sequence[SimulatedCounter], wanting: Sequence[SimulatedCounter]) -> float:
-    """The part of the time in which a group runs, where the kernel rotates groups that do not fit together.
+    """Return the part of the time in which a group runs while the kernel rotates groups.
 
     Args:
-        pmu: whose counters they want.
-        own: what the group counts.
-        wanting: what all groups count that want the PMU in the same time, this one's included.
+        pmu: the PMU of the groups.
+        own: the counters of the group.
+        wanting: the counters of all groups that want the PMU at the same time, this one included.
     """
     wanted = _demand(wanting)
     share = 1.0 if wanted <= pmu.counters else pmu.counters / wanted
@@ -35,7 +35,7 @@ def share_of(pmu: SimulatedPmu, own: Sequence[SimulatedCounter], wanting: Sequen
 
 
 def _demand(counters: Iterable[SimulatedCounter]) -> int:
-    """General counters needed: a fixed-purpose one serves the first who asks for it."""
+    """Return the number of general counters needed; a fixed counter serves the first event that can use it."""
     taken: set[str] = set()
     general = 0
     for counter in counters:

@@ -1,8 +1,8 @@
-"""Where the slots of a simulated core go: forms over a CPU's integrals that add up to all of its slots.
+"""The slots of a simulated core by category: forms over a CPU's integrals that add up to all slots.
 
-A core has `width` slots a cycle. Operations that retire, those that are thrown away and what the front end does not
-deliver take theirs; all that is left waits for the back end, so that the categories of level 1 are the whole. Deeper
-ones divide the one above them. The shares are plausible for each kind of work, not measured on one machine.
+A core has `width` slots a cycle. Retired operations, discarded operations and slots that the front end does not fill
+are counted directly; all others are back-end slots, so that level 1 adds up to the whole. Deeper categories divide the
+category above. The shares are plausible for each kind of work, not measured on a machine.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _BANDWIDTH: Final = 0.6  # of the cycles that DRAM takes: requests queue
 _SERIAL: Final = 0.05  # of the core-bound slots
 _PORTS: Final = (0.2, 0.4, 0.3, 0.1)  # cycles of busy ports in which none, one, two, more of them are used
 _FETCH: Final[Mapping[str, float]] = {"icache": 0.45, "itlb": 0.1, "resteers": 0.3, "switches": 0.15}
-"""What keeps the front end from giving anything."""
+"""The causes for which the front end delivers nothing."""
 _CYCLES: Final = {"l1": 0.15, "l2": 14.0, "l3": 60.0, "dram": 220.0, "store": 0.25}
-"""Cycles that a load which is answered there waits; a store, in the store buffer."""
+"""Cycles of waiting for a load by the level that answers, and for a store in the store buffer."""
 
 
 def pipeline_counts(kind: CoreType, width: int, *, contended: bool) -> Mapping[str, Form]:
-    """Slots and stalled cycles of a CPU by where they go.
+    """Return the slots and stalled cycles of a CPU by category.
 
     Args:
         kind: the core.
@@ -70,7 +70,7 @@ def _level_one(kind: CoreType, width: int, *, contended: bool) -> Mapping[str, F
 
 
 def _below(above: Mapping[str, Form], width: int, memory: Form) -> Mapping[str, Form]:
-    """Levels 2 to 4, as slots and as cycles, but for the places that memory accesses wait for."""
+    """Return levels 2 to 4, as slots and as cycles, except the levels of memory that accesses wait for."""
     retiring, bad, front, back = (above[f"slots-{name}"] for name in ("retiring", "bad", "front", "back"))
     latency, core = scaled(front, _LATENCY), _less(back, scaled(memory, width))
     cycle = 1.0 / width
@@ -103,7 +103,7 @@ def _below(above: Mapping[str, Form], width: int, memory: Form) -> Mapping[str, 
 
 
 def _memory(kind: CoreType, *, contended: bool) -> Mapping[str, Form]:
-    """Cycles that loads and stores wait for, by the place that answers."""
+    """Return the cycles that loads and stores wait, by the level of memory that answers."""
     first = CPU_WORK if contended else CPU_CYCLES
 
     def waited(*places: str) -> Form:
@@ -121,7 +121,7 @@ def _memory(kind: CoreType, *, contended: bool) -> Mapping[str, Form]:
 
 
 def _own(kind: CoreType, width: int, above: Mapping[str, Form]) -> Mapping[str, Form]:
-    """Events of one maker that are none of the above, so that the maker's formulas give the above again."""
+    """Return the events peculiar to one vendor, such that the vendor's formulas give the same categories."""
     misses = _of_work(kind, CPU_WORK, lambda work: work.branch_misses * work.ipc * kind.ipc)
     instructions = _of_work(kind, CPU_WORK, lambda work: work.ipc * kind.ipc)
     flushed = scaled(misses, width)
@@ -141,7 +141,7 @@ def _own(kind: CoreType, width: int, above: Mapping[str, Form]) -> Mapping[str, 
 
 
 def waiting(work: Workload) -> Mapping[str, float]:
-    """The share of each place in the cycles that a kind of work waits for memory; they add up to 1."""
+    """Return each memory level's share in the cycles that a kind of work waits for memory; they add up to 1."""
     cycles = {
         "l1": work.loads * _CYCLES["l1"],
         "l2": max(0.0, work.l2_references - work.l2_misses) * _CYCLES["l2"],

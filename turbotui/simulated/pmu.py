@@ -1,4 +1,4 @@
-"""Simulated PMUs: files below /sys/bus/event_source/devices, and counters to open."""
+"""Simulated PMUs: their files below /sys/bus/event_source/devices, and their counters."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from turbotui.machine.host import PerfAttr
 from turbotui.simulated.basis import Form
 
 Value: TypeAlias = Callable[[float], float]
-"""A running count at a machine time."""
+"""A function from machine time to a running count."""
 
 
 class Context(Enum):
-    """Which groups a PMU's events may join (kernel perf_event contexts)."""
+    """The groups that a PMU's events may join (kernel perf_event contexts)."""
 
     SOFTWARE = "software"
     CORE = "core"
@@ -31,12 +31,12 @@ class SimulatedCounter:
 
     Attributes:
         value: the running count.
-        slots: general counters it takes; 0 for none.
-        fixed: the fixed-purpose counter it prefers, or "".
-        local: the counters of a part of the PMU that it takes one of beside a general one, or "".
-        filter: what it sets the filter register to that all counters of the PMU share, or "".
+        slots: the number of general counters that the event takes.
+        fixed: the fixed counter that the event prefers, or "".
+        local: the set of counters of a part of the PMU, of which the event takes one beside a general one, or "".
+        filter: the event's setting of the filter register that all counters of the PMU share, or "".
         absolute: the value is a level, not a count, so it does not start at zero.
-        form: over the CPU's integrals, where it is one: the share of each kind of work in it is known then.
+        form: the form over the CPU's integrals, if the count is one; then the share of each kind of work is known.
     """
 
     value: Value
@@ -50,7 +50,7 @@ class SimulatedCounter:
 
 @dataclass(frozen=True, slots=True)
 class EventFile:
-    """One named event: what sysfs says of it."""
+    """The sysfs files of one named event."""
 
     terms: str
     scale: str = ""
@@ -59,7 +59,7 @@ class EventFile:
 
 
 Resolve: TypeAlias = Callable[[PerfAttr, int], SimulatedCounter | int]
-"""Finds the counter of an event on a CPU, or gives the errno of the refusal."""
+"""A function that returns the counter of an event on a CPU, or the errno of the refusal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +68,18 @@ class SimulatedPmu:
 
     Attributes:
         name, type: as below /sys/bus/event_source/devices.
-        context: what it may be grouped with.
+        context: which events the PMU's events may be grouped with.
         resolve: finds counters.
         formats, events: files of those names.
-        readers: the cpumask file, None without one.
-        cpus: CPUs whose events may be opened here, None for all.
-        cpus_file: the `cpus` file of hybrid and Arm core PMUs is there.
+        readers: the CPUs in the cpumask file; None without the file.
+        cpus: CPUs on which events may be opened; None for all.
+        cpus_file: whether the PMU has the `cpus` file of hybrid and Arm core PMUs.
         counters: general counters for each CPU, 0 for no limit.
         files: more files, name to text.
-        modes: exclude_user and exclude_kernel are understood.
-        local_counters: how many counters there are of each name that a counter's `local` says.
-        sampling: the errno with which events that sample are refused.
-        fits: whether its driver opens these events as one group; None where counters alone decide.
+        modes: whether exclude_user and exclude_kernel are accepted.
+        local_counters: the number of counters of each set that a counter's `local` names.
+        sampling: the errno with which sampling events are refused.
+        fits: tells whether the driver opens events as one group; None if only the number of counters decides.
     """
 
     name: str

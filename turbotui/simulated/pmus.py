@@ -21,14 +21,14 @@ _FIRST_DYNAMIC = 8
 
 
 def _type_numbers(model: Model) -> dict[str, int]:
-    """Numbers of the dynamic PMUs. They are not in the order of the names, as on a real boot."""
+    """Number the dynamic PMUs, not in the order of their names, as on a real boot."""
     shape = model.shape
     names = ["msr", "power", "power_core", "cstate_core", "cstate_module", "cstate_pkg"]
     names += [kind.pmu for kind in shape.core_types if kind.pmu not in ("", "cpu")]
     names += memory_names(shape) + intel_names(shape) + nvidia_names(shape) + amd_names(shape)
     names += sampler_names(shape) + arm_names(shape) + iommu_names(shape) + cxl_names(shape)
     distinct = list(dict.fromkeys(names))
-    # with a common divisor, two PMUs would have one number, and a counter of one would be read as the other's
+    # a common divisor would give two PMUs the same number, and confuse their counters
     stride = next(one for one in chain((7, 5), count(11)) if gcd(one, len(distinct)) == 1)
     types = {name: _FIRST_DYNAMIC + position * stride % len(distinct) for position, name in enumerate(distinct)}
     for kind in shape.core_types:

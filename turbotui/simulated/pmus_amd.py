@@ -1,9 +1,9 @@
 """The uncore PMUs of AMD servers: memory controllers, L3 slices, data fabric (linux arch/x86/events/amd/uncore.c).
 
-The driver names no events: events/ is not there, and whoever counts knows the codes (AMD PPR).
+The driver names no events: there is no directory events/, and codes are from AMD's PPR.
 
-Codes of the data fabric: perf's amdzen4 and amdzen5/data-fabric.json. A tenth of what a package's memory gives and
-takes, and of what its devices do, is for the other package, and goes over its links.
+Codes of the data fabric: perf's amdzen4 and amdzen5/data-fabric.json. A tenth of the traffic of a package's memory and
+devices is for the other package, and passes the links.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from turbotui.simulated.pmu import Context, SimulatedCounter, SimulatedPmu
 from turbotui.simulated.shapes import Isa, MachineShape
 
 REMOTE: Final = 0.1
-"""The share of memory traffic and of DMA that is another package's, where there is one."""
+"""The share of memory traffic and DMA for another package, if there is one."""
 LINKS_WIRED: Final = 4
-"""Links that join two packages; the others stand still."""
+"""The links between two packages; the other links count nothing."""
 
-_STEP: Final = 0x40  # from the code of an instance to that of the next one
+_STEP: Final = 0x40  # from one instance's code to the next one's
 _LOCAL, _REMOTE_BITS, _BOTH = 0x7, 0xB, 0xF  # umask bits 8 to 11
 _OUTWARD_ON_LINKS: Final = 0xF3E
 _INWARD_ON_LINKS: Final = 0xF3F
@@ -34,13 +34,13 @@ _INWARD_ON_LINKS: Final = 0xF3F
 
 @dataclass(frozen=True, slots=True)
 class _Instances:
-    """Equal instances of a part of the fabric.
+    """The equal instances of one part of the fabric.
 
     Attributes:
         first: the code of the first one.
         count: how many.
-        read, written: what the two umasks of a beat count, over the package's integrals.
-        bytes_read, bytes_written: of one beat.
+        read, written: the counts of the two umasks, over the package's integrals.
+        bytes_read, bytes_written: bytes of one count.
     """
 
     first: int
@@ -51,7 +51,7 @@ class _Instances:
     bytes_written: float = 64.0
 
     def index(self, code: int) -> int | None:
-        """The number of the instance that a code means."""
+        """Return the number of a code's instance."""
         at, rest = divmod(code - self.first, _STEP)
         return at if not rest and 0 <= at < self.count else None
 
@@ -71,7 +71,7 @@ _IO: Final = (((b.PKG_IO_READ_BYTES, 1.0),), ((b.PKG_IO_WRITTEN_BYTES, 1.0),))
 
 
 def _halves(count: int) -> tuple[_Instances, ...]:
-    """Interfaces of the cores, of which every other one has the next code."""
+    """Make the interfaces of the cores, every other one of which has the next code."""
     read, written = (tuple((index, weight / 2) for index, weight in form) for form in _MEMORY)
     return tuple(_Instances(first, count, read, written, bytes_read=32.0) for first in (0x41E, 0x41F))
 
@@ -83,7 +83,7 @@ _FABRICS: Final = {
 
 
 def fabric_count(model: Model, package: int, code: int, umask: int) -> Callable[[float], float] | None:
-    """What an event counts on a package; None where the generation has no such event."""
+    """Return the count of an event on a package; None if the generation has no such event."""
     fabric = _FABRICS.get(model.shape.family)
     if fabric is None:
         return None
@@ -100,7 +100,7 @@ def fabric_count(model: Model, package: int, code: int, umask: int) -> Callable[
 
 
 def crossing(model: Model, package: int, *, outward: bool) -> Callable[[float], float]:
-    """Bytes that went over all links of a package: what memory gives to others, and what is written to theirs."""
+    """Return the bytes over all links of a package: reads of its memory by others, and writes to theirs."""
     others = [at for at in range(model.shape.packages) if at != package]
     gives = [package] if outward else others
     writes = others if outward else [package]
@@ -131,14 +131,14 @@ _MEMORY_HZ = 3.0e9  # DDR5-6000: the controller's clock runs at half the transfe
 _LINE = 64.0
 _CLOCK, _ACTIVATE, _PRECHARGE, _CAS, _SLOTS = 0x00, 0x05, 0x06, 0x0A, 0x14  # perf's amdzen5/memory-controller.json
 ROW_HITS = 0.6
-"""The share of CAS commands that find their row open; a row is closed for each that is opened."""
+"""The share of CAS commands that find their row open; each opened row closes another one."""
 _SLOTS_EACH = 8.0  # half clocks of the data bus that a CAS takes: 64 bytes at 16 a clock, counted twice
 _LOOKUP = 0x04  # perf's amdzen5/cache.json, Unit L3PMC
 _MISS, _ALL = 0x01, 0xFF
 _LATENCY, _SAMPLES = 0xAC, 0xAD
 _SAMPLED = 0.001  # of all misses
 NEAR_NS, FAR_NS = 105.0, 205.0
-"""Nanoseconds that a miss takes to this package's memory, and to the other's."""
+"""The latency in ns of a miss to this package's memory, and to the other's."""
 
 
 def amd_names(shape: MachineShape) -> list[str]:
@@ -242,7 +242,7 @@ def _slice(model: Model) -> Callable[[PerfAttr, int], SimulatedCounter | int]:
 
 
 def _sampled(model: Model, code: int, mask: int) -> float | None:
-    """What an event of the L3 counts for each lookup or miss; None where the model has no such event.
+    """Return the count of an L3 event per lookup or miss; None if the model has no such event.
 
     All misses are answered by memory: that of mask 1 is near, that of mask 2 far. The other four sources stay 0.
     """

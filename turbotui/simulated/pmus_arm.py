@@ -1,7 +1,7 @@
 """The uncore PMUs of a simulated Arm server with a mesh: CMN, DSUs, SMMUs, memory controllers and a network-on-chip.
 
 Names, formats and refusals: kernel drivers/perf/arm-cmn.c, arm_dsu_pmu.c, arm_smmuv3_pmu.c, arm_dmc620_pmu.c, arm-ni.c.
-What the mesh counts is in `mesh_arm`.
+The counts of the mesh are in `mesh_arm`.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ _DSU_EVENTS: Final = {
 }  # fmt: skip
 _DSU_COUNTERS: Final = 6
 WRITE_BACKS: Final = 0.4
-"""Lines that leave a cluster's L3 for each one that comes."""
+"""Lines that leave a cluster's L3 for each line that enters."""
 _CLUSTER_HZ: Final = 2.0e9
 _SMMU_EVENTS: Final = ("cycles", "transaction", "tlb_miss", "config_cache_miss", "trans_table_walk_access",
                        "config_struct_access", "pcie_ats_trans_rq", "pcie_ats_trans_passed")
 _SMMU_COUNTERS: Final = 4
 _SMMU_SHARES: Final = (0.75, 0.25)
-"""How the devices' requests spread over the SMMUs of a package, by the page frame of each one's registers."""
+"""The distribution of devices' requests over a package's SMMUs, by the page frame of their registers."""
 _SMMU_PAGES: Final = (0x27FFA0, 0x2BFFA0)
 STREAM, STREAM_SHARE = 0x100, 0.5
-"""A device by its stream id, and its share of what passes its SMMU."""
+"""A device's stream id, and its share of its SMMU's traffic."""
 TLB_MISSES, CONFIG_MISSES, WALK_READS = 0.03, 0.001, 2.0
-"""Of the transactions those that miss, and reads of tables for each miss."""
+"""The share of transactions that miss, and table reads for each miss."""
 _SMMU_HZ: Final = 1.0e9
 _CHANNELS: Final = 8
 _DMC_COUNTERS: Final = 10
 _DMC_HZ: Final = 1.6e9
 ROW_MISSES: Final = 0.45
-"""Of reads and writes of memory those that open a row first."""
+"""The share of memory reads and writes that open a row first."""
 _DMC_FORMATS: Final = {"mask": "config:0-44", "match": "config1:0-44", "invert": "config2:0", "incr": "config2:1-2",
                        "event": "config2:3-8", "clkdiv2": "config2:9"}
 _DMC_NAMES: Final = (
@@ -92,7 +92,7 @@ def _clusters(shape: MachineShape) -> int:
 
 
 def _smmus(package: int) -> list[str]:
-    """By the page frame of their registers, in hexadecimal digits (arm_smmuv3_pmu.c)."""
+    """Return a package's SMMUs by the hexadecimal page frame of their registers (arm_smmuv3_pmu.c)."""
     return [f"smmuv3_pmcg_{page + package * 0x400000:x}" for page in _SMMU_PAGES]
 
 
@@ -101,7 +101,7 @@ def _controllers(package: int) -> list[str]:
 
 
 def _first(model: Model, cpus: Sequence[int]) -> Callable[[], list[int]]:
-    """The CPU that a PMU wants: the first one of its place that is online."""
+    """Return the CPU of a PMU's mask: the first online CPU of its group."""
     return lambda: [cpu for cpu in cpus if model.online[cpu]][:1]
 
 
@@ -116,7 +116,7 @@ def _mesh(model: Model, package: int, types: Mapping[str, int]) -> SimulatedPmu:
 
 
 def _cluster(model: Model, number: int, types: Mapping[str, int]) -> SimulatedPmu:
-    """The shared unit of a cluster: it takes only events on the CPUs of that cluster."""
+    """Make the shared unit of a cluster, which accepts only events on the cluster's CPUs."""
     cpus, name = model.layout.l3_cpus[number], f"arm_dsu_{number}"
     places = model.layout.places
 
@@ -175,14 +175,14 @@ def _smmu(model: Model, package: int, name: str, share: float, types: Mapping[st
 
 
 def _stream_share(attr: PerfAttr) -> float:
-    """The part of an SMMU's requests that passes the filter, which without its enable bit leaves everything in."""
+    """Return the share of an SMMU's requests that passes the filter; all pass without the enable bit."""
     if not attr.config1 >> 33 & 1:
         return 1.0
     return STREAM_SHARE if not attr.config1 >> 32 & 1 and attr.config1 & 0xFFFFFFFF == STREAM else 0.0
 
 
 def _controller(model: Model, package: int, name: str, types: Mapping[str, int]) -> SimulatedPmu:
-    """A channel of memory. The driver cannot stop its counters together, and so takes one event a group."""
+    """Make a memory channel, whose driver cannot stop counters together and so accepts one event a group."""
     one = model.package[package]
     each: Form = tuple((index, 1 / _LINE / _CHANNELS) for index in (b.PKG_READ_BYTES, b.PKG_WRITTEN_BYTES))
     halved: dict[int, Form] = {0x00: ((b.PKG_SECONDS, _DMC_HZ / 2),), 0x11: b.scaled(each, ROW_MISSES), 0x12: each}
@@ -205,7 +205,7 @@ def _controller(model: Model, package: int, name: str, types: Mapping[str, int])
 
 
 def _network(model: Model, package: int, types: Mapping[str, int]) -> SimulatedPmu:
-    """A clock domain of a network-on-chip: its clock, and whatever event of a node somebody names."""
+    """Make a clock domain of a network-on-chip: its clock, and any named event of a node."""
     one, name = model.package[package], f"arm_ni_{package}_cd_0"
     asked: Form = ((b.PKG_IO_READ_BYTES, 1 / _LINE / _NI_NODES),)
 

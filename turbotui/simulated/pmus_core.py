@@ -1,4 +1,4 @@
-"""Core PMUs and the software PMU of the simulated machines; numbers of core events by `core_events.toml`."""
+"""The core PMUs and the software PMU of simulated machines; `core_events.toml` has the codes of core events."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class CoreEvents:
         fixed: raw configs with a counter of their own.
         weights: general counters an event code takes, where more than one (AMD's paired counters).
         names: files of the PMU's events folder.
-        slots: of the pipeline in a cycle.
+        slots: slots of the pipeline in a cycle.
         core_wide: raw configs that count for all threads of a core.
     """
 
@@ -52,7 +52,7 @@ CORE_EVENTS: Final = FactFile("simulated/core_events.toml")
 
 @functools.cache
 def core_events(microarchitecture: str) -> CoreEvents:
-    """The events of a microarchitecture of the file."""
+    """Return a microarchitecture's events from the file."""
     values = CORE_EVENTS.find(microarchitecture)
     if values is None:
         raise CORE_EVENTS.wrong(microarchitecture, "a simulated machine names it, and it is not there")
@@ -65,7 +65,7 @@ def core_events(microarchitecture: str) -> CoreEvents:
 def _pairs(
     key: Callable[[object], _KeyT], value: Callable[[object], _ValueT]
 ) -> Callable[[object], Mapping[_KeyT, _ValueT]]:
-    """Reads a list of pairs as a mapping; of two pairs with one key there is none."""
+    """Convert a list of pairs with distinct keys to a mapping."""
 
     def read(written: object) -> Mapping[_KeyT, _ValueT]:
         found = each(_list(2))(written)
@@ -178,7 +178,7 @@ class CorePmu:
         self._number = number
         self._events: CoreEvents = core_events(kind.events)
         shape = model.shape
-        # Skylake's slots are the core's: a thread has those that its sibling does not take
+        # on Skylake slots belong to the core: a thread has the slots that its sibling does not take
         contended = shape.isa is Isa.AMD or bool(self._events.core_wide)
         forms = {**counts(kind), **pipeline_counts(kind, self._events.slots, contended=contended)}
         if shape.isa is Isa.INTEL:
@@ -230,7 +230,7 @@ class CorePmu:
         return SimulatedCounter(lambda now: one.value(counted, now), slots, fixed, form=counted)
 
     def _core_wide(self, name: str, cpu: int) -> SimulatedCounter:
-        """What all threads of the core do (the AnyThread bit, Intel SDM vol. 3, 20.2.3.1)."""
+        """Return the count of all threads of the core (the AnyThread bit, Intel SDM vol. 3, 20.2.3.1)."""
         core = self._model.layout.places[cpu].core
         if name == "cycles":
             return SimulatedCounter(lambda now: self._model.core[core].at(CORE_CYCLES, now), 1)

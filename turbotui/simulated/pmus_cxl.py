@@ -37,7 +37,7 @@ def cxl_names(shape: MachineShape) -> list[str]:
 
 
 def cxl_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
-    """Every PMU of a memory device. Their mask is one CPU for all of them, wherever the device is."""
+    """Make the PMU of every memory device; the cpumask is the same CPU for all, wherever the device is."""
     def readers() -> Sequence[int]:
         return [cpu for cpu, online in enumerate(model.online) if online][:1]
 

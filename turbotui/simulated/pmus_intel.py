@@ -1,7 +1,7 @@
 """The uncore PMUs of simulated Intel servers: names, formats and codes of the kernel and of Intel perfmon.
 
 Kernel arch/x86/events/intel/uncore_snbep.c has the names and formats, and names no event but the memory controllers'.
-What is counted is in `intel_traffic`.
+The counts are in `intel_traffic`.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from turbotui.simulated.shapes import MachineShape
 _COUNTERS: Final = 4
 _PORTS: Final = (0.6, 0.0, 0.3, 0.0, 0.1, 0.0, 0.0, 0.0)
 _FEW_PORTS: Final = (0.6, 0.0, 0.3, 0.1)
-"""How the traffic of a stack spreads over its ports, of newer processors and of Skylake."""
+"""The distribution of a stack's traffic over its ports, on newer processors and on Skylake."""
 _LEVEL_MISSES: Final = (0.5, 0.3, 0.1)
-"""Parts of what misses the IOTLB that misses each level of Skylake's caches of page tables."""
+"""The shares of IOTLB misses that miss each level of Skylake's page-table caches."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Box:
-    """One kind of PMU: how many there are in a package, what its `format` folder says, what each instance counts.
+    """A kind of PMU: its number per package, its `format` files, and the counts of each instance.
 
-    Of what is `filtered`, further events are those of `skylake_cha`.
+    A `filtered` PMU also has the events of `skylake_cha`.
     """
 
     name: str
@@ -199,7 +199,7 @@ def _mesh(made: Generation, flows: Flows, share: float) -> Events:
 
 
 def _tags(made: Generation, read: Parts) -> Events:
-    """Hits and misses of memory that is a cache of other memory."""
+    """Return the hits and misses of a memory that caches other memory."""
     asked = {"hbm": times(read, 1 / flow.FAR), "2lm": read}.get(made.tiers, ())
     if made.filtered:
         return {}
@@ -216,7 +216,7 @@ def _link(made: Generation, link: int, flows: Flows, share: float) -> Events:
 
 
 def _stack(flows: Flows, share: float) -> Events:
-    """Counts of four bytes by port, and of all ports in one mask; the IOMMU of the stack."""
+    """Return a stack's counts: four-byte units by port, and of all ports in one mask; its IOMMU."""
     found: dict[int, Parts] = {code(0x01): times(flows.seconds, 1.0e9)}
     asked = times(flow.requests(flows), share)
     missed = times(asked, flow.IOTLB_MISSES)
@@ -229,7 +229,7 @@ def _stack(flows: Flows, share: float) -> Events:
 
 
 def _old_stack(flows: Flows, share: float) -> Events:
-    """The same of Skylake, whose IOMMU counts hits and misses of its caches (VTD), and reads of memory as two ports."""
+    """Return the counts of a Skylake stack: as `_stack`, but its IOMMU counts cache hits and misses (VTD)."""
     asked = times(flow.requests(flows), share)
     missed = times(asked, flow.IOTLB_MISSES)
     found: dict[int, Parts] = {
@@ -244,7 +244,7 @@ def _old_stack(flows: Flows, share: float) -> Events:
 
 
 def _ports(flows: Flows, share: float, ports: Sequence[float], classes: int) -> Events:
-    """Counts of four bytes of each port and of all of them in one mask; `classes` is where the class mask begins."""
+    """Return counts of four-byte units by port and of all ports; `classes` is the class mask's first bit."""
     found: dict[int, Parts] = {}
     for event, mask, parts in (
         (0x83, 0x04, flows.io_read), (0x83, 0x01, flows.io_written),
@@ -265,6 +265,6 @@ def _cxl_out(flows: Flows, share: float) -> Events:
 
 
 def _nothing(flows: Flows, share: float) -> Events:
-    """PCU and UBOX: nobody names their events, and the model counts none of them."""
+    """Return no counts, for the PCU and UBOX, whose events have no names."""
     del flows, share
     return {}

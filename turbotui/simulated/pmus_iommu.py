@@ -15,11 +15,11 @@ from turbotui.simulated.shapes import Isa, MachineShape
 
 _MODELS: Final = (0xAD,)
 _SHARES: Final = (0.5, 0.3, 0.15, 0.05)
-"""How devices' requests spread over the units of a package: each serves one PCI Express stack."""
+"""The distribution of devices' requests over a package's units, each of which serves one PCI Express stack."""
 _COUNTERS: Final = 8
 _HERTZ: Final = 1.0e9
 WALK_CYCLES: Final = 150.0
-"""How long a page walk is under way, in the IOMMU's clock."""
+"""The duration of a page walk, in cycles of the IOMMU's clock."""
 _FORMATS: Final = {
     "event": "config:0-27", "event_group": "config:28-31", "filter_requester_id_en": "config1:0",
     "filter_domain_en": "config1:1", "filter_pasid_en": "config1:2", "filter_ats_en": "config1:3",
@@ -45,7 +45,7 @@ def iommu_names(shape: MachineShape) -> list[str]:
 
 
 def iommu_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
-    """Every IOMMU PMU. Their mask is one CPU for all of them, wherever the unit is."""
+    """Make every IOMMU PMU; the cpumask is the same CPU for all, wherever the unit is."""
     def readers() -> Sequence[int]:
         return [cpu for cpu, online in enumerate(model.online) if online][:1]
 
@@ -73,7 +73,7 @@ class _Unit:
         self._parts = {group << 28 | code: counted.get(name, ()) for name, (group, code) in _EVENTS.items()}
 
     def __call__(self, attr: PerfAttr, cpu: int) -> SimulatedCounter | int:
-        """The counter of an event; a filter lets nothing through here but what it is not enabled for."""
+        """Return the counter of an event; an enabled filter matches nothing here."""
         del cpu
         parts = self._parts.get(attr.config)
         if parts is None:

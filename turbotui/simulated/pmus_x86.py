@@ -1,4 +1,4 @@
-"""The x86 PMUs beside the core's: msr, cstate_core, cstate_pkg, power, memory controllers."""
+"""The x86 PMUs other than the core's: msr, cstate_core, cstate_pkg, power, memory controllers."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ Make = Callable[[SimulatedCpu], Value]
 
 
 def _first_cpus(model: Model, groups: tuple[tuple[int, ...], ...]) -> list[int]:
-    """The lowest online CPU of each group."""
+    """Return the lowest online CPU of each group."""
     online = model.online
     found = (next((cpu for cpu in group if online[cpu]), None) for group in groups)
     return [cpu for cpu in found if cpu is not None]
 
 
 def module_cpus(model: Model) -> tuple[tuple[int, ...], ...]:
-    """CPUs by module."""
+    """Return the CPUs by module."""
     layout = model.layout
     return tuple(tuple(cpu for core in cores for cpu in layout.core_cpus[core]) for cores in layout.module_cores)
 
 
 def _table(model: Model, name: str, number: int, rows: Mapping[str, tuple[int, Make, EventFile]]) -> SimulatedPmu:
-    """A PMU whose configs are a short table."""
+    """Make a PMU whose configs are a short table."""
     by_config = {config: make for config, make, _ in rows.values()}
     snapshots = {config for config, _, file in rows.values() if file.snapshot}
     software = name == "msr"

@@ -109,7 +109,7 @@ def _milli(celsius: Callable[[float], float]) -> File:
 
 
 def _coretemp(model: Model, package: int) -> dict[str, Node]:
-    """temp1 is the package; core N is at index core_id + 2, so the files are not in core order on hybrid parts."""
+    """Make a coretemp chip: temp1 is the package, index core_id + 2 a core, so hybrids are not in core order."""
     limit = model.shape.power.tj_max * 1000
     children: dict[str, Node] = {
         "name": fixed("coretemp"),
@@ -133,7 +133,7 @@ def _coretemp(model: Model, package: int) -> dict[str, Node]:
 
 
 def _k10temp(model: Model, package: int) -> dict[str, Node]:
-    """Tctl is the hottest point, TccdN the hottest core of one die of cores."""
+    """Make a k10temp chip: Tctl is the hottest point, TccdN the hottest core of one core die."""
     children: dict[str, Node] = {
         "name": fixed("k10temp"),
         # Device 18h is the first package's northbridge, 19h the second's (AMD PPR, "Device 18h Function 3").

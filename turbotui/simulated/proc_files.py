@@ -1,4 +1,4 @@
-"""/proc: stat, interrupts, softirqs, cpuinfo and the small ones, with those of `strain_files`."""
+"""/proc of simulated machines: stat, interrupts, softirqs, cpuinfo, smaller files, and `strain_files`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from turbotui.simulated.tree import File, Node, fixed, folder
 _JIFFIES = 100
 """USER_HZ: jiffies per second in /proc/stat (man 5 proc_stat)."""
 _DEVICE_ROWS = 48
-"""Queues of storage and network adapters; each CPU's interrupts arrive on one row."""
+"""Queues of storage and network adapters; all interrupts of one CPU are on one row."""
 
 
 class ProcFiles:
@@ -90,7 +90,7 @@ class ProcFiles:
         lines.append(f"btime {model.boot_ns // 10**9}")
         lines.append(f"processes {int(forks) + 4096}")
         waiting = round(model.strain.waiting * len(model.cpu))
-        lines.append(f"procs_running {running + waiting + 1}")  # who reads the file runs
+        lines.append(f"procs_running {running + waiting + 1}")  # the reading process itself is running
         lines.append(f"procs_blocked {model.strain.blocked}")
         lines.append(f"softirq {sum(softirqs.values())} {' '.join(map(str, softirqs.values()))}")
         return "\n".join(lines) + "\n"

@@ -1,6 +1,6 @@
 """Model-specific registers of the simulated machines, one row each.
 
-All readers have one signature, whether or not a register needs all of it.
+All readers have the same signature, whether or not a register needs all arguments.
 """
 # ruff: noqa: ARG001, ARG005
 
@@ -17,7 +17,7 @@ from turbotui.simulated.model import Model
 from turbotui.simulated.shapes import Isa, MachineShape
 
 Read: TypeAlias = Callable[[Model, SimulatedCpu, float], int]
-"""The register's value on a CPU at a machine time."""
+"""A function that returns a register's value on a CPU at a machine time."""
 
 _WORD32: Final = 0xFFFF_FFFF
 _WORD64: Final = 0xFFFF_FFFF_FFFF_FFFF
@@ -27,12 +27,12 @@ _TIME_UNIT: Final = 10
 _POWER_LIMITS: Final = {"pl1": 10, "pl2": 11}
 """Bits of the power limits in MSR_CORE_PERF_LIMIT_REASONS (Intel SDM vol. 4)."""
 SMI_COUNT: Final = 3
-"""System management interrupts since boot; none happen while one watches."""
+"""System management interrupts since boot; none happen during the simulation."""
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatedRegister:
-    """One address, and what reading it gives."""
+    """An address, and the reader of its value."""
 
     address: int
     name: str
@@ -357,5 +357,5 @@ def register_map(shape: MachineShape) -> Mapping[int, Read]:
 
 
 def encoded(value: int) -> bytes:
-    """A register as the msr device gives it: 8 bytes, little endian."""
+    """Encode a register as the msr device does: 8 bytes, little endian."""
     return (value & _WORD64).to_bytes(8, "little")

@@ -1,4 +1,4 @@
-"""/sys/fs/resctrl of simulated servers: groups with known shares of what the packages do.
+"""/sys/fs/resctrl of simulated servers: groups with known shares of the packages' activity.
 
 As kernel Documentation/filesystems/resctrl.rst has it: Intel with a counter for each group, and on the server of
 efficiency cores the telemetry of energy; AMD with counters that are assigned; Arm by MPAM.
@@ -15,7 +15,7 @@ from turbotui.simulated.shapes import Isa, MachineShape
 from turbotui.simulated.tree import File, Node, fixed, place
 
 LOCAL: Final = 0.8
-"""The part of the traffic that stays in its node."""
+"""The share of traffic within its node."""
 SHARES: Final[tuple[tuple[str, float], ...]] = (
     ("/", 0.4),
     ("/mon_groups/web", 0.1),
@@ -24,20 +24,20 @@ SHARES: Final[tuple[tuple[str, float], ...]] = (
 )
 """Groups, and their shares of every package's traffic, cache and cores' energy, with those of their MON groups."""
 UNASSIGNED: Final = "/mon_groups/web"
-"""Where AMD's counters of bandwidth are assigned, the group that has none."""
+"""The group without a counter, on machines where AMD's bandwidth counters are assigned."""
 TELEMETRY: Final = "forest-1s"
-"""The machine with energy by group."""
+"""The machine that counts energy by group."""
 _RMIDS: Final = {Isa.INTEL: 256, Isa.AMD: 4096, Isa.ARM: 64}
 _COUNTERS: Final = 32
 
 
 def has_resctrl(shape: MachineShape) -> bool:
-    """Whether a machine monitors caches by group: servers do."""
+    """Tell whether a machine monitors caches by group, as servers do."""
     return not shape.hypervisor and (shape.packages > 1 or shape.name == TELEMETRY)
 
 
 def resctrl_tree(model: Model) -> Mapping[str, Node]:
-    """Files below /sys/fs/resctrl; none where the machine lacks resctrl."""
+    """Return the files below /sys/fs/resctrl; none if the machine lacks resctrl."""
     shape = model.shape
     if not has_resctrl(shape):
         return {}
@@ -79,7 +79,7 @@ def resctrl_tree(model: Model) -> Mapping[str, Node]:
 
 
 def _domains(model: Model) -> list[tuple[int, float]]:
-    """Package of each L3 cache, and its part of the package's traffic."""
+    """Return each L3 cache's package and share of the package's traffic."""
     packages = [model.layout.places[cpus[0]].package for cpus in model.layout.l3_cpus] or list(
         range(model.shape.packages))
     return [(package, 1.0 / packages.count(package)) for package in packages]

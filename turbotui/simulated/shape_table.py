@@ -1,4 +1,4 @@
-"""The simulated machines. One row each, with its load and its CPU flags; everything else follows from the row."""
+"""The table of simulated machines: one row each, with load and CPU flags, from which all else follows."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ ARM_FLAGS: Final = (
 
 
 def _without(flags: str, *starts: str) -> str:
-    """A flags line without the instructions that a part does not have."""
+    """Return a line of CPU flags without the instructions that a processor lacks."""
     return " ".join(flag for flag in flags.split() if not flag.startswith(starts))
 
 

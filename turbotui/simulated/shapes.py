@@ -9,15 +9,15 @@ from turbotui.dataclass import dataclass
 from turbotui.simulated.workloads import WORKLOADS, Workload
 
 CARD_SECONDS: Final = (25.0, 40.0)
-"""A graphics card works for so long in every so long, and sleeps the rest of the time."""
+"""Seconds for which a graphics card works, and the period; it sleeps for the rest of each period."""
 SUPPLY_SHARE: Final = 0.94
-"""Of what power supplies take, what they give."""
+"""The efficiency of power supplies."""
 BATTERY_SHARE: Final = 0.97
-"""Of what a battery gives, what arrives at the platform."""
+"""The share of a battery's power that arrives at the platform."""
 BATTERY_SECONDS: Final = 10.0
-"""How often a battery's firmware makes new numbers."""
+"""Seconds between the updates of a battery's firmware."""
 BATTERY_WORN: Final = 0.91
-"""Of what a battery held when it was new, what it holds now."""
+"""The remaining share of a battery's original capacity."""
 NPU_BUSY: Final = 0.35
 
 
@@ -52,7 +52,7 @@ _BARE = Surroundings()
 
 
 class Isa(Enum):
-    """Which family of registers and events a machine has."""
+    """A machine's family of registers and events."""
 
     INTEL = "intel"
     AMD = "amd"
@@ -173,9 +173,9 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class LoadPhase:
-    """Now and then all cores of a package work together: packages take turns `stagger` seconds apart.
+    """A recurring phase in which all cores of a package work; packages follow each other `stagger` seconds apart.
 
-    With `slow_only` those of the first kind of core take no part.
+    With `slow_only`, cores of the first type take no part.
     """
 
     kind: int
@@ -259,8 +259,8 @@ class MachineShape:
         soft_storm: share of the busy time that goes to soft interrupts beside those of the work.
         timer_storm: local timer interrupts a second on every CPU beside those of the work.
         cap: share of its highest clock that a core may run at; 1: all of it.
-        cap_told: whether cpufreq's highest allowed clock says so.
-        around: what stands around its processors and tells of power.
+        cap_told: whether cpufreq's highest allowed clock reflects the cap.
+        around: devices around the processors that report power.
         driver, governor, epp: cpufreq's.
         idle_driver, idle_governor: cpuidle's.
         hypervisor: it is a guest.

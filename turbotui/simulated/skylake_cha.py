@@ -1,8 +1,8 @@
-"""Requests that the CHAs of simulated Skylake and Cascade Lake servers count: those that a filter register passes.
+"""Requests that CHAs of simulated Skylake and Cascade Lake servers count, selected by a filter register.
 
-An event says who asked and whether the last-level cache had the line; a register of the whole CHA says the rest: which
-opcodes, which package's memory, coherent or not (kernel arch/x86/events/intel/uncore_snbep.c; Intel perfmon, events of
-SKX; Intel PCM, pcm-pcie.h). Every event is matched against what flows, as hardware does it, not found by its name.
+An event selects the requester and whether the last-level cache had the line; a register of the whole CHA selects the
+opcodes, the package of the memory, and coherence (kernel arch/x86/events/intel/uncore_snbep.c; Intel perfmon, events of
+SKX; Intel PCM, pcm-pcie.h). Events are matched against the requests, as in hardware, and not found by name.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _OPCODE_SHIFTS: Final = (9, 19)
 _OPCODE: Final = 0x3FF
 """Bits of the filter register; config1 has it above 32."""
 _HIT_CYCLES: Final = 40.0
-"""How long a request stays that the last-level cache has."""
+"""Cycles for which a request stays that hits the last-level cache."""
 RFO, CRD, DRD, PRD, WIL, RDCUR, ITOM = 0x200, 0x201, 0x202, 0x207, 0x20F, 0x21E, 0x248
 """Opcodes."""
 
@@ -38,7 +38,7 @@ FORMAT: Final = {
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """Requests of one kind: who asks and whether they hit, what for, and how many cycles each stays."""
+    """Requests of one kind: requester and hit or miss, opcode, and the cycles for which each stays."""
 
     mask: int
     opcode: int
@@ -49,12 +49,12 @@ class _Request:
 
 
 def filter_of(attr: PerfAttr) -> int:
-    """What an event sets the filter register to; 0 where it leaves it alone."""
+    """Return the value that an event sets the filter register to; 0 if it does not use the register."""
     return attr.config1 >> 32 if attr.config & 0xFF in (_INSERTS, _OCCUPANCY) else 0
 
 
 def count(flows: Flows, share: float, attr: PerfAttr) -> Parts | None:
-    """What a CHA with a share of the requests counts of those that an event passes; None of another event."""
+    """Return the count of an event's requests at a CHA with a share of all requests; None for other events."""
     event, mask, setting = attr.config & 0xFF, attr.config >> 8 & 0xFF, filter_of(attr)
     if event not in (_INSERTS, _OCCUPANCY):
         return None

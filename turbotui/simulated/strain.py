@@ -1,4 +1,4 @@
-"""Strain: what can be laid on a simulated machine so that its tasks wait, and what the kernel then counts."""
+"""Strain: a load on a simulated machine that makes its tasks wait, and the kernel's counts of the waits."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Strain:
     throttled: float = 0.0
 
     def rates(self) -> list[float]:
-        """Rates of the integrals of the whole machine from `SYS_STRAIN` on."""
+        """Return the rates of the whole machine's integrals from `SYS_STRAIN` on."""
         return [
             self.waiting, min(0.95, self.waiting), self.memory_some, self.memory_full, self.io_some, self.io_full,
             self.irq_full, self.swapped_in, self.swapped_out, self.major_faults, self.direct_reclaims, self.oom_kills,
@@ -70,4 +70,4 @@ PRESSURES: Final[Mapping[tuple[str, str], tuple[Form, int]]] = {
     ("io", "full"): (scaled(IOWAIT, 0.1), b.SYS_STALLED_IO_FULL),
     ("irq", "full"): (_HELD_UP, b.SYS_STALLED_IRQ),
 }
-"""Pressure by file and line: the mean of a form over all CPUs, and the integral of strain that is added."""
+"""Pressure by file and line: a form whose mean over all CPUs is taken, and the integral of strain to add."""

@@ -33,17 +33,17 @@ GROUPS: Final[tuple[tuple[str, float], ...]] = (
 
 
 MEMORY: Final = 0.4
-"""Of the machine's memory, what a group with all of the CPU time would have."""
+"""The share of the machine's memory of a group that used all CPU time."""
 PIDS: Final = 400
-"""Tasks of such a group."""
+"""The number of tasks of such a group."""
 DISK: Final = (50e6, 20e6)
-"""Bytes a second that such a group reads and writes."""
+"""Bytes per second that such a group reads and writes."""
 _MOUNTS: Final = ("30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate",
                   "31 23 0:27 / /sys/fs/resctrl rw,relatime - resctrl resctrl rw")
 
 
 class StrainFiles:
-    """The kernel's files on waiting tasks, all of them from the model's integrals."""
+    """The kernel's files about waiting tasks, computed from the model's integrals."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
@@ -84,7 +84,7 @@ class StrainFiles:
         return found
 
     def stalled(self, resource: str, line: str, now: float) -> float:
-        """Seconds of pressure."""
+        """Return the seconds of pressure of a resource."""
         form, index = PRESSURES[resource, line]
         cpus = self._model.cpu
         own = sum([one.value(form, now) for one in cpus]) / len(cpus) if form else 0.0

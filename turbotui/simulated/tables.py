@@ -1,4 +1,4 @@
-"""Values by utilisation, tabulated once for every core type so that a step of the model stays cheap."""
+"""Tables of values by utilisation, made once for every core type to keep the model's steps cheap."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from turbotui.simulated.shapes import CoreType
 from turbotui.simulated.workloads import LINE
 
 SMT_SHARE = 0.38
-"""Part of a thread's throughput that a busy sibling costs it."""
+"""The share of its throughput that a thread loses to a busy sibling."""
 
 
 @dataclass(frozen=True, slots=True)
 class IdleRow:
-    """How a CPU spends a second at one utilisation: share of each cpuidle state, of POLL, and of core-idle depths."""
+    """A CPU's time at one utilisation: shares of each cpuidle state, of POLL, and of core-idle depths."""
 
     states: tuple[float, ...]
     poll: float
@@ -35,7 +35,7 @@ class CoreTable:
 
 
 def idle_row(kind: CoreType, level: int) -> IdleRow:
-    """Split the idle time: the busier, the shallower."""
+    """Split the idle time into states, which are shallower at higher utilisation."""
     busy = level / LEVELS
     idle = 1.0 - busy
     polls = kind.idle[0].depth == 0

@@ -18,7 +18,7 @@ _TICKS: Final = 100
 _PAGES: Final = 50_000
 """Pages of memory that each process holds."""
 Ran: TypeAlias = Callable[[int, float], Sequence[float]]
-"""Seconds for which a kind of work ran on each CPU, by its number and a machine time."""
+"""A function that returns the seconds for which a kind of work ran on each CPU until a machine time."""
 
 USERS: Final = """root:x:0:0:root:/root:/bin/sh
 ada:x:1000:1000::/home/ada:/bin/sh
@@ -58,7 +58,7 @@ _WORK: Final = (
     (9_005, 1001, ("cc1", "-O2", "-quiet", "kernel/sched/core.c"), _SESSION, 10),
     (1, 0, ("/usr/sbin/collectd", "-f"), "/system.slice/collectd.service", 0),
 )
-"""Parent, user, command line, control group and nice of what does each kind of work."""
+"""Parent, user, command line, control group and nice value of the process of each kind of work."""
 _OTHERS: Final = (
     _Process(1, 0, 0, "systemd", ("/sbin/init",), "/init.scope"),
     _Process(9_000, 1, 0, "slurmd", ("/usr/sbin/slurmd", "-D"), "/system.slice/slurmd.service"),
@@ -71,12 +71,12 @@ _OTHERS: Final = (
 
 
 def user_of(kind: int) -> int:
-    """The user whose process does a kind of work."""
+    """Return the user of a kind of work's process."""
     return _WORK[kind][1]
 
 
 def task_files(ran: Ran) -> dict[str, Node]:
-    """Folders of processes by their number, as they stand below /proc.
+    """Return the directories of processes below /proc, by their number.
 
     Args:
         ran: how long each kind of work ran on every CPU.
@@ -95,7 +95,7 @@ def task_files(ran: Ran) -> dict[str, Node]:
 
 
 def _threads(one: _Process, ran: Callable[[float], Sequence[float]]) -> Mapping[str, Node]:
-    """A folder for each thread, by the CPU that it began on; its CPU time is that of the process there."""
+    """Make a directory for each thread, by the CPU that it began on, with the process's CPU time there."""
     return {
         str(one.pid + cpu): folder({
             "comm": fixed(one.name),
@@ -111,7 +111,7 @@ def _stat_now(one: _Process, ran: Callable[[float], Sequence[float]], now: float
 
 
 def _stat(one: _Process, ran: Sequence[float]) -> str:
-    """The line of /proc/PID/stat: with a thread for each CPU that it ran on, the first where it ran longest."""
+    """Return the line of /proc/PID/stat, with one thread for each CPU, the first of which ran longest."""
     words = ["0"] * 50  # from the fourth of proc(5) on
     words[0] = str(one.parent)
     words[10] = str(int(sum(ran) * _TICKS))

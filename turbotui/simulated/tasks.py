@@ -1,8 +1,8 @@
-"""Tasks of a simulated machine: one process for each kind of work, with a thread on every CPU, and their exact counts.
+"""Tasks of a simulated machine: a process for each kind of work, a thread on every CPU, and exact counts.
 
-What a CPU does is kept by kind of work; a thread's counts are the parts of the CPU's counts that its kind makes. So
-the threads of a CPU together are the CPU, less what nobody does: polling and interrupts while idle. Threads change
-places as often as the model's CPUs count migrations: two of one kind at a time, for each leaves room for the other.
+A CPU's integrals are kept by kind of work; a thread's counts are the parts of the CPU's counts that its kind causes.
+So the threads of a CPU add up to the CPU, less the counts that no thread causes: polling and interrupts while idle.
+Threads swap CPUs as often as the model's CPUs count migrations, two threads of one kind at a time.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from turbotui.simulated.perf import PerfEvents
 
 _EVERY_NS: Final = 50_000_000  # of machine time between two samples of a thread
-_PAUSE: Final = 0.2  # seconds between two looks: the model keeps everything
+_PAUSE: Final = 0.2  # seconds between two polls; the model loses nothing in between
 _RUN: Final[Form] = tuple((CPU_BUSY + kind, 1e9) for kind in range(KINDS))
 
 
@@ -38,7 +38,7 @@ class _Place:
 
     Attributes:
         kind, cpu: which.
-        forms: what its counters count, by the names of the set.
+        forms: the forms of the counters, by the names of the set.
         base, before: their values when watching began, and at the last sample since then.
     """
 
@@ -56,9 +56,9 @@ class SimulatedTasks:
 
     Args:
         model: the machine; its lock is taken around every poll.
-        events: finds what an event counts.
-        choice: what is counted.
-        threads: which thread is where.
+        events: finds the form of an event.
+        choice: the events to count.
+        threads: the threads' positions.
     """
 
     def __init__(self, model: Model, events: PerfEvents, choice: TaskSampling, threads: Threads) -> None:
@@ -79,7 +79,7 @@ class SimulatedTasks:
         self.pause = _PAUSE
 
     def add_process(self, pid: int, *, on_exec: bool = False) -> int:
-        """Follow one of the processes.
+        """Add one of the processes.
 
         Raises:
             MachineError: the model has no such process.
@@ -92,7 +92,7 @@ class SimulatedTasks:
         return self._add((kind,))
 
     def add_cpus(self, cgroup: str | None = None) -> None:
-        """Follow every process.
+        """Add every process.
 
         Raises:
             MachineError: there are no control groups on a simulated machine.
@@ -128,7 +128,7 @@ class SimulatedTasks:
         self._resting = True
 
     def wake(self) -> None:
-        """Counts go on where they stopped."""
+        """Continue counting after `rest`."""
         with self._model.lock:
             now = self._model.now()
             for one in self._places:
@@ -139,7 +139,7 @@ class SimulatedTasks:
         self._resting = False
 
     def stop(self) -> None:
-        """Do nothing: the model counts by itself, and `take` makes the last samples."""
+        """Do nothing, because the model counts by itself, and `take` makes the last samples."""
 
     def final_readings(self) -> list[Closing]:
         """The counts at the last samples: samples and counters are one here."""
@@ -182,7 +182,7 @@ class SimulatedTasks:
             return self._events.form(attr, cpu)
         except HostError as error:
             if error.errno == errno.ENOENT:
-                return ()  # another kind of core, which does not have the event
+                return ()  # a CPU of another core type, which lacks the event
             raise
 
     def _sample(self, now: float, now_ns: int) -> list[Taken]:
@@ -191,7 +191,7 @@ class SimulatedTasks:
         for one in self._places:
             basis = self._model.cpu[one.cpu]
             if int(basis.value(one.forms[run], now) - one.base[run]) <= one.before[run]:
-                continue  # so it is with most, for every kind of work has a place on every CPU
+                continue  # true of most threads, because every kind of work has a thread on every CPU
             values = tuple(int(basis.value(form, now) - base) for form, base in zip(one.forms, one.base, strict=True))
             more = tuple(new - old for new, old in zip(values, one.before, strict=True))
             one.before = values

@@ -1,4 +1,4 @@
-"""Which thread of a simulated machine is where: work of one kind on one CPU is done by one thread at a time."""
+"""The threads' positions on a simulated machine: one thread at a time does one kind of work on one CPU."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ if TYPE_CHECKING:
     from turbotui.simulated.model import Model
 
 FIRST_PID: Final = 10_000
-_STRIDE: Final = 10_000  # numbers of threads that a process has to give away
-_PAIR: Final = 2  # places between which a thread moves
-_EVERY: Final = 0.05  # seconds of machine time between two looks at who moves, where nobody samples
+_STRIDE: Final = 10_000  # thread numbers reserved for each process
+_PAIR: Final = 2  # CPUs between which a thread moves
+_EVERY: Final = 0.05  # seconds of machine time between two updates of positions while nobody samples
 
 
 def process_of(kind: int) -> int:
-    """The process that does a kind of work."""
+    """Return the process of a kind of work."""
     return FIRST_PID + kind * _STRIDE
 
 
 def thread_of(number: int) -> tuple[int, int] | None:
-    """The kind of work of a thread, and the CPU that it began on, by its number; None where nothing has that."""
+    """Return a thread's kind of work and first CPU by its number; None if no thread has the number."""
     kind, cpu = divmod(number - FIRST_PID, _STRIDE)
     return (kind, cpu) if 0 <= kind < KINDS else None
 
 
 def of_kind(form: Form, kind: int) -> Form:
-    """The part of a CPU's count that one kind of work makes."""
+    """Return the part of a CPU's count that one kind of work causes."""
     mine = {first + kind for first in (CPU_BUSY, CPU_CYCLES, CPU_WORK)}
     return tuple((index, weight) for index, weight in form if index in mine)
 
@@ -41,9 +41,9 @@ class _Place:
 
     Attributes:
         kind, cpu: which.
-        owner: the thread that is there, by the CPU that it began on.
-        moves: counts the threads of this kind that came to the CPU.
-        moved: those of them that have been carried out.
+        owner: the present thread, by the CPU that it began on.
+        moves: the number of threads of this kind that came to the CPU.
+        moved: the number of these moves that were carried out.
     """
 
     kind: int
@@ -54,12 +54,12 @@ class _Place:
 
 
 class ThreadCount:
-    """What one thread counts, on whichever CPU it is.
+    """The count of one thread, on whichever CPU it runs.
 
     Args:
         model: the machine.
-        forms: what is counted on a CPU; () where that has no such counter.
-        cpu: where the thread is.
+        forms: returns the form of a CPU; () if the CPU lacks the counter.
+        cpu: the thread's present CPU.
         now: machine time.
     """
 
@@ -74,11 +74,11 @@ class ThreadCount:
         self._base = model.cpu[cpu].value(self._form, now)
 
     def __call__(self, now: float) -> float:
-        """The count at a machine time."""
+        """Return the count at a machine time."""
         return self._done + self._model.cpu[self.cpu].value(self._form, now) - self._base
 
     def go(self, cpu: int, now: float) -> None:
-        """Go on counting on another CPU."""
+        """Continue to count on another CPU."""
         self._done = self(now)
         self.cpu = cpu
         self._form = self._forms(cpu)
@@ -86,7 +86,7 @@ class ThreadCount:
 
 
 class Threads:
-    """The threads of the kinds of work that somebody watches; one object for all who watch.
+    """The threads of all watched kinds of work, shared by all watchers.
 
     Every method is called with the model's lock held.
     """
@@ -99,7 +99,7 @@ class Threads:
         self._counts: dict[tuple[int, int], list[ThreadCount]] = {}
 
     def follow(self, kind: int, now: float) -> None:
-        """Let the threads of this kind change places from now on."""
+        """Make the threads of this kind swap CPUs from now on."""
         moves = of_kind(MIGRATIONS, kind)
         for place in self._model.layout.places:
             key = kind, place.cpu
@@ -108,16 +108,16 @@ class Threads:
                 self._places[key] = _Place(kind, place.cpu, place.cpu, moves, moved)
 
     def owner(self, kind: int, cpu: int) -> int:
-        """The thread that does this kind of work there, by the CPU that it began on."""
+        """Return the thread that does this kind of work on a CPU, by the CPU that it began on."""
         return self._places[kind, cpu].owner
 
     def count(self, kind: int, owner: int, forms: Callable[[int], Form], now: float) -> ThreadCount:
-        """What a thread counts from now on, wherever it goes.
+        """Begin a thread's count, which follows the thread to other CPUs.
 
         Args:
-            kind: of its work.
+            kind: the thread's kind of work.
             owner: the thread, by the CPU that it began on.
-            forms: what is counted of its work on a CPU; () where that has no such counter.
+            forms: returns the form of its work on a CPU; () if the CPU lacks the counter.
             now: machine time.
         """
         self.follow(kind, now)
@@ -133,7 +133,7 @@ class Threads:
                 mine.remove(count)
 
     def look(self, now: float) -> None:
-        """Let threads change places where it is time."""
+        """Make threads swap CPUs if it is time."""
         if now - self._looked >= _EVERY:
             self.move(now)
 
@@ -144,9 +144,9 @@ class Threads:
                 count.go(place.cpu, now)
 
     def move(self, now: float) -> None:
-        """Let threads change places, as many as came to CPUs since the last time; who has no partner yet waits.
+        """Swap as many threads as came to CPUs since the last call; a thread without a partner waits.
 
-        So does one whose place is taken by the busy thread that wanders: that one goes where the model says.
+        A thread whose CPU the wandering busy thread occupies waits, too; the model decides where that thread goes.
         """
         self._looked = now
         due_by_kind: dict[int, list[_Place]] = {}

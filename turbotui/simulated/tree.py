@@ -1,4 +1,4 @@
-"""A file tree whose contents are computed when read, and whose folders are made when first visited."""
+"""A file tree whose contents are computed on reading, and whose directories are made on the first visit."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import TypeAlias
 from turbotui.machine.host import HostError
 
 Content: TypeAlias = Callable[[float], str | bytes]
-"""Contents of a file at a machine time in seconds."""
+"""A function that returns a file's content at a machine time in seconds."""
 
 
 class File:
-    """A file: its content by machine time, its mode bits, and the CPU it vanishes with (-1: none).
+    """A file: its content by machine time, its mode bits, and the CPU with which it vanishes (-1: none).
 
-    `public` is how many bytes those see who lack CAP_SYS_ADMIN, -1 for all of them.
+    `public` is the number of bytes that readers without CAP_SYS_ADMIN get; -1 for all.
     """
 
     __slots__ = ("content", "cpu", "mode", "public")
@@ -29,7 +29,7 @@ class File:
 
 
 class Folder:
-    """A folder. `make` is called once, at the first visit."""
+    """A directory, whose `make` is called once, at the first visit."""
 
     __slots__ = ("_children", "_make")
 
@@ -46,7 +46,7 @@ class Folder:
         return children
 
     def forget(self) -> None:
-        """Make the children anew at the next visit: the machine has changed."""
+        """Drop the children, which the next visit makes again, because the machine has changed."""
         self._children = None
 
 
@@ -54,12 +54,12 @@ Node: TypeAlias = File | Folder
 
 
 class Visits:
-    """The folders that were visited last; older ones forget what is in them, and it is made anew when it is wanted.
+    """A cache of the directories that were visited last; older directories drop their children.
 
-    For the folders of CPUs: there are a thousand of them, and a program reads each when it starts and never again.
+    It is for the directories of a thousand CPUs, each of which a program reads once, at its start.
 
     Args:
-        kept: how many remember.
+        kept: the number of directories that keep their children.
     """
 
     def __init__(self, kept: int) -> None:
@@ -67,7 +67,7 @@ class Visits:
         self._latest: deque[Folder] = deque()
 
     def folder(self, make: Callable[[], Mapping[str, Node]]) -> Folder:
-        """A folder that forgets when others have been visited since it was made."""
+        """Make a directory that drops its children when enough others have been visited."""
 
         def visit() -> Mapping[str, Node]:
             self._latest.append(made)
@@ -80,23 +80,23 @@ class Visits:
 
 
 def fixed(text: object) -> File:
-    """A file that always says the same, with the newline the kernel puts behind it."""
+    """Make a file with fixed content and the kernel's newline at its end."""
     line = f"{text}\n"
     return File(lambda _now: line)
 
 
 def whole(content: Callable[[float], int], mode: int = 0o444, cpu: int = -1) -> File:
-    """A file with one integer."""
+    """Make a file with one integer."""
     return File(lambda now: f"{content(now)}\n", mode, cpu)
 
 
 def folder(children: Mapping[str, Node]) -> Folder:
-    """A folder whose children are known."""
+    """Make a directory with known children."""
     return Folder(lambda: children)
 
 
 def place(root: dict[str, Node], path: str, node: Node) -> None:
-    """Put a node at a path below a mapping of children, making folders on the way."""
+    """Put a node at a path below a mapping of children, making directories on the way."""
     parts = path.strip("/").split("/")
     level = root
     for part in parts[:-1]:
@@ -129,7 +129,7 @@ def find(root: Folder, path: str) -> Node:
 
 
 class Device(File):
-    """A character device whose offset is an address: each read is one answer, not a part of a text."""
+    """A character device whose offset is an address, so that each read is one answer."""
 
     __slots__ = ("answer",)
 

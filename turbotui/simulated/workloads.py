@@ -1,7 +1,7 @@
-"""Kinds of work, and what each of them does to counters, per instruction.
+"""Kinds of work, with the events that each causes per instruction.
 
-The figures are plausible for the kind, not measured on one machine: a simulation needs numbers that agree with each
-other, and says that it is one.
+The figures are plausible for the kind, not measured on a machine: a simulation only needs numbers that agree with each
+other, and is marked as one.
 """
 
 from __future__ import annotations
@@ -96,10 +96,10 @@ WORKLOADS: Final[tuple[Workload, ...]] = (
 
 
 def per_instruction(rates: tuple[float, ...], ipc_scale: float, works: tuple[Workload, ...] = WORKLOADS) -> Form:
-    """A form that counts `rates[kind]` events per retired instruction of each kind."""
+    """Return a form that counts `rates[kind]` events per retired instruction of each kind."""
     return form_of({CPU_WORK + kind: rates[kind] * works[kind].ipc * ipc_scale for kind in range(KINDS)})
 
 
 def per_cycle(rates: tuple[float, ...]) -> Form:
-    """A form that counts `rates[kind]` events per unhalted cycle of each kind."""
+    """Return a form that counts `rates[kind]` events per unhalted cycle of each kind."""
     return form_of({CPU_CYCLES + kind: rates[kind] for kind in range(KINDS)})
