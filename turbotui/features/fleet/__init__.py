@@ -1,4 +1,4 @@
-"""Which of many nodes is slow, hot, throttled or unlike the others: what Prometheus knows of them, the oddest first."""
+"""A fleet of nodes, read from Prometheus: which are slow, hot, throttled or unlike the others, oddest first."""
 
 from turbotui.feature import Command, Feature
 

@@ -1,4 +1,4 @@
-"""The options that say which server is asked, and what: their declaration, and what they mean."""
+"""Declares and evaluates the options that choose the server and the question."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from turbotui.features.fleet.outliers import NodeLimits
 from turbotui.features.fleet.server import ServerAccess, basic, bearer
 
 VARIABLE: Final = "TURBOTUI_PROMETHEUS"
-"""Of the environment: the server where none is named."""
+"""The environment variable with the default server."""
 _LABEL: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*\Z")
 _DURATION: Final = re.compile(r"(\d{1,6})(s|m|h)\Z")
 _SECONDS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def add_server_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare where the server is, and how nodes are told apart."""
+    """Declare the options for the server, and for how nodes are named."""
     server = parser.add_argument_group("the server")
     server.add_argument("--prometheus", metavar="URL",
                         help=f"the server, http://HOST:9090 (default: ${VARIABLE})")
@@ -44,10 +44,10 @@ def add_server_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def access_of(arguments: argparse.Namespace) -> ServerAccess:
-    """The server that a command line names.
+    """Return the access to the server that a command line names.
 
     Raises:
-        UsageError: there is none, or what it wants to be told cannot be read.
+        UsageError: no server is named, or a file with its credentials cannot be read.
     """
     url = arguments.prometheus or os.environ.get(VARIABLE, "")
     if not url:
@@ -66,14 +66,14 @@ def access_of(arguments: argparse.Namespace) -> ServerAccess:
 
 
 def question_of(arguments: argparse.Namespace, limits: NodeLimits) -> FleetQuestion:
-    """What a command line asks.
+    """Return the question of a command line.
 
     Args:
-        arguments: with what `add_server_arguments` declared.
-        limits: of each node by itself.
+        arguments: parsed by the options of `add_server_arguments`.
+        limits: limits that hold for each node by itself.
 
     Raises:
-        UsageError: a word is no label, no time, or no matcher.
+        UsageError: a word is no valid label, time or matcher.
     """
     try:
         seconds = parse_window(arguments.window)
@@ -87,7 +87,7 @@ def question_of(arguments: argparse.Namespace, limits: NodeLimits) -> FleetQuest
 
 
 def parse_window(text: str) -> float:
-    """Seconds of a time over which rates are.
+    """Parse the window of rates to seconds.
 
     Raises:
         UsageError: it is none.
@@ -99,10 +99,10 @@ def parse_window(text: str) -> float:
 
 
 def parse_labels(text: str, option: str) -> tuple[str, ...]:
-    """Names of labels, comma separated.
+    """Parse names of labels, separated by commas.
 
     Raises:
-        UsageError: one is no name of a label, or there is none.
+        UsageError: a name is invalid, or there is none.
     """
     found = tuple(filter(None, (word.strip() for word in text.split(","))))
     for word in found:
@@ -114,7 +114,7 @@ def parse_labels(text: str, option: str) -> tuple[str, ...]:
 
 
 def positive(text: str, option: str) -> float:
-    """A positive number from the command line.
+    """Parse a positive number from the command line.
 
     Raises:
         UsageError: it is none.

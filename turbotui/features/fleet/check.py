@@ -1,4 +1,4 @@
-"""Checks a fleet against limits that a person gives: for scripts, and CI of a cluster."""
+"""Checks a fleet against limits given by the user, for scripts and a cluster's CI."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from turbotui.features.fleet.outliers import BUSY, PEER_RULES, NodeLimits, PeerR
 
 @dataclass(frozen=True, slots=True)
 class Fixed(PeerRule):
-    """A rule whose limit is a person's, whatever the nodes' own spread.
+    """A rule with a limit given by the user, whatever the nodes' own spread.
 
     Attributes:
-        most: how far from the median a value may lie, in the column's unit.
-        percent_of: whether that is percent of the median.
+        most: the allowed distance from the median, in the column's unit.
+        percent_of: whether `most` is a percentage of the median.
     """
 
     most: float = 0.0
@@ -28,13 +28,13 @@ class Fixed(PeerRule):
 
 @dataclass(frozen=True, slots=True)
 class CheckLimits:
-    """What a person allows; None for what is not checked.
+    """The limits given by the user; None for values that are not checked.
 
     Attributes:
         slower: percent below the median clock of the model, and below the node's own baseline.
         hotter: degrees above the median of the model.
         watts: percent above or below the median of the model.
-        throttled: percent of time in which heat may hold a node back.
+        throttled: percent of time for which heat may throttle a node.
         stale: minutes without samples.
     """
 
@@ -46,11 +46,11 @@ class CheckLimits:
 
     @property
     def given(self) -> bool:
-        """Whether anything is checked."""
+        """Whether any limit is given."""
         return any(one is not None for one in (self.slower, self.hotter, self.watts, self.throttled, self.stale))
 
     def rules(self) -> Sequence[PeerRule]:
-        """How nodes are compared: as on screen where nothing was given."""
+        """Return the rules by which nodes are compared; those of the screen if no limit is given."""
         if not self.given:
             return tuple(rule for rule in PEER_RULES if rule.column != BUSY)
         by_column = {rule.column: rule for rule in PEER_RULES}
@@ -58,7 +58,7 @@ class CheckLimits:
         return tuple(_fixed(by_column[name], most, percent) for name, most, percent in wanted if most is not None)
 
     def limits(self) -> NodeLimits:
-        """What holds for each node by itself."""
+        """Return the limits that hold for each node by itself."""
         if not self.given:
             return NodeLimits()
         never = float("inf")
@@ -73,12 +73,12 @@ def _fixed(rule: PeerRule, most: float, percent: bool) -> Fixed:
 
 
 def failing(nodes: Iterable[FleetNode], limits: CheckLimits) -> list[FleetNode]:
-    """The nodes that a check finds, of those that were judged by its rules."""
+    """Return the nodes that fail a check, among nodes judged by its rules."""
     return [node for node in nodes if any(_counts(node, finding, limits) for finding in node.findings)]
 
 
 def _counts(node: FleetNode, finding: Oddity, limits: CheckLimits) -> bool:
-    """Whether a finding fails a check: of a node that vanished, where its age is checked and is too high."""
+    """Tell whether a finding fails a check; a vanished node fails only if its age is checked and too high."""
     if not node.gone or not limits.given:
         return True
     if finding.column != "Age" or limits.stale is None:
@@ -87,7 +87,7 @@ def _counts(node: FleetNode, finding: Oddity, limits: CheckLimits) -> bool:
 
 
 def unsure(nodes: Iterable[FleetNode], limits: CheckLimits) -> str:
-    """Why a check without findings has no sure answer; "" where it has."""
+    """Return why a check without findings has no sure answer; "" if it has one."""
     able = [node for node in nodes if not node.gone]
     if not able:
         return "no node has current values"

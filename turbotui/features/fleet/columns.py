@@ -1,7 +1,7 @@
-"""The columns of nodes: each is an expression of PromQL over bare counters, so that no recording rules are needed.
+"""The columns of nodes: PromQL expressions over plain counters, which need no recording rules.
 
 Names of metrics are those of `turbotui export --listen`. In an expression, {by} stands for the labels that name a node,
-{w} for the window of rates, {s} for the selector of a person.
+{w} for the window of rates, {s} for the user's selector.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ FleetColumn: TypeAlias = Column[FleetNode]
 _PROMQL: Final = "https://prometheus.io/docs/prometheus/latest/querying/"
 AGE: Final = "Age"
 CPUS: Final = "CPUs"
-"""The column that has a value as long as the node is scraped: rates live on for their window."""
+"""The column that has a value while the node is scraped; rates outlive the node by their window."""
 LOOKBACK: Final = "1h"
-"""How long a node that vanished is still told of by the server."""
+"""The time for which the server still knows a node that vanished."""
 
 
 def _rate(name: str) -> str:
@@ -30,10 +30,10 @@ _OWN_CLOCK: Final = _rate("sampled_seconds_total")
 
 
 def _per_second(promql: str) -> str:
-    """A rate by the clock of the node's own collector.
+    """Return a rate by the clock of the node's own collector.
 
     PromQL's rate extrapolates to the ends of its window, so that a node that has just come would look slow. The
-    collector's clock is extrapolated just as much, and the quotient of both is what was counted in the time it took.
+    collector's clock is extrapolated by the same factor, so the quotient of both is the true rate.
     """
     return f"{promql} / {_OWN_CLOCK}"
 
@@ -45,7 +45,7 @@ _POWER: Final = "max by ({by}) (rate(turbotui_package_power_throttled_seconds_to
 _HEAT: Final = "max by ({by}) (rate(turbotui_package_heat_throttled_seconds_total{s}[{w}]))"
 _CPUS: Final = "max by ({by}) (turbotui_machine_cpus{s})"
 INFO: Final = ("turbotui_machine_info{s} or on ({by}) last_over_time(turbotui_machine_info{s}[" + LOOKBACK + "])")
-"""One series a node, with all that is said of it in labels: of those that vanished too."""
+"""One series for each node, with its facts as labels, vanished nodes included."""
 
 
 def _of(name: str) -> Callable[[FleetNode], Value]:
@@ -108,7 +108,7 @@ MEASURED: Final[tuple[FleetColumn, ...]] = (
               + LOOKBACK + "]))", "Seconds since the node's collector read its counters.", decimals=0, width=5,
               priority=4, thresholds=Thresholds(120.0, 300.0)),
 )
-"""What a server is asked for."""
+"""The columns that a server is queried for."""
 
 COLUMNS: Final[tuple[FleetColumn, ...]] = (
     NODE,
@@ -122,39 +122,39 @@ COLUMNS: Final[tuple[FleetColumn, ...]] = (
     Column("Container", "", -1, (), lambda node: node.labels.get("container") or node.labels.get("pod"), width=12,
            priority=8, default=False, help="The label container, or pod, where the node's series have one."),
 )
-"""In print order."""
+"""All columns, in print order."""
 
 HOUR: Final[FleetColumn] = Column(
     "Hour", "", -1, (), lambda node: node.trend or None, width=24, priority=5, default=False,
     help="The last hour of the column that is sorted by, else of Bzy_MHz, by the server: a full block is the most that "
          "any node in sight had.")
 SCREEN_COLUMNS: Final = (*COLUMNS[:3], HOUR, *COLUMNS[3:])
-"""In print order, with what only a screen has."""
+"""All columns of the screen, in order."""
 
 
 def query_of(column: FleetColumn, by: str, window: str, select: str = "") -> str:
-    """The PromQL of a column for all nodes.
+    """Return the PromQL of a column for all nodes.
 
     Args:
-        column: of `MEASURED`.
+        column: one of `MEASURED`.
         by: the labels that name a node, "instance" or "cluster,instance".
-        window: of rates, "2m".
-        select: matchers that a person adds, 'rack="r7"'; "" for all nodes.
+        window: the window of rates, "2m".
+        select: the user's matchers, 'rack="r7"'; "" for all nodes.
     """
     return filled(EXPRESSIONS[column.id], by, window, select)
 
 
 def filled(expression: str, by: str, window: str, select: str) -> str:
-    """An expression with labels, window and matchers in it."""
+    """Fill labels, window and matchers into an expression."""
     text = expression.replace("{by}", by).replace("{w}", window)
     text = text.replace(",s}", f",{select}}}" if select else "}")
     return text.replace("{s}", f"{{{select}}}" if select else "")
 
 
 def combined(queries: dict[str, str]) -> str:
-    """Many expressions as one query: a label named c says of each value which expression gave it.
+    """Combine expressions into one query, whose label c tells the expression of each value.
 
-    Every expression gives series with other labels than the others', so that `or` keeps all of them.
+    No two expressions give series with the same labels, so `or` keeps all of them.
 
     Args:
         queries: PromQL by the value of that label.

@@ -1,4 +1,4 @@
-"""Reads a fleet: a few queries give every node's values; what is odd about them is judged here."""
+"""Reads a fleet: a few queries return every node's values, and turbotui judges which nodes are odd."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from turbotui.features.fleet.server import SeriesAnswer, Server, ServerError
 from turbotui.untrusted import original
 
 _LABELS_SECONDS: Final = 60.0
-"""Labels are asked for so often, and whenever a node is there that has none: they are a third of all bytes."""
+"""Seconds between queries for labels, a third of all bytes; a node without labels causes a query at once."""
 _FORGET_SECONDS: Final = 86_400.0
-"""After so long a node that vanished is told of no more."""
+"""Seconds after which a vanished node is no longer reported."""
 _OWN: Final = ("__name__", "c")
 
 
 @dataclass(frozen=True, slots=True)
 class FleetQuestion:
-    """What is asked of a server.
+    """A question to a server.
 
     Attributes:
         by: the labels that name a node.
-        window: of rates, as PromQL has it: at least two scrapes.
-        seconds: the same in seconds.
+        window: the window of rates in PromQL, at least two scrapes.
+        seconds: the window in seconds.
         select: matchers that nodes have to pass, 'rack="r7",env="prod"'; "" for all.
         alike: labels; nodes with the same values are compared with each other.
-        rules: of the comparison.
-        limits: of each node by itself.
+        rules: the rules of the comparison.
+        limits: limits that hold for each node by itself.
     """
 
     by: tuple[str, ...] = ("instance",)
@@ -45,16 +45,16 @@ class FleetQuestion:
 
     @property
     def labels(self) -> str:
-        """The labels that name a node, as PromQL lists them."""
+        """The labels that name a node, as a list in PromQL."""
         return ",".join(self.by)
 
     def query(self, column: FleetColumn) -> str:
-        """The PromQL of a column for all nodes."""
+        """Return the PromQL of a column for all nodes."""
         return query_of(column, self.labels, self.window, self.select)
 
 
 def judged_by(question: FleetQuestion, nodes: Iterable[FleetNode]) -> list[FleetNode]:
-    """Nodes with what is odd about them, as a question compares them, the oddest first."""
+    """Return nodes with their findings by a question's rules, the oddest first."""
     def alike(node: FleetNode) -> str:
         return " ".join(filter(None, (node.labels.get(label, "") for label in question.alike)))
 
@@ -62,12 +62,12 @@ def judged_by(question: FleetQuestion, nodes: Iterable[FleetNode]) -> list[Fleet
 
 
 class FleetReader:
-    """Reads a fleet again and again, and remembers nodes that vanish.
+    """Reads a fleet periodically, and remembers nodes that vanish.
 
     Args:
-        server: that is asked.
-        question: what is asked.
-        clock: seconds of a clock that never goes back, for tests.
+        server: the server.
+        question: the question.
+        clock: returns monotonic seconds; tests replace it.
     """
 
     def __init__(self, server: Server, question: FleetQuestion, clock: Callable[[], float] = time.monotonic) -> None:
@@ -80,13 +80,13 @@ class FleetReader:
         self._keys: dict[str, tuple[str, ...]] = {}
 
     def read(self) -> FleetReading:
-        """Ask once.
+        """Query the server once.
 
         Returns:
-            The nodes, the oddest first; those that the server has no samples of any more keep their last values.
+            The nodes, the oddest first; nodes without current samples keep their last values.
 
         Raises:
-            ServerError: the server did not answer, or knows of no node.
+            ServerError: the server did not answer, or knows no node.
         """
         begun = self._clock()
         question = self.question
@@ -110,14 +110,14 @@ class FleetReader:
 
     def past(self, column: FleetColumn, nodes: Iterable[str], start: float, end: float, points: int) -> Mapping[
             str, Sequence[tuple[float, float]]]:
-        """The values of a column over a time, by node: pairs of seconds since 1970 and value.
+        """Return a column's values over a time, by node: pairs of seconds since 1970 and value.
 
         Args:
-            column: of `MEASURED`.
-            nodes: names of those that are wanted.
+            column: one of `MEASURED`.
+            nodes: names of the wanted nodes.
             start: seconds since 1970.
             end: likewise.
-            points: how many at most, each.
+            points: the most values of each node.
 
         Raises:
             ServerError: the server did not answer.
@@ -131,7 +131,7 @@ class FleetReader:
         return {self._name(one.labels): one.values for one in answer.result}
 
     def _values(self, answer: SeriesAnswer) -> dict[str, dict[str, float]]:
-        """By node and column."""
+        """Return values by node and column."""
         found: dict[str, dict[str, float]] = {}
         for one in answer.result:
             for _at, number in one.values:
@@ -159,7 +159,7 @@ class FleetReader:
         return answer
 
     def _nodes(self, values: Mapping[str, Mapping[str, float]]) -> list[FleetNode]:
-        """All nodes: those with values, and those that had some."""
+        """Return all nodes: those with values, and vanished ones."""
         now, found = self._clock(), list[FleetNode]()
         for name in sorted({*values, *self._labels}):
             mine = values.get(name, {})
@@ -179,11 +179,11 @@ class FleetReader:
         return found
 
     def _is_known(self, name: str) -> bool:
-        """Whether the node was there with all that says that it lives."""
+        """Tell whether the node was known with the labels of a live node."""
         return name in self._seen and CPUS in self._seen[name][1].values
 
     def _vanished(self, name: str, labels: Mapping[str, str], age: float | None, now: float) -> FleetNode:
-        """A node without current values: the last ones that were seen, and how old they are."""
+        """Make a node without current values from its last values and their age."""
         if name not in self._seen:
             return FleetNode(name, labels, {} if age is None else {AGE: age}, age, gone=True)
         at, node = self._seen[name]
@@ -201,7 +201,7 @@ class FleetReader:
 
 
 def _one_of(values: Iterable[str]) -> str:
-    """A regular expression (RE2, anchored by PromQL) that these values of a label match, as a text of PromQL."""
+    """Return a PromQL string with a regular expression (RE2, anchored) that matches these label values."""
     special = frozenset("\\.+*?()|[]{}^$")
     found = "|".join("".join(f"\\{one}" if one in special else one for one in original(value)) for value in values)
     escaped = found.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -1,4 +1,4 @@
-"""The application of a fleet: one screen, from which nodes are opened."""
+"""The application of a fleet, with one screen, from which nodes are opened."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ from turbotui.sampling.frame import Frame
 _ONE: Final = ScreenSpec("fleet", "1", "fleet", "turbotui.features.fleet.screen", "FleetScreen")
 _OF_MACHINES: Final = frozenset({"why", "alerts", "tcc", "tour", "tour_end", "next_screen", "previous_screen", "output",
                                  "remember"})
-"""Actions everywhere that are about one machine."""
+"""Actions of all screens that apply to a single machine only."""
 
 
 _OPEN: Final = "Open the node under the cursor: its own dashboard, or its recording; fold or unfold a group."
 
 
 class FleetApp(TurbotuiApp, inherit_bindings=False):
-    """The nodes of a server.
+    """The application that shows the nodes of a server.
 
     Args:
-        session: asks the server.
-        opener: says how a node is opened.
+        session: queries the server.
+        opener: tells how a node is opened.
         abilities: of the terminal.
         theme: see `TurbotuiApp`.
-        said: told on the status line at the start.
+        said: a sentence for the status line at the start.
         player: of a recording; None for a server.
         problems: what is wrong in the settings of the fleet.
 
     Attributes:
-        chosen: the command of the node for which the person left; None where they are done.
+        chosen: the command of the node that the user wants to open; None if the user quit.
     """
 
     screens: ClassVar[Sequence[ScreenSpec]] = (_ONE,)
@@ -74,7 +74,7 @@ class FleetApp(TurbotuiApp, inherit_bindings=False):
             self.call_after_refresh(self._say, self._told)
 
     def _taken(self, frame: Frame) -> None:
-        """See `TurbotuiApp._taken`; a recording has the nodes, too. On the session's thread."""
+        """See `TurbotuiApp._taken`; also records the nodes. Runs on the session's thread."""
         super()._taken(frame)
         recorder, reading = self.watched.recorder, self._fleet.reading(frame)
         if recorder is not None and reading is not None:
@@ -90,7 +90,7 @@ class FleetApp(TurbotuiApp, inherit_bindings=False):
             self.exit(0)
 
     def action_step_interval(self, by: int) -> None:
-        """Ask more often, or more seldom; of a recording, play faster or slower."""
+        """Change how often the server is queried, or the speed of a recording."""
         if self.watched.player is not None:
             self.step_speed(self.watched.player, by)
             return
@@ -100,21 +100,21 @@ class FleetApp(TurbotuiApp, inherit_bindings=False):
 
 def show_fleet(session: FleetSession | ReplayedFleet, opener: opening.NodeOpener, abilities: Abilities,
                theme: str | None, player: Player | None = None, *, problems: Sequence[str] = ()) -> int:
-    """Show the fleet until the person leaves; nodes that are opened come back to it.
+    """Show the fleet until the user quits; a node that is opened returns to it.
 
     Args:
-        session: asks the server, or reads the recording.
-        opener: says how a node is opened.
+        session: queries the server, or reads the recording.
+        opener: tells how a node is opened.
         abilities: of the terminal.
-        theme: its name; None for the settings' one.
+        theme: the theme's name; None for that of the settings.
         player: of a recording; None for a server.
-        problems: what is wrong in the settings of the fleet, told at the start.
+        problems: errors in the fleet's settings, shown at the start.
 
     Returns:
         The exit status.
 
     Raises:
-        InternalError: something of ours failed; the terminal is restored first.
+        InternalError: turbotui itself failed; the terminal is restored first.
     """
     said = ""
     while True:

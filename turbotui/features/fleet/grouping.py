@@ -1,4 +1,4 @@
-"""Nodes by a label: how many are odd, and what they do together."""
+"""Groups nodes by a label: how many are odd, and their combined values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BY_LABEL: Final = "fleet_groups"
 
 @dataclass(frozen=True, slots=True)
 class NodeGroup:
-    """Nodes that have the same value of a label.
+    """The nodes with one value of a label.
 
     Attributes:
         name: the value; "" for nodes without the label.
@@ -28,7 +28,7 @@ class NodeGroup:
     nodes: Sequence[FleetNode]
 
     def numbers(self, column: str) -> list[float]:
-        """The values of those that live and have one."""
+        """Return the known values of live nodes."""
         return [node.values[column] for node in self.nodes if not node.gone and column in node.values]
 
 
@@ -67,7 +67,7 @@ GROUP_COLUMNS: Final[tuple[GroupColumn, ...]] = (
 
 
 def by_label(nodes: Iterable[FleetNode], label: str) -> list[NodeGroup]:
-    """Nodes by the value of a label, the group with the oddest node first."""
+    """Group nodes by the value of a label, the group with the oddest node first."""
     found: dict[str, list[FleetNode]] = {}
     for node in nodes:
         found.setdefault(node.labels.get(label, ""), []).append(node)
@@ -76,7 +76,7 @@ def by_label(nodes: Iterable[FleetNode], label: str) -> list[NodeGroup]:
 
 
 def group_table(groups: Sequence[NodeGroup]) -> RowTable[NodeGroup]:
-    """The table of groups."""
+    """Make the table of groups."""
     return RowTable(BY_LABEL, "group", GROUP_COLUMNS, tuple(groups))
 
 
@@ -84,11 +84,11 @@ _REDUCED: Final[Mapping[str, Callable[[list[float]], float]]] = {
     "Busy%": statistics.fmean, "Bzy_MHz": statistics.median, "Ratio%": min, "CoreTmp": max, "Throttled%": max,
     "PwrLimit%": max, "PkgWatt": sum, "nJ/instr": statistics.median, "IPC": statistics.median, "CPUs": sum,
 }
-"""How the values of nodes make that of their group."""
+"""The functions that combine the values of a group's nodes."""
 
 
 def group_row(group: NodeGroup) -> FleetNode:
-    """A group as a row of the table of nodes: means, sums and extremes, and its oddest node."""
+    """Make a group's row in the table of nodes: means, sums and extremes, and the oddest node."""
     values = {name: float(reduce(found)) for name, reduce in _REDUCED.items() if (found := group.numbers(name))}
     odd = [node for node in group.nodes if node.findings]
     many = len(group.nodes)

@@ -1,4 +1,4 @@
-"""What is known of the nodes of a fleet at a moment."""
+"""The nodes of a fleet at a moment."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from turbotui.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Oddity:
-    """Something about a node that is not as it should be.
+    """A finding: something unusual about a node.
 
     Attributes:
         column: the column that shows it.
         words: a sentence without its subject: "412 MHz slower than its peers (2,588, median 3,000)".
-        weight: how odd that is: 1 is worth a look, 10 is as odd as it gets.
-        basis: what was compared with what, in words.
+        weight: the oddity, from 1 (worth a look) to 10 (the oddest).
+        basis: a description of the comparison.
     """
 
     column: str
@@ -31,14 +31,14 @@ class FleetNode:
 
     Attributes:
         name: the values of the labels that name nodes, with blanks between them.
-        labels: of its series, as the server has them; "model" among them.
-        values: by the columns' ids, in their units; what the server has no value of is left out.
-        age: seconds since the node's last sample; None where no sample says when it was made.
-        gone: the server has no current value of it: these are the last ones that are known.
+        labels: the labels of its series, "model" included.
+        values: by the columns' ids, in their units; without columns of which the server has no value.
+        age: seconds since the node's last sample; None if no sample tells its time.
+        gone: whether the server has no current value, so that these are the last known ones.
         findings: the oddest first.
         peers: what the node was compared with, or why it was not.
-        trend: a picture of its last hour; "" where there is none.
-        members: of a row that stands for nodes of one label, how many; 0 for a node.
+        trend: a picture of its last hour; "" if there is none.
+        members: the number of nodes of a row for a label's value; 0 for a node.
     """
 
     name: str
@@ -53,29 +53,29 @@ class FleetNode:
 
     @property
     def odd(self) -> float:
-        """How odd the node is, all findings together."""
+        """The oddity of the node: the sum of all findings."""
         return sum(finding.weight for finding in self.findings)
 
     @property
     def why(self) -> str:
-        """All findings in a sentence; "" for a node like the others."""
+        """All findings in a sentence; "" for an inconspicuous node."""
         return "; ".join(finding.words for finding in self.findings)
 
     @property
     def simulated(self) -> bool:
-        """Whether its numbers were never measured."""
+        """Whether the node's numbers are simulated."""
         return self.labels.get("simulated") == "true" or self.labels.get("kind") == "SIMULATED"
 
 
 @dataclass(frozen=True, slots=True)
 class FleetCost:
-    """What a reading cost the server and the network.
+    """The cost of a reading for the server and the network.
 
     Attributes:
-        queries: how many were asked.
-        sent: bytes that came over the wire.
+        queries: the number of queries.
+        sent: bytes received over the network.
         unpacked: bytes of JSON in them.
-        seconds: until the last answer was there.
+        seconds: the time until the last answer.
     """
 
     queries: int
@@ -91,12 +91,12 @@ class FleetReading:
     Attributes:
         server: its URL, for people.
         nodes: the oddest first.
-        wall_ns: of the reading, in ns since 1970, by this machine's clock.
-        window: seconds over which rates are.
-        notes: what the server has against its own answer, and what one has to know of the nodes.
-        cost: of the reading.
+        wall_ns: the time of the reading, in ns since 1970, by this machine's clock.
+        window: the window of rates in seconds.
+        notes: the server's warnings, and remarks about the nodes.
+        cost: the cost of the reading.
         queries: PromQL of each column, by its id.
-        recorded: whether it is from a recording.
+        recorded: whether the reading is from a recording.
     """
 
     server: str
@@ -110,5 +110,5 @@ class FleetReading:
 
     @property
     def odd(self) -> int:
-        """How many nodes have a finding."""
+        """The number of nodes with a finding."""
         return sum(bool(node.findings) for node in self.nodes)

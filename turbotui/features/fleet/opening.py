@@ -1,4 +1,4 @@
-"""Opens a node's own dashboard: by a command line that is made of its labels, or from its recording."""
+"""Opens a node's own dashboard by a command line made from the node's labels, or from a recording of it."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ _RECORDINGS: Final = (".ttj",)
 
 @dataclass(frozen=True, slots=True)
 class NodeOpener:
-    """How nodes are opened.
+    """The settings for opening nodes.
 
     Attributes:
         template: a command line in which {address} stands for the target without its port, {LABEL} for a label.
-        recordings: a folder with a recording of each node, NAME.ttj, which comes first; "" for none.
+        recordings: a directory with recordings of nodes, NAME.ttj, which take precedence; "" for none.
     """
 
     template: str = USUAL
     recordings: str = ""
 
     def words(self, node: FleetNode) -> Sequence[str]:
-        """The command of a node.
+        """Return the command that opens a node.
 
         Raises:
-            UsageError: the node has no such label, or one that cannot be a word of a command.
+            UsageError: the node lacks a label of the template, or the label cannot be a word of a command.
         """
         if self.recordings:
             path = self._recording(node)
@@ -56,10 +56,10 @@ class NodeOpener:
 
 
 def checked(template: str) -> str:
-    """A template that may be used.
+    """Check a template, and return it.
 
     Raises:
-        UsageError: it is no command line.
+        UsageError: the template is no command line.
     """
     try:
         words = shlex.split(template)
@@ -71,7 +71,7 @@ def checked(template: str) -> str:
 
 
 def run(words: Sequence[str]) -> str:
-    """Run a command in this terminal until it ends; what went wrong, or ""."""
+    """Run a command in this terminal until it ends, and return its error, or ""."""
     try:
         status = subprocess.call([original(word) for word in words])  # noqa: S603 - no shell; labels are single words
     except OSError as error:
@@ -84,17 +84,17 @@ def _own() -> list[str]:
 
 
 def _address(node: FleetNode) -> str:
-    """The target without its port: "10.0.0.7:9177", "[fe80::1]:9177"."""
+    """Return a node's target without the port of "10.0.0.7:9177" or "[fe80::1]:9177"."""
     target = node.labels.get("instance", node.name)
     found = re.fullmatch(r"\[(.+)\](?::\d+)?|([^:]+)(?::\d+)?", target)
     return target if found is None else found[1] or found[2]
 
 
 def _value(node: FleetNode, name: str) -> str:
-    """What a word of a template stands for.
+    """Return the value of a name in a template.
 
     Raises:
-        UsageError: the node has nothing for it, or something that a command would take for an option.
+        UsageError: the node has no such value, or one that a command would read as an option.
     """
     value = _address(node) if name == "address" else node.labels.get(name, "")
     if not value:

@@ -1,9 +1,10 @@
-"""Which nodes are odd, and why: against limits, their own baselines, and the median of the nodes of their model.
+"""Finds odd nodes by limits, by their own baselines, and by the median of the nodes of their model.
 
-How far from the median is far is said by the median of all distances from it (MAD; times 1.4826 it is the standard
-deviation of a normal distribution), which a few odd nodes cannot move, and by a floor, so that a fleet of equals is not
-split over nothing. A node is odd beyond 3.5 such deviations (Iglewicz and Hoaglin 1993, "How to Detect and Handle
-Outliers", section 3). Nodes are compared with those of like load, where there are three: an idle node clocks otherwise.
+Distances from the median are measured in units of the median absolute deviation (MAD; times 1.4826 it is the standard
+deviation of a normal distribution), which a few odd nodes do not move. A floor keeps tiny differences in a fleet of
+equals from being findings. A node is odd beyond 3.5 such deviations (Iglewicz and Hoaglin 1993, "How to Detect and
+Handle Outliers", section 3). Nodes are compared with nodes of similar load if there are three, because clocks depend on
+load.
 """
 
 from __future__ import annotations
@@ -17,17 +18,17 @@ from turbotui.dataclass import dataclass
 from turbotui.features.fleet.model import FleetNode, Oddity
 
 FEWEST: Final = 3
-"""Nodes that have to be there before one of them can be unlike the others."""
+"""The least number of nodes for a comparison."""
 FAR: Final = 3.5
-"""Robust deviations from the median, beyond which a value is odd."""
+"""Robust deviations from the median beyond which a value is odd."""
 _NORMAL: Final = 1.4826
 _ODDEST: Final = 10.0
 _LOADS: Final[tuple[tuple[float, str], ...]] = ((10.0, "idle"), (70.0, "partly busy"), (101.0, "busy"))
-"""Upper ends of Busy% and the words of nodes of like load."""
+"""Upper ends of Busy%, and the words for nodes of similar load."""
 _WORKS: Final = 5.0
-"""Busy% from which a node's clock says something."""
+"""Busy% from which a node's clock is compared."""
 _LIKE_LOAD: Final = 25.0
-"""Points of Busy% within which nodes do about as much."""
+"""Percentage points of Busy% within which loads are similar."""
 BUSY: Final = "Busy%"
 
 
@@ -36,10 +37,10 @@ class Peers:
     """The nodes that a node is compared with.
 
     Attributes:
-        median: of their values.
-        deviation: the robust one, not below the floor.
-        count: how many they are, the node itself among them.
-        words: which they are.
+        median: the median of their values.
+        deviation: the robust deviation, not below the floor.
+        count: their number, the node itself included.
+        words: a description of these nodes.
     """
 
     median: float
@@ -50,16 +51,16 @@ class Peers:
 
 @dataclass(frozen=True, slots=True)
 class PeerRule:
-    """How values of a column are compared with those of other nodes.
+    """The rule by which a column's values are compared between nodes.
 
     Attributes:
-        column: its id.
+        column: the column's id.
         floor: the least deviation, in the column's unit.
         share: the least deviation, as a share of the median.
-        low: what is said of a node far below the median, "{by}" is by how much; "" where that is nothing to tell.
-        high: likewise above.
-        weight: of a finding, against those of other rules.
-        working: whether it says something of nodes that work only.
+        low: the words for a node far below the median, with "{by}" for the distance; "" if that is no finding.
+        high: the words for a node far above the median.
+        weight: the weight of a finding relative to other rules.
+        working: whether the rule applies to busy nodes only.
     """
 
     column: str
@@ -71,7 +72,7 @@ class PeerRule:
     working: bool = False
 
     def allowed(self, peers: Peers) -> float:
-        """How far from the median a value may lie."""
+        """Return the allowed distance from the median."""
         return FAR * peers.deviation
 
 
@@ -86,7 +87,7 @@ PEER_RULES: Final[tuple[PeerRule, ...]] = (
     PeerRule(BUSY, 8.0, 0.0, "idler than its peers ({value:.0f} %, median {median:.0f} %)",
              "busier than its peers ({value:.0f} %, median {median:.0f} %)", 0.5),
 )
-"""What nodes of one model have in common."""
+"""The labels that nodes of one model have in common."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +95,9 @@ class NodeLimits:
     """Limits that hold for every node by itself.
 
     Attributes:
-        throttled: percent of time in which heat may hold a clock back.
+        throttled: percent of time for which heat may throttle a clock.
         below_baseline: percent by which a node may be slower than its own baseline.
-        stale: seconds after which a node without samples is told of.
+        stale: seconds after which a node without samples is reported.
     """
 
     throttled: float = 1.0
@@ -109,13 +110,13 @@ USUAL: Final = NodeLimits()
 
 def judged(nodes: Iterable[FleetNode], alike: Callable[[FleetNode], str], rules: Sequence[PeerRule] = PEER_RULES,
            limits: NodeLimits = USUAL) -> list[FleetNode]:
-    """The nodes with what is odd about them, the oddest first; equals by their names.
+    """Return the nodes with their findings, the oddest first, equally odd ones by name.
 
     Args:
-        nodes: all of them.
-        alike: the model of a node; nodes of one model are compared.
-        rules: of the comparison.
-        limits: of each node by itself.
+        nodes: all nodes.
+        alike: the labels of a model, whose nodes are compared with each other.
+        rules: the rules of the comparison.
+        limits: limits that hold for each node by itself.
     """
     models: dict[str, list[FleetNode]] = {}
     for node in nodes:
@@ -126,7 +127,7 @@ def judged(nodes: Iterable[FleetNode], alike: Callable[[FleetNode], str], rules:
 
 
 def _said(model: str, members: Sequence[FleetNode], node: FleetNode) -> str:
-    """What a node is compared with, or why it is not."""
+    """Describe what a node is compared with, or why it is not."""
     living = sum(not one.gone for one in members)
     if node.gone:
         return "a node without samples is compared with none"
@@ -139,7 +140,7 @@ def _said(model: str, members: Sequence[FleetNode], node: FleetNode) -> str:
 
 
 def _all_peers(members: Sequence[FleetNode], model: str, rules: Sequence[PeerRule]) -> Mapping[tuple[str, str], Peers]:
-    """What a model's values are, by column and load; by column and "" for all loads."""
+    """Return a model's peers by column and load, and by column and "" for all loads."""
     found: dict[tuple[str, str], Peers] = {}
     if not model:
         return found
@@ -164,7 +165,7 @@ def _peers(rule: PeerRule, values: Sequence[float], load: str) -> Peers:
 
 
 def _load(node: FleetNode) -> str:
-    """The word of a node's load; "" where it is unknown: such a node is held against those of every load."""
+    """Return the word for a node's load; "" if unknown, which compares the node with those of every load."""
     busy = node.values.get(BUSY)
     if busy is None:
         return ""
@@ -172,7 +173,7 @@ def _load(node: FleetNode) -> str:
 
 
 def _is_like_most(node: FleetNode, peers: Mapping[tuple[str, str], Peers]) -> bool:
-    """Whether a node does about as much as the others: what depends on load says nothing of one that does not."""
+    """Tell whether a node's load is similar to its peers', as comparisons of load-dependent values need."""
     usual, busy = peers.get((BUSY, "")), node.values.get(BUSY)
     return usual is None or busy is None or abs(busy - usual.median) <= _LIKE_LOAD
 
@@ -204,7 +205,7 @@ def _gone(node: FleetNode) -> Oddity:
 
 
 def _by_itself(node: FleetNode, limits: NodeLimits) -> Iterable[Oddity]:
-    """What is odd of a node whatever the others do."""
+    """Return the findings about a node that need no other nodes."""
     throttled = node.values.get("Throttled%")
     if throttled is not None and throttled >= limits.throttled:
         yield Oddity("Throttled%", f"{throttled:.0f} % of the time held back by heat",
@@ -233,7 +234,7 @@ def _against(rule: PeerRule, value: float, peers: Peers) -> Oddity | None:
 
 
 def duration(seconds: float) -> str:
-    """A time in words that are short: "42 s", "12 min", "3 h", "2 d"."""
+    """Format a time shortly: "42 s", "12 min", "3 h", "2 d"."""
     for length, word in ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min")):
         if seconds >= 2 * length:
             return f"{seconds / length:.0f} {word}"

@@ -1,4 +1,4 @@
-"""What a person's settings say of their fleet: the table [fleet], for options that the command line leaves out."""
+"""The table [fleet] of the user's settings, which supplies options that the command line omits."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ def _column(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FleetSetting:
-    """A value of the table.
+    """A value of the table [fleet].
 
     Attributes:
-        read: what it is for the program.
+        read: converts the value for the program.
         option: the option's name among the arguments; "" for a limit of a node.
-        usual: what the option is where neither says anything.
-        says: its line in docs/settings.md.
+        usual: the default of the option.
+        says: the value's line in docs/settings.md.
     """
 
     read: Callable[[object], str | float]
@@ -95,16 +95,16 @@ SETTINGS: Final[Mapping[str, FleetSetting]] = {
 }
 """Every value that [fleet] may have."""
 _SERVERS: Final = frozenset({"user", "password_file", "bearer_file", "ca", "tenant"})
-"""Options that belong to the server that the settings name: no other one is told a secret."""
+"""Options for the settings' server only, so that no other server receives its secrets."""
 
 
 @dataclass(frozen=True, slots=True)
 class OwnFleet:
-    """A person's own values, as far as they can be used.
+    """The valid values of the user's table [fleet].
 
     Attributes:
         values: by their names in the table.
-        problems: a sentence with its line about each that cannot be used.
+        problems: a sentence, with the line number, about each invalid value.
     """
 
     values: Mapping[str, str | float]
@@ -112,14 +112,14 @@ class OwnFleet:
 
     @property
     def limits(self) -> NodeLimits:
-        """What holds for each node by itself, where a check was given none."""
+        """Return the limits for each node by itself, for checks without limits of their own."""
         found = {name: float(self.values[name]) for name in ("throttled", "slower", "stale") if name in self.values}
         return NodeLimits(found.get("throttled", USUAL.throttled), found.get("slower", USUAL.below_baseline),
                           found["stale"] * _MINUTE if "stale" in found else USUAL.stale)
 
 
 def own_fleet(settings: PersonalSettings) -> OwnFleet:
-    """The table [fleet] of a person's settings."""
+    """Read the table [fleet] of the user's settings."""
     values: dict[str, str | float] = {}
     problems: list[str] = []
     for name, value in settings.fleet.items():
@@ -136,13 +136,13 @@ def own_fleet(settings: PersonalSettings) -> OwnFleet:
 
 
 def filled(arguments: argparse.Namespace, own: OwnFleet, *, server: str, is_text: bool) -> None:
-    """Give options that the command line leaves out the values of the settings, or the usual ones.
+    """Fill options that the command line omits from the settings, or with their defaults.
 
     Args:
-        arguments: of the verb; changed.
-        own: the person's values.
-        server: what the environment names, which comes before the settings.
-        is_text: whether a person reads what is told: the order of rows is theirs, formats for scripts keep their own.
+        arguments: the verb's arguments, which are changed.
+        own: the user's values.
+        server: the server in the environment, which precedes the settings.
+        is_text: whether people read the output; formats for scripts ignore the settings' order of rows.
     """
     named_elsewhere = bool(arguments.prometheus or server)
     for name, one in SETTINGS.items():

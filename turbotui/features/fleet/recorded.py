@@ -1,4 +1,4 @@
-"""Readings of a fleet in a recording: what the server answered, so that nodes are judged anew when it is read."""
+"""Readings of a fleet in recordings: the server's answers, from which nodes are judged anew on replay."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from turbotui.sampling.frame import Frame
 
 T = TypeVar("T")
 _MOST_NODES: Final = 10_000
-"""Nodes of a reading that are kept: the oddest."""
+"""The most nodes of a reading that are recorded: the oddest."""
 _NO_COST: Final = FleetCost(0, 0, 0, 0.0)
 
 
@@ -26,7 +26,7 @@ class FleetRecord:
     """A reading of a fleet; see `recording.rows.IntervalRows`.
 
     Attributes:
-        wall_ns, started_ns: clocks of the tick that ended its interval.
+        wall_ns, started_ns: clocks of the tick that ended the interval.
         reading: all nodes.
     """
 
@@ -50,21 +50,21 @@ class FleetRecord:
         }
 
     def plus(self, later: Self) -> Self:
-        """See `IntervalRows.plus`: the later one, for rates are over a window of their own."""
+        """See `IntervalRows.plus`: the later reading, because rates have a window of their own."""
         return later
 
 
 def _lists(rows: Sequence[Mapping[str, T]]) -> Mapping[str, Sequence[T | None]]:
-    """By name, the values of all rows; None where a row has none."""
+    """Convert rows to lists by name, with None for rows without the name."""
     return {name: [row.get(name) for row in rows] for name in dict.fromkeys(name for row in rows for name in row)}
 
 
 def recorded_reading(rows: RecordedRows, question: FleetQuestion) -> FleetReading:
-    """A recorded reading, judged by today's rules.
+    """Restore a recorded reading, judged by the present rules.
 
     Args:
-        rows: of `FLEET_STREAM`.
-        question: how nodes are compared; nothing is asked.
+        rows: recorded rows of `FLEET_STREAM`.
+        question: how nodes are compared.
 
     Raises:
         DamagedError: it is none.
@@ -87,10 +87,10 @@ RowsOf = Callable[[int, int, int], Sequence[RecordedRows]]
 
 
 def reading_of(rows: RowsOf, frame: Frame, question: FleetQuestion) -> FleetReading | None:
-    """The reading that ended a frame's interval; None where none was recorded.
+    """Return the reading that ended a frame's interval; None if none was recorded.
 
     Raises:
-        DamagedError: what is there is none.
+        DamagedError: the record holds no reading.
     """
     start = frame.newer.wall_ns - 1 if frame.older is None else frame.older.wall_ns
     found = rows(FLEET_STREAM, start, frame.newer.wall_ns)
@@ -98,7 +98,7 @@ def reading_of(rows: RowsOf, frame: Frame, question: FleetQuestion) -> FleetRead
 
 
 def recorded_readings(rows: RowsOf, frames: Iterator[Frame], question: FleetQuestion) -> Iterator[FleetReading]:
-    """The readings of a recording."""
+    """Yield the readings of a recording."""
     for frame in frames:
         found = reading_of(rows, frame, question)
         if found is not None:

@@ -1,4 +1,4 @@
-"""A recording of a fleet on the screen."""
+"""Shows a recording of a fleet on the screen."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from turbotui.widgets.table_view import TableView
 
 
 class ReplayedFleet(RecordedSession):
-    """`session.WatchedFleet` of a recording.
+    """A `session.WatchedFleet` of a recording.
 
     Args:
         journal: the recording.
@@ -30,9 +30,9 @@ class ReplayedFleet(RecordedSession):
         question: how nodes are compared.
 
     Attributes:
-        view: of the table, when it was left for a node; None for the usual one.
-        trouble: what of the recording cannot be read; "" while all can.
-        failure: None: nothing goes on that could fail.
+        view: the view of the table when it was left for a node; None for the default.
+        trouble: which part of the recording cannot be read; "" if all can.
+        failure: always None, because no thread runs that could fail.
     """
 
     def __init__(self, journal: Journal, interval: float, question: FleetQuestion) -> None:
@@ -56,15 +56,15 @@ class ReplayedFleet(RecordedSession):
         return self._read[1]
 
     def ask_past(self, request: PastRequest) -> None:
-        """See `WatchedFleet.ask_past`: a recording has what was seen, and no server."""
+        """See `WatchedFleet.ask_past`; does nothing, because a recording has no server."""
         del request
 
 
 def replayed_fleet(journal: Journal, question: FleetQuestion) -> tuple[ReplayedFleet, Player]:
-    """What shows a recording of a fleet, from its last reading back.
+    """Make the session that shows a recording of a fleet, beginning at its last reading.
 
     Raises:
-        TurbotuiError: it holds none, or one only.
+        TurbotuiError: the recording has fewer than two readings.
     """
     past = JournalPast(journal)
     times: Sequence[int] = past.times

@@ -1,4 +1,4 @@
-"""The fleet screen: which node, and why; all nodes by the one table."""
+"""The fleet screen: a table of all nodes, with the reason why each is odd."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from turbotui.widgets.table_view import TableView
 
 
 class NodeChosen(Message):
-    """A person wants to look into a node."""
+    """The user wants to open a node."""
 
     def __init__(self, node: FleetNode) -> None:
         super().__init__()
@@ -41,18 +41,18 @@ class NodeChosen(Message):
 
 
 class TrendsReady(Message, bubble=False):
-    """The server has answered what the last hour of some nodes was."""
+    """The server has returned the last hour of some nodes."""
 
 
 _SENTENCE_LINES: Final = 2
 _BY_ID: Final = {column.id: column for column in MEASURED}
 _USUAL_LABELS: Final = ("model", "job")
-"""Labels that nodes are grouped by first."""
+"""The labels that are offered first for grouping."""
 _NO_GROUPS: Final = frozenset({"instance", "host", "__name__", "version", "kernel", "arch", "vendor", "kind"})
 
 
 class FleetScreen(TreeScreen[FleetNode]):
-    """Screen with the nodes that a server knows."""
+    """The screen with the nodes of a server."""
 
     where: ClassVar[Where] = Where.FLEET
     number = "1"
@@ -75,12 +75,12 @@ class FleetScreen(TreeScreen[FleetNode]):
         self._server_past: dict[tuple[str, Hashable], Sequence[tuple[float, float]]] = {}
 
     def body(self) -> Iterable[Widget]:
-        """Lay out the table, and the sentence about the node under the cursor below it."""
+        """Lay out the table, and below it the sentence about the node under the cursor."""
         yield from super().body()
         yield SegmentLines(id="notes")
 
     def first_view(self) -> RowView[FleetNode]:
-        """See `RowTableScreen.first_view`: the oddest first, which is the table's order; or as it was left."""
+        """See `RowTableScreen.first_view`: the table's order, oddest first, or the view before a node was opened."""
         return self._session.view or TableView(tuple(column for column in COLUMNS if column.default))
 
     def row_list(self) -> FleetRows:
@@ -88,11 +88,11 @@ class FleetScreen(TreeScreen[FleetNode]):
         return FleetRows()
 
     def show_view(self, view: RowView[FleetNode]) -> None:
-        """See `TableKeys.show_view`; the view is there again when a node was looked into."""
+        """See `TableKeys.show_view`; keeps the view for the return from a node."""
         super().show_view(view)
         self._session.view = self._table.view
         if self.composed:
-            self._want_trends()  # of the column that is sorted by now: pictures of another one go
+            self._want_trends()  # pictures are of the column that is sorted by
             self._show()
 
     def show_columns(self) -> None:
@@ -102,7 +102,7 @@ class FleetScreen(TreeScreen[FleetNode]):
     # Drawing
 
     def show_frame(self) -> None:
-        """Show the nodes of the moment that the watch holds."""
+        """Show the nodes of the held moment."""
         self._shown = self._session.reading(self.watch_state.frame)
         self._show()
         super().show_frame()
@@ -124,7 +124,7 @@ class FleetScreen(TreeScreen[FleetNode]):
         self._show_sentence()
 
     def _want_trends(self) -> None:
-        """Ask for the last hour of the nodes that are drawn, where there is room for it."""
+        """Request the last hour of the drawn nodes if there is room for it."""
         columns, rows = self._table.drawn
         if any(column.id == HOUR.id for column in columns):
             sort = self._table.view.sort
@@ -134,15 +134,15 @@ class FleetScreen(TreeScreen[FleetNode]):
             self._trends.want(column, [node.name for node in found if not node.members])
 
     def _say_ready(self) -> None:
-        """Have pictures drawn. On the session's thread."""
+        """Post the message that pictures are ready. Runs on the session's thread."""
         self.post_message(TrendsReady())
 
     def on_trends_ready(self, _message: TrendsReady) -> None:
-        """Draw the pictures that the server has answered."""
+        """Draw the pictures that the server has returned."""
         self._show()
 
     def _show_sentence(self) -> None:
-        """Say all that is odd about the node under the cursor, or what the server has against its answer."""
+        """Show all findings about the node under the cursor, or the server's warnings."""
         node, reading = self.row_at_cursor, self._shown
         found = [] if reading is None else [(f"▲ {note}", StyleRole.AMBER) for note in reading.notes[:1]]
         if node is not None:
@@ -160,7 +160,7 @@ class FleetScreen(TreeScreen[FleetNode]):
         self._show_sentence()
 
     def show_summary(self) -> None:
-        """Draw what all nodes do together, and what asking costs."""
+        """Draw the totals of all nodes, and the cost of the queries."""
         if not self.composed:
             return
         self._show_banner(self.size.width)
@@ -174,14 +174,14 @@ class FleetScreen(TreeScreen[FleetNode]):
             self.show_keys()
 
     def _show_banner(self, width: int) -> None:
-        """Draw the line on top, which is there while something is wrong with the numbers."""
+        """Draw the banner, which is shown while something is wrong with the numbers."""
         if self._banner is not None:
             session = self._session
             self._banner.display = bool(session.trouble) or session.machine.host.kind is not HostKind.REAL
         super()._show_banner(width)
 
     def _banner_text(self, width: int) -> str:
-        """See `WatchScreen._banner_text`: the age of the numbers first, which is what counts while something fails."""
+        """See `WatchScreen._banner_text`; begins with the age of the numbers, which matters most during a failure."""
         trouble = self._session.trouble
         if not trouble:
             return super()._banner_text(width)
@@ -194,13 +194,13 @@ class FleetScreen(TreeScreen[FleetNode]):
         return super().readout()
 
     def flags(self) -> list[str]:
-        """See `TableKeys.flags`: by what label nodes stand."""
+        """See `TableKeys.flags`: the label by which nodes are grouped."""
         return [*super().flags(), *([f"by {self._label}"] if self._label else [])]
 
     # Actions
 
     def action_rows(self) -> None:
-        """Nodes one below the other, by model, then by each label that tells some of them apart."""
+        """Switch between a list of nodes, groups by model, and groups by each further label."""
         labels = ["", *self._labels()]
         at = labels.index(self._label) if self._label in labels else 0
         self._label = labels[(at + 1) % len(labels)]
@@ -209,7 +209,7 @@ class FleetScreen(TreeScreen[FleetNode]):
         self._show()
 
     def _labels(self) -> list[str]:
-        """Labels of which nodes share values, the usual ones first."""
+        """Return the labels whose values several nodes share, the usual ones first."""
         nodes = () if self._shown is None else self._shown.nodes
         values: dict[str, set[str]] = {}
         for node in nodes:
@@ -227,7 +227,7 @@ class FleetScreen(TreeScreen[FleetNode]):
         return frozenset(parents.values()) or None
 
     def open_chosen(self) -> bool:
-        """See `WatchScreen.open_chosen`: leave for the node's own dashboard."""
+        """See `WatchScreen.open_chosen`: open the node's own dashboard."""
         node, line = self.row_at_cursor, self._table.line
         if node is None:
             return False
@@ -240,7 +240,7 @@ class FleetScreen(TreeScreen[FleetNode]):
     # The past, which the server has
 
     def cell(self, column: Column[FleetNode], row: Hashable) -> OneCell:
-        """See `TableKeys.cell`; the server is asked for its last hour."""
+        """See `TableKeys.cell`; requests the cell's last hour from the server."""
         super().cell(column, row)
         node = None if self._table.content is None else self._table.content.get(row)
         if node is not None and not node.members and column.id in _BY_ID and (column.id, row) not in self._server_past:
@@ -251,16 +251,16 @@ class FleetScreen(TreeScreen[FleetNode]):
 
     def _take_past(self, column: str, row: Hashable, name: str,
                    found: Mapping[str, Sequence[tuple[float, float]]]) -> None:
-        """Keep what the server answered. On the session's thread: one assignment."""
+        """Keep the server's answer, by one assignment, because this runs on the session's thread."""
         self._server_past[column, row] = found.get(name, ())
 
     def server_past(self, column: str, row: Hashable) -> Sequence[tuple[float, float]]:
-        """The last hour of a cell by the server, as pairs of seconds since 1970 and value; empty until it answers."""
+        """Return a cell's last hour as pairs of seconds since 1970 and value; empty until the server answers."""
         return self._server_past.get((column, row), ())
 
 
 class FleetCell(RowCell[FleetNode]):
-    """A cell whose past the server has: what came since is put behind it."""
+    """A cell whose past comes from the server, followed by the values seen since."""
 
     def __init__(self, screen: FleetScreen, column: Column[FleetNode], row: Hashable) -> None:
         super().__init__(screen, column, row)
@@ -280,7 +280,7 @@ class FleetCell(RowCell[FleetNode]):
         return super().times if made is None else made[2]
 
     def _joined(self) -> tuple[tuple[int, int], HistoryRing, list[FrameTime]] | None:
-        """The server's past and what was seen here since, numbered anew; None where the server gave nothing."""
+        """Join the server's past with the values seen since, renumbered; None without a past from the server."""
         before = self._fleet.server_past(self.column.id, self.row)
         own = super().ring
         if len(before) < 2:
@@ -318,7 +318,7 @@ def _place(reading: FleetReading, interval: float, width: int) -> list[TextSegme
 
 
 def _sums(reading: FleetReading) -> list[TextSegment]:
-    """All nodes together."""
+    """Return the totals of all nodes."""
     living = [node for node in reading.nodes if not node.gone]
     parts: list[TextSegment] = []
     busy = [node.values["Busy%"] for node in living if "Busy%" in node.values]

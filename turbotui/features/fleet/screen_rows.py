@@ -1,4 +1,4 @@
-"""How nodes stand on the screen: the oddest first, or below the value of a label that they share."""
+"""The arrangement of nodes on the screen: the oddest first, or grouped by a label's value."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from turbotui.widgets.row_list import RowList, passes
 
 _NAMES: Final = (12, 32)
 _REASONS: Final = (24, 78)
-"""Characters of a name, and of a reason, at least and at most."""
+"""The least and most characters of a name and of a reason."""
 _MEASURED: Final = frozenset(column.id for column in MEASURED) - {AGE}
 _RED: Final = 5.0
 _WIDE: Final = 160
-"""Characters of a screen from which the last hour has room."""
+"""The width of a screen from which the last hour is shown."""
 
 
 def words_of(node: FleetNode) -> str:
-    """What search and filter look into: the name, all labels, the reason."""
+    """Return the texts for search and filter: the name, all labels, the reason."""
     return " ".join((node.name, *node.labels.values(), node.why))
 
 
@@ -38,9 +38,9 @@ class FleetContent(RowContent[FleetNode]):
     """The nodes of a reading.
 
     Args:
-        table: of the nodes, and of groups where there are any.
-        seq: number of the reading.
-        parents: key of the group that each node is in; empty where nodes stand below each other.
+        table: the table of the nodes, and of groups if there are any.
+        seq: the number of the reading.
+        parents: the key of each node's group; empty for a list.
     """
 
     def __init__(self, table: RowTable[FleetNode], seq: int = 0,
@@ -50,13 +50,13 @@ class FleetContent(RowContent[FleetNode]):
 
 
 def fleet_content(reading: FleetReading, seq: int, label: str, columns: Sequence[FleetColumn]) -> FleetContent:
-    """The rows of a reading.
+    """Make the content of a reading.
 
     Args:
         reading: all nodes.
-        seq: its number.
-        label: by whose values nodes are grouped; "" for one below the other.
-        columns: of the table.
+        seq: the reading's number.
+        label: the label by whose values nodes are grouped; "" for a list.
+        columns: the table's columns.
     """
     table = fleet_table(reading, columns)
     if not label:
@@ -73,10 +73,10 @@ def fleet_content(reading: FleetReading, seq: int, label: str, columns: Sequence
 
 
 class FleetRows(RowList[RowContent[FleetNode], FleetColumn, Hashable]):
-    """Nodes one below the other, or each below its group; both as they are sorted."""
+    """Nodes as a sorted list, or sorted below their sorted groups."""
 
     def arranged(self, content: RowContent[FleetNode], view: RowView[FleetNode]) -> Sequence[Line[Hashable]]:
-        """See `RowList.arranged`: a group is there as long as one of its nodes is."""
+        """See `RowList.arranged`: a group is shown if one of its nodes is."""
         if not isinstance(content, FleetContent) or not content.parents:
             return super().arranged(content, view)
         nodes = [key for key in content.rows if key in content.parents
@@ -97,7 +97,7 @@ class FleetRows(RowList[RowContent[FleetNode], FleetColumn, Hashable]):
 
 
 class FleetPainter(RowPainter[FleetNode]):
-    """Paints reasons by their weight, the last values of vanished nodes dimly, and groups with their mark."""
+    """Paints reasons by their weight, vanished nodes dimly, and groups with their mark."""
 
     def segment(self, content: RowContent[FleetNode], row: Hashable, slot: Slot) -> TextSegment:
         """See `RowPainter.segment`."""
@@ -128,7 +128,7 @@ class FleetPainter(RowPainter[FleetNode]):
 
 def fitted(columns: Sequence[FleetColumn], reading: FleetReading, width: int, *,
            grouped: bool = False) -> tuple[FleetColumn, ...]:
-    """The columns with room for names and reasons, as far as there is; those of which no node has a value stay away."""
+    """Return the columns that fit beside names and reasons, without columns of which no node has a value."""
     longest = max((len(node.name) for node in reading.nodes), default=0)
     reason = max((len(node.why) for node in reading.nodes), default=0)
     if grouped:

@@ -1,7 +1,7 @@
-"""Asks a server for series by the HTTP API of Prometheus, which VictoriaMetrics, Mimir and Thanos answer too.
+"""Queries a server by the HTTP API of Prometheus, which VictoriaMetrics, Mimir and Thanos have, too.
 
-https://prometheus.io/docs/prometheus/latest/querying/api/ (stable, version 1). Whatever goes wrong is one sentence that
-names the server, what it said, and what to do.
+https://prometheus.io/docs/prometheus/latest/querying/api/ (stable, version 1). Every error is one sentence that names
+the server, its answer, and what to do.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ from turbotui.machine.given_files import GivenFileError, read_given
 from turbotui.untrusted import in_cell, one_line, visible, visible_in
 
 LARGEST: Final = 64 << 20
-"""Bytes of an answer, unpacked, beyond which it is given up."""
+"""The most bytes of an unpacked answer."""
 _PIECE: Final = 1 << 16
 _SAID: Final = 200
-"""Characters of a server's own words that are repeated."""
+"""The most characters that are quoted of a server's message."""
 
 
 class ServerError(TurbotuiError):
-    """The server did not answer, or not with what was asked for: one sentence."""
+    """The server did not answer, or gave an invalid answer; the message is one sentence."""
 
     exit_status = 3
 
 
 @dataclass(frozen=True, slots=True)
 class ServerAccess:
-    """Where a server is, and what it wants to be told before it answers.
+    """A server's address and credentials.
 
     Attributes:
         url: "https://prometheus:9090", with the path before /api/v1 where there is one ("/prometheus" of Mimir).
-        authorization: value of the header; "" for none.
-        tenant: of Mimir, value of X-Scope-OrgID; "" for none.
+        authorization: the value of the header; "" for none.
+        tenant: the value of Mimir's X-Scope-OrgID; "" for none.
         authority: file of certificates (PEM) to trust instead of the system's; "" for the system's.
-        timeout: seconds within which each answer has to be there.
+        timeout: the most seconds for each answer.
     """
 
     url: str
@@ -61,8 +61,8 @@ class AnsweredSeries:
     """A series of an answer.
 
     Attributes:
-        labels: made visible.
-        values: seconds since 1970, and the value; what is no finite number is left out.
+        labels: the labels, with control characters made visible.
+        values: pairs of seconds since 1970 and value, without values that are not finite.
     """
 
     labels: Mapping[str, str]
@@ -71,12 +71,12 @@ class AnsweredSeries:
 
 @dataclass(frozen=True, slots=True)
 class SeriesAnswer:
-    """What a server answered.
+    """An answer of a server.
 
     Attributes:
         result: the series.
-        notes: what the server has against its own answer: warnings, partial results.
-        sent: bytes on the wire.
+        notes: the server's warnings, and whether results are partial.
+        sent: bytes received over the network.
         unpacked: bytes of JSON.
     """
 
@@ -87,7 +87,7 @@ class SeriesAnswer:
 
 
 def bearer(path: str) -> str:
-    """The header of a token that stands in a file.
+    """Return the Authorization header for a token in a file.
 
     Raises:
         UsageError: it cannot be read.
@@ -96,7 +96,7 @@ def bearer(path: str) -> str:
 
 
 def basic(user: str, path: str) -> str:
-    """The header of a user and a password that stands in a file (RFC 7617).
+    """Return the Authorization header for a user and a password in a file (RFC 7617).
 
     Raises:
         UsageError: it cannot be read.
@@ -115,13 +115,13 @@ def _secret(path: str) -> str:
 
 
 class Server:
-    """A server that is asked, one query at a time; opens a connection for each.
+    """A server that answers one query at a time, each over a new connection.
 
     Args:
-        access: where it is.
+        access: the server's address and credentials.
 
     Raises:
-        UsageError: the URL is none, or the file of certificates cannot be used.
+        UsageError: the URL is invalid, or the file of certificates cannot be used.
     """
 
     def __init__(self, access: ServerAccess) -> None:
@@ -142,11 +142,11 @@ class Server:
         self.name = f"{parts.scheme}://{parts.netloc}{self._path}"
 
     def instant(self, query: str, at: float | None = None) -> SeriesAnswer:
-        """The value of every series of a query at a moment.
+        """Return the value of every series of a query at a moment.
 
         Args:
             query: PromQL.
-            at: seconds since 1970; None for the server's now.
+            at: seconds since 1970; None for the server's present time.
 
         Raises:
             ServerError: there is no answer.
@@ -154,7 +154,7 @@ class Server:
         return self._ask("query", {"query": query, **({} if at is None else {"time": f"{at:.0f}"})}, "vector")
 
     def over(self, query: str, start: float, end: float, step: float) -> SeriesAnswer:
-        """The values of every series of a query over a time.
+        """Return the values of every series of a query over a time.
 
         Args:
             query: PromQL.
@@ -170,13 +170,13 @@ class Server:
 
     def _ask(self, what: str, words: Mapping[str, str], kind: str) -> SeriesAnswer:
         status, data, sent = self._fetch(what, words)
-        if status in {404, 405, 501} and self._method == "POST":  # a proxy that lets nobody write
+        if status in {404, 405, 501} and self._method == "POST":  # a proxy that allows no POST
             self._method = "GET"
             status, data, sent = self._fetch(what, words)
         return _answer(self.name, status, data, sent, kind)
 
     def _fetch(self, what: str, words: Mapping[str, str]) -> tuple[int, bytes, int]:
-        """The status, the unpacked content, and its bytes on the wire."""
+        """Return the status, the unpacked content, and its bytes on the network."""
         deadline = time.monotonic() + self._access.timeout
         path, form = f"{self._path}/api/v1/{what}", urllib.parse.urlencode(words)
         headers = {"Accept": "application/json", "Accept-Encoding": "gzip", "User-Agent": f"turbotui/{__version__}"}
@@ -217,11 +217,11 @@ def _context(authority: str) -> ssl.SSLContext:
 
 
 def _content(response: http.client.HTTPResponse, deadline: float) -> tuple[bytes, int]:
-    """What a server sent, unpacked, and its bytes on the wire.
+    """Return a server's unpacked content, and its bytes on the network.
 
     Raises:
-        TimeoutError: it goes on for too long.
-        ServerError: it is too much.
+        TimeoutError: the content takes too long.
+        ServerError: the content is too long.
     """
     packed = (response.getheader("Content-Encoding") or "").strip().lower() == "gzip"
     unpack = zlib.decompressobj(wbits=31)  # zlib(3): a gzip stream
@@ -239,7 +239,7 @@ def _content(response: http.client.HTTPResponse, deadline: float) -> tuple[bytes
 
 
 def _said(error: Exception, timeout: float) -> str:
-    """What a failure of the connection means, as the end of a sentence."""
+    """Describe a failure of the connection, as the end of a sentence."""
     if isinstance(error, TimeoutError):
         return f"did not answer within {timeout:g} s: it is overloaded, or something on the way drops packets"
     if isinstance(error, ConnectionRefusedError):
@@ -272,10 +272,10 @@ _STATUS: Final[Mapping[int, str]] = {
 
 
 def _answer(name: str, status: int, data: bytes, sent: int, kind: str) -> SeriesAnswer:
-    """The answer in what a server sent.
+    """Parse a server's answer.
 
     Raises:
-        ServerError: there is none.
+        ServerError: the data is no valid answer.
     """
     try:
         found = json.loads(data)
@@ -299,7 +299,7 @@ def _answer(name: str, status: int, data: bytes, sent: int, kind: str) -> Series
 
 
 def _series(result: Iterable[Any]) -> Iterator[AnsweredSeries]:
-    """The series of an answer; what is none is left out."""
+    """Return the series of an answer, without invalid ones."""
     for one in result:
         metric = one.get("metric") if isinstance(one, dict) else None
         if isinstance(metric, dict):
@@ -309,7 +309,7 @@ def _series(result: Iterable[Any]) -> Iterator[AnsweredSeries]:
 
 
 def _point(pair: object) -> tuple[float, float] | None:
-    """A time and a number, which the API writes as a text; None where it is no number, or not finite."""
+    """Parse a time and a number, which the API writes as text; None if not a finite number."""
     if not isinstance(pair, list) or len(pair) != 2:
         return None
     try:

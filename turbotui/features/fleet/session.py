@@ -1,4 +1,4 @@
-"""Watches a fleet for a screen: asks on a thread of its own, and hands on a frame for every answer."""
+"""Watches a fleet for a screen: queries on a thread of its own, and publishes a frame for every answer."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from turbotui.sources.source import Source
 from turbotui.widgets.table_view import TableView
 
 _MOST_ROWS: Final = 60_000
-"""Nodes of all readings that are kept for the past."""
+"""The most nodes of all past readings that are kept."""
 _PAST_SECONDS: Final = 3600.0
 
 
 class FleetHost(DelegatingHost):
-    """This machine under the name of a server: nothing of it is shown.
+    """This machine with the name of a server; nothing of this machine is shown.
 
     Args:
         host: this machine.
-        name: of the server.
+        name: the server's name.
     """
 
     def __init__(self, host: Host, name: str) -> None:
@@ -51,12 +51,12 @@ class FleetHost(DelegatingHost):
 
     @property
     def name(self) -> str:
-        """The server."""
+        """The server's name."""
         return self._name
 
     @property
     def kind(self) -> HostKind:
-        """Simulated, where a node is."""
+        """SIMULATED if a node is simulated."""
         return HostKind.SIMULATED if self.simulated else HostKind.REAL
 
 
@@ -65,8 +65,8 @@ class KeptReading:
     """A reading that may be shown again.
 
     Attributes:
-        time_ns: end of its interval, in ns since 1970.
-        seq: its number.
+        time_ns: the end of the reading's interval, in ns since 1970.
+        seq: the reading's number.
         reading: all nodes.
     """
 
@@ -76,19 +76,19 @@ class KeptReading:
 
     @property
     def size(self) -> int:
-        """Room that it takes, in nodes: one for the reading itself."""
+        """The size of the reading in nodes, plus one for the reading itself."""
         return 1 + len(self.reading.nodes)
 
 
 @dataclass(frozen=True, slots=True)
 class PastRequest:
-    """A request for the last hour of some nodes, which the server has.
+    """A request to the server for the last hour of some nodes.
 
     Attributes:
-        column: of `MEASURED`.
-        nodes: their names.
+        column: one of `MEASURED`.
+        nodes: the nodes' names.
         take: called on the session's thread, with pairs of seconds since 1970 and value, by node.
-        points: values of each node at most.
+        points: the most values of each node.
     """
 
     column: FleetColumn
@@ -98,7 +98,7 @@ class PastRequest:
 
 
 class WatchedFleet(Protocol):
-    """What the fleet screen needs of a session beside `WatchedSession`."""
+    """The interface that the fleet screen needs of a session in addition to `WatchedSession`."""
 
     machine: Machine
     view: TableView[FleetColumn, Hashable] | None
@@ -110,7 +110,7 @@ class WatchedFleet(Protocol):
 
     @property
     def trouble(self) -> str:
-        """Why no new reading comes; "" while they come."""
+        """Why no new readings arrive; "" while they do."""
 
     def reading(self, frame: Frame | None) -> FleetReading | None:
         """The nodes of a frame's interval; None where they are not kept any more."""
@@ -123,17 +123,17 @@ class FleetSession(FixedColumns):
     """`app.watched.WatchedSession` and `FarSession` of a fleet: its frames have no counters, only times.
 
     Args:
-        reader: asks the server.
+        reader: queries the server.
         interval: seconds from one answer to the next.
 
     Attributes:
-        machine: this one, by the server's name.
+        machine: this machine, with the server's name.
         capabilities: none.
-        catalog: empty: nodes have columns of their own.
+        catalog: empty, because nodes have columns of their own.
         latest: the newest frame.
         find_sets: finds none.
-        failure: what ended the thread, if anything did.
-        view: of the table, when it was left for a node; None for the usual one.
+        failure: the error that ended the thread, if any.
+        view: the view of the table when it was left for a node; None for the default.
     """
 
     why_fixed = "counters are added on a node, not to a fleet"
@@ -152,9 +152,9 @@ class FleetSession(FixedColumns):
         self._kept = KeptIntervals[KeptReading](_MOST_ROWS)
         self._seq = 0
         self._changed = threading.Condition()
-        self._asking = threading.Lock()  # a thread that was stopped may still wait for its answer
+        self._asking = threading.Lock()  # a stopped thread may still be waiting for its answer
         self._due = False
-        self._turn: object | None = None  # of the thread that asks; another one has been stopped
+        self._turn: object | None = None  # the number of the current thread; others have been stopped
         self._requests: list[PastRequest] = []
         self._trouble, self._answered = "", time.monotonic()
         self._thread: threading.Thread | None = None
@@ -183,7 +183,7 @@ class FleetSession(FixedColumns):
 
     @property
     def trouble(self) -> str:
-        """See `FarSession.trouble`: with the age of what is shown."""
+        """See `FarSession.trouble`; includes the age of the shown values."""
         if not self._trouble:
             return ""
         age = duration(time.monotonic() - self._answered)
@@ -213,14 +213,14 @@ class FleetSession(FixedColumns):
             on_frame(latest)
 
     def begin(self) -> None:
-        """Ask from now on, before there is a screen that takes answers: it is loaded meanwhile."""
+        """Begin to query while the screen that takes the answers is still being loaded."""
         if self._thread is None:
             self._turn = turn = object()
             self._thread = threading.Thread(target=self._run, args=(turn,), name="fleet", daemon=True)
             self._thread.start()
 
     def stop(self, wait_seconds: float = 1.0) -> None:
-        """See `WatchedSession.stop`; an answer that is still waited for is given up."""
+        """See `WatchedSession.stop`; an outstanding answer is abandoned."""
         with self._changed:
             self._turn = self._on_frame = None
             self._changed.notify_all()
@@ -248,7 +248,7 @@ class FleetSession(FixedColumns):
             self._take(reading)
 
     def _take(self, reading: FleetReading) -> None:
-        """Make a frame of an answer, and hand it on."""
+        """Make a frame of an answer, and publish it."""
         self._trouble, self._answered = "", time.monotonic()
         self._host.simulated = any(node.simulated for node in reading.nodes)
         frame = self._frame(reading)
@@ -258,7 +258,7 @@ class FleetSession(FixedColumns):
             on_frame(frame)
 
     def _frame(self, reading: FleetReading) -> Frame:
-        """The interval that ends with a reading."""
+        """Make the frame of the interval that ends with a reading."""
         older = None if self.latest is None else self.latest.newer
         wall_ns = reading.wall_ns if older is None else max(reading.wall_ns, older.wall_ns + 1)
         newer = Snapshot(self._seq, wall_ns, time.monotonic_ns(), self.machine.topology, {}, {},
@@ -270,14 +270,14 @@ class FleetSession(FixedColumns):
         return frame
 
     def _wait(self, until: float, turn: object) -> None:
-        """Wait for the next time to ask; meanwhile fetch what is asked of the past."""
+        """Wait for the next query; meanwhile fetch requested pasts."""
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._due or self._turn is not turn or bool(self._requests),
                                        max(0.0, until - time.monotonic()))
                 if self._due or self._turn is not turn or not self._requests:
                     self._due = False
-                    return  # what is asked of the past stays asked, and is fetched behind the next answer
+                    return  # the request for the past stays, and is fetched after the next answer
                 requests, self._requests = self._requests, []
             for request in requests:
                 self._fetch(request)
@@ -302,7 +302,7 @@ class FleetSession(FixedColumns):
         del sources, signals
 
     def end_interval(self) -> None:
-        """See `WatchedSession.end_interval`: ask now."""
+        """See `WatchedSession.end_interval`: query now."""
         with self._changed:
             self._due = True
             self._changed.notify()

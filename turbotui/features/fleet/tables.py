@@ -1,4 +1,4 @@
-"""The table of nodes: values with their marks, why one is unknown, and the PromQL behind each."""
+"""The table of nodes: values with marks, reasons of unknown values, and the PromQL of each."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _NEEDS: Final = {
 
 
 def fleet_table(reading: FleetReading, columns: Sequence[FleetColumn] = COLUMNS) -> RowTable[FleetNode]:
-    """The table of a reading.
+    """Make the table of a reading.
 
     Args:
         reading: all nodes.
-        columns: of the table.
+        columns: the table's columns.
     """
     return RowTable(FLEET, "node", tuple(columns), tuple(reading.nodes), _judged, partial(_basis, reading))
 
@@ -60,7 +60,7 @@ def _why(column: FleetColumn, node: FleetNode) -> Unavailable:
 
 
 def _basis(reading: FleetReading, column: FleetColumn, node: FleetNode) -> CellEvidence:
-    """The PromQL of a cell, the server that answered it, and what the node was compared with."""
+    """Return the PromQL of a cell, the server that answered, and the nodes of the comparison."""
     query = reading.queries.get(column.id)
     found = [finding for finding in node.findings if finding.column == column.id or column.id in {"Odd", "Why"}]
     remarks = [f"{finding.words}: {finding.basis}" for finding in found]

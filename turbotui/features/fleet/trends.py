@@ -1,4 +1,4 @@
-"""The last hour of the nodes that are drawn, as small pictures: one query for all of them, once a minute."""
+"""Small pictures of the last hour of the drawn nodes, by one query a minute for all of them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from turbotui.features.fleet.session import PastRequest
 from turbotui.widgets.spark import spark
 
 WIDTH: Final = 24
-"""Characters: each is two minutes and a half."""
+"""Characters of a picture, each of two and a half minutes."""
 _SECONDS: Final = 3600.0
 _RENEWED: Final = 60.0
 _PATIENCE: Final = 30.0
-"""Seconds after which a question that got no answer is asked again."""
+"""Seconds after which an unanswered query is repeated."""
 
 Points = Sequence[tuple[float, float]]
-"""Pairs of seconds since 1970 and value."""
+"""Points: pairs of seconds since 1970 and value."""
 
 
 class Trends:
@@ -27,8 +27,8 @@ class Trends:
 
     Args:
         ask: takes a request for the past of nodes; never waits.
-        changed: called on another thread when an answer is there.
-        clock: seconds of a clock that never goes back, for tests.
+        changed: called on another thread when an answer has arrived.
+        clock: returns monotonic seconds; tests replace it.
     """
 
     def __init__(self, ask: Callable[[PastRequest], None], changed: Callable[[], None],
@@ -40,7 +40,7 @@ class Trends:
         self._pictures: Mapping[str, str] = {}
 
     def want(self, column: FleetColumn, names: Sequence[str]) -> None:
-        """Have pictures of a column for these nodes, of other nodes too as long as they are new."""
+        """Request pictures of a column for these nodes; pictures of other nodes stay while they are new."""
         now = self._clock()
         if column.id != self._column:
             self._column, self._known, self._pictures, self._asked = column.id, {}, {}, None
@@ -52,7 +52,7 @@ class Trends:
         self._ask(PastRequest(column, tuple(missing), lambda found: self._take(column.id, missing, found), WIDTH))
 
     def _take(self, column: str, asked: Sequence[str], found: Mapping[str, Points]) -> None:
-        """Keep an answer. On the session's thread: assignments only."""
+        """Keep an answer, by assignments only, because this runs on the session's thread."""
         if column != self._column:
             return
         now = self._clock()
@@ -66,16 +66,16 @@ class Trends:
 
     @property
     def pictures(self) -> Mapping[str, str]:
-        """By the names of nodes."""
+        """Return the pictures by the nodes' names."""
         return self._pictures
 
 
 def picture(points: Points, end: float, top: float) -> str:
-    """An hour as `WIDTH` characters; "" where nothing is known of it.
+    """Draw an hour as `WIDTH` characters; "" if no value is known.
 
     Args:
-        points: oldest first.
-        end: of the hour, in seconds since 1970.
+        points: the points, oldest first.
+        end: the end of the hour, in seconds since 1970.
         top: the value of a full block.
     """
     slots = [math.nan] * WIDTH

@@ -1,4 +1,4 @@
-"""`turbotui fleet`: which of many nodes is slow, hot or unlike the others, by a server of Prometheus' API."""
+"""`turbotui fleet`: which of many nodes are slow, hot or unlike the others, read by Prometheus's API."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ from turbotui.tables.envelope import Envelope
 from turbotui.tables.formats import TEXT
 from turbotui.widgets.table_view import TableView
 
-if TYPE_CHECKING:  # text needs no screens
+if TYPE_CHECKING:  # imported for types only: text needs no screens
     from turbotui.app.player import Player
     from turbotui.features.fleet.replaying import ReplayedFleet
     from turbotui.features.fleet.session import FleetSession
 
 FOUND: Final = 7
-"""Exit status of a check that found a node."""
+"""The exit status of a check that found a node."""
 UNSURE: Final = 6
-"""Exit status of a check that has no sure answer."""
+"""The exit status of a check without a sure answer."""
 _CHECK: Final = "check"
 _CHECKS: Final = (
     ("--slower", "PERCENT", "a clock below the median of the model, or a node below its own baseline, by more"),
@@ -93,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print nodes until the readings are over, or SIGINT comes; or check them once.
 
     Raises:
-        UsageError: options that cannot be meant.
+        UsageError: the options contradict each other.
         ServerError: the server did not answer the first time.
     """
     if arguments.intervals is not None and arguments.intervals < 1:
@@ -142,7 +142,7 @@ def _replay(arguments: argparse.Namespace, question: FleetQuestion, limits: Chec
 
     Raises:
         RecordingError: the file is no recording, or cannot be read.
-        TurbotuiError: it holds no fleet.
+        TurbotuiError: the recording holds no fleet.
     """
     from turbotui.features.fleet.recorded import recorded_readings  # noqa: PLC0415 - few replay
     from turbotui.recording import read  # noqa: PLC0415 - as above
@@ -167,7 +167,7 @@ def _replay(arguments: argparse.Namespace, question: FleetQuestion, limits: Chec
 
 def _show(arguments: argparse.Namespace, own: OwnFleet, session: FleetSession | ReplayedFleet,
           player: Player | None = None) -> int:
-    """The screen, until the person leaves."""
+    """Show the screen until the user quits."""
     opener = NodeOpener(checked(arguments.open), arguments.recordings)
     abilities = screen_abilities(ascii_alone=arguments.ascii, instead=": -n 1 prints instead")
     from turbotui.features.fleet.fleet_app import show_fleet  # noqa: PLC0415 - text needs no screens
@@ -182,7 +182,7 @@ def _limits(arguments: argparse.Namespace) -> CheckLimits:
 
 
 def _readings(reader: FleetReader, seconds: float, many: int) -> Iterator[FleetReading]:
-    """Reading after reading; one that fails after the first is told, and the next is tried."""
+    """Yield readings; a failure after the first is reported, and the next reading is tried."""
     yield reader.read()
     waiting = threading.Event()
     due = time.monotonic()
@@ -196,7 +196,7 @@ def _readings(reader: FleetReader, seconds: float, many: int) -> Iterator[FleetR
 
 
 def _check(arguments: argparse.Namespace, reading: FleetReading, limits: CheckLimits) -> int:
-    """Print what a check finds; the exit status."""
+    """Print the nodes that a check finds, and return the exit status."""
     found = failing(reading.nodes, limits)
     why = unsure(reading.nodes, limits) or next(iter(reading.notes), "")
     status = FOUND if found else UNSURE if why else 0
@@ -233,7 +233,7 @@ def _print(arguments: argparse.Namespace, readings: Iterable[FleetReading], many
                 room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
                 print_lines((f"# by {arguments.group}", *text_lines(envelope, groups, room=room), ""))
     except KeyboardInterrupt:
-        pass  # that is how a person ends it
+        pass  # the usual end
     finally:
         if writer is not None:
             writer.end()
@@ -255,7 +255,7 @@ def _marked(envelope: Envelope) -> str:
 
 
 def _text(envelope: Envelope, reading: FleetReading, table: RowTable[FleetNode]) -> Iterator[str]:
-    """The nodes, without columns of which nothing is known."""
+    """Format the nodes, without columns whose values are all unknown."""
     room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     odd = f"{reading.odd} odd" if reading.odd else "none odd"
     yield f"# {FLEET}, {envelope.time}, {reading.server}, {len(reading.nodes)} nodes, {odd}{_marked(envelope)}"
@@ -270,14 +270,14 @@ def _text(envelope: Envelope, reading: FleetReading, table: RowTable[FleetNode])
 
 
 def _choice(arguments: argparse.Namespace) -> RowChoice[FleetNode]:
-    """What a command line wants of the table of nodes.
+    """Return the command line's choice of columns and rows.
 
     Raises:
-        UsageError: there is no such column, or the filter is none.
+        UsageError: there is no such column, or the filter is invalid.
     """
     return row_choice(arguments, COLUMNS, "nodes", _words, always=(NODE,))
 
 
 def _words(node: FleetNode) -> str:
-    """What --filter looks into: the name and all labels."""
+    """Return the texts for --filter: the name and all labels."""
     return " ".join((node.name, *node.labels.values())).lower()

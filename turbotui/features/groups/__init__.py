@@ -1,4 +1,4 @@
-"""What containers, jobs and services use: control groups and resctrl groups, read again and again."""
+"""Resource use of containers, jobs and services: reads control groups and resctrl groups periodically."""
 
 from turbotui.feature import Command, Feature, ScreenSpec
 

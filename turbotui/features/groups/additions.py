@@ -1,4 +1,4 @@
-"""perf events that a person adds to the groups screen, and takes away again."""
+"""perf events that the user adds to the groups screen, and removes again."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _INTRODUCTION: Final = (
 
 
 class GroupAdditions:
-    """See `app.add.Additions`; begins with what was added to the tables of CPUs by `--add`, as far as groups have it.
+    """See `app.add.Additions`; begins with the columns of `--add` that control groups can count.
 
     Args:
-        session: of the machine.
+        session: the machine's session.
     """
 
     introduction = _INTRODUCTION
@@ -37,17 +37,17 @@ class GroupAdditions:
         self.host: Host = session.machine.host
         self._plans: tuple[EventPlan, ...] = ()
         for text in session.typed():
-            with suppress(UsageError):  # a register, or a formula over what only CPUs have
+            with suppress(UsageError):  # a register, or a formula over signals that only CPUs have
                 self._plans += self._made(text)
 
     @property
     def plans(self) -> tuple[EventPlan, ...]:
-        """What was added."""
+        """The plans of the added events."""
         return self._plans
 
     @property
     def counted(self) -> tuple[CountedEvents, ...]:
-        """The events of the added set."""
+        """The requests of the added events."""
         return tuple(plan.counted for plan in self._plans)
 
     def sets(self) -> Mapping[str, EventSet]:
@@ -66,7 +66,7 @@ class GroupAdditions:
         return [(column.name, _why(plan)) for plan in made for column in plan.counted.request.columns]
 
     def remove(self, name: str) -> None:
-        """See `Additions.remove`: the columns that were asked for together go together."""
+        """See `Additions.remove`: columns of one request are removed together."""
         self._plans = tuple(plan for plan in self._plans if name not in _names(plan))
 
     def _made(self, text: str) -> tuple[EventPlan, ...]:
@@ -79,7 +79,7 @@ def _names(plan: EventPlan) -> Sequence[str]:
 
 
 def _why(plan: EventPlan) -> Unavailable | None:
-    """Why the events of a plan cannot be counted; None where they can."""
+    """Return why the events of a plan cannot be counted; None if they can."""
     request = plan.counted.request
     return next((plan.refused[quantity] for event in request.events
                  if (quantity := quantity_of(request, event)) in plan.refused), None)

@@ -1,4 +1,4 @@
-"""Reads control groups beside the dashboard, whatever screen is shown, for a person's alerts."""
+"""Reads control groups in the background for the user's alerts, whatever screen is shown."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from turbotui.sampling.frame import Frame
 
 
 class BackgroundGroups:
-    """See `BackgroundTable`: every control group but the outermost one, as far as the watched columns go."""
+    """A `BackgroundTable` of all control groups except the outermost one, with the watched columns only."""
 
     columns: Sequence[GroupColumn] = tuple(column for column in COLUMNS if ENERGY not in column.needs)
 
@@ -39,7 +39,7 @@ class BackgroundGroups:
             self._last_ns = end_ns
             self._why = "" if snapshot.why is None else snapshot.why.sentence()
             if snapshot.seconds and begin_ns is not None:
-                rows = [row for row in snapshot.rows if row.group.path != WHOLE]  # that is what columns of CPUs tell
+                rows = [row for row in snapshot.rows if row.group.path != WHOLE]  # CPUs' columns tell that
                 publish(GroupContent(group_table(rows, NO_ENERGY, 0, shown)), begin_ns, end_ns)
 
         self._watcher = GroupWatcher(self._machine, take)
@@ -62,5 +62,5 @@ class BackgroundGroups:
 
 
 def make_background(machine: Machine) -> BackgroundGroups:
-    """What reads the control groups of a machine."""
+    """Make the background reader of a machine's control groups."""
     return BackgroundGroups(machine)

@@ -1,4 +1,4 @@
-"""Columns of control groups: each names the quantities that it is made of, and only their files are read."""
+"""Columns of control groups; each names the quantities that it needs, and only their files are read."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _QUOTA: Final = "kernel Documentation/scheduler/sched-bwc.rst"
 _MICRO: Final = 1e-6
 _MEGABYTE: Final = 1e6
 ENERGY: Final = "joules"
-"""The need of columns that rest on the packages' energy."""
+"""The need of columns that are computed from the packages' energy."""
 SWITCHES: Final = "switches"
-"""The need of a column that no file gives."""
+"""The need of a column that is not read from a file."""
 JOULES, MINE, ALL = "packages' joules", "own work", "all work"
-"""The packages' energy of the interval, the group's work, and the whole machine's: what energy is shared by."""
+"""The packages' energy of the interval, and the work of the group and of the whole machine, by which it is shared."""
 BY_CYCLES: Final = "joules by cycles"
-"""The group's part of each package's joules by its cycles there, where cycles of groups are counted."""
+"""The group's part of each package's joules by its cycles there, if cycles of groups are counted."""
 
 
 def _share(quantity: Quantity) -> Callable[[GroupRow], Value]:
-    """Microseconds of a second, in percent."""
+    """Return microseconds per second as a percentage."""
     def compute(row: GroupRow) -> Value:
         rate = row.rate(quantity)
         return None if rate is None else rate * _MICRO * 100.0
@@ -36,7 +36,7 @@ def _share(quantity: Quantity) -> Callable[[GroupRow], Value]:
 
 
 def _part(part: Quantity, whole: Quantity) -> Callable[[GroupRow], Value]:
-    """Increase of one counter in percent of that of another."""
+    """Return the increase of one counter as a percentage of another counter's."""
     def compute(row: GroupRow) -> Value:
         mine, all_of_it = row.increases.get(part), row.increases.get(whole)
         return None if mine is None or not all_of_it else mine / all_of_it * 100.0
@@ -199,9 +199,9 @@ COLUMNS: Final[tuple[GroupColumn, ...]] = (
             "cycle, for what other work burns, and shares out idle power too.",
             decimals=2, width=7, shown=True, priority=4, document="docs/specs/groups.md 1.4"),
 )
-"""In print order."""
+"""All columns, in print order."""
 
 
 def needed(columns: Iterable[GroupColumn]) -> frozenset[Quantity]:
-    """The quantities of some columns."""
+    """Return the quantities that some columns need."""
     return frozenset(need for column in columns for need in column.needs)

@@ -1,4 +1,4 @@
-"""Counts perf events for control groups: for those that somebody looks at, as many as the machine has room for."""
+"""Counts perf events for the control groups in view, as many as descriptors and time allow."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sources.cgroup_events import GroupCounters, RunningCount, tree_of_events
 
 MOST_READS: Final = 2_048
-"""Reads of counters in an interval, each of one CPU, of all groups together: 10 to 35 ms (docs/costs.md)."""
+"""The most reads of one CPU's counters in an interval, for all groups: 10 to 35 ms (docs/costs.md)."""
 _SHARE: Final = 4
-"""The part of the descriptors there are that counters of groups may take: one in four."""
+"""Counters of groups may take one in this many of all descriptors."""
 _LINGERING: Final = 10
-"""Readings for which the counters of a group stay open when nobody looks at it any more."""
+"""Readings for which a group's counters stay open after the group left the view."""
 _RETRY: Final = 10
-"""Readings after which a group that was refused is tried again."""
+"""Readings after which a refused group is tried again."""
 _ONLINE: Final = "/sys/devices/system/cpu/online"
 _NOT_THERE: Final = Unavailable(
     Reason.NO_DRIVER, "the group is not in the tree whose groups perf counts: that of the controller perf_event where "
@@ -42,11 +42,11 @@ _CPUS_CHANGED: Final = Unavailable(Reason.FIRST_TICK, "a CPU came or went: the c
 
 
 class GroupEvents:
-    """Counters of groups, opened for those that are followed.
+    """Counters of groups, opened for the followed groups.
 
     Args:
-        machine: where to count.
-        plans: what.
+        machine: the machine that counts.
+        plans: the events to count.
     """
 
     def __init__(self, machine: Machine, plans: Sequence[EventPlan] = ()) -> None:
@@ -66,11 +66,11 @@ class GroupEvents:
 
     @property
     def plans(self) -> Sequence[EventPlan]:
-        """What is counted."""
+        """The plans of the counted events."""
         return self._plans
 
     def want(self, plans: Sequence[EventPlan]) -> None:
-        """Count this from now on."""
+        """Count these events from now on."""
         if tuple(plans) != self._plans:
             self.close()
             self._plans = tuple(plans)
@@ -78,19 +78,19 @@ class GroupEvents:
             self._refused.clear()
 
     def follow(self, paths: Iterable[str]) -> None:
-        """Count for these groups from now on, as many of the first as there is room for."""
-        shared = (WHOLE,) if any(plan.parts for plan in self._plans) else ()  # what energy is shared by
+        """Count for these groups from now on, in their order, as far as there is room."""
+        shared = (WHOLE,) if any(plan.parts for plan in self._plans) else ()  # its cycles are what energy is shared by
         asked = tuple(dict.fromkeys((*shared, *paths)))
         self._asked, self._followed = len(asked), asked[: self.room]
 
     @property
     def counters(self) -> int:
-        """Descriptors of one group."""
+        """Return the number of descriptors that one group needs."""
         return sum(len(bundle.attrs) for plan in self._plans for bundle in plan.bundles)
 
     @property
     def room(self) -> int:
-        """How many groups can be counted at the same time."""
+        """Return how many groups can be counted at the same time."""
         reads, counters = sum(len(plan.bundles) for plan in self._plans), self.counters
         if not reads:
             return 0
@@ -98,7 +98,7 @@ class GroupEvents:
 
     @property
     def said(self) -> str:
-        """For how many groups events are counted and why not for more, in a sentence; "" for all that are followed."""
+        """Say for how many groups events are counted, and why not for more; "" if for all followed groups."""
         if not self.counters or self._asked <= self.room:
             return ""
         limit = self._host.privileges().descriptors[0]
@@ -107,7 +107,7 @@ class GroupEvents:
                 f"quarter of RLIMIT_NOFILE)")
 
     def merged(self, moment: GroupMoment) -> GroupMoment:
-        """The moment with what was counted for each group, or why it was not."""
+        """Return the moment with each group's counts, or the reasons why there are none."""
         if not self._plans:
             return moment
         self._rounds += 1
@@ -126,7 +126,7 @@ class GroupEvents:
         self._unseen.clear()
 
     def _cpus_changed(self) -> bool:
-        """Whether a CPU went offline or came back since the reading before; the counters are closed then."""
+        """Tell whether a CPU went offline or came back since the last reading; if so, close the counters."""
         try:
             online = self._host.read_text(_ONLINE)
         except HostError:
@@ -138,7 +138,7 @@ class GroupEvents:
         return True
 
     def _keep_followed(self, moment: GroupMoment) -> None:
-        """Close the counters of groups that nobody has looked at for long, that are gone, or whose room is needed."""
+        """Close the counters of groups that are gone, long out of view, or whose room is needed."""
         self._unseen = {path: 0 if path in self._followed else self._unseen.get(path, 0) + 1 for path in self._open}
         needed = sum(path not in self._open for path in self._followed)
         spare = max(0, self.room - needed)
@@ -153,7 +153,7 @@ class GroupEvents:
         if self.counters:
             found = _CPUS_CHANGED if changed else self._read(path)
         readings, absent = dict(sample.readings), dict(sample.absent)
-        at_ns = (begun_ns + self._host.now_ns()) // 2  # reads of many CPUs take their time
+        at_ns = (begun_ns + self._host.now_ns()) // 2  # the middle of the reads: many CPUs take time
         for plan in self._plans:
             if isinstance(found, Unavailable) and not plan.refused:
                 absent[plan.file] = found
@@ -188,7 +188,7 @@ class GroupEvents:
             return self._refused.setdefault(path, self._why(error))
 
     def _why(self, error: HostError) -> Unavailable:
-        if error.errno in (errno.ENOENT, errno.EBADF):  # the event itself has been counted on CPUs
+        if error.errno in (errno.ENOENT, errno.EBADF):  # the event itself is known to be valid, because CPUs counted it
             return _NOT_ENABLED if error.what.startswith("perf_event_open") else _NOT_THERE
         if self._facts is None:
             self._facts = circumstances(self._machine)

@@ -1,4 +1,4 @@
-"""Watches the groups of a machine: what each did in every interval, and the packages' energy beside it."""
+"""Reads the groups of a machine for every interval, together with the packages' energy."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from turbotui.sources import SOURCES
 NO_ENERGY: Final = Energy({}, {}, {})
 _WORK: Final = "cpu_usec"
 _STAYS: Final = 2.0
-"""How many times as busy another group has to be before events are counted for it instead."""
+"""How many times busier another group must be before its events are counted instead."""
 
 
 def _used(sample: GroupSample) -> float:
-    """Microseconds of CPU time since the group was made; 0 where nobody knows."""
+    """Return the microseconds of CPU time since the group was made; 0 if unknown."""
     reading = sample.readings.get(sample.gives.get(_WORK, ""))
     value = None if reading is None else reading.values.get(_WORK)
     return value if isinstance(value, int | float) else 0.0
@@ -44,18 +44,18 @@ def _all(group: Group) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class GroupInterval:
-    """What the groups of a machine did in an interval.
+    """The groups of a machine over an interval.
 
     Attributes:
-        rows: one for each control group, outer ones before those in them.
+        rows: one for each control group, parents before children.
         wall_ns: end of the interval, in ns since 1970.
-        seconds: its length.
-        energy: of the packages, about the same interval.
-        complete: whether there are no more groups than these.
-        resctrl: one for each group of resctrl, and below it for each of its domains; none where it is not mounted.
-        info: what resctrl says of itself; None where it is not mounted.
+        seconds: the interval's length.
+        energy: the packages' energy over about the same interval.
+        complete: whether all groups of the machine were read.
+        resctrl: one for each resctrl group, followed by its domains; empty if resctrl is not mounted.
+        info: resctrl's own limits and events; None if resctrl is not mounted.
         counted: the events that are counted for control groups.
-        said: for how many groups they are, in a sentence; "" for all of them.
+        said: a sentence on how many groups are counted; "" if all are.
     """
 
     rows: Sequence[GroupRow]
@@ -70,13 +70,13 @@ class GroupInterval:
 
 
 class GroupsReader:
-    """Reads control groups and groups of resctrl, interval after interval.
+    """Reads control groups and resctrl groups, interval after interval.
 
     Args:
         host: the machine.
-        wanted: what is to be known of each control group.
+        wanted: the quantities to read of each control group.
         events: counters that are opened for the busiest groups; None for none.
-        passing: tells of a group whether its events may be counted.
+        passing: tells whether the events of a group may be counted.
     """
 
     def __init__(self, host: Host, wanted: Iterable[Quantity] = QUANTITIES, events: GroupEvents | None = None,
@@ -90,14 +90,14 @@ class GroupsReader:
 
     @property
     def why_none(self) -> Unavailable | None:
-        """Why there is neither a control group nor a group of resctrl; None where there is."""
+        """Return why there is neither a control group nor a resctrl group; None if there is one."""
         return None if self._is_mounted else self._reader.why_none
 
     def read(self, energy: Energy = NO_ENERGY) -> GroupInterval | None:
-        """End the interval; None for the first reading, which only begins one.
+        """End the interval, and return it; None for the first reading, which only begins an interval.
 
         Args:
-            energy: of the packages, about the same interval.
+            energy: the packages' energy over about the same interval.
         """
         older, newer = self._older, self._reader.read()
         if self._events is not None:
@@ -115,7 +115,7 @@ class GroupsReader:
                              tuple(plan.counted for plan in plans), said)
 
     def _by_use(self, older: GroupMoment | None, newer: GroupMoment) -> Sequence[str]:
-        """Groups by the CPU time that they used last; those of the reading before keep their place for a while."""
+        """Sort groups by their latest CPU time; groups that are counted already are preferred."""
         used: dict[str, float] = {}
         for path, sample in newer.samples.items():
             if self._passing(sample.group):
@@ -137,15 +137,15 @@ class GroupsReader:
 
 
 class GroupWatch:
-    """The groups of a machine, and the packages' energy beside them.
+    """Watches the groups of a machine together with the packages' energy.
 
     Args:
         machine: real, simulated or recorded.
-        seconds: of an interval.
-        added: perf events and formulas, as --add takes them, that are counted for control groups.
+        seconds: the length of an interval.
+        added: perf events and formulas to count for control groups, as --add takes them.
 
     Raises:
-        UsageError: one of these is none.
+        UsageError: one of these is no valid event.
     """
 
     def __init__(self, machine: Machine, seconds: float, added: Iterable[str] = ()) -> None:
@@ -156,23 +156,23 @@ class GroupWatch:
 
     @property
     def counted(self) -> tuple[CountedEvents, ...]:
-        """The events that are counted."""
+        """The requests of the counted events."""
         return tuple(plan.counted for plan in self._plans)
 
     def intervals(self, many: int | None = None, wanted: Iterable[Quantity] = QUANTITIES,
                   passing: Callable[[Group], bool] = _all) -> Generator[GroupInterval, None, None]:
-        """Read every control group and every group of resctrl at the end of each interval; once for a `GroupWatch`.
+        """Yield all control groups and resctrl groups at the end of each interval; call it once for a `GroupWatch`.
 
-        The iterator closes the files.
+        The iterator closes the files at its end.
 
         Args:
-            many: how many intervals; None for no end.
-            wanted: what is to be known of each group.
-            passing: tells of a group whether events may be counted for it.
+            many: the number of intervals; None for no end.
+            wanted: the quantities to read of each group.
+            passing: tells whether events may be counted for a group.
 
         Raises:
-            MachineError: no tree of control groups is mounted, and no resctrl.
-            TurbotuiError: what ended the sampling.
+            MachineError: neither control groups nor resctrl are mounted.
+            TurbotuiError: the sampling failed.
         """
         events = GroupEvents(self._machine, self._plans) if self._plans else None
         reader = GroupsReader(self._machine.host, wanted, events, passing)

@@ -1,4 +1,4 @@
-"""Columns of perf events of control groups, made of the same requests as columns of CPUs (--add)."""
+"""Columns of perf events of control groups, from the same requests as columns of CPUs (--add)."""
 
 from __future__ import annotations
 
@@ -14,45 +14,45 @@ from turbotui.quantities.definition import CountedEvents
 from turbotui.quantities.event_columns import ELAPSED, EventColumn, EventRequest
 
 PERF: Final = "perf "
-"""How quantities of events begin."""
+"""The prefix of quantities of events."""
 ENABLED, RUNNING = " enabled", " running"
-"""How the times of an event's counters end: ns for which the group ran on a CPU, and for which its counter did."""
+"""The suffixes of an event's times: ns for which the group ran on a CPU, and for which its counter ran."""
 CYCLES: Final = ("cycles", "cpu-cycles")
-"""Events by which the packages' energy is shared out where they are counted."""
+"""Events by which the packages' energy is shared if they are counted."""
 _SCALED: Final = 0.99
-"""A counter that ran for less than this share of the group's time gives an estimate."""
+"""The share of the group's time below which a counter's value is an estimate."""
 _DOCUMENT: Final = "perf_event_open(2), PERF_FLAG_PID_CGROUP; docs/specs/groups.md 1.6"
 
 
 def quantity_of(request: EventRequest, event: str) -> Quantity:
-    """The quantity that carries an event of a request."""
+    """Return the quantity of an event of a request."""
     return PERF + request.signal(event).removeprefix("added.")
 
 
 def quantities_of(request: EventRequest) -> tuple[Quantity, ...]:
-    """Every quantity of a request: the count of each event, and its two times."""
+    """Return every quantity of a request: the count of each event, and its two times."""
     return tuple(f"{quantity_of(request, event)}{end}" for event in request.events for end in ("", ENABLED, RUNNING))
 
 
 def cycles_in(package: int) -> Quantity:
-    """The quantity of a group's cycles on the CPUs of a package, by its place in the topology."""
+    """Return the quantity of a group's cycles on the CPUs of a package, by the package's index in the topology."""
     return f"{PERF}{CYCLES[0]} of package {package}"
 
 
 def counted_share(row: GroupRow, quantity: Quantity) -> float | None:
-    """For which share of the group's time on CPUs an event was counted; None for what is no event, and no time."""
+    """Return the share of the group's CPU time in which an event was counted; None if no event, or no time."""
     enabled, running = row.increases.get(quantity + ENABLED), row.increases.get(quantity + RUNNING)
     return None if not enabled or running is None else running / enabled
 
 
 def is_scaled(row: GroupRow, needs: Iterable[Quantity]) -> bool:
-    """Whether an event among these took turns with others, so that its count is an estimate."""
+    """Tell whether an event among these was multiplexed, so that its count is an estimate."""
     shares = (counted_share(row, need) for need in needs if need.startswith(PERF))
     return any(share is not None and share < _SCALED for share in shares)
 
 
 def event_columns(counted: Iterable[CountedEvents]) -> tuple[GroupColumn, ...]:
-    """The columns of some requests; one that has the title of a column of groups gets a number."""
+    """Make the columns of some requests; a title that another column has gets a number."""
     taken = {column.id for column in COLUMNS}
     found: list[GroupColumn] = []
     for one in counted:
@@ -84,7 +84,7 @@ def _column(request: EventRequest, column: EventColumn) -> GroupColumn:
 
 
 def _increase(row: GroupRow, quantity: Quantity) -> float | None:
-    """What was counted; None where the group ran and its counter never did."""
+    """Return the increase of an event; None if the group ran and its counter never did."""
     return None if counted_share(row, quantity) == 0.0 else row.increases.get(quantity)
 
 
@@ -105,7 +105,7 @@ def _no_turn(row: GroupRow, needs: Iterable[Quantity]) -> str:
 
 
 class _Values:
-    """What the names of a formula are in a row."""
+    """The values of a formula's names in a row."""
 
     def __init__(self, request: EventRequest) -> None:
         self._events = tuple((event, quantity_of(request, event)) for event in request.events)

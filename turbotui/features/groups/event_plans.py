@@ -1,4 +1,4 @@
-"""What a request for events (--add) is for control groups on a machine: counters of a group, or why there are none."""
+"""Plans the counters of control groups for a request of events (--add), or says why there are none."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class EventPlan:
     """The events of one request, as counters of any group.
 
     Attributes:
-        counted: what was asked for.
-        bundles: what is opened for a group.
+        counted: the request.
+        bundles: the counters to open for a group.
         refused: why an event cannot be counted, by its quantity.
-        parts: quantities beside those of the request: cycles of each package.
+        parts: additional quantities: cycles of each package.
     """
 
     counted: CountedEvents
@@ -39,12 +39,12 @@ class EventPlan:
 
     @property
     def file(self) -> str:
-        """The id of its readings."""
+        """The id of the plan's readings."""
         return f"perf_event_open(2) of {self.counted.request.text}"
 
 
 def event_plan(machine: Machine, capabilities: Capabilities, added: AddedEvents) -> EventPlan:
-    """What a request, which was found on a machine, is for a control group there."""
+    """Make the plan of a request that was resolved on a machine."""
     request, source = added.request, added.source
     refused: dict[Quantity, Unavailable] = {}
     for event in request.events:
@@ -74,17 +74,17 @@ def event_plan(machine: Machine, capabilities: Capabilities, added: AddedEvents)
 
 def added_plans(machine: Machine, capabilities: Capabilities, texts: Iterable[str],
                 sets: Mapping[str, EventSet] | None = None, taken: Iterable[str] = ()) -> tuple[EventPlan, ...]:
-    """What some --add arguments are for control groups.
+    """Make the plans of some --add arguments.
 
     Args:
-        machine: that counts.
-        capabilities: of the catalog's signals.
+        machine: the machine that counts.
+        capabilities: the capabilities of the catalog's signals.
         texts: as --add takes them.
-        sets: the event sets that there are; None for those that come with the program.
+        sets: the available event sets; None for those that come with the program.
         taken: titles of columns that were added before.
 
     Raises:
-        UsageError: one is no event as written, a register or file, or has the name of another column.
+        UsageError: an argument is no event, is a register or file, or has the name of another column.
     """
     found: list[EventPlan] = []
     titles = {*taken, *(column.id for column in COLUMNS)}
@@ -98,7 +98,7 @@ def added_plans(machine: Machine, capabilities: Capabilities, texts: Iterable[st
             chosen, capabilities = open_set(machine, capabilities, wanted, titles | of_cpus)
             added = [one.added for one in chosen if one.added is not None]
         elif text.startswith(METRIC):
-            # imported where a metric is asked for: most runs have none
+            # imported here, because most runs have no metrics
             from turbotui.events.vendor.opening import open_vendor_tables  # noqa: PLC0415
             from turbotui.sampling.adding_metrics import metric_requests, open_metrics  # noqa: PLC0415
 

@@ -1,7 +1,7 @@
-"""What the kernel says of a control group, file by file: which quantities each file gives, in both versions.
+"""The kernel's files of control groups of both versions, and the quantities in each.
 
 Documents: kernel Documentation/admin-guide/cgroup-v2.rst, and for version 1 Documentation/admin-guide/cgroup-v1 and
-Documentation/scheduler/sched-bwc.rst; docs/specs/groups.md 1.1, 1.2 has the facts in our words.
+Documentation/scheduler/sched-bwc.rst; the facts are in docs/specs/groups.md 1.1, 1.2.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from turbotui.machine.open_files import Values
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 Quantity: TypeAlias = str
-"""A counter or gauge of a group, by the word of its formula: "cpu_usec"."""
+"""The name of a counter or gauge of a group in formulas: "cpu_usec"."""
 
 UNIFIED: Final = ""
 """The controller that stands for the tree of version 2."""
@@ -32,29 +32,29 @@ COUNTERS: Final = frozenset({
     "read_bytes", "written_bytes", "reads", "writes",
     *(f"stalled_{what}_{line}_usec" for what in ("cpu", "memory", "io", "irq") for line in ("some", "full")),
 })
-"""Quantities of which the increase matters; all others are gauges."""
+"""Quantities that are counters; all others are gauges."""
 OCCUPANCY: Final = "llc_occupancy"
-"""The one gauge among the events of resctrl, whose quantities have their domain in front: "L3 00 llc_occupancy"."""
+"""The only gauge among resctrl's events, whose quantities begin with their domain: "L3 00 llc_occupancy"."""
 
 
 @functools.cache
 def is_counter(quantity: Quantity) -> bool:
-    """Whether the increase of a quantity matters."""
+    """Tell whether a quantity is a counter."""
     domain, _, event = quantity.rpartition(" ")
     return event != OCCUPANCY if domain else event in COUNTERS
 
 
 @dataclass(frozen=True, slots=True)
 class GroupFile:
-    """A file in the directory of a group.
+    """A file in a group's directory.
 
     Attributes:
-        id: names the file in readings and explanations, uniquely.
-        name: in the directory.
-        controller: of version 1, in whose tree the file is; `UNIFIED` for version 2.
-        gives: quantities.
-        seldom: what it says is a person's or a manager's choice, and moves seldom.
-        parse: reads the content; ValueError or IndexError where the content is something else.
+        id: the unique name of the file in readings and explanations.
+        name: the name in the directory.
+        controller: the controller of version 1 whose tree has the file; `UNIFIED` for version 2.
+        gives: the quantities in the file.
+        seldom: whether the content seldom changes, because a person or manager sets it.
+        parse: parses the content; raises ValueError or IndexError for other content.
     """
 
     id: str
@@ -66,7 +66,7 @@ class GroupFile:
 
 
 def _keyed(**names: str) -> Callable[[bytes], Values]:
-    """Lines of a name and a number; `names` has our word by the kernel's."""
+    """Parse lines of a name and a number; `names` maps the kernel's names to quantities."""
     wanted = {name.encode(): ours for name, ours in names.items()}
 
     def parse(content: bytes) -> Values:
@@ -78,12 +78,12 @@ def _keyed(**names: str) -> Callable[[bytes], Values]:
 
 
 def _one(ours: str, factor: float = 1) -> Callable[[bytes], Values]:
-    """A file with one number."""
+    """Parse a file with one number."""
     return lambda content: {ours: int(content) * factor}
 
 
 def _limit(ours: str) -> Callable[[bytes], Values]:
-    """A file with a limit, or with what stands for none."""
+    """Parse a file with a limit, or with the word for no limit."""
     def parse(content: bytes) -> Values:
         limit = None if content.strip() == b"max" else int(content)
         return {ours: _NO_LIMIT if limit is None or limit >= _UNLIMITED else limit}
@@ -92,7 +92,7 @@ def _limit(ours: str) -> Callable[[bytes], Values]:
 
 
 def _quota(content: bytes) -> Values:
-    """cpu.max: microseconds in each period, or "max"."""
+    """Parse cpu.max: microseconds in each period, or "max"."""
     quota, period = content.split()
     return {"quota_usec": NO_QUOTA if quota == b"max" else int(quota), "period_usec": int(period)}
 
@@ -103,14 +103,14 @@ def _old_quota(content: bytes) -> Values:
 
 
 def _old_times(content: bytes) -> Values:
-    """cpuacct.stat: ticks in programs and in the kernel."""
+    """Parse cpuacct.stat: ticks in user and kernel mode."""
     words = content.split()
     found = dict(zip(words[::2], words[1::2], strict=False))
     return {"user_usec": int(found[b"user"]) * _TICK, "system_usec": int(found[b"system"]) * _TICK}
 
 
 def _old_throttling(content: bytes) -> Values:
-    """cpu.stat of version 1 has its times in ns; wait_sum is there only while the kernel keeps schedstats."""
+    """Parse cpu.stat of version 1, with times in ns; wait_sum exists only while the kernel keeps schedstats."""
     words = content.split()
     found = dict(zip(words[::2], words[1::2], strict=False))
     values: dict[str, int | float | Unavailable] = {
@@ -125,7 +125,7 @@ _STALLS: Final = {b"some": "some", b"full": "full"}
 
 
 def _pressure(what: str) -> Callable[[bytes], Values]:
-    """A pressure file: the microseconds behind "total=" of each line."""
+    """Parse a pressure file: the microseconds behind "total=" of each line."""
     def parse(content: bytes) -> Values:
         lines = (line.split() for line in content.splitlines())
         return {f"stalled_{what}_{_STALLS[words[0]]}_usec": int(words[-1].partition(b"total=")[2]) for words in lines}
@@ -138,7 +138,7 @@ _OLD_TRAFFIC: Final = {b"Read": "read_bytes", b"Write": "written_bytes"}
 
 
 def _traffic(content: bytes) -> Values:
-    """io.stat: a line for each device, whose numbers are added up."""
+    """Parse io.stat: the sum over the lines of all devices."""
     values = dict.fromkeys(_TRAFFIC.values(), 0)
     for word in content.split():
         name, equals, number = word.partition(b"=")
@@ -148,7 +148,7 @@ def _traffic(content: bytes) -> Values:
 
 
 def _old_traffic(content: bytes) -> Values:
-    """blkio.throttle.io_service_bytes: a line for each device and direction, and their total."""
+    """Parse blkio.throttle.io_service_bytes: the sum over devices by direction."""
     values = dict.fromkeys(_OLD_TRAFFIC.values(), 0)
     for line in content.splitlines():
         words = line.split()
@@ -201,16 +201,16 @@ FILES: Final[tuple[GroupFile, ...]] = (
     GroupFile("pids.max", "pids.max", UNIFIED, ("pids_max",), _limit("pids_max"), seldom=True),
     GroupFile("io.stat", "io.stat", UNIFIED, ("read_bytes", "written_bytes", "reads", "writes"), _traffic),
 )
-"""Files of groups, version 1 first: where a controller is mounted as version 1, version 2 has no file of it."""
+"""Files of groups, version 1 first: a controller mounted as version 1 has no files in version 2."""
 
 QUANTITIES: Final = frozenset(quantity for file in FILES for quantity in file.gives)
-"""Everything that can be read of a group."""
+"""All quantities of a group."""
 
 
 def files_for(wanted: frozenset[Quantity], controllers: frozenset[str]) -> tuple[GroupFile, ...]:
-    """The files that give these quantities of a group that is in the trees of these controllers, each quantity once.
+    """Return the files with these quantities of a group in the trees of these controllers, each quantity once.
 
-    That of CPU time is the first.
+    The file with the CPU time is the first.
     """
     found: dict[str, GroupFile] = {}
     left = set(wanted)

@@ -1,4 +1,4 @@
-"""Command lines that a person may run for a group. Nothing here runs one; turbotui only shows and copies them."""
+"""Command lines that the user may run for a group; turbotui shows and copies them, and never runs one."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from turbotui.widgets.act_line import Act, ActLine, lines_for, quoted, unit_acts
 
 @dataclass(frozen=True, slots=True)
 class GroupTarget:
-    """What command lines are for.
+    """The group that command lines are for.
 
     Attributes:
-        kind: of the row, see `model.Group`.
-        path: of the group.
-        directory: of the group; "" where it is not known.
-        resctrl: where resctrl is mounted; "" where it is not.
-        rmids: how many groups it has and how many it may have, "3 of 255"; "" where nobody knows.
-        old: of version 1: the group's directory by controller, "cpu", "memory".
-        counters: counters of bandwidth that can still be assigned, "0=30;1=30"; "" where each group has one.
+        kind: the kind of the row, see `model.Group`.
+        path: the group's path.
+        directory: the group's directory; "" if unknown.
+        resctrl: the mount point of resctrl; "" if not mounted.
+        rmids: the numbers of existing and possible groups, "3 of 255"; "" if unknown.
+        old: the group's directories of version 1 by controller, "cpu", "memory".
+        counters: bandwidth counters that can still be assigned, "0=30;1=30"; "" if each group has its own.
     """
 
     kind: str
@@ -39,13 +39,13 @@ class GroupTarget:
 
 
 def _unit(target: GroupTarget) -> GroupName | None:
-    """The unit that a control group is, not one that it is only inside; None where it is none."""
+    """Return the systemd unit of a control group itself, not of an outer group; None if there is none."""
     name = group_name((target.path,)) if target.kind == CGROUP else None
     return name if name is not None and name.path == target.path else None
 
 
 def _in_directory(text: str) -> Callable[[GroupTarget], str | None]:
-    """A line with {directory} of a control group that is not the outermost one."""
+    """Make a line with the {directory} of a control group other than the outermost one."""
     def line(target: GroupTarget) -> str | None:
         directory = quoted(target.directory)
         fits = target.kind == CGROUP and target.path != WHOLE and directory is not None
@@ -55,7 +55,7 @@ def _in_directory(text: str) -> Callable[[GroupTarget], str | None]:
 
 
 def _in_old(controller: str, text: str) -> Callable[[GroupTarget], str | None]:
-    """A line with {directory} of the group in the tree of a controller of version 1."""
+    """Make a line with the group's {directory} in the tree of a version 1 controller."""
     def line(target: GroupTarget) -> str | None:
         directory = quoted(target.old.get(controller, ""))
         return None if target.path == WHOLE or directory is None else text.format(directory=directory)
@@ -70,7 +70,7 @@ def _processes(target: GroupTarget) -> str | None:
 
 
 def _any_directory(target: GroupTarget) -> str:
-    """A directory of a control group: that of version 2, else the first of version 1."""
+    """Return a directory of a control group: that of version 2, else the first of version 1."""
     return target.directory or next(iter(target.old.values()), "")
 
 
@@ -79,7 +79,7 @@ def _mounted(target: GroupTarget) -> str | None:
 
 
 def _measured(target: GroupTarget) -> str | None:
-    """Watch the tasks of a control group by a monitor group of resctrl."""
+    """Make the lines that put a control group's tasks into a monitor group of resctrl."""
     directory = quoted(_any_directory(target))
     if target.kind != CGROUP or target.path == WHOLE or directory is None:
         return None
@@ -104,7 +104,7 @@ def _of_resctrl(text: str) -> Callable[[GroupTarget], str | None]:
 
 
 def _made_within(target: GroupTarget) -> str | None:
-    """A MON group in a CTRL_MON group: there are none in a MON group."""
+    """Make the lines for a MON group in a CTRL_MON group; a MON group cannot contain another one."""
     directory = quoted(target.directory)
     return None if target.kind != CONTROL or directory is None else (
         f"mkdir {directory}/mon_groups/NAME && echo TID > {directory}/mon_groups/NAME/tasks")
@@ -165,7 +165,7 @@ _ACTS: Final[tuple[Act[GroupTarget], ...]] = (
 
 
 def target_of(host: Host, group: Group) -> GroupTarget:
-    """The target that a row is; a control group's directories are looked for in every tree."""
+    """Make the target of a row, finding a control group's directories in every tree."""
     top = resctrl_mount(host)
     rmids, info = "", resctrl_info(host, top) if top else None
     if info is not None and info.rmids is not None:
@@ -181,7 +181,7 @@ def target_of(host: Host, group: Group) -> GroupTarget:
 
 
 def group_lines(target: GroupTarget) -> tuple[ActLine, ...]:
-    """The command lines that make sense for a group; those about resctrl say what they cost."""
+    """Return the command lines that apply to a group; those about resctrl state their cost."""
     costs = f", which takes one RMID ({target.rmids} are taken)" if target.rmids else ", which takes one RMID"
     return tuple(replace(line, meaning=line.meaning.replace("{rmids}", costs).replace(
         "{counters}", target.counters)) for line in lines_for(_ACTS, target))

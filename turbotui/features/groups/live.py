@@ -1,4 +1,4 @@
-"""Reads groups on a thread of its own and hands out intervals, so that a screen never waits for a machine."""
+"""Reads groups on a thread of its own, so that a screen never waits for the machine."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from turbotui.quantities.definition import CountedEvents
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 _FIRST: Final = 0.3
-"""Seconds after which the first interval ends by itself, however long those of the dashboard are."""
+"""Seconds after which the first interval ends, however long the dashboard's intervals are."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupRequest:
-    """Request for what the groups did since the request before.
+    """A request for the groups' activity since the previous request.
 
     Attributes:
-        wanted: what is to be known of each control group from now on.
-        resctrl: whether the groups of resctrl are read.
-        clocks: wall clock and monotonic clock of the tick that ends the interval.
-        plans: events that are counted from now on.
-        followed: paths of groups for which they are, the most wanted first.
+        wanted: the quantities to read of each control group from now on.
+        resctrl: whether resctrl groups are read.
+        clocks: wall and monotonic clock of the tick that ends the interval.
+        plans: events to count from now on.
+        followed: paths of the groups to count for, the most wanted first.
     """
 
     wanted: frozenset[Quantity]
@@ -43,17 +43,17 @@ class GroupRequest:
 
 @dataclass(frozen=True, slots=True)
 class GroupSnapshot:
-    """What the groups did in an interval.
+    """The groups over an interval, read for a request.
 
     Attributes:
-        request: what was asked for.
-        rows: of every control group; those of the first interval have gauges only.
+        request: the request.
+        rows: all control groups; rows of the first interval have gauges only.
         seconds: length of the interval; 0 for the first one.
-        complete: whether there are no more groups than these.
-        why: why there are no control groups; None where there are.
-        resctrl: of every group of resctrl, and below each those of its domains.
-        said: how many of these there are and may be, in a sentence; "" where they are not read.
-        why_no_resctrl: why there are none; None where there are, or nobody asked.
+        complete: whether all groups of the machine were read.
+        why: why there are no control groups; None if there are some.
+        resctrl: all resctrl groups, each followed by its domains.
+        said: a sentence on the number of resctrl groups and its limit; "" if resctrl is not read.
+        why_no_resctrl: why there are no resctrl groups; None if there are some, or if they were not requested.
         counted: the events that were counted for control groups.
         said_of_events: for how many groups they were, in a sentence; "" for all that are followed.
     """
@@ -140,7 +140,7 @@ class GroupWatcher:
             older = newer, monitored
 
     def _next_request(self, patience: float | None) -> GroupRequest | None:
-        """Wait for a request; after some seconds the last one stands once more. None ends the watching."""
+        """Wait for a request, and repeat the last one after some seconds; None ends the watching."""
         with self._changed:
             self._changed.wait_for(lambda: self._due or self._over, patience)
             self._due = False

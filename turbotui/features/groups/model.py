@@ -1,4 +1,4 @@
-"""Groups of tasks, what was read of each at a moment, and what each did between two moments."""
+"""Groups of tasks, their readings at a moment, and their increases between two moments."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ SUB_NODE: Final = "node"
 """Kinds of rows: a control group; a CTRL_MON and a MON group of resctrl; one domain of such a group, and a sub-NUMA
 node of that, whose sum the domain is."""
 NODE: Final = " node "
-"""Between the name of a domain and the number of a node in it: "L3 00 node 01"."""
+"""The word between a domain's name and the number of a node in it: "L3 00 node 01"."""
 WHOLE: Final = "/"
-"""The path of the group that all others are in."""
+"""The path of the outermost group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +29,10 @@ class Group:
     """A group.
 
     Attributes:
-        kind: one of the words above.
+        kind: one of the kinds above.
         path: from the root of its tree on, "/system.slice/db.service".
-        name: what it is for people, "docker 4f1b2a9c0d3e", "db.service".
-        domain: of a row that is a part of a resctrl group: "L3 00"; else "".
+        name: the name for people, "docker 4f1b2a9c0d3e", "db.service".
+        domain: the domain, "L3 00", of a row that is a part of a resctrl group; else "".
     """
 
     kind: str
@@ -42,12 +42,12 @@ class Group:
 
     @property
     def key(self) -> str:
-        """Names the row in every interval."""
+        """The key of the row in every interval."""
         return f"{self.path}\0{self.domain}" if self.domain else self.path
 
     @property
     def parent(self) -> str | None:
-        """The key of the group that it is in, and counts for; None for an outermost one."""
+        """The key of the group that contains this one and includes its counts; None for an outermost group."""
         if self.kind == SUB_NODE:
             return f"{self.path}\0{self.domain.partition(NODE)[0]}"
         if self.domain:
@@ -58,10 +58,10 @@ class Group:
 
 
 class StillRow:
-    """The row of a group of which nothing moved: worked out once for as long as that lasts.
+    """The row of a group whose readings do not change, computed once while that lasts.
 
     Attributes:
-        parts: increases, which are all 0, values and reasons; None before they were worked out.
+        parts: increases, which are all 0, values and reasons; None before they are computed.
         spans: the names of spans.
     """
 
@@ -75,17 +75,17 @@ class StillRow:
 
 @dataclass(frozen=True, slots=True)
 class GroupSample:
-    """What was read of a group.
+    """The readings of a group at a moment.
 
     Attributes:
-        group: which one.
-        serial: another one where a group was removed and made again with the same name.
-        readings: by the file's id.
+        group: the group.
+        serial: a number that changes when a group is removed and made again with the same name.
+        readings: the quantities read, by the file's id.
         absent: why a file could not be read, by its id.
         gives: the file of each quantity.
-        since_ns: monotonic time since when no file has said anything new; 0 where one just did.
-        as_of_ns: when the readings still held, where that is later than their own times.
-        still: shared by readings in a row in which nothing moved; None where something did.
+        since_ns: monotonic time of the last change in any file; 0 if a file just changed.
+        as_of_ns: the time at which the readings were still valid, if later than their own times.
+        still: shared by consecutive samples without changes; None after a change.
     """
 
     group: Group
@@ -103,9 +103,9 @@ class GroupMoment:
     """Every group at one moment.
 
     Attributes:
-        wall_ns, at_ns: wall clock and monotonic clock when reading began.
-        samples: by the key of the group, outer groups before those in them.
-        complete: whether there are no more groups than these.
+        wall_ns, at_ns: wall and monotonic clock when reading began.
+        samples: by the key of the group, parents before children.
+        complete: whether all groups of the machine were read.
     """
 
     wall_ns: int
@@ -116,16 +116,16 @@ class GroupMoment:
 
 @dataclass(frozen=True, slots=True)
 class GroupRow:
-    """What a group did in an interval: what columns are computed from.
+    """A group over an interval, from which columns are computed.
 
     Attributes:
-        group: which one.
-        increases: of counters; one that began anew, or was unknown at one end, is not among them.
-        values: gauges at the end.
+        group: the group.
+        increases: of counters, except those that began anew or were unknown at one end.
+        values: gauges at the interval's end.
         spans: seconds between the two readings of a file, by "Δt FILE".
         absent: why a quantity is unknown.
         files: the file of each quantity.
-        domains: of a resctrl group: the domains whose quantities, "L3 00 llc_occupancy", are its own.
+        domains: the domains of a resctrl group, which begin its quantities ("L3 00 llc_occupancy").
         estimated: quantities that are estimates.
     """
 
@@ -139,16 +139,16 @@ class GroupRow:
     estimated: frozenset[Quantity] = frozenset()
 
     def rate(self, quantity: Quantity) -> float | None:
-        """Increase per second; None where it is unknown."""
+        """Return the increase per second; None if unknown."""
         count, span = self.increases.get(quantity), self.span(quantity)
         return None if count is None or span is None else count / span
 
     def span(self, quantity: Quantity) -> float | None:
-        """Seconds between the two readings of a quantity's file."""
+        """Return the seconds between the two readings of a quantity's file."""
         return self.spans.get(f"Δt {self.files.get(quantity)}")
 
     def why(self, quantity: Quantity) -> Unavailable | None:
-        """Why a quantity is unknown; None where it is known, and where nobody asked for it."""
+        """Return why a quantity is unknown; None if it is known or was not requested."""
         return self.absent.get(quantity)
 
 
@@ -164,13 +164,13 @@ def _went_back(file: str) -> Unavailable:
 
 
 def row_of(older: GroupSample | None, newer: GroupSample) -> GroupRow:
-    """What a group did between two readings.
+    """Compute a group's row from two readings.
 
-    A counter has an increase where both readings know it and it did not go back.
+    A counter has an increase if both readings have it and it did not decrease.
 
     Args:
-        older: of the same group at the beginning; None where it was not there.
-        newer: at the end.
+        older: the same group at the beginning; None if the group did not exist.
+        newer: the group at the end.
     """
     if older is not None and newer.still is not None and newer.readings is older.readings:
         return _still_row(older, newer, newer.still)
@@ -182,7 +182,7 @@ def row_of(older: GroupSample | None, newer: GroupSample) -> GroupRow:
     then_by_file: Mapping[str, FileReading] = {} if older is None or first is not None else older.readings
     last, reading, before, is_same = "", None, None, False
     for quantity, file in newer.gives.items():
-        if file != last:  # quantities of a file stand together
+        if file != last:  # quantities of one file are adjacent
             last, reading, before = file, newer.readings.get(file), then_by_file.get(file)
             passed = 0
             if reading is not None and before is not None and older is not None:
@@ -211,7 +211,7 @@ def row_of(older: GroupSample | None, newer: GroupSample) -> GroupRow:
 
 
 def _still_row(older: GroupSample, newer: GroupSample, still: StillRow) -> GroupRow:
-    """The row of a group whose readings are those of the moment before."""
+    """Return the row of a group whose readings are those of the previous moment."""
     if still.parts is None:
         increases: dict[Quantity, float] = {}
         values: dict[Quantity, float] = {}
@@ -234,6 +234,6 @@ def _still_row(older: GroupSample, newer: GroupSample, still: StillRow) -> Group
 
 
 def rows_between(older: GroupMoment | None, newer: GroupMoment) -> Sequence[GroupRow]:
-    """What every group did between two moments, in the order of the newer one."""
+    """Compute all groups' rows between two moments, in the order of the newer one."""
     before: Mapping[str, GroupSample] = {} if older is None else older.samples
     return [row_of(before.get(key), sample) for key, sample in newer.samples.items()]

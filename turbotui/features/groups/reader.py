@@ -1,8 +1,8 @@
-"""Reads the control groups of a machine, again and again: files stay open, and only those that are wanted are read.
+"""Reads the control groups of a machine periodically; files stay open, and only wanted files are read.
 
-A group that used no CPU time since it was read, and of which nothing else had moved before, sleeps: tasks that come to
-wait for a CPU, memory or storage run before, so its pressure stands still. Its other files are read one time in five,
-like those of limits; and so are all files of the groups in it, whose CPU time is in its own. docs/specs/groups.md 1.5.
+A group rests if it used no CPU time since the last reading and nothing else had changed before: tasks run before they
+wait for a CPU, memory or storage, so the group's pressure does not change. Its other files, and all files of the groups
+in it, whose CPU time its own includes, are read one time in five, like files of limits. See docs/specs/groups.md 1.5.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ from turbotui.machine.tasks.group_names import group_name
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 MOST_GROUPS: Final = 20_000
-"""Groups that are listed; a machine with more is said to have more."""
+"""The most groups that are listed; if there are more, the output says so."""
 _LISTED_ANEW: Final = 200
-"""Listing takes at most one part in so many of the time, however often groups come and go."""
+"""Listing takes at most one part in this many of the time, however often groups come and go."""
 _SELDOM_NS: Final = 10_000_000_000
-"""A tree of version 1 does not say that its groups changed, so it is listed so often; refused files are tried again."""
+"""The time between listings of version 1 trees, which do not tell changes, and between retries of refused files."""
 _ONE_IN: Final = 5
-"""One reading in so many is of every file: the others leave out what can hardly have moved."""
+"""One reading in this many is of every file; the others skip files that hardly ever change."""
 _ONE_IN_RESTED: Final = 10
-"""One reading in so many is of every file of a group that has rested for longer than `_WRITTEN_NS`."""
+"""One reading in this many is of every file of a group that has rested for longer than `_WRITTEN_NS`."""
 _ALWAYS: Final = frozenset({"io.stat", "blkio.throttle.io_service_bytes"})
-"""Files that move while no task of the group runs: what it wrote reaches the disk later."""
+"""Files that change while no task of the group runs, because its writes reach the disk later."""
 _WRITTEN_NS: Final = 60_000_000_000
-"""So long after a group last moved: what is 30 s old is written every 5 s (sysctl/vm.rst, dirty_expire_centisecs)."""
+"""How long writes may follow a group's last change: data of 30 s is written every 5 s (dirty_expire_centisecs)."""
 _CONTROLLERS: Final = frozenset(file.controller for file in FILES)
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A group that was found.
+    """A group that was found in the file system.
 
     Attributes:
-        group: which one.
-        directories: by the controller in whose tree they are.
-        controllers: these.
-        paths: of every file that there may be, by its id.
+        group: the group.
+        directories: its directories by controller.
+        controllers: the controllers of these directories.
+        paths: the path of every possible file, by its id.
     """
 
     group: Group
@@ -58,7 +58,7 @@ class CgroupReader:
 
     Args:
         host: the machine.
-        wanted: what is to be known of each.
+        wanted: the quantities to read of each group.
     """
 
     def __init__(self, host: Host, wanted: Iterable[Quantity] = QUANTITIES) -> None:
@@ -79,7 +79,7 @@ class CgroupReader:
 
     @property
     def why_none(self) -> Unavailable | None:
-        """Why there are no control groups to read; None where there are."""
+        """Return why there are no control groups to read; None if there are some."""
         if self._trees:
             return None
         return Unavailable(Reason.NO_DRIVER, "/proc/self/mountinfo names no mounted tree of control groups",
@@ -87,24 +87,24 @@ class CgroupReader:
 
     @property
     def open_files(self) -> int:
-        """How many files are kept open."""
+        """Return the number of files that are kept open."""
         return len(self._files)
 
     def want(self, wanted: Iterable[Quantity]) -> None:
-        """Read this from now on."""
+        """Read these quantities from now on."""
         wanted = frozenset(wanted) & QUANTITIES
         if wanted != self._wanted:
             self._wanted = wanted
             self._plans.clear()
-            self._files.close()  # those that are read no more; the others are opened again
+            self._files.close()  # close the files; those still wanted are opened again
 
     def directory(self, key: str) -> str:
-        """The directory of a group, that of version 2 first; "" for one that is not there."""
+        """Return a group's directory, preferably that of version 2; "" if the group is gone."""
         place = self._places.get(key)
         return "" if place is None else next(iter(place.directories.values()), "")
 
     def read(self) -> GroupMoment:
-        """Read every group; one that vanishes meanwhile is left out."""
+        """Read every group, leaving out groups that vanish meanwhile."""
         wall_ns, at_ns = self._host.wall_ns(), self._host.now_ns()
         self._rounds += 1
         self._list_where_needed(at_ns)
@@ -125,7 +125,7 @@ class CgroupReader:
         self._files.close()
 
     def _at_rest_above(self, place: _Place, samples: Mapping[str, GroupSample]) -> int:
-        """When the group around this one was seen to rest, just now; 0 where it did not, or is counted elsewhere."""
+        """Return when the parent group was just seen to rest; 0 if it did not, or does not count this group."""
         parent = place.group.parent
         if parent is None or parent == WHOLE:
             return 0
@@ -173,7 +173,7 @@ class CgroupReader:
         return sample
 
     def _asleep(self, place: _Place, files: Iterable[GroupFile], last: GroupSample, at_ns: int) -> GroupSample | None:
-        """The sample of a group that used no CPU time; None where its storage moved."""
+        """Make the sample of a group that used no CPU time; None if its storage traffic changed."""
         if at_ns - last.since_ns < _WRITTEN_NS:
             for file in files:
                 if file.id in _ALWAYS and file.id in last.readings:
@@ -183,7 +183,7 @@ class CgroupReader:
         return _rested(last, at_ns)
 
     def _plan(self, controllers: frozenset[str]) -> tuple[tuple[GroupFile, ...], Mapping[Quantity, str]]:
-        """The files of groups in these trees, and which of them gives each quantity."""
+        """Return the files of groups in these trees, and the file of each quantity."""
         plan = self._plans.get(controllers)
         if plan is None:
             files = files_for(self._wanted, controllers)
@@ -196,7 +196,7 @@ class CgroupReader:
         return plan
 
     def _list_where_needed(self, now_ns: int) -> None:
-        """Look which groups there are, where something says that they changed, and that was not done just now."""
+        """List the groups if they changed and were not listed just now."""
         since = now_ns - self._listed_ns
         if not self._stale:
             self._stale = self._changed() or since > _SELDOM_NS
@@ -207,7 +207,7 @@ class CgroupReader:
             self._descendants = self._descendants_now()
 
     def _changed(self) -> bool:
-        """Whether a group of version 2 came or went: one that goes while another comes fails to be read."""
+        """Tell whether the number of version 2 groups changed; a replaced group is noticed when reading it fails."""
         return self._unified is not None and self._descendants_now() != self._descendants
 
     def _descendants_now(self) -> object:
@@ -251,23 +251,23 @@ def _kept(before: _Place | None, path: str, directories: Mapping[str, str]) -> _
 
 
 def _rested(last: GroupSample, at_ns: int) -> GroupSample:
-    """A sample of a group that rests: its last readings, which still hold at a later time."""
+    """Make the sample of a resting group: its last readings, still valid at a later time."""
     return GroupSample(last.group, last.serial, last.readings, last.absent, last.gives, last.since_ns or at_ns, at_ns,
                        last.still or StillRow())
 
 
 def _said(text: str, path: str, named: str) -> str:
-    """What a group is for people: the last part of its path where only a group around it has a name."""
+    """Return a group's name for people: the last part of its path if only an outer group has a known name."""
     return text if named == path and text != path else path.rpartition("/")[2] or path
 
 
 def _outer_first(paths: Iterable[str]) -> list[str]:
-    """Groups as a tree has them: each before those in it, neighbours by name."""
+    """Sort groups as a tree: parents before children, siblings by name."""
     return sorted(paths, key=lambda path: path.strip("/").split("/") if path != "/" else [])
 
 
 def _trees(host: Host) -> dict[str, Hierarchy]:
-    """The mounted trees by controller; the first one where a tree is mounted twice."""
+    """Return the mounted trees by controller; the first mount if a tree is mounted twice."""
     found: dict[str, Hierarchy] = {}
     for tree in hierarchies(host):
         controllers = (UNIFIED,) if tree.version == 2 else tuple(sorted(tree.controllers & _CONTROLLERS))

@@ -1,4 +1,4 @@
-"""The groups of an interval as a recording has them: increases, gauges and reasons, a list for each quantity."""
+"""Converts the groups of an interval to and from JSON: lists of increases, gauges and reasons by quantity."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from turbotui.sampling.frame import Frame
 T = TypeVar("T")
 _KINDS: Final = (CGROUP, CONTROL, MONITOR)
 _MOST_ROWS: Final = 5_000
-"""Groups of an interval that are kept: the first of the tree."""
+"""The most groups of an interval that are recorded: the first of the tree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +31,10 @@ class GroupRecord:
     """The groups of one interval; see `recording.rows.IntervalRows`.
 
     Attributes:
-        wall_ns, started_ns: clocks of the tick that ended it.
-        seconds: its length.
-        rows: of control groups and of groups of resctrl, without rows of domains.
-        complete: whether there were no more groups than these.
+        wall_ns, started_ns: clocks of the tick that ended the interval.
+        seconds: the interval's length.
+        rows: control groups and resctrl groups, without rows of domains.
+        complete: whether all groups of the machine were read.
         counted: the events that were counted for control groups.
     """
 
@@ -76,23 +76,23 @@ class GroupRecord:
 
     @property
     def cgroups(self) -> Sequence[GroupRow]:
-        """The rows of control groups."""
+        """Return the rows of control groups."""
         return [row for row in self.rows if row.group.kind == CGROUP]
 
     @property
     def monitored(self) -> Sequence[GroupRow]:
-        """The rows of groups of resctrl, and below each those of its domains."""
+        """Return the rows of resctrl groups, each followed by its domains."""
         return with_domains(row for row in self.rows if row.group.kind != CGROUP)
 
 
 def _lists(rows: Sequence[Mapping[str, float]]) -> Mapping[str, Sequence[float | None]]:
-    """By name, the values of all rows; None where a row has none."""
+    """Convert rows to lists by name, with None for rows without the name."""
     names = dict.fromkeys(name for row in rows for name in row)
     return {name: [row.get(name) for row in rows] for name in names}
 
 
 def _joined(first: GroupRow, later: GroupRow) -> GroupRow:
-    """A group over two intervals: what is known of one only is left out, unless its file was read in that one only."""
+    """Join a group over two intervals; quantities known in one only are dropped, unless only then read."""
     increases: dict[str, float] = {}
     absent = dict(later.absent)
     for name in dict.fromkeys((*first.increases, *later.increases)):
@@ -111,11 +111,11 @@ _PARTLY: Final = Unavailable(Reason.NOT_READ, "the recording has it for a part o
 
 
 def group_record(said: Said, wall_ns: int) -> GroupRecord:
-    """The groups of a JSON document.
+    """Restore the groups of a JSON document.
 
     Args:
-        said: that of `GroupRecord.facts`.
-        wall_ns: when the interval ended.
+        said: the document of `GroupRecord.facts`.
+        wall_ns: the end of the interval.
 
     Raises:
         DamagedError: it is none.
@@ -146,14 +146,14 @@ def _at(said: Said, choices: Sequence[T]) -> T:
 
 
 def groups_of(rows: FindRows, frame: Frame) -> GroupRecord | None:
-    """The groups of a frame's interval; None where none were recorded. Several intervals are added up.
+    """Return the groups of a frame's interval, adding up recorded intervals; None if none were recorded.
 
     Args:
-        rows: `Journal.rows`, or what stands for it.
-        frame: of the same recording.
+        rows: `Journal.rows`, or a function like it.
+        frame: a frame of the same recording.
 
     Raises:
-        DamagedError: what is there are no groups.
+        DamagedError: the records hold no groups.
     """
     found = [group_record(one.said, one.wall_ns)
              for one in rows_of_interval(rows, GROUPS_STREAM, frame)]
@@ -162,14 +162,14 @@ def groups_of(rows: FindRows, frame: Frame) -> GroupRecord | None:
 
 def record_of(wall_ns: int, started_ns: int, seconds: float, rows: Iterable[GroupRow], *,
               complete: bool, counted: Iterable[CountedEvents] = ()) -> GroupRecord:
-    """The record of an interval; rows of domains are left out, for the groups have what is in them."""
+    """Make the record of an interval without rows of domains, whose quantities the groups have."""
     return GroupRecord(wall_ns, started_ns, seconds, tuple(row for row in rows if not row.group.domain), complete,
                        tuple(counted))
 
 
 def replayed_intervals(rows: FindRows,
                        frames: Iterable[Frame]) -> Iterator[GroupInterval]:
-    """The intervals of a recording of which groups were recorded."""
+    """Yield the intervals of a recording that have groups."""
     for frame in frames:
         record = groups_of(rows, frame)
         if record is not None:

@@ -1,4 +1,4 @@
-"""Reads the groups of resctrl, again and again: caches, bandwidth, and on processors that tell it energy."""
+"""Reads the groups of resctrl periodically: caches, bandwidth, and energy if the processor counts it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from turbotui.machine.resctrl import (
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 _LISTED_NS: Final = 5_000_000_000
-"""Groups are listed so often: nothing tells that one was made."""
+"""Seconds between listings of groups, because nothing tells when a group is made."""
 _WORDS: Final[Mapping[bytes, Unavailable]] = {
     b"Unavailable": Unavailable(
         Reason.NOT_READ, "resctrl says Unavailable: the hardware has no count of this group at the moment (it has just "
@@ -51,10 +51,10 @@ _WORDS: Final[Mapping[bytes, Unavailable]] = {
 
 
 def parse_event(quantity: Quantity, content: bytes) -> Values:
-    """The number of an event file, or the reason that stands there instead.
+    """Parse the number in an event file, or the reason in its place.
 
     Raises:
-        ValueError: neither stands there.
+        ValueError: the content is neither.
     """
     word = content.strip()
     reason = _WORDS.get(word)
@@ -68,12 +68,12 @@ def parse_event(quantity: Quantity, content: bytes) -> Values:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A group that was found.
+    """A resctrl group that was found.
 
     Attributes:
-        group: which one.
+        group: the group.
         files: path of each quantity, "L3 00 llc_occupancy".
-        gives: the file's id of each quantity, which is the quantity.
+        gives: the file's id of each quantity, which equals the quantity.
     """
 
     group: Group
@@ -86,7 +86,7 @@ class ResctrlReader:
 
     Args:
         host: the machine.
-        wanted: events that are to be known, "llc_occupancy"; None for all.
+        wanted: events to read, "llc_occupancy"; None for all.
     """
 
     def __init__(self, host: Host, wanted: Iterable[Quantity] | None = None) -> None:
@@ -100,12 +100,12 @@ class ResctrlReader:
 
     @property
     def why_none(self) -> Unavailable | None:
-        """Why there are no groups to read; None where there are."""
+        """Return why there are no groups to read; None if there are some."""
         return None if self._top else why_no_resctrl(self._host)
 
     @property
     def info(self) -> ResctrlInfo:
-        """What can be monitored, read anew."""
+        """Read again what resctrl can monitor."""
         return resctrl_info(self._host, self._top)
 
     def want(self, wanted: Iterable[Quantity]) -> None:
@@ -115,7 +115,7 @@ class ResctrlReader:
             self._wanted, self._listed_ns = wanted, None
 
     def read(self) -> GroupMoment:
-        """Read every group; one that vanishes meanwhile is left out."""
+        """Read every group, leaving out groups that vanish meanwhile."""
         wall_ns, at_ns = self._host.wall_ns(), self._host.now_ns()
         if self._listed_ns is None or at_ns - self._listed_ns > _LISTED_NS:
             self._list()
@@ -176,12 +176,12 @@ def _group_of(group: ResctrlGroup) -> Group:
 
 
 def resctrl_rows(older: GroupMoment | None, newer: GroupMoment) -> Sequence[GroupRow]:
-    """What every group did between two moments, and below each what it did in each domain."""
+    """Compute all groups' rows between two moments, each followed by its domains."""
     return with_domains(rows_between(older, newer))
 
 
 def with_domains(groups: Iterable[GroupRow]) -> Sequence[GroupRow]:
-    """Rows of groups, each with the rows of its domains below it."""
+    """Return the rows of groups, each followed by its domains."""
     rows: list[GroupRow] = []
     for row in groups:
         parts = tuple(dict.fromkeys(quantity.rpartition(" ")[0] for quantity in row.files))
@@ -191,12 +191,12 @@ def with_domains(groups: Iterable[GroupRow]) -> Sequence[GroupRow]:
 
 
 def _part(path: str, part: str) -> Group:
-    """A domain of a group, or a sub-NUMA node of one."""
+    """Make the row of a group's domain, or of a sub-NUMA node of a domain."""
     domain, mark, node = part.partition(NODE)
     return Group(SUB_NODE if mark else DOMAIN, path, f"node {node}" if mark else domain, part)
 
 
 def events_in(rows: Iterable[GroupRow]) -> tuple[Quantity, ...]:
-    """The events that some groups have, the occupancy first."""
+    """Return the events of some groups, the occupancy first."""
     found = dict.fromkeys(quantity.rpartition(" ")[2] for row in rows if not row.group.domain for quantity in row.files)
     return tuple(sorted(found, key=lambda event: event != OCCUPANCY))

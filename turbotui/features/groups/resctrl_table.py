@@ -1,4 +1,4 @@
-"""The table of resctrl groups: columns made of the events that a machine has, summed over the domains of a row."""
+"""The table of resctrl groups, with columns for the machine's events, summed over the domains of a row."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NO_NUMBER: Final = Unavailable(Reason.OUT_OF_RANGE, "nothing to divide by was c
 
 
 def _sum(row: GroupRow, event: Quantity, part: Callable[[GroupRow, Quantity], float | None]) -> float | None:
-    """An event over the domains of a row that know it; None where none does."""
+    """Sum an event over the domains of a row that know it; None if none does."""
     found: float | None = None
     for domain in row.domains:
         value = part(row, f"{domain} {event}")
@@ -112,7 +112,7 @@ _SPOKEN_FOR: Final = frozenset(need for column in _KNOWN for need in column.need
 
 
 def resctrl_columns(events: Iterable[Quantity]) -> tuple[GroupColumn, ...]:
-    """The columns of a machine: those whose events it has, and a plain rate of each event that none of them is of."""
+    """Return the columns whose events a machine has, and a plain rate for each event without a column."""
     events = tuple(events)
     fitting = tuple(column for column in _KNOWN if set(column.needs) <= set(events))
     others = tuple(
@@ -126,22 +126,22 @@ class ResctrlTable(RowTable[GroupRow]):
     """The resctrl groups of an interval."""
 
     def identify(self, row: GroupRow) -> Identity:
-        """See `tables.Table.identify`: a domain, a MON group and a CTRL_MON group are kinds of rows."""
+        """See `tables.Table.identify`: domains, MON groups and CTRL_MON groups are different kinds of rows."""
         return replace(super().identify(row), kind=row.group.kind)
 
     def own_rows(self, column: Column[GroupRow]) -> Sequence[GroupRow]:
-        """See `tables.Table.own_rows`: the domains, of which the groups are the sums."""
+        """See `tables.Table.own_rows`: the domains, whose sums the groups are."""
         del column
         return [row for row in self.rows if row.group.kind == DOMAIN]
 
 
 def resctrl_table(rows: Iterable[GroupRow], columns: Sequence[GroupColumn]) -> ResctrlTable:
-    """The table of an interval."""
+    """Make the table of an interval."""
     return ResctrlTable(RESCTRL, CONTROL, tuple(columns), tuple(rows), _judged, _basis)
 
 
 def _quantities(column: GroupColumn, row: GroupRow) -> list[Quantity]:
-    """What a cell is made of, in every domain that has it."""
+    """Return the quantities behind a cell, in every domain that has them."""
     return [f"{domain} {need}" for need in column.needs for domain in row.domains if f"{domain} {need}" in row.files]
 
 
@@ -169,12 +169,12 @@ def _basis(column: GroupColumn, row: GroupRow) -> CellEvidence:
 
 
 def has_many_domains(rows: Iterable[GroupRow]) -> bool:
-    """Whether groups have so many domains that a person looks at their sums first."""
+    """Tell whether groups have so many domains that only their sums are shown first."""
     return any(len(row.domains) > _MANY_DOMAINS for row in rows)
 
 
 def said_of(info: ResctrlInfo, groups: int) -> str:
-    """How many groups are monitored, of how many, and what of them, in a sentence."""
+    """Say how many of the possible groups are monitored, and which events."""
     room = f"{groups} of {info.rmids}" if info.rmids is not None else str(groups)
     events = "; ".join(f"{resource}: {', '.join(names)}" for resource, names in info.events.items())
     mode = f"; counters of bandwidth are assigned ({info.mode}), free: {info.counters}" if info.counters else ""

@@ -1,4 +1,4 @@
-"""The groups screen: what each container, job or service uses, in the tree that the kernel has of them."""
+"""The groups screen: the resource use of each container, job or service, in the kernel's tree of groups."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class PastGroups:
     """The groups of one interval.
 
     Attributes:
-        time_ns: when it ended, in ns since 1970.
-        seq: its number.
+        time_ns: the interval's end, in ns since 1970.
+        seq: the interval's number.
         snapshot: the groups.
         energy: of the interval.
     """
@@ -61,7 +61,7 @@ class PastGroups:
 
     @property
     def size(self) -> int:
-        """Rows, and one for the rest."""
+        """The number of rows, and one for the rest."""
         return 1 + len(self.snapshot.rows) + len(self.snapshot.resctrl)
 
 
@@ -74,7 +74,7 @@ class GroupsReady(Message, bubble=False):
 
 
 class RowsShown(Enum):
-    """What stands in the table; the value is what a person is told."""
+    """The rows in the table; the value is its description on screen."""
 
     TREE = "Control groups stand in their tree"
     FLAT = "Control groups stand one below the other, each with what is in it"
@@ -83,11 +83,11 @@ class RowsShown(Enum):
 
 _NO_ENERGY: Final = Energy({}, {}, {})
 _MOST_ROWS: Final = 6_000
-"""Rows of all intervals that are kept for the past: some 20 MB."""
+"""The most rows of all past intervals that are kept, some 20 MB."""
 
 
 class GroupsScreen(TreeScreen[GroupRow]):
-    """Screen with the machine's control groups; their files are open only while it is shown."""
+    """The screen of the machine's control groups, whose files are open only while the screen is shown."""
 
     where: ClassVar[Where] = Where.GROUPS
     number = "u"
@@ -136,7 +136,7 @@ class GroupsScreen(TreeScreen[GroupRow]):
         return GroupPainter(view, name_slots(fixed, width), moving, width)
 
     def read_beside(self) -> None:
-        """Read the packages' energy, which is shared out over groups."""
+        """Read the packages' energy, which is shared among groups."""
         self.watch_state.read_also(self, (), energy_signals(self.watch_state.session.capabilities))
 
     def show_columns(self) -> None:
@@ -155,7 +155,7 @@ class GroupsScreen(TreeScreen[GroupRow]):
 
     @property
     def _why_not(self) -> Unavailable | None:
-        """Why there are no groups to read; None where there may be."""
+        """Return why there are no groups to read; None if there may be some."""
         session = self.watch_state.session
         if self._played is not None:
             return _NOT_RECORDED
@@ -202,7 +202,7 @@ class GroupsScreen(TreeScreen[GroupRow]):
                                            tuple(map(str, seen))))
 
     def take(self, frame: Frame) -> None:
-        """A new frame ends the interval of the groups too."""
+        """End the groups' interval with a new frame."""
         super().take(frame)
         if frame is not self._frame:
             self._frame = frame
@@ -229,7 +229,7 @@ class GroupsScreen(TreeScreen[GroupRow]):
     # Drawing
 
     def show_frame(self) -> None:
-        """Show the groups of the moment that the watch holds, if it is one of the past."""
+        """Show the groups of the held moment, if the watch holds a past one."""
         frame = self.watch_state.frame
         if self.watch_state.in_past and frame is not None and frame.older is not None:
             self._show(self._of_moment(frame, frame.older))
@@ -238,7 +238,7 @@ class GroupsScreen(TreeScreen[GroupRow]):
         super().show_frame()
 
     def _of_moment(self, frame: Frame, older: Snapshot) -> PastGroups | None:
-        """The groups of an interval of the past: those that were kept, or recorded; None where none are."""
+        """Return the kept or recorded groups of a past interval; None if there are none."""
         if self._played is None:
             return self._past_groups.at(older.wall_ns, frame.newer.wall_ns)
         wall = frame.newer.wall_ns
@@ -289,7 +289,7 @@ class GroupsScreen(TreeScreen[GroupRow]):
         line.show([[(f" {note}", StyleRole.DIM)] for note in notes])
 
     def readout(self) -> str:
-        """The cell under the cursor in words, and the path of its group."""
+        """Describe the cell under the cursor, with the path of its group."""
         if not self._table.lines:
             return self._said_of_nothing()
         row = self.row_at_cursor
@@ -309,7 +309,7 @@ class GroupsScreen(TreeScreen[GroupRow]):
     # Actions
 
     def toggle(self, column: GroupColumn) -> None:
-        """See `RowTableScreen.toggle`: what is not shown is not read."""
+        """See `RowTableScreen.toggle`; a hidden column is not read."""
         super().toggle(column)
         self._ask()
 
@@ -331,17 +331,17 @@ class GroupsScreen(TreeScreen[GroupRow]):
         self.app.push_screen(AddCounter(self._additions, changed))
 
     def action_rows(self) -> None:
-        """Control groups in their tree, one below the other, or the groups of resctrl."""
+        """Switch between control groups in their tree, control groups as a list, and resctrl groups."""
         order = tuple(RowsShown)
         self._rows = order[(order.index(self._rows) + 1) % len(order)]
         self.notice(self._rows.value)
         if self._rows is RowsShown.RESCTRL and (self._shown is None or not self._shown.snapshot.request.resctrl):
-            self._ask()  # it was not read yet; else the interval goes on
+            self._ask()  # resctrl was not read yet; otherwise the interval goes on
         self._show(self._shown)
 
     @property
     def outer_rows(self) -> frozenset[Hashable] | None:
-        """See `TreeScreen.outer_rows`: groups that have groups in them, the whole machine not among them."""
+        """See `TreeScreen.outer_rows`: groups that contain groups, except the outermost one."""
         content = self._table.content
         if not isinstance(content, GroupContent) or not content.tree:
             return None
@@ -349,7 +349,7 @@ class GroupsScreen(TreeScreen[GroupRow]):
         return outer - {WHOLE} if self._rows is RowsShown.TREE else outer
 
     def action_acts(self) -> None:
-        """Show command lines for the group under the cursor; one is copied, none is run."""
+        """Show command lines for the group under the cursor, one of which can be copied; none is run."""
         row = self.row_at_cursor
         if row is None:
             self.notice("There is no group under the cursor")

@@ -1,4 +1,4 @@
-"""How groups stand on the screen: in a tree, each in its own, or one below the other."""
+"""The arrangement of groups on the screen, as a tree or as a list."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from turbotui.widgets.row_content import Naming, RowContent, RowPainter, RowView
 from turbotui.widgets.row_list import RowList, passes
 
 _NAMES: Final = (22, 44)
-"""Characters of a name with what stands before it, at least and at most."""
+"""The least and most characters of a name with its indentation."""
 _DEEPEST: Final = 9
-"""Steps to the right."""
+"""The most steps of indentation."""
 
 
 def _words(row: GroupRow) -> str:
@@ -36,9 +36,9 @@ class GroupContent(RowContent[GroupRow]):
     """The groups of an interval.
 
     Args:
-        table: of the groups.
-        seq: number of the interval.
-        tree: whether each group stands in the one that it is in.
+        table: the table of the groups.
+        seq: the number of the interval.
+        tree: whether groups are arranged as a tree.
     """
 
     def __init__(self, table: RowTable[GroupRow], seq: int = 0, *, tree: bool = True) -> None:
@@ -46,7 +46,7 @@ class GroupContent(RowContent[GroupRow]):
         self.tree = tree
 
     def parents(self) -> Mapping[Hashable, Hashable]:
-        """The group that each is in, among those that have rows."""
+        """Return the parent of each group, among the groups with rows."""
         found: dict[Hashable, Hashable] = {}
         for row in self.whole.rows:
             parent = row.group.parent
@@ -56,10 +56,10 @@ class GroupContent(RowContent[GroupRow]):
 
 
 class GroupRows(RowList[RowContent[GroupRow], GroupColumn, Hashable]):
-    """Groups in their tree, siblings as they are sorted; flat where the tree is not wanted."""
+    """Groups as a tree with sorted siblings, or as a sorted list."""
 
     def arranged(self, content: RowContent[GroupRow], view: RowView[GroupRow]) -> Sequence[Line[Hashable]]:
-        """See `RowList.arranged`: what passes the filter stands with all that it is in."""
+        """See `RowList.arranged`: groups that pass the filter are shown with all their parents."""
         if not isinstance(content, GroupContent) or not content.tree:
             return super().arranged(content, view)
         parents = content.parents()
@@ -87,7 +87,7 @@ class GroupRows(RowList[RowContent[GroupRow], GroupColumn, Hashable]):
 
 
 class GroupPainter(RowPainter[GroupRow]):
-    """Paints names as far to the right as they are deep in the tree, idle groups dimly."""
+    """Paints names indented by their depth in the tree, and idle groups dimly."""
 
     def ids(self, content: RowContent[GroupRow], line: Line[Hashable]) -> list[TextSegment]:
         """See `Painter.ids`."""
@@ -104,7 +104,7 @@ class GroupPainter(RowPainter[GroupRow]):
 
 
 def _rest(segments: Sequence[TextSegment], start: int) -> list[TextSegment]:
-    """Segments without the first `start` characters."""
+    """Return segments without their first `start` characters."""
     found: list[TextSegment] = []
     for text, role in segments:
         left = text[max(0, start):]
@@ -120,6 +120,6 @@ def _is_idle(row: GroupRow) -> bool:
 
 
 def name_slots(fixed: Sequence[Slot], width: int) -> tuple[Slot, ...]:
-    """Slots with room for names that stand to the right."""
+    """Return slots with room for indented names."""
     wide = max(_NAMES[0], min(_NAMES[1], width // 4))
     return tuple(Slot(one.column, wide, one.title) if one.column.id == GROUP.id else one for one in fixed)

@@ -1,4 +1,4 @@
-"""The table of control groups: values with their marks, the reason of what is unknown, and what a cell rests on."""
+"""The table of control groups: values with marks, reasons of unknown values, and evidence."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from turbotui.sampling.energy import Energy
 GROUPS: Final = "groups"
 """The name of the table."""
 _WORK: Final = "cpu_usec"
-"""What energy is shared by."""
+"""The quantity by which energy is shared."""
 NO_ENERGY: Final = Unavailable(Reason.NOT_READ, "the packages' energy was not read beside the groups")
 _ELSEWHERE: Final = Unavailable(
     Reason.NO_DRIVER, "the group is not in the tree of the controller that counts it (hybrid or version 1)")
@@ -37,13 +37,13 @@ _NO_SWITCHES: Final = Unavailable(
 
 def group_table(rows: Iterable[GroupRow], energy: Energy, packages: int,
                 columns: Sequence[GroupColumn] = COLUMNS) -> RowTable[GroupRow]:
-    """The table of an interval.
+    """Make the table of an interval.
 
     Args:
-        rows: of every group, the outermost one among them.
-        energy: of the same interval.
-        packages: how many the machine has.
-        columns: of the table.
+        rows: all groups, the outermost one included.
+        energy: the packages' energy over the same interval.
+        packages: the number of the machine's packages.
+        columns: the columns of the table.
     """
     rows = tuple(rows)
     joules, whole = energy.total(packages), next((row for row in rows if row.group.path == WHOLE), None)
@@ -58,12 +58,12 @@ def group_table(rows: Iterable[GroupRow], energy: Energy, packages: int,
 
 @dataclass(frozen=True, slots=True)
 class SharedEnergy:
-    """What is shared out over groups.
+    """The energy that is shared among groups.
 
     Attributes:
         joules: of all packages.
-        work: of all groups, microseconds of CPU time a second.
-        seconds: over which.
+        work: CPU time of all groups, in microseconds per second.
+        seconds: the length of the interval.
         packages: joules of each package.
         whole: increases of the outermost group.
     """
@@ -75,7 +75,7 @@ class SharedEnergy:
     whole: Mapping[Quantity, float]
 
     def by_cycles(self, row: GroupRow) -> float | None:
-        """The joules of a group by its cycles in each package; None where cycles are not counted for it."""
+        """Return a group's joules by its cycles in each package; None if its cycles are not counted."""
         found = 0.0
         for package, joules in self.packages.items():
             name = cycles_in(package)
@@ -88,10 +88,10 @@ class SharedEnergy:
 
 @dataclass(frozen=True)  # no slots: see quantities.columns.Column
 class GroupTable(RowTable[GroupRow]):
-    """The control groups of an interval; rows are given their part of the energy where a cell needs it.
+    """The control groups of an interval; cells that need it get their row's part of the energy.
 
     Attributes:
-        shared: the packages' energy; None where it is unknown.
+        shared: the packages' energy; None if unknown.
     """
 
     shared: SharedEnergy | None = None
@@ -120,7 +120,7 @@ class GroupTable(RowTable[GroupRow]):
 
 
 def judged(column: GroupColumn, row: GroupRow, value: Value, energy: Unavailable | None) -> Cell:
-    """A value with its marks, or the reason why there is none."""
+    """Return a value with its marks, or the reason why there is none."""
     if value is not None:
         return Cell(value, estimated=not row.estimated.isdisjoint(column.needs) or is_scaled(row, column.needs))
     return Cell(None, _why(column, row, energy))
@@ -146,7 +146,7 @@ def _why(column: GroupColumn, row: GroupRow, energy: Unavailable | None) -> Unav
 
 
 def basis(column: GroupColumn, row: GroupRow) -> CellEvidence:
-    """The files and increases behind a cell."""
+    """Return the files and increases behind a cell."""
     readings: list[tuple[str, ...]] = []
     for need in column.needs:
         file = row.files.get(need)
@@ -172,7 +172,7 @@ def basis(column: GroupColumn, row: GroupRow) -> CellEvidence:
 
 
 def _counted(row: GroupRow, need: str) -> list[tuple[str, ...]]:
-    """What stands behind the count of an event."""
+    """Return the evidence for the count of an event."""
     if need not in row.increases:
         return []
     share = counted_share(row, need)
@@ -184,9 +184,9 @@ def _counted(row: GroupRow, need: str) -> list[tuple[str, ...]]:
 
 
 def sum_held_against_package(table: RowTable[GroupRow], energy: Energy, packages: int) -> str:
-    """The estimates of the outermost groups added up, held against the packages' joules; "" where there are none.
+    """Compare the sum of the top-level groups' estimates with the packages' joules; "" without estimates.
 
-    What lacks ran in no group but the outermost one: threads of the kernel, mostly (docs/specs/groups.md 1.4).
+    The difference ran only in the outermost group: mostly threads of the kernel (docs/specs/groups.md 1.4).
     """
     joules = energy.total(packages)
     watt = next((column for column in table.columns if column.id == "Watt"), None)

@@ -1,6 +1,6 @@
-"""Counters of control groups and groups of resctrl as the kernel has them, in base units, for an exporter.
+"""Reads the kernel's counters of control groups and resctrl groups in base units, for an exporter.
 
-One reading is enough: counters run since a group was made, and begin again at 0 when it is made again.
+One reading suffices: counters run since a group was made, and restart at 0 when it is made again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from turbotui.machine.host import Host
 from turbotui.quantities.unavailable import Unavailable
 
 MOST: Final = 100
-"""Groups of each kind that are told of, unless somebody asks for more."""
+"""The most groups of each kind, unless the user asks for more."""
 _V2: Final = "kernel Documentation/admin-guide/cgroup-v2.rst"
 _PSI: Final = "kernel Documentation/accounting/psi.rst"
 _RESCTRL: Final = "kernel Documentation/filesystems/resctrl.rst"
@@ -26,15 +26,15 @@ _MICRO: Final = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class GroupMetric:
-    """What is told of a group.
+    """An exported metric of groups.
 
     Attributes:
-        stem: its name with the base unit at the end, without `_total`.
-        quantity: that it is; of resctrl the event, which is added up over domains.
-        text: what it says, in words.
-        document: where that is written down.
+        stem: the metric's name with the base unit at the end, without `_total`.
+        quantity: the quantity; for resctrl the event, which is summed over domains.
+        text: the description.
+        document: the source document.
         factor: base units in one of the kernel's.
-        counter: whether it only rises.
+        counter: whether the metric is a counter.
     """
 
     stem: str
@@ -61,14 +61,14 @@ METRICS: Final = (
     GroupMetric("written_bytes", "written_bytes", "Bytes written to block devices"),
     GroupMetric("tasks", "pids", "Processes and threads", counter=False),
 )
-"""Of a control group."""
+"""Metrics of control groups."""
 MONITORED: Final = (
     GroupMetric("l3_bytes", OCCUPANCY, "What the group has in L3 caches", _RESCTRL, counter=False),
     GroupMetric("memory_traffic_bytes", "mbm_total_bytes", "Bytes that missed the L3 caches", _RESCTRL),
     GroupMetric("local_memory_traffic_bytes", "mbm_local_bytes", "Those from memory of the same node", _RESCTRL),
     GroupMetric("core_energy_joules", "core_energy", "Energy of cores while they ran the group", _RESCTRL),
 )
-"""Of a group of resctrl."""
+"""Metrics of resctrl groups."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +76,8 @@ class GroupTotal:
     """The counters of one group.
 
     Attributes:
-        group: which one.
-        values: what is known, by the stem of its metric.
+        group: the group.
+        values: the known values, by the stem of the metric.
     """
 
     group: Group
@@ -85,17 +85,17 @@ class GroupTotal:
 
     @property
     def is_monitored(self) -> bool:
-        """Whether the row is of a group of resctrl."""
+        """Whether the group is a resctrl group."""
         return self.group.kind != CGROUP
 
 
 @dataclass(frozen=True, slots=True)
 class GroupTotals:
-    """One reading.
+    """One reading of the groups' counters.
 
     Attributes:
-        groups: that are told of: outer ones before those in them.
-        left_out: how many others there are within what was asked for.
+        groups: the exported groups, parents before children.
+        left_out: the number of other groups within the request.
     """
 
     groups: Sequence[GroupTotal]
@@ -103,12 +103,12 @@ class GroupTotals:
 
 
 class GroupTotalsReader:
-    """Reads the counters of groups; files stay open.
+    """Reads the counters of groups, whose files stay open.
 
     Args:
         host: the machine.
-        within: the path of the control group that all are in, "/" for all but the outermost one itself.
-        most: how many groups of each kind; those nearest to that group come first.
+        within: the path of the control group that contains them; "/" for all except the outermost one.
+        most: the most groups of each kind; groups nearest to that group come first.
     """
 
     def __init__(self, host: Host, within: str = WHOLE, most: int = MOST) -> None:
@@ -119,7 +119,7 @@ class GroupTotalsReader:
 
     @property
     def why_none(self) -> Unavailable | None:
-        """Why there are no control groups to read; None where there are."""
+        """Return why there are no control groups to read; None if there are some."""
         return self._cgroups.why_none
 
     def read(self) -> GroupTotals:
@@ -148,7 +148,7 @@ def _values(sample: GroupSample) -> Mapping[str, float]:
 
 
 def _sums(sample: GroupSample) -> Mapping[str, float]:
-    """Events over the domains of a group; one that a domain does not know is not told: a sum would fall and rise."""
+    """Sum events over a group's domains, except those unknown in a domain, whose sums would fall and rise."""
     known = _known(sample)
     found: dict[str, float] = {}
     for metric in MONITORED:

@@ -1,4 +1,4 @@
-"""`turbotui groups`: what each container, job or service uses, by its control group and its resctrl group."""
+"""`turbotui groups`: the resource use of containers, jobs and services, by control and resctrl groups."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from turbotui.tables.formats import TEXT
 _INTERVAL: Final = "1"
 _BUSIEST: Final = "CPU%"
 _STEP, _DEEPEST = "· ", 12
-"""How far to the right names stand in text, for each group that theirs is in, and how often at most."""
+"""Characters of indentation for each level of the tree in text, and the most levels."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print tables until the intervals are over, or SIGINT comes.
 
     Raises:
-        UsageError: options that cannot be meant.
+        UsageError: the options contradict each other.
         MachineError: there are no control groups here.
     """
     if arguments.intervals is not None and arguments.intervals < 1:
@@ -102,7 +102,7 @@ def _replay(arguments: argparse.Namespace) -> int:
     """Print the tables of a recording.
 
     Raises:
-        UsageError: an option that only a machine can follow.
+        UsageError: an option needs a live machine.
         TurbotuiError: no group was recorded in that time.
     """
     if arguments.interval or arguments.add:
@@ -137,17 +137,17 @@ def _print(arguments: argparse.Namespace, machine: Machine, intervals: Iterable[
             elif arguments.table == RESCTRL:
                 print_lines((why_no_resctrl(machine.host).sentence(), ""))
     except KeyboardInterrupt:
-        pass  # that is how a person ends it
+        pass  # the usual end
     finally:
         if writer is not None:
             writer.end()
 
 
 def _choice(arguments: argparse.Namespace, counted: Iterable[CountedEvents]) -> RowChoice[GroupRow]:
-    """What a command line wants of the table; columns of events are shown in any case.
+    """Return the command line's choice of columns and rows; columns of events are always shown.
 
     Raises:
-        UsageError: there is no such column, or the filter is none.
+        UsageError: there is no such column, or the filter is invalid.
     """
     added = event_columns(counted)
     found = row_choice(arguments, (*COLUMNS, *added), "groups", lambda row: _words(row.group), busiest=_BUSIEST,
@@ -167,7 +167,7 @@ def _envelope(machine: Machine, interval: GroupInterval, table: RowTable[GroupRo
 
 
 def _text(choice: RowChoice[GroupRow], envelope: Envelope, table: RowTable[GroupRow]) -> Iterator[str]:
-    """The table without columns of which nothing is known, and below it why."""
+    """Format the table without columns whose values are all unknown, and below it the reasons."""
     room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     parts = [table.name, envelope.time, f"{envelope.seconds or 0.0:.3f} s", *filter(None, [envelope.label])]
     yield f"# {', '.join(parts)}"
@@ -186,7 +186,7 @@ def _text(choice: RowChoice[GroupRow], envelope: Envelope, table: RowTable[Group
 
 
 def _monitored(envelope: Envelope, table: ResctrlTable, info: ResctrlInfo | None) -> Iterator[str]:
-    """The table of resctrl, and below it what may be monitored; of many domains the groups alone."""
+    """Format the table of resctrl, and what can be monitored; groups alone if there are many domains."""
     shown = tuple(replace(column, compute=_indented_group) if column.id == GROUP.id else column
                   for column in table.columns if column.default)
     yield f"# {', '.join([table.name, envelope.time, *filter(None, [envelope.label])])}"
@@ -208,7 +208,7 @@ def _indented_group(row: GroupRow) -> Value:
 
 
 def _by_reason(table: RowTable[GroupRow], columns: Sequence[GroupColumn]) -> Mapping[str, list[str]]:
-    """Columns by why no row has a value: what is said of the last one, for the outermost group is a special case."""
+    """Group columns by why no row has a value, by the last row, as the outermost group is a special case."""
     found: dict[str, list[str]] = {}
     for column in columns:
         why = table.cell(column, table.rows[-1]).why
@@ -217,7 +217,7 @@ def _by_reason(table: RowTable[GroupRow], columns: Sequence[GroupColumn]) -> Map
 
 
 def _indented(column: GroupColumn) -> GroupColumn:
-    """The column of names, each as far to the right as its group is deep in the tree."""
+    """Return the column of names, indented by the groups' depth in the tree."""
     return replace(column, compute=_indented_name) if column.id == GROUP.id else column
 
 
