@@ -145,6 +145,9 @@ def test_titles() -> None:
     assert short_title("power/energy-pkg/") == "power/energy-pkg/"
     assert short_title("nvidia_ucf_pmu_0/slc_bytes_rd,src_rem=1/") == "slc_bytes_rd"
     assert short_title("mem:0x123456789abcdef/8:rw") == "mem:0x123456789abcdef/8:rw"
+    assert short_title("mem_inst_retired.all_loads:u") == "mem_inst_retired.all_loads:u"
+    assert short_title("syscalls:sys_enter_openat") == "sys_enter_openat"
+    assert short_title("cycles/name=foo/u") == short_title("cpu/event=0x3c,umask=0,name='foo'/") == "foo"
 
 
 @pytest.mark.parametrize(("texts", "joined"), [

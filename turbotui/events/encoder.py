@@ -340,6 +340,10 @@ class EventEncoder:
             return self._on_pmus(written, pmus, terms, modifiers)
         if tail is None or is_modifiers(tail):
             raise UnknownEventError(f"This machine has no event {written.head!r}", lambda: self._hint(written.head))
+        dotted = f"{written.head}.{tail}"
+        if self.devices.holding(dotted):
+            raise UnknownEventError(f"{written.text} is libpfm's spelling of an event that the vendor's tables call "
+                                    f"{dotted}: write that.")
         modifiers = parse_modifiers(written.modifiers, group)
         tracepoint = Pmu("tracepoint", TRACEPOINT)
         found = []

@@ -231,7 +231,7 @@ class AutoEngine:
                 return libpfm.encode(text)
             except (PfmNotFoundError, PfmInvalidError, PfmNotSupportedError):
                 if libpfm.library.outdated and isinstance(error, UnknownEventError):
-                    raise UnknownEventError(f"{error} {libpfm.library.outdated}") from None
+                    raise error.followed_by(libpfm.library.outdated) from None
                 raise error from None
 
     def codes(self, text: str) -> tuple[BareCodes, ...]:

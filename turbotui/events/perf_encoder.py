@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import re
+
 from turbotui.events.devices import Devices, find_event
 from turbotui.events.encoded import EncodedEvent
 from turbotui.events.encoder import EventEncoder
-from turbotui.events.errors import NoTablesError, UnknownEventError, UnknownPmuError, UnknownTermError
+from turbotui.events.errors import (
+    NoTablesError,
+    TracepointError,
+    UnknownEventError,
+    UnknownPmuError,
+    UnknownTermError,
+)
 from turbotui.machine.host import Host
 from turbotui.machine.pmus import Pmu
 
 _UNKNOWN = (UnknownEventError, UnknownPmuError, UnknownTermError)
 """The errors of sysfs's encoder for a name that sysfs does not have."""
+_VENDORS = re.compile(r"\s*[A-Z][A-Z0-9_]+:[A-Z][A-Z0-9_.]+", re.ASCII)
+"""The form of libpfm's event names; the kernel's tracepoints are in lower case."""
 
 
 class PerfEncoder:
@@ -48,13 +58,15 @@ class PerfEncoder:
             return _by_tables(self._tables, text)
         try:
             return self.own.encode(text)
-        except _UNKNOWN as error:
+        except (*_UNKNOWN, TracepointError) as error:
+            if isinstance(error, TracepointError) and not _VENDORS.match(text):
+                raise
             tables = self._with_tables()
             if isinstance(tables, EventEncoder):
                 return _by_tables(tables, text)
             if "." not in text:  # vendors' names have a dot, those of sysfs have none
                 raise
-            raise type(error)(f"{error} {tables}") from None
+            raise error.followed_by(str(tables)) from None
 
     def pmu_with(self, pmu: str, event: str) -> Pmu | None:
         """Return the PMU of that name if it has the event, by sysfs or the tables, else None.
@@ -87,7 +99,7 @@ def _by_tables(encoder: EventEncoder, text: str) -> tuple[EncodedEvent, ...]:
         lacks = devices.tables.lacks_events if isinstance(devices, VendorDevices) else ""
         if not lacks or "." not in text:
             raise
-        raise type(error)(f"{error} {lacks}") from None
+        raise error.followed_by(lacks) from None
 
 
 def table_encoder(host: Host, rings: str | None = None, sysfs: Devices | None = None) -> EventEncoder:

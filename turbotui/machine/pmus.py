@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import field
+from typing import Self
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
@@ -42,11 +43,17 @@ class EventError(UsageError):
         super().__init__(text)
         self._text = text
         self._ending = ending
+        self._behind: tuple[str, ...] = ()
+
+    def followed_by(self, sentence: str) -> Self:
+        """The same error with one more sentence."""
+        self._behind += (sentence,)
+        return self
 
     def __str__(self) -> str:
         if self._ending is not None:
             self._text, self._ending = f"{self._text}{self._ending()}.", None
-        return _QUESTION.sub("?", self._text)
+        return " ".join((_QUESTION.sub("?", self._text), *self._behind))
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ _EVENT = re.compile(
 )
 """Matches an event that cannot be a formula: TITLE=EVENT names its column."""
 _SIGNAL = re.compile(r"[a-z_]\w*(?:\.\w+)+\Z", re.ASCII)
+_MODIFIERS = frozenset("ukhpPGHSDIWebRX")
 _TITLE_LENGTH = 18  # longer events are titled by their name alone
 _LONGEST_TITLE = 40  # vendors' names differ at the end: mem_inst_retired.all_loads and .all_stores
 _OPTIONS = ("name", "rate", "delta")
@@ -321,14 +322,15 @@ def _event_request(text: str, item: _Item) -> EventRequest:
 
 def short_title(event: str) -> str:
     """A title for an event without one: the event itself if short, otherwise its name in its PMU."""
-    if len(event) <= _TITLE_LENGTH:
-        return event
     pmu, slash, rest = event.partition("/")
     terms = rest.partition("/")[0].split(",") if slash and not pmu.startswith("mem:") else []
-    named = next((term.removeprefix("name=") for term in terms if term.startswith("name=")), "")
+    named = next((term.removeprefix("name=").strip("'") for term in terms if term.startswith("name=")), "")
+    if len(event) <= _TITLE_LENGTH:
+        return named or event
     inner = named or next((term for term in terms if "=" not in term), "")
     if not slash and "::" not in event and not event.startswith("mem:"):
-        inner = event.partition(":")[2]  # a tracepoint's name, without its system
+        tail = event.partition(":")[2]
+        inner = "" if set(tail) <= _MODIFIERS else tail  # a tracepoint's name, without its system
     return (inner or event)[:_LONGEST_TITLE]
 
 

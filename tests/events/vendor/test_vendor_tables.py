@@ -10,7 +10,7 @@ import pytest
 
 from turbotui.events.encoder import EventEncoder
 from turbotui.events.engines import open_engine
-from turbotui.events.errors import DescriptionError, NoTablesError, UnknownEventError
+from turbotui.events.errors import DescriptionError, NoTablesError, TracepointError, UnknownEventError
 from turbotui.events.perf_encoder import PerfEncoder, table_encoder
 from turbotui.events.vendor.cached import cached
 from turbotui.events.vendor.devices import is_instance
@@ -135,6 +135,15 @@ def test_what_the_kernel_lacks_is_named(host: LinuxHost, tables: Path) -> None:
         PerfEncoder(host).encode("frontend.new")
     with pytest.raises(UnknownEventError, match=r"did you mean mem_inst_retired\.all_loads"):
         PerfEncoder(host).encode("mem_inst_retired.all_load")
+
+
+def test_libpfms_spelling_of_an_event_of_the_tables_is_told(host: LinuxHost, tables: Path) -> None:
+    name_event_tables(host, str(tables))
+    for text in ("MEM_INST_RETIRED:ALL_LOADS", "MEM_INST_RETIRED:ALL_LOADS:u"):
+        with pytest.raises(UnknownEventError, match=r"tables call MEM_INST_RETIRED\.ALL_LOADS: write that"):
+            PerfEncoder(host).encode(text)
+    with pytest.raises(TracepointError, match="neither a PMU here nor a libpfm"):
+        PerfEncoder(host).encode("MEM_INST_RETIRED:NOTHING")
 
 
 def test_events_of_systems_go_by_the_identifier(host: LinuxHost, tables: Path) -> None:

@@ -19,7 +19,7 @@ from turbotui.machine.own_files import cache_folder, replace_file
 from turbotui.quantities.documents import DocumentError, parse_json
 from turbotui.untrusted import json_text
 
-_FORMAT: Final = 4  # of the file's format; a change of format changes the key
+_FORMAT: Final = 5  # of the file's format; a change of format changes the key
 _LARGEST: Final = 64 << 20
 _EVENT: Final = ("name", "pmu", "terms", "brief", "description", "unit", "scale", "per_package", "aggregation", "topic",
                  "deprecated", "compat")

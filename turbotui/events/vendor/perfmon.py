@@ -15,7 +15,7 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.events.vendor.cpuid import cpuid_of, matches
 from turbotui.events.vendor.errors import no_row, unusable
-from turbotui.events.vendor.json_rows import COMPUTED, OMR_REGISTERS, JsonRow, event_row, metric_row
+from turbotui.events.vendor.json_rows import OMR_REGISTERS, JsonRow, event_row, metric_row
 from turbotui.events.vendor.model import VendorEvent, VendorRows, VendorTables
 from turbotui.events.vendor.pmu_events import MAPFILE, document_of, row_of, rows_of, text_of_file
 from turbotui.machine.host import Host
@@ -23,6 +23,8 @@ from turbotui.untrusted import one_line
 
 _EVENTS: Final = frozenset({"core", "hybridcore", "uncore", "uncore experimental"})
 _METRICS: Final = "metrics"
+_LACKS: Final = ("Of Intel's perfmon only the metrics in perf's form (the folders metrics/perf) are read, and the "
+                 "top-down ones (tma_...) are not among them; perf and the kernel's folder have those.")
 _PMUS: Final = {"Core": "cpu_core", "Atom": "cpu_atom", "LowPower_Atom": "cpu_lowpower"}
 _OMR_CODES = frozenset({0x2A, 0xB7})
 """Events whose offcore module response register the kernel sets (intel_pnc_extra_regs, intel_arw_extra_regs of
@@ -108,7 +110,7 @@ class PerfmonTables:
                 if all(one.get("Unit") != row.get("Unit") for one in same):
                     same.append(row)
         return VendorTables(self._source, VendorRows(events, partial(_made, self._source)),
-                            VendorRows(metrics, lambda row: metric_row(row, None, "metrics")), lacks_metrics=COMPUTED)
+                            VendorRows(metrics, lambda row: metric_row(row, None, "metrics")), lacks_metrics=_LACKS)
 
 
 def _perfs_form(path: str) -> str:
