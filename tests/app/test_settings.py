@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from turbotui.app.actions import ACTIONS
 from turbotui.app.help import Help
-from turbotui.app.own_keys import PRESETS, with_keys
+from turbotui.app.own_keys import PRESETS, key_named, with_keys
 from turbotui.app.player import Player
 from turbotui.app.settings import PersonalSettings, parse_settings, read_settings, remember
 from turbotui.errors import TurbotuiError
@@ -134,6 +134,25 @@ def test_a_key_that_does_something_else_there_is_refused_until_that_is_moved() -
     assert with_keys({"quit": ("e",), "explain": ("U",)})[1] == {}
     assert with_keys({"filters": ("v",)})[1] == {}  # another screen's
     assert list(with_keys({"nothing": ("v",)})[1]) == ["nothing"]
+
+
+@pytest.mark.parametrize(("written", "key"), [
+    ("?", "question_mark"), ("-", "minus"), ("hyphen_minus", "minus"), ("X", "X"), ("F5", "f5"), ("Ctrl+D", "ctrl+d"),
+    ("PgUp", "pageup"), ("shift+left", "shift+left"), ("foo bar", ""), ("x,y", ""), ("", ""), ("ctrl+", ""), ("foo+x", ""),
+])
+def test_a_key_is_known_by_textuals_name_its_character_or_its_name_on_keyboards(written: str, key: str) -> None:
+    assert key_named(written) == key
+
+
+def test_a_key_that_no_keyboard_has_leaves_the_usual_one_and_is_told() -> None:
+    actions, problems = with_keys({"quit": ("foo bar",), "help": ("?",)})
+    assert problems == {"quit": 'no key is called "foo bar": write x, X, f5, ctrl+d, shift+left, space or slash'}
+    assert [action.keys for action in actions if action.id in {"quit", "help"}] == [("question_mark",), ("q", "f10")]
+    assert list(with_keys({"pause": ("?",)})[1]) == ["pause"]  # a character is the same key as its name
+
+
+def test_every_usual_key_has_a_name_that_settings_may_use() -> None:
+    assert [key for action in ACTIONS for key in action.keys if key_named(key) != key] == []
 
 
 async def test_keys_of_ones_own_act_and_are_shown_and_the_usual_ones_do_not() -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
+
+from textual.keys import KEY_NAME_REPLACEMENTS, Keys
 
 from turbotui.app.actions import ACTIONS, Action, Where
 
@@ -43,6 +46,37 @@ PRESETS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
 """Presets for users of other programs; actions that are not named keep their keys."""
 
 
+_MODIFIERS: Final = frozenset({"alt", "ctrl", "hyper", "meta", "shift", "super"})
+_NAMED: Final = frozenset(key.value.rpartition("+")[2] for key in Keys) | frozenset(KEY_NAME_REPLACEMENTS.values())
+
+_SHORT: Final = {"pgup": "pageup", "pgdn": "pagedown", "esc": "escape"}
+"""Names on keyboards that differ from Textual's."""
+
+
+def key_named(text: str) -> str:
+    """Textual's name of a key as a user writes it, also as its character ("?"); "" if there is no such key."""
+    if len(text) == 1:
+        if text.isalnum() or not text.isprintable():
+            return text if text.isalnum() else ""
+        name = unicodedata.name(text).lower().replace("-", "_").replace(" ", "_")
+        return KEY_NAME_REPLACEMENTS.get(name, name)
+    *modifiers, base = text.lower().split("+")
+    base = KEY_NAME_REPLACEMENTS.get(base, _SHORT.get(base, base))
+    known = base in _NAMED or (len(base) == 1 and base.isalnum()) or _is_character(base)
+    return "+".join((*modifiers, base)) if known and _MODIFIERS.issuperset(modifiers) else ""
+
+
+def _is_character(name: str) -> bool:
+    """Whether Unicode calls a character so, as in "question_mark"; some of its names have hyphens."""
+    words = name.upper().replace("_", " ")
+    for one in (words, words.replace(" ", "-", 1)):
+        try:
+            return unicodedata.lookup(one).isprintable()
+        except KeyError:
+            continue
+    return False
+
+
 def with_keys(keys: Mapping[str, tuple[str, ...]]) -> tuple[tuple[Action, ...], dict[str, str]]:
     """The actions with the user's keys.
 
@@ -50,11 +84,15 @@ def with_keys(keys: Mapping[str, tuple[str, ...]]) -> tuple[tuple[Action, ...], 
         keys: by the action's id, in Textual's names of keys.
 
     Returns:
-        `ACTIONS` with these keys, and for each unusable name the reason: there is no such action, or the key already
-        does something else where the action works.
+        `ACTIONS` with these keys, and for each unusable name the reason: there is no such action or no such key, or the
+        key already does something else where the action works.
     """
     problems = {name: f'no action is called "{name}"; docs/settings.md names them all'
                 for name in keys if all(action.id != name for action in ACTIONS)}
+    nameless = {name: key for name, wanted in keys.items() for key in wanted if not key_named(key)}
+    problems |= {name: f'no key is called "{key}": write x, X, f5, ctrl+d, shift+left, space or slash'
+                 for name, key in nameless.items() if name not in problems}
+    keys = {name: tuple(map(key_named, wanted)) for name, wanted in keys.items() if name not in nameless}
     found: list[Action] = []
     for action in ACTIONS:
         wanted = keys.get(action.id, ())

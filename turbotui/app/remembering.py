@@ -73,7 +73,7 @@ def remember_view(watch: Watch, theme: str, screen: ScreenSpec) -> str:
     interval = {"interval": float(watch.interval)} if own else {}
     changed = {name: watch.arrangements.get(name, USUAL) for name in (*watch.arrangements, *watch.remembered)}
     try:
-        path = remember(os.environ, changed, theme=theme, screen=screen.word, columns=columns, **interval)
+        path = remember(os.environ, changed, theme=theme, screen=screen.word, columns=columns or None, **interval)
     except TurbotuiError as error:
         return str(error)
     watch.remembered = frozenset(changed)

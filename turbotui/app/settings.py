@@ -306,13 +306,13 @@ _READERS: Final[Mapping[str, _Reader]] = {
 
 
 def remember(environment: Mapping[str, str], tables: Mapping[str, ColumnArrangement] | None = None,
-             **values: str | float | bool | tuple[str, ...]) -> str:
+             **values: str | float | bool | tuple[str, ...] | None) -> str:
     """Write values into a user's settings, leaving comments, tables and other values as they are.
 
     Args:
         environment: of the process.
         tables: the user's arrangement of columns by the table's name; stored keys that it lacks are removed.
-        values: by the names of `VALUES`.
+        values: by the names of `VALUES`; None to remove one.
 
     Returns:
         The file.
