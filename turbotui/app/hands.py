@@ -13,6 +13,7 @@ from turbotui.app.actions import Where, actions_of
 from turbotui.app.base import WatchScreen
 from turbotui.app.copying import copy_text
 from turbotui.app.modal import Window
+from turbotui.app.own_keys import key_word
 from turbotui.app.screen_table import where_keys_of
 from turbotui.app.screens_app import ScreensApp
 from turbotui.errors import TurbotuiError
@@ -33,7 +34,6 @@ class HandsApp(ScreensApp):
     """
 
     repertoire: Repertoire | None = None
-    _is_help_told = False
 
     def action_save_screen(self) -> None:
         """Save the view as a drawing and as text in the current folder."""
@@ -106,17 +106,15 @@ class HandsApp(ScreensApp):
         return found
 
     def _where_it_works(self, key: str, here: Where) -> str:
-        """A sentence about a key without a binding on a screen; "" if it need not be repeated."""
+        """A sentence about a key without a binding on a screen."""
         others = [action for action in actions_of(self) if key in action.keys and here not in action.where]
         places = {where for action in others for where in action.where}
         screens = [f"{spec.word} ({spec.number})" for spec in self.screens if where_keys_of(spec) in places]
         if screens:
             shown = _shown(others[0].keys, others[0].shown, key)
             return f"{shown} works on {_listed(screens)}, and does nothing here"
-        if self._is_help_told:
-            return ""
-        self._is_help_told = True
-        return "This key does nothing: ? lists the keys"
+        lists = next(action.shown for action in actions_of(self) if action.id == "help").split()[0]
+        return f"{key_word(key)} does nothing: {lists} lists the keys"
 
 
 def _shown(keys: tuple[str, ...], shown: str, key: str) -> str:

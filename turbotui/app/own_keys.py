@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from textual.keys import KEY_NAME_REPLACEMENTS, Keys
+from textual.keys import KEY_NAME_REPLACEMENTS, Keys, key_to_character
 
 from turbotui.app.actions import ACTIONS, Action, Where
 
@@ -51,6 +51,14 @@ _NAMED: Final = frozenset(key.value.rpartition("+")[2] for key in Keys) | frozen
 
 _SHORT: Final = {"pgup": "pageup", "pgdn": "pagedown", "esc": "escape"}
 """Names on keyboards that differ from Textual's."""
+
+
+def key_word(key: str) -> str:
+    """Textual's name of a key as people write it."""
+    if re.fullmatch("f[0-9]+", key):
+        return key.upper()
+    character = key_to_character(key) or ""
+    return _KEY_WORDS.get(key) or (character if character.strip() and character.isprintable() else key)
 
 
 def key_named(text: str) -> str:
@@ -102,8 +110,7 @@ def with_keys(keys: Mapping[str, tuple[str, ...]]) -> tuple[tuple[Action, ...], 
         if taken:
             problems[action.id] = taken[0]
         if wanted and not taken:
-            shown = " ".join(_KEY_WORDS.get(key) or (key.upper() if re.fullmatch("f[0-9]+", key) else key)
-                             for key in wanted[:2])
+            shown = " ".join(map(key_word, wanted[:2]))
             found.append(replace(action, keys=wanted, shown=shown))
         else:
             found.append(action)
