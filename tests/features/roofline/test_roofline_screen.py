@@ -58,6 +58,35 @@ async def test_a_point_is_read_out_with_its_roof() -> None:
         assert "counters were multiplexed" in side
 
 
+async def test_flat_roofs_of_each_format_in_turn_and_no_points_under_those_of_int8() -> None:
+    async with roofline(ReplayedSession("server-psu+calculix")) as (app, pilot, screen):
+        seen = []
+        for _ in range(4):
+            await pilot.press("U")
+            await pilot.pause()
+            picture = screen.roof_plot.picture
+            assert picture is not None
+            seen.append(("AMX" in screen.roof_plot.text, picture.plot.y.title, bool(picture.dots)))
+        assert seen == [(False, "GFLOP/s", True), (True, "GFLOP/s", True), (True, "GOP/s", False),
+                        (False, "GFLOP/s", True)]
+        assert "Flat roofs: those of the point" in _text(app, "status")
+        for _ in range(3):
+            await pilot.press("U")
+        await pilot.pause()
+        picture = screen.roof_plot.picture
+        assert picture is not None
+        heights = {line.name: line.end[1] for line in picture.plot.lines}
+        clock = 3.8  # GHz: AMX multiplies 1,024 pairs of int8 a cycle, VNNI of two units 128
+        assert heights["AMX FMA int8 7782 GOP/s"] == pytest.approx(2 * 1024 * clock)
+        assert heights["AVX-512 VNNI FMA int8 972.8 GOP/s"] == pytest.approx(2 * 128 * clock)
+        assert "op/byte" in picture.plot.x.title
+        assert "roofs of int8" in " ".join(_text(app, "side").split())
+        assert not picture.trail
+        await pilot.press("right")
+        await pilot.pause()
+        assert "No point lies there" in _text(app, "status")
+
+
 async def test_the_memorys_traffic_is_read_while_the_screen_is_looked_at_and_a_while_after() -> None:
     session = ReplayedSession("laptop-old+calculix")
     async with roofline(session) as (_app, pilot, screen):

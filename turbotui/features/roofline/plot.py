@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from enum import Enum
 from typing import Final
 
@@ -17,6 +18,8 @@ _MARGIN: Final = 2.0  # factor left free beyond the outermost ridge, peak or poi
 _MINOR: Final = (2, 5)
 X_TITLE: Final = "arithmetic intensity [flop/byte]"
 Y_TITLE: Final = "GFLOP/s"
+_INTEGER: Final = ("arithmetic intensity [op/byte]", "GOP/s")
+"""Titles of both axes where operations are no FLOPs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +149,7 @@ def chosen_peaks(roofs: RoofSet, precision: Precision | None = None) -> tuple[Pe
     """The flat roofs worth drawing: the highest stream of each width in a precision or in double, highest first."""
     best: dict[str, Peak] = {}
     top = roofs.top_peak(precision) or roofs.top_peak()
-    for peak in roofs.peaks:
+    for peak in () if top is None else roofs.flat_roofs(top.precision):
         if top is not None and peak.precision is not top.precision:
             continue
         held = best.get(peak.isa)
@@ -198,11 +201,13 @@ def plot_within(roofs: RoofSet, x: LogAxis, y: LogAxis, precision: Precision | N
 def _laid_out(roofs: RoofSet, peaks: Sequence[Peak], slants: Sequence[Bandwidth],
               axes: tuple[LogAxis, LogAxis], points: tuple[PlotMark, ...]) -> Plot:
     x, y = axes
+    if peaks[0].precision is Precision.INT8:
+        x, y = (replace(axis, title=title) for axis, title in zip(axes, _INTEGER, strict=True))
     return Plot(
         title=f"{roofs.machine}, {roofs.origin.value}, {_threads(roofs)}",
         x=x,
         y=y,
-        lines=(*_slanted(slants, peaks[0], x.low), *_flat(peaks, slants[0], x.low, x.high)),
+        lines=(*_slanted(slants, peaks[0], x.low), *_flat(peaks, slants[0], (x.low, x.high), y.title)),
         ridges=tuple(
             PlotMark(ridge(peaks[0].flops, slant.rate), peaks[0].flops / 1e9,
                      f"{slant.level} {ridge(peaks[0].flops, slant.rate):.3g}")
@@ -231,8 +236,8 @@ def _slanted(slants: Sequence[Bandwidth], top: Peak, x_low: float) -> Iterator[P
                        (start, slant.rate * start / 1e9), (end, top.flops / 1e9))
 
 
-def _flat(peaks: Sequence[Peak], steepest: Bandwidth, x_low: float, x_high: float) -> Iterator[PlotLine]:
+def _flat(peaks: Sequence[Peak], steepest: Bandwidth, ends: tuple[float, float], unit: str) -> Iterator[PlotLine]:
     for peak in peaks:
-        start = max(x_low, ridge(peak.flops, steepest.rate))
+        start = max(ends[0], ridge(peak.flops, steepest.rate))
         height = peak.flops / 1e9
-        yield PlotLine(f"{peak.name} {_amount(height)} GFLOP/s", LineKind.COMPUTE, (start, height), (x_high, height))
+        yield PlotLine(f"{peak.name} {_amount(height)} {unit}", LineKind.COMPUTE, (start, height), (ends[1], height))

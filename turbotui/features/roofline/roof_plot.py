@@ -24,7 +24,7 @@ CURSOR: Final = "◉"
 TRAIL: Final = (("·", StyleRole.RULE), ("·", StyleRole.DIM), ("∘", StyleRole.SPARK), ("∙", StyleRole.KEY))
 """The past from the oldest quarter to the newest, told apart by mark and by colour."""
 _BELOW: Final = 2  # lines of the lower axis: ticks and title
-_SHORT: Final = ((" double", ""), (" single", " sp"), (" GFLOP/s", ""), (" FMA", ""), (" ADD+MUL", ""))
+_SHORT: Final = ((" double", ""), (" single", " sp"), (" GFLOP/s", ""), (" GOP/s", ""), (" FMA", ""), (" ADD+MUL", ""))
 _ROOM: Final = 90  # characters from which roofs are called by their full names
 _WHEEL: Final = 1.25
 _LABEL: Final = 24  # characters of the name of a point

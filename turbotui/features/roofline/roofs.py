@@ -175,10 +175,14 @@ class RoofSet:
         """Levels of the memory that have a roof, from the core outwards."""
         return tuple(dict.fromkeys(bandwidth.level for bandwidth in self.bandwidths))
 
+    def flat_roofs(self, precision: Precision) -> tuple[Peak, ...]:
+        """The flat roofs that those of a format are among: of floating point, or of integers."""
+        return self.integer_peaks if precision is Precision.INT8 else self.peaks
+
     def top_peak(self, precision: Precision | None = None) -> Peak | None:
         """The highest flat roof, of a precision or of double, then single; of equal ones the widest."""
         for wanted in (Precision.DOUBLE, Precision.SINGLE) if precision is None else (precision,):
-            found = [peak for peak in self.peaks if peak.precision is wanted]
+            found = [peak for peak in self.flat_roofs(wanted) if peak.precision is wanted]
             if found:
                 return max(found, key=lambda peak: (peak.flops, peak.bits))
         return None

@@ -299,6 +299,10 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         """Swap measured roofs for theory, or back."""
         self._shown(f"Roofs: {self._view.swap_roofs()}", points=True)
 
+    def action_flats(self) -> None:
+        """Draw the flat roofs of another number format."""
+        self._shown(f"Flat roofs: {self._view.next_flats()}")
+
     def action_functions(self) -> None:
         """Sample the functions of the point under the cursor; of the whole machine where there are no points."""
         if self.watch_state.in_past or isinstance(self.watch_state.session, PlayedSession):
@@ -365,7 +369,8 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         if plot is None:
             self.notice("There is no picture to save yet")
             return
-        points = self._view.past if TRAILS[self._view.trail] == TRAILS[1] else self._view.points
+        points = () if self._view.flats.hides_points else (
+            self._view.past if TRAILS[self._view.trail] == TRAILS[1] else self._view.points)
         said = (f"roofs: {self._view.choice.source}", *(note.text for note in self._notes()))
         self._save("svg", svg_text(plot, points, title=self._title(), notes=said))
 

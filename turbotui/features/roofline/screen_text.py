@@ -27,7 +27,7 @@ def notes_of(view: RoofView, outside: int) -> tuple[Note, ...]:
         view: what is looked at.
         outside: how many points lie outside of the axes.
     """
-    found = list(view.notes)
+    found = [*view.flats.notes, *view.notes]
     if outside:
         found.append(Note(f"{outside} outside the axes: A shows them", f"{outside} outside the axes: A"))
     if view.unknown:

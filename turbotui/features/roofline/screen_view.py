@@ -15,18 +15,18 @@ from turbotui.features.roofline.region_points import RegionPoint, points_of_tota
 from turbotui.features.roofline.roof_plot import Dot, Picture
 from turbotui.features.roofline.roofs import RoofSet
 from turbotui.features.roofline.screen_axes import RoofAxes, can_draw
+from turbotui.features.roofline.screen_flats import FlatRoofs
 from turbotui.features.roofline.screen_levels import levels_of, name_of
 from turbotui.features.roofline.sharing import AtWork
 from turbotui.features.roofline.task_points import Note, task_points
 from turbotui.features.roofline.traffic import MemoryTraffic
 from turbotui.features.roofline.verdict_text import memory_note
-from turbotui.features.roofline.verdicts import LevelRoofs, core_weights, precision_of, roofs_for
+from turbotui.features.roofline.verdicts import LevelRoofs, core_weights, roofs_for
 from turbotui.features.tasks.region_totals import RegionTotals
 from turbotui.features.tasks.report import Report
 from turbotui.machine.machine import Machine
 from turbotui.quantities.definition import Definition
 from turbotui.quantities.metric_definitions import MetricDefinition
-from turbotui.quantities.precision import Precision
 from turbotui.quantities.roofline import Sizing, WidthModel
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.sampling.frame import Frame
@@ -66,6 +66,7 @@ class RoofView:
         regions: of the command that is watched, or was recorded: points beside those of the level.
         totals: the same as they were counted; None where there are none.
         axes: of the picture.
+        flats: which flat roofs are drawn.
         frame: the newest one.
         passing: the rows that the table's filter lets through, which are drawn; None: all.
     """
@@ -98,6 +99,7 @@ class RoofView:
         self._recent: deque[RooflinePoint] = deque(maxlen=MOST)
         self._chosen: dict[tuple[object, ...], LevelRoofs] = {}
         self.axes = RoofAxes()
+        self.flats = FlatRoofs()
         self._seq = -1
         self._began: int | None = None
         self.frame: Frame | None = None
@@ -209,9 +211,9 @@ class RoofView:
 
     @property
     def placed(self) -> tuple[RooflinePoint, ...]:
-        """The points that have a place on logarithmic axes, and pass the filter."""
-        return tuple(point for point in self.points
-                     if point.has_place and (self.passing is None or point.identity in self.passing))
+        """The points that have a place on logarithmic axes, under the roofs that are drawn, and pass the filter."""
+        return tuple(point for point in self.points if point.has_place and not self.flats.hides_points
+                     and (self.passing is None or point.identity in self.passing))
 
     @property
     def why(self) -> str:
@@ -287,7 +289,9 @@ class RoofView:
     def level_points(self) -> tuple[LevelPoint, ...]:
         """The point under the cursor at each memory level beyond the first, whose place is its own."""
         verdict = self.by_level
-        return () if verdict is None else tuple(one for one in verdict.points if one.level != "L1")
+        if verdict is None or self.flats.hides_points:
+            return ()
+        return tuple(one for one in verdict.points if one.level != "L1")
 
     def picture(self) -> Picture | None:
         """The picture of now; None while there is nothing to make axes of."""
@@ -315,16 +319,10 @@ class RoofView:
         roofs = self.drawn
         if roofs is None or not can_draw(roofs):
             return Plot(f"{self.choice.source}", *self.axes.now, (), (), ())
-        return plot_within(roofs, *self.axes.now, self._precision)
-
-    @property
-    def _precision(self) -> Precision | None:
-        """Precision of the flat roofs above the point under the cursor; None: the usual one."""
-        under = self.under_cursor
-        return None if under is None else precision_of(under)
+        return plot_within(roofs, *self.axes.now, self.flats.of(self.under_cursor))
 
     def _trail(self) -> tuple[tuple[float, float], ...]:
-        if TRAILS[self.trail] == "off":
+        if TRAILS[self.trail] == "off" or self.flats.hides_points:
             return ()
         if self.trail == 0:
             points: Iterable[RooflinePoint] = self._past.get(self.cursor or SYSTEM_ROW, ())
@@ -364,6 +362,12 @@ class RoofView:
         self._refit()
         return self.choice.source
 
+    def next_flats(self) -> str:
+        """The flat roofs of the next number format, or those of the point under the cursor."""
+        words = self.flats.next(self.drawn, self.under_cursor)
+        self._refit()
+        return words
+
     def swap_levels(self) -> bool:
         """The bytes of each memory level, or no more; whether they are shown now."""
         self.bytes_by_level = not self.bytes_by_level
@@ -379,7 +383,7 @@ class RoofView:
         levels = [(one.intensity, one.point.gflops) for one in self.level_points
                   if one.intensity and one.point.gflops > 0]
         self.axes.fit(self.drawn, [*((point.intensity or 0.0, point.gflops) for point in self.placed), *levels],
-                      self._precision)
+                      self.flats.of(self.under_cursor))
 
     def _again(self) -> None:
         if self.frame is not None:
