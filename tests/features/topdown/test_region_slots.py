@@ -6,13 +6,16 @@ import os
 import random
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 import pytest
 from patience import PATIENCE
 from standin import StandIn, this_machine
 from touching import TOUCH
+from watched_machines import frames_of_machine
 
+from turbotui.features.record.row_recorders import RegionRecorder, RegionSlotsRecorder
 from turbotui.features.tasks.region_counting import RegionCounting
 from turbotui.features.topdown.counter_parts import Counts, PartCount
 from turbotui.features.topdown.engine import Drill, TopdownCounters
@@ -20,10 +23,11 @@ from turbotui.features.topdown.recorded_regions import RegionSlotsRecord, region
 from turbotui.features.topdown.region_interval_rows import interval_rows, region_interval_notes
 from turbotui.features.topdown.region_slots import RegionInterval, RegionSlots
 from turbotui.features.topdown.tables import region_table
-from turbotui.machine.observing import observe
+from turbotui.machine.observing import Observation, observe
 from turbotui.machine.region_pipes import RegionPipe
 from turbotui.machine.regions import RegionMark, RegionTimes
 from turbotui.recording.framing import DamagedError
+from turbotui.recording.rows import IntervalRows
 from turbotui.recording.said import Said, packed, unpacked
 
 _PAGES = 12_000
@@ -57,28 +61,76 @@ def until_open(counting: RegionCounting, slots: RegionSlots) -> None:
         counting.totals()
 
 
-@pytest.mark.real
-def test_regions_are_counted_from_when_their_rows_are_shown() -> None:
-    machine, slots = this_machine(), StandInSlots()
+@contextmanager
+def held_command(pipe: RegionPipe) -> Iterator[tuple[Observation, Callable[[], object]]]:
+    """The program, which waits for its standard input in its regions; and what lets it go on to its end."""
     reader, writer = os.pipe()
     saved = os.dup(0)
     os.dup2(reader, 0)
     try:
-        with RegionPipe() as pipe, observe([sys.executable, "-c", _PROGRAM], prepare=pipe.announce) as seen:
-            counting = RegionCounting(machine, pipe)
-            counting.open(seen.commands[0].pid)
-            counting.start()
-            assert slots.interval() is None
-            seen.run()
-            assert counting.count_also(slots)
-            until_open(counting, slots)
-            os.write(writer, b"\n\n")
-            assert seen.wait()
-            counting.stop()
+        with observe([sys.executable, "-c", _PROGRAM], prepare=pipe.announce) as seen:
+            yield seen, lambda: os.write(writer, b"\n\n")
     finally:
         os.dup2(saved, 0)
         for one in (saved, reader, writer):
             os.close(one)
+
+
+class KeptRows:
+    """A recorder that keeps the rows that it is given."""
+
+    def __init__(self) -> None:
+        self.kept: list[IntervalRows] = []
+
+    def rows(self, rows: IntervalRows) -> None:
+        self.kept.append(rows)
+
+
+@pytest.mark.real
+def test_slots_of_a_commands_regions_are_recorded_until_it_ends() -> None:
+    machine, recorder = this_machine(), KeptRows()
+    _machine, (frame, *_others) = frames_of_machine("laptop-old", 2, cpus=frozenset({0}))
+    with RegionPipe() as pipe, held_command(pipe) as (seen, go_on):
+        marks = RegionRecorder(machine, recorder, pipe, seen.commands[0].pid, records=False)  # type: ignore[arg-type]
+        slots = RegionSlotsRecorder(recorder, marks.counting, StandInSlots())  # type: ignore[arg-type]
+        for one in (marks, slots):
+            one.start()
+        slots.end_interval(frame)
+        assert slots.failure == "the command marked none (TURBOTUI_REGIONS)"
+        seen.run()
+        end = time.monotonic() + PATIENCE
+        while not recorder.kept:
+            assert time.monotonic() < end
+            marks.end_interval(frame)
+            slots.end_interval(frame)
+        go_on()
+        assert seen.wait()
+        slots.end_interval(frame)
+        for one in (marks, slots):
+            one.stop()
+    assert not slots.failure
+    record = recorder.kept[-1]
+    assert isinstance(record, RegionSlotsRecord)  # operations and bytes were not asked for
+    rows = {row.place.name: row for row in interval_rows(StandIn(machine).branches, record.interval)}
+    assert rows["much"].slots() or rows["little"].slots()
+    assert (rows["all of it"].percent("memory") or 0.0) >= 0.0
+    assert rows["all of it"].total() == pytest.approx(100.0, abs=0.1)
+
+
+@pytest.mark.real
+def test_regions_are_counted_from_when_their_rows_are_shown() -> None:
+    machine, slots = this_machine(), StandInSlots()
+    with RegionPipe() as pipe, held_command(pipe) as (seen, go_on):
+        counting = RegionCounting(machine, pipe)
+        counting.open(seen.commands[0].pid)
+        counting.start()
+        assert slots.interval() is None
+        seen.run()
+        assert counting.count_also(slots)
+        until_open(counting, slots)
+        go_on()
+        assert seen.wait()
+        counting.stop()
     assert not counting.count_also(slots)  # it has ended: nothing can be opened any more
     found = slots.interval()
     assert found is not None

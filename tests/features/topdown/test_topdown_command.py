@@ -175,10 +175,21 @@ def test_a_machine_without_counters_says_why(capsys: pytest.CaptureFixture[str])
     (["--per", "command"], "needs a command"),
     (["--pid", "1", "--per", "core"], "leave --per and a command out"),
     (["--threads", "--cpu", "0"], "leave --cpu out"),
-    (["--per", "command", "--replay", "run.tt", "--", "true"], "none of a command"),
+    (["--per", "command", "--replay", "run.tt", "--", "true"], "a command out"),
 ])
 def test_options_that_cannot_be_meant(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["topdown", *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    (["--tables", "region-slots"], "a command marks them"),
+    (["--tables", "topdown,region-slots", "--", "true"], "record one of them"),
+    (["--tables", "threads,region-slots", "--", "true"], "record one of them"),
+])
+def test_slots_are_recorded_of_one_kind_of_row(words: list[str], said: str, tmp_path: Path,
+                                               capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["record", str(tmp_path / "run.tt"), *words]) == 2
     assert said in capsys.readouterr().err
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.features.info.model import configuration
-from turbotui.features.record.row_recorders import RegionRecorder, row_recorders
+from turbotui.features.record.row_recorders import REGION_SLOTS, REGIONS, region_recorders, row_recorders
 from turbotui.features.roofline.traffic import MemoryTraffic, memory_metrics
 from turbotui.features.topdown.engine import RECORDED_LEVELS, Drill, TopdownCounters
 from turbotui.features.uncore.absence import why_none
@@ -110,9 +110,10 @@ class BesideColumns:
         self.signals |= counters.signals()
 
 
-TABLES: Final = ("uncore", "topdown", "threads", "tasks", "waits", "loads", "regions", "groups", "power")
+TABLES: Final = ("uncore", "topdown", "threads", "tasks", "waits", "loads", REGIONS, REGION_SLOTS, "groups", "power")
 """What can be recorded beside the CPUs: every uncore PMU, slots of CPUs or of the busiest threads, every task,
-tasks with what they wait for or with sampled loads, regions of the command, every group, every meter of power."""
+tasks with what they wait for or with sampled loads, regions of the command, slots of these, every group, every meter of
+power."""
 
 
 def open_recorder(path: str, machine: Machine, retention: Retention | None,
@@ -147,12 +148,13 @@ def record(session: Session, recorder: FrameRecorder, *, intervals: int | None =
     found = Recorded()
     with contextlib.ExitStack() as stack:
         stack.callback(recorder.close)
-        pipe = stack.enter_context(RegionPipe()) if command and "regions" in tables else None
+        marks = REGIONS in tables or REGION_SLOTS in tables
+        pipe = stack.enter_context(RegionPipe()) if command and marks else None
         prepare = None if pipe is None else pipe.announce
         seen = stack.enter_context(observe(command, prepare=prepare)) if command else None
         beside = list(row_recorders(tables, session, recorder))
         if pipe is not None and seen is not None:
-            beside.append(RegionRecorder(session.machine, recorder, pipe, seen.commands[0].pid))
+            beside += region_recorders(tables, session.machine, recorder, pipe, seen.commands[0].pid)
         for one in beside:
             stack.callback(one.stop)
             one.start()

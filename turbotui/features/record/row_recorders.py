@@ -18,7 +18,9 @@ from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot, TaskWatc
 from turbotui.features.tasks.region_counting import RegionCounting
 from turbotui.features.tasks.region_totals import RegionRecord
 from turbotui.features.topdown.engine import RECORDED_LEVELS, Drill
+from turbotui.features.topdown.recorded_regions import RegionSlotsRecord
 from turbotui.features.topdown.recorded_threads import ThreadRecord
+from turbotui.features.topdown.region_slots import ONLY_CORES, RegionSlots
 from turbotui.features.topdown.thread_counters import ThreadInterval
 from turbotui.features.topdown.thread_watch import BusyThreadWatch
 from turbotui.machine.host import HostError
@@ -30,6 +32,10 @@ from turbotui.recording.recorder import FrameRecorder
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.session import Session
 
+REGIONS: Final = "regions"
+REGION_SLOTS: Final = "region-slots"
+"""Tables of the regions of a command: operations and bytes, or slots."""
+_NOTHING_MARKED: Final = "the command marked none (TURBOTUI_REGIONS)"
 _PATIENCE: Final = 5.0  # seconds for which the rows of an interval are waited for
 
 
@@ -221,35 +227,100 @@ class RegionRecorder:
         recorder: is given them.
         pipe: that the marks come through.
         pid: of the command, which waits before its exec.
+        records: whether operations and bytes are counted and recorded, and not only CPU time for what is counted at
+            the same marks.
 
     Attributes:
         what, failure: see `RowRecorder`.
+        counting: reads the marks.
     """
 
     what = "regions"
 
-    def __init__(self, machine: Machine, recorder: FrameRecorder, pipe: RegionPipe, pid: int) -> None:
+    def __init__(self, machine: Machine, recorder: FrameRecorder, pipe: RegionPipe, pid: int, *,
+                 records: bool = True) -> None:
         self.failure = ""
         self._recorder = recorder
-        self._counting = RegionCounting(machine, pipe)
+        self._records = records
+        self.counting = RegionCounting(machine, pipe, None if records else ())
         self._pid = pid
 
     def start(self) -> None:
         """Open the counters, which begin with the first mark."""
-        self._counting.open(self._pid)
-        self._counting.start()
+        self.counting.open(self._pid)
+        self.counting.start()
 
     def end_interval(self, frame: Frame) -> None:
         """Record the regions as they are when the tick of a frame ends an interval."""
-        totals = self._counting.totals()
-        self.failure = "" if totals.regions else "the command marked none (TURBOTUI_REGIONS)"
+        if not self._records:
+            return
+        totals = self.counting.totals()
+        self.failure = "" if totals.regions else _NOTHING_MARKED
         if totals.regions:
             with contextlib.suppress(RecordingError):  # the next frame is told the same, and says it
                 self._recorder.rows(RegionRecord(frame.newer.wall_ns, frame.newer.started_ns, totals))
 
     def stop(self) -> None:
         """Close the counters."""
-        self._counting.stop()
+        self.counting.stop()
+
+
+class RegionSlotsRecorder:
+    """Has the slots of regions counted for a top-down analysis, and recorded at the end of each interval.
+
+    Args:
+        recorder: is given them.
+        counting: reads the marks of the regions.
+        slots: counts at these marks.
+
+    Attributes:
+        what, failure: see `RowRecorder`.
+    """
+
+    what = "slots of regions"
+
+    def __init__(self, recorder: FrameRecorder, counting: RegionCounting, slots: RegionSlots) -> None:
+        counters = slots.counters
+        why = counters.why_none
+        self.failure = why.sentence() if why is not None else ONLY_CORES if counters.only_cores else ""
+        self._recorder = recorder
+        self._counting = counting
+        self._slots = slots
+        self._is_counting = False
+
+    def start(self) -> None:
+        """Have the counters opened with the first mark."""
+        if not self.failure:
+            self._is_counting = self._counting.count_also(self._slots)
+
+    def end_interval(self, frame: Frame) -> None:
+        """Record what was counted until the tick of a frame ends an interval."""
+        if not self._is_counting:
+            return
+        taken = threading.Event()
+
+        def take() -> None:
+            found = self._slots.interval()
+            self.failure = "" if found is not None else _NOTHING_MARKED
+            if found is not None:
+                with contextlib.suppress(RecordingError):  # the next frame is told the same, and says it
+                    self._recorder.rows(RegionSlotsRecord(frame.newer.wall_ns, frame.newer.started_ns, found))
+            taken.set()
+
+        if self._counting.ask(take):
+            taken.wait(_PATIENCE)
+
+    def stop(self) -> None:
+        """Do nothing: the counters are closed with those of the regions."""
+
+
+def region_recorders(tables: Container[str], machine: Machine, recorder: FrameRecorder, pipe: RegionPipe,
+                     pid: int) -> Iterator[RowRecorder]:
+    """Recorders of the regions of a command; see `RegionRecorder`."""
+    first = RegionRecorder(machine, recorder, pipe, pid, records=REGIONS in tables)
+    yield first
+    if REGION_SLOTS in tables:
+        yield RegionSlotsRecorder(recorder, first.counting, RegionSlots(machine, levels=RECORDED_LEVELS))
 
 
 def row_recorders(tables: Container[str], session: Session, recorder: FrameRecorder) -> Iterator[RowRecorder]:

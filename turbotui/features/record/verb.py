@@ -16,6 +16,7 @@ from turbotui.features.record.engine import (
     open_recorder,
     record,
 )
+from turbotui.features.record.row_recorders import REGION_SLOTS, REGIONS
 from turbotui.machine.signal_guard import guarded_signals
 from turbotui.quantities.catalog.meters import power_columns
 from turbotui.quantities.moments import parse_duration, time_of_day
@@ -39,7 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         "pipelines of CPUs, down to level 2), threads (the same of the busiest threads, instead), "
                         "tasks (threads, processes and commands, by watching whole CPUs), waits (tasks, and what they "
                         "wait for: some 5 us of CPU time a switch), loads (tasks, and sampled loads), regions (those "
-                        "that the command marks), groups (cgroups and resctrl), power (every meter of power)")
+                        "that the command marks), region-slots (slots of pipelines of these, down to level 2), groups "
+                        "(cgroups and resctrl), power (every meter of power)")
     parser.add_argument("-n", "--intervals", metavar="N", type=whole, help="end after so many intervals")
     parser.add_argument("--keep", metavar="TIME", help="keep no more than the last 24h, 7d ...: every reading of the "
                         "last half hour, then one in 10 s for eight hours, then one in 60 s, in files beside FILE")
@@ -61,8 +63,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("a command runs on this machine, not on a simulated one: leave --machine out")
     retention = _retention(arguments)
     tables = _tables(arguments.tables)
-    if "regions" in tables and not arguments.command:
-        raise UsageError("--tables regions: a command marks them: give one after --")
+    marked = [name for name in (REGIONS, REGION_SLOTS) if name in tables]
+    if marked and not arguments.command:
+        raise UsageError(f"--tables {marked[0]}: a command marks them: give one after --")
     session, columns = open_session(arguments)
     notes: list[str] = []
     if "power" in tables:
@@ -106,9 +109,10 @@ def _tables(text: str) -> tuple[str, ...]:
     for name in names:
         if name not in TABLES:
             raise UsageError(f'--tables: "{name}" cannot be recorded; there are cpus (always), {", ".join(TABLES)}')
-    if {"topdown", "threads"} <= set(names):
-        raise UsageError("--tables topdown,threads: counters of CPUs and of threads would take turns on the slots: "
-                         "record one of the two")
+    slots = [name for name in names if name in ("topdown", "threads", REGION_SLOTS)]
+    if len(set(slots)) > 1:
+        raise UsageError(f"--tables {','.join(slots)}: counters of CPUs, of threads and of a command would take turns "
+                         "on the slots: record one of them")
     return tuple(dict.fromkeys(names))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from turbotui.features.topdown.counter_parts import Counts
 from turbotui.features.topdown.engine import Branch
 from turbotui.features.topdown.model import TopdownRow
 from turbotui.features.topdown.places import CpuSet, RowLevel
@@ -17,6 +18,8 @@ from turbotui.machine.regions import SHARED_BY_TIME
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 _COMMAND: Final = "the command"
+_NOT_BELOW: Final = Unavailable(Reason.NOT_READ, "below level 1 nothing was counted of this row",
+                                "open it with Enter; turbotui record --tables region-slots has level 2 of all regions")
 _NOT_SINCE: Final = Unavailable(Reason.NOT_READ, "what lies below level 1 is counted since this row was opened, "
                                 "and nothing ran there since", "wait until something does")
 
@@ -34,8 +37,16 @@ def _span_rows(branches: Sequence[Branch], span: RegionSpan, found: RegionInterv
     place = CpuSet(RowLevel.COMMAND, ("command", 0), _COMMAND if found.family else ALL_PROGRAMS, ())
     whole = rows_with_kinds(place, branches, span.whole, span.seconds)
     counts = {one.extent.name: one.counts for one in span.regions}
-    return (*whole, *region_rows(branches, [one.extent for one in span.regions], counts, span.seconds,
+    rows = (*whole, *region_rows(branches, [one.extent for one in span.regions], counts, span.seconds,
                                  whole[0].slots()))
+    return tuple(_with_gaps(row, span.whole) for row in rows)
+
+
+def _with_gaps(row: TopdownRow, counted: Counts) -> TopdownRow:
+    """A row that says of the nodes whose groups were not counted why they are unknown."""
+    gaps = {(branch.pmu, node.id): _NOT_BELOW for branch in row.branches for node in branch.tree.nodes
+            if (branch.pmu, node.id) not in counted}
+    return replace(row, whys={**gaps, **row.whys}) if row.slots() is not None else row
 
 
 def _opened(row: TopdownRow, since: TopdownRow | None) -> TopdownRow:
@@ -49,7 +60,7 @@ def _opened(row: TopdownRow, since: TopdownRow | None) -> TopdownRow:
 def region_interval_notes(found: RegionInterval) -> tuple[str, ...]:
     """What a reader of rows of regions has to know."""
     ended = ", until the programs ended" if found.ended else ""
-    notes = [f"counted for {found.first.seconds:.1f} s, since rows of regions are shown{ended}"]
+    notes = [f"counted for {found.first.seconds:.1f} s, from when its regions were first counted{ended}"]
     if found.deeper is not None:
         notes.append(f"the opened row is counted since it was opened, for {found.deeper.seconds:.1f} s")
     notes += [f"{number} programs are not counted: {why}" for why, number in found.refused.items()]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from typing import Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.features.topdown.command_counters import ProgramCounters, added
@@ -20,6 +20,8 @@ from turbotui.quantities.unavailable import Unavailable
 
 RowKey: TypeAlias = "tuple[str, int]"
 """Key of a row, see `CpuSet`."""
+ONLY_CORES: Final = ("these cores count slots for both of their CPUs together, and not for what runs on one: screens "
+                     "6 and 7 have the regions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ class RegionInterval:
 
     Attributes:
         family: whether they are of a command with all that it starts, and not of all that mark in a named FIFO.
-        first: since they are counted, level 1 alone.
+        first: since they are counted, level 1 alone; in a recording of `record --tables region-slots` level 2 too.
         deeper: since a row was opened, with what lies below level 1; None where none is.
         opened: the key of that row.
         refused: why programs are not counted, and how many.
@@ -157,14 +159,17 @@ class RegionSlots:
     Args:
         machine: whose programs they are.
         programs: opens counters of programs, with all that these start or without.
+        levels: of the tree that are counted of every region from the beginning.
 
     Attributes:
         counters: the trees, and what is counted below level 1.
     """
 
     def __init__(self, machine: Machine, programs: Callable[[TopdownCounters, bool], CountsPrograms] | None = None,
-                 ) -> None:
+                 levels: int = 1) -> None:
         self.counters = TopdownCounters(machine)
+        self.counters.drill = Drill(self.counters.below(levels))
+        self._levels = levels
         self._machine = machine
         self._open_programs = programs or self._running
         self._programs: CountsPrograms | None = None
@@ -188,8 +193,8 @@ class RegionSlots:
         if self._programs is not None:
             self._programs.close()
         self._family = family
-        self._names = {(group.branch.pmu, group.parent): frozenset(group.names)
-                       for group in self.counters.first_groups()}
+        groups = self.counters.first_groups() if self._levels == 1 else self.counters.groups()
+        self._names = {(group.branch.pmu, group.parent): frozenset(group.names) for group in groups}
         self._programs = programs = self._open_programs(self.counters, family)
         for pid in pids:
             programs.add(pid)
@@ -208,7 +213,7 @@ class RegionSlots:
         if self._programs is None or self._first is None:
             return
         counts = self._programs.read()
-        first = self._level_one(counts)
+        first = self._at_first(counts)
         if not self._first.fits(first):
             self._first = RegionSums(times)
         self._first.take(first, shares, seconds)
@@ -221,8 +226,8 @@ class RegionSlots:
         if self._programs is not None:
             self._refused, self._user_only = dict(self._programs.refused), self._programs.user_only
 
-    def _level_one(self, counts: Counts) -> Counts:
-        """What is counted of level 1, whatever else is opened: the parts of slots of level 2 are in its group."""
+    def _at_first(self, counts: Counts) -> Counts:
+        """What is counted of every region, whatever else is opened: the parts of slots of level 2 are in its group."""
         found: dict[GroupKey, tuple[PartCount, ...] | Unavailable] = {}
         for key, parts in counts.items():
             names = self._names.get(key, frozenset())

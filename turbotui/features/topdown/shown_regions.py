@@ -16,7 +16,7 @@ from turbotui.features.topdown.moving_rows import MovingRows, MovingRowsReady
 from turbotui.features.topdown.places import CpuSet, RowLevel
 from turbotui.features.topdown.recorded_regions import RegionSlotsRecord, region_slots_of
 from turbotui.features.topdown.region_interval_rows import interval_rows, region_interval_notes
-from turbotui.features.topdown.region_slots import RegionInterval, RegionSlots
+from turbotui.features.topdown.region_slots import ONLY_CORES, RegionInterval, RegionSlots
 from turbotui.features.topdown.tables import region_table
 from turbotui.features.topdown.thread_rows import waiting_row
 from turbotui.features.topdown.trees import Node
@@ -34,8 +34,7 @@ _NOT_THERE: Final = Unavailable(Reason.NOT_READ, "the region was hardly on these
 _LATER: Final = ("Entered", "Seconds", "Time%", "GSlots", "Ran%", "ByTime%")
 """Columns behind the shares: beside a bar there is little room."""
 _BEHIND: Final = 2  # priority: shares of level 1 have 1
-ONLY_CORES: Final = ("these cores count slots for both of their CPUs together, and not for what runs on one: screens "
-                     "6 and 7 have the regions")
+
 
 
 class ShownRegions(MovingRows[RegionInterval]):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import itertools
+from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
@@ -25,7 +27,9 @@ from turbotui.features.topdown.finding import MOST
 from turbotui.features.topdown.moving import Moving, run_moving
 from turbotui.features.topdown.places import MOVING, RowLevel
 from turbotui.features.topdown.printing import TopdownPrinter
+from turbotui.features.topdown.recorded_regions import region_slots_of
 from turbotui.features.topdown.recorded_threads import threads_of
+from turbotui.features.topdown.region_interval_rows import interval_rows, region_interval_notes
 from turbotui.features.topdown.tables import TABLES, topdown_table
 from turbotui.features.topdown.thread_rows import interval_notes, thread_rows
 from turbotui.features.topdown.trees import LEVELS
@@ -38,6 +42,7 @@ from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampled import frames_of, one_interval
 from turbotui.sampling.session import Session
 from turbotui.tables.envelope import envelope_now
+from turbotui.tables.formats import Writer
 
 _INTERVAL: Final = "1"
 _LONG: Final = 10.0**7  # seconds: a command ends its interval
@@ -57,8 +62,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help=f"down to this level of the tree, 1 to {LEVELS} (default 1); deeper levels are "
                              f"multiplexed")
     parser.add_argument("--per", choices=[level.value for level in RowLevel if level is not RowLevel.REGION],
-                        help="a row for each (default machine; for a command the command itself and all that it "
-                        "starts, with a table of the regions that it marks; with --pid each thread)")
+                        help="a row for each (default machine; for a command, or one whose slots of regions were "
+                        "recorded, the command itself and all that it starts, with a table of the regions that it "
+                        "marks; with --pid each thread)")
     parser.add_argument("--threads", action="store_true", help="the same as --per thread")
     parser.add_argument("--pid", metavar="N", type=whole, action="append", default=[],
                         help="the threads of this process; may be given several times (without it and a command: "
@@ -143,13 +149,10 @@ def _level(arguments: argparse.Namespace) -> RowLevel:
         level = RowLevel.COMMAND if arguments.command and not arguments.cpu else RowLevel.MACHINE
     if arguments.pid and (level is not RowLevel.THREAD or arguments.command):
         raise UsageError("--pid shows threads of processes that run: leave --per and a command out")
-    if level is RowLevel.COMMAND and not arguments.command and arguments.regions is None:
+    if level is RowLevel.COMMAND and not arguments.command and arguments.regions is None and not arguments.replay:
         raise UsageError("--per command needs a command after --")
     if level in MOVING and arguments.cpu:
         raise UsageError(f"--per {level.value} counts on whichever CPU it runs: leave --cpu out")
-    if level is RowLevel.COMMAND and arguments.replay and arguments.regions is None:
-        raise UsageError("a recording has the slots of CPUs or threads, and none of a command: --per machine, package, "
-                         "kind, core, cpu or thread")
     return level
 
 
@@ -164,24 +167,49 @@ def run_beside(session: Session, command: Sequence[str], printer: TopdownPrinter
 
 
 def _replay(arguments: argparse.Namespace, level: RowLevel) -> int:
-    if arguments.interval or arguments.cpu or arguments.command:
-        raise UsageError("--replay shows what was recorded: leave -i (--every), --cpu and a command out")
+    if arguments.interval or arguments.cpu or arguments.command or arguments.regions is not None:
+        raise UsageError("--replay shows what was recorded: leave -i (--every), --cpu, --regions and a command out")
     with open_replay(arguments) as journal:
         counters = RecordedTopdown(journal.machine)
         counters.drill = Drill(counters.below(arguments.level))
-        of_threads = level is RowLevel.THREAD
-        frames = (frame for frame in replayed_frames(arguments, journal)
-                  if (threads_of(journal.rows, frame) if of_threads else counters.has_any(frame)))
-        chosen = recorded_ones(arguments, frames, f"slots of {'threads' if of_threads else 'pipelines'}",
-                               "threads" if of_threads else "topdown")
         writer = make_writer(arguments, arguments.intervals, marks=True)
-        printer = TopdownPrinter(counters, level, arguments.level, writer)
-        if of_threads:
-            _replay_threads(journal, counters, printer, chosen, frozenset(arguments.pid))
+        if level is RowLevel.COMMAND:
+            _replay_regions(arguments, journal, counters, writer, level)
+        elif level is RowLevel.THREAD:
+            frames = (frame for frame in replayed_frames(arguments, journal) if threads_of(journal.rows, frame))
+            printer = TopdownPrinter(counters, level, arguments.level, writer)
+            _replay_threads(journal, counters, printer, recorded_ones(arguments, frames, "slots of threads", "threads"),
+                            frozenset(arguments.pid))
         else:
-            printer.all(journal.machine, chosen)
+            frames = (frame for frame in replayed_frames(arguments, journal) if counters.has_any(frame))
+            first = next(frames, None)
+            if first is None and arguments.per is None and _has_regions(arguments, journal):
+                _replay_regions(arguments, journal, counters, writer, RowLevel.COMMAND)
+            else:
+                found = frames if first is None else itertools.chain((first,), frames)
+                TopdownPrinter(counters, level, arguments.level, writer).all(
+                    journal.machine, recorded_ones(arguments, found, "slots of pipelines", "topdown"))
         tell_missing(journal)
     return 0
+
+
+def _has_regions(arguments: argparse.Namespace, journal: Journal) -> bool:
+    return any(region_slots_of(journal.rows, frame) for frame in replayed_frames(arguments, journal))
+
+
+def _replay_regions(arguments: argparse.Namespace, journal: Journal, counters: TopdownCounters, writer: Writer | None,
+                    level: RowLevel) -> None:
+    """Print the recorded regions as they were at the end, or with --every or -n at the end of each interval."""
+    found = ((frame, slots) for frame in replayed_frames(arguments, journal)
+             for slots in [region_slots_of(journal.rows, frame)] if slots is not None)
+    every = recorded_ones(arguments, found, "slots of regions", "region-slots")
+    printer = TopdownPrinter(counters, level, arguments.level, writer)
+    for frame, slots in every if arguments.every or arguments.intervals else deque(every, maxlen=1):
+        rows = interval_rows(counters.branches, slots)
+        printer.rows(journal.machine, [row for row in rows if row.place.level is level], slots.first.seconds,
+                     regions=[row for row in rows if row.place.level is not level],
+                     notes=region_interval_notes(slots), wall_ns=frame.newer.wall_ns)
+    printer.end()
 
 
 def _replay_threads(journal: Journal, counters: TopdownCounters, printer: TopdownPrinter, frames: Iterable[Frame],
