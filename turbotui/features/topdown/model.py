@@ -195,9 +195,16 @@ class TopdownRow:
 
     def stands_out(self, node_id: str) -> bool:
         """Whether a share is past the threshold of its vendor, in all trees that have one."""
-        found = [self._evaluate(branch, node.rule, node.parent) for branch in self.branches
+        found = [self._threshold(branch, node) for branch in self.branches
                  for node in [branch.tree.by_id.get(node_id)] if node is not None and node.rule is not None]
         return bool(found) and all(found)
+
+    def _threshold(self, branch: Branch, node: Node) -> float | None:
+        """What the rule of a node gives; over shares alone these are computed once for all rules of the row."""
+        rule = node.rule
+        if rule is None or self.several or not branch.tree.by_id.keys() >= set(rule.names):
+            return None if rule is None else self._evaluate(branch, rule, node.parent)
+        return rule.evaluate({name: self.fraction(name) for name in rule.names})
 
     def percent(self, node_id: str) -> float | None:
         """The share of a node in percent."""

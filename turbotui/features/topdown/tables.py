@@ -222,17 +222,17 @@ def judge(column: TopdownColumn, row: TopdownRow, value: Value) -> Cell:
             return Cell(None, UNSPLIT)
         first = next(iter(row.nodes()), None)
         return Cell(None, _NOTHING if first is None else row.why(first.id))
-    parent = _parent(row, node)
+    parent = _parent(row, node) if node else ""
     keys = [(branch.pmu, parent) for branch in row.branches]
     fault = row.fault(parent) if node or column.id == TOTAL.id else ""
     shared = row.extent is not None and row.extent.apportioned > EXACT
-    return Cell(value, estimated=bool(node) and (shared or any(row.ran.get(key, 1.0) < 1.0 for key in keys)),
-                partial=any(key in row.partial for key in keys), disputed=(fault,) if fault else (),
+    return Cell(value, estimated=bool(node) and (shared or min([row.ran.get(key, 1.0) for key in keys]) < 1.0),
+                partial=bool(row.partial) and not row.partial.isdisjoint(keys), disputed=(fault,) if fault else (),
                 outstanding=bool(node) and row.stands_out(node))
 
 
 def _parent(row: TopdownRow, node: str) -> str:
-    return next((branch.tree.by_id[node].parent for branch in row.branches if node in branch.tree.by_id), "")
+    return next((found.parent for branch in row.branches for found in [branch.tree.by_id.get(node)] if found), "")
 
 
 def basis(column: TopdownColumn, row: TopdownRow) -> CellEvidence:
