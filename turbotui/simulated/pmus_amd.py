@@ -125,9 +125,9 @@ def _counted_at(model: Model, package: int, part: _Instances, umask: int) -> Cal
     return lambda now: factor * one.value(form, now)
 
 
+_ZEN5: Final = 26  # family
 _CONTROLLERS = 12  # of a package with SP5
 _UMC_COUNTERS, _L3_COUNTERS, _DF_COUNTERS = 4, 6, 16
-_MEMORY_HZ = 3.0e9  # DDR5-6000: the controller's clock runs at half the transfers
 _LINE = 64.0
 _CLOCK, _ACTIVATE, _PRECHARGE, _CAS, _SLOTS = 0x00, 0x05, 0x06, 0x0A, 0x14  # perf's amdzen5/memory-controller.json
 ROW_HITS = 0.6
@@ -154,9 +154,12 @@ def sampler_names(shape: MachineShape) -> list[str]:
 
 
 def sampler_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
-    """ibs_op of Zen 5 (arch/x86/events/amd/ibs.c), which samples and counts nothing."""
-    formats = {"cnt_ctl": "config:19", "ldlat": "config1:0-11", "l3missonly": "config:16", "swfilt": "config2:0"}
-    caps = {"caps/ldlat": "1", "caps/zen4_ibs_extensions": "1", "caps/dtlb_pgsize": "1"}
+    """ibs_op of Zen 4 and 5 (arch/x86/events/amd/ibs.c), which samples and counts nothing; Zen 5 filters by latency."""
+    formats = {"cnt_ctl": "config:19", "l3missonly": "config:16", "swfilt": "config2:0"}
+    caps = {"caps/zen4_ibs_extensions": "1"}
+    if model.shape.family >= _ZEN5:
+        formats |= {"ldlat": "config1:0-11"}
+        caps |= {"caps/ldlat": "1", "caps/dtlb_pgsize": "1"}
     return [SimulatedPmu(name, types[name], Context.SAMPLER, lambda _attr, _cpu: SimulatedCounter(lambda _now: 0.0),
                          formats, files=caps, modes=True) for name in sampler_names(model.shape)]
 
@@ -211,7 +214,7 @@ def _controller(model: Model, package: int) -> Callable[[PerfAttr, int], Simulat
     part = 1.0 / _LINE / _CONTROLLERS
     reads, writes = (b.PKG_READ_BYTES, part), (b.PKG_WRITTEN_BYTES, part)
     forms: dict[int, b.Form] = {
-        _CLOCK: ((b.PKG_SECONDS, _MEMORY_HZ),),
+        _CLOCK: ((b.PKG_SECONDS, model.shape.memory_mts * 1e6 / 2.0),),  # half the transfers
     }
     for code, each in ((_CAS, 1.0), (_ACTIVATE, 1.0 - ROW_HITS), (_PRECHARGE, 1.0 - ROW_HITS), (_SLOTS, _SLOTS_EACH)):
         for mask, parts in ((0, (reads, writes)), (1, (reads,)), (2, (writes,))):

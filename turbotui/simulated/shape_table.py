@@ -155,6 +155,9 @@ _ZEN5 = CoreType(
     capacitance=1.1, volts_min=0.55, volts_per_ghz=0.10, leakage=0.3, ohms=3.1, ipc=1.1, vector_bits=512,
     l1d=48, l1i=32, l2=1024, events="zen5", pmu="cpu", counters=6, fixed=0, idle=_AMD_IDLE,
 )  # fmt: skip
+_ZEN4 = replace(
+    _ZEN5, base_mhz=3250, max_mhz=3800, bins=((16, 3800), (32, 3750)), capacitance=1.3, ipc=1.0, l1d=32, events="zen4",
+)  # fmt: skip
 _P_CORE = CoreType(
     name="P", threads=2, base_mhz=1400, min_mhz=400, max_mhz=4800,
     bins=((2, 4800), (3, 4600), (4, 4500), (6, 4300)),
@@ -226,6 +229,13 @@ _TURIN = MachineShape(
     driver="amd-pstate-epp", governor="powersave", governors="performance powersave", epp="balance_performance",
     idle_driver="acpi_idle", flags=AMD_FLAGS, memory_gib=1536,
     memory_channels=12, memory_mts=6000,
+)  # fmt: skip
+_GENOA = replace(
+    _TURIN, name="genoa-1s", summary="one-package AMD server of Zen 4, 32 cores in 8 L3 slices, SMT 2, 64 CPUs",
+    family=25, model=0x11, model_name="AMD EPYC 9354P 32-Core Processor (simulated)", microcode=0xA101148, packages=1,
+    tsc_hz=3_250_000_000, core_types=(_ZEN4,), blocks=(Block(32, 0, 1, 4),),
+    power=replace(_EPYC_POWER, tdp=280.0, pl2=320.0, uncore=84.0), flags=_without(AMD_FLAGS, "avx_vnni"),
+    memory_gib=384, memory_mts=4800,
 )  # fmt: skip
 _LAPTOP = MachineShape(
     name="laptop", summary="hybrid Intel laptop: 6 P cores with SMT, 8 E, 2 LP-E, graphics, 22 CPUs", isa=Isa.INTEL,
@@ -370,8 +380,8 @@ _GUEST = MachineShape(
 SHAPES: Final[Mapping[str, MachineShape]] = MappingProxyType(
     {
         shape.name: shape
-        for shape in (_SAPPHIRE, _ICELAKE, _CASCADE, _TURIN, _LAPTOP, _ARROW, _KABY, _CREATOR, _GRACE, _VERA, _MESH,
-                      _FOREST, _GRANITE, _SUPPLIED, _BIG, _GUEST)
+        for shape in (_SAPPHIRE, _ICELAKE, _CASCADE, _TURIN, _GENOA, _LAPTOP, _ARROW, _KABY, _CREATOR, _GRACE, _VERA,
+                      _MESH, _FOREST, _GRANITE, _SUPPLIED, _BIG, _GUEST)
     }
 )
 """The simulated machines by the word that names them on the command line."""

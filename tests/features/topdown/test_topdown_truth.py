@@ -13,7 +13,8 @@ LEVEL_ONE = {"retiring": "slots-retiring", "bad_speculation": "slots-bad", "fron
 LEVEL_TWO = {"mispredicts": "slots-mispredicted", "clears": "slots-clears", "fetch_latency": "slots-latency",
              "fetch_bandwidth": "slots-bandwidth", "memory_bound": "slots-memory", "core_bound": "slots-core",
              "heavy": "slots-heavy", "microcode": "slots-microcode"}
-MACHINES = ("sapphire-2s", "icelake-2s", "turin-2s", "forest-1s", "grace-2s", "vera-2s", "laptop", "laptop-arrow")
+MACHINES = ("sapphire-2s", "icelake-2s", "turin-2s", "genoa-1s", "forest-1s", "grace-2s", "vera-2s", "laptop",
+            "laptop-arrow")
 
 
 @pytest.mark.parametrize("name", MACHINES)
@@ -113,7 +114,7 @@ def test_slots_of_skylake_are_those_of_the_core() -> None:
     assert "belong to a core" in cpu.why("retiring").detail
 
 
-@pytest.mark.parametrize("name", ["sapphire-2s", "turin-2s", "icelake-2s"])
+@pytest.mark.parametrize("name", ["sapphire-2s", "turin-2s", "genoa-1s", "icelake-2s"])
 def test_level_two_is_what_the_pipelines_did(name: str) -> None:
     bed = TopdownBed(name, 2)
     frame, truth = bed.interval()

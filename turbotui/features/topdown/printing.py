@@ -143,7 +143,8 @@ def _table(envelope: Envelope, table: RowTable[TopdownRow]) -> Iterator[str]:
     ran = next(column for column in table.columns if column.id == RAN.id)
     shared = any((ran.compute(row) or 100.0) != 100.0 for row in table.rows)
     name = table.columns[0]
-    ids = [column for column in table.columns if column.id in ("PID", "TID", "Type")]
+    ids = [column for column in table.columns if column.id in ("PID", "TID", "Type")
+           and any(column.compute(row) is not None for row in table.rows)]
     kept = (name, *ids, BAR, *_shown(table), *((ran,) if shared else ()), HOTTEST)
     yield from text_lines(envelope, replace(table, columns=kept))
 
