@@ -31,7 +31,10 @@ class Flag:
 
 @dataclass(frozen=True)
 class Verb:
-    """A verb, or a verb of a verb ("events list"); "" is the program without one; `behind` is what the words after -- are."""
+    """A verb, or a verb of a verb ("events list"); "" is the program without one.
+
+    `behind` is what the words after -- are, `notes` what --help says after the options.
+    """
 
     name: str
     summary: str
@@ -39,6 +42,7 @@ class Verb:
     operands: tuple[tuple[str, str], ...]
     under: tuple[Verb, ...] = ()
     behind: str = ""
+    notes: str = ""
 
 
 def verbs() -> list[Verb]:
@@ -51,7 +55,7 @@ def _of(command: Command) -> Verb:
     if not command.name:
         parser.add_argument("--version", action="version", version=__version__, help="print the version and exit")
     importlib.import_module(command.module).add_arguments(parser)
-    return replace(_of_parser(command.name, command.summary, parser), behind=command.behind)
+    return replace(_of_parser(command.name, command.summary, parser), behind=command.behind, notes=parser.epilog or "")
 
 
 def _of_parser(name: str, summary: str, parser: argparse.ArgumentParser) -> Verb:
@@ -107,13 +111,17 @@ def man_page(verb: Verb, all_verbs: Sequence[Verb]) -> str:
         for name, text in one.operands:
             if text:
                 lines += [".TP", _operand(name), _roff(text)]
+    if verb.notes:
+        lines += [".SH NOTES", _roff(verb.notes)]
     if not verb.name:
         lines += [".SH COMMANDS"]
         for one in all_verbs:
             if one.name:
                 lines += [".TP", f"\\fB{_roff(one.name)}\\fR", f"{_roff(one.summary)}; see turbotui\\-{_roff(one.name)}(1)"]
         lines += [".SH EXIT STATUS", "0 done, 1 failed, 2 wrong command line, 3 the machine cannot be read, "
-                  "4 no usable terminal, 70 a fault of turbotui itself."]
+                  "4 no usable terminal, 5 slower and 6 no sure answer (score \\-\\-slower, diff \\-\\-limit, "
+                  "fleet check), 7 something slows the machine down (why) or a node was found (fleet check), 130 and "
+                  "143 ended by SIGINT and SIGTERM, 70 a fault of turbotui itself."]
     lines += [".SH SEE ALSO", "turbotui(1), turbostat(8), perf(1)"]
     return "\n".join(lines) + "\n"
 

@@ -82,7 +82,7 @@ def run_parsed(command: Command, commands: Sequence[Command], module: Verb, word
         prog=f"turbotui {command.name}".strip(),
         description=command.summary[0].upper() + command.summary[1:] + ".",
         epilog=None if command.name else _EPILOG.format(commands=listing),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=argparse.HelpFormatter if command.name else argparse.RawDescriptionHelpFormatter,
         allow_abbrev=bool(command.name),
     )
     if not command.name:

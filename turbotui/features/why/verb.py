@@ -29,7 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.epilog = (
         'The first line is the verdict. Command lines after "do" are for you to run; turbotui runs none of them. '
-        f"Exit status: 0 nothing is in the way, {FOUND} something is."
+        f"Exit status: 0 nothing is in the way, {FOUND} something is, 1 a recording cannot be read, 2 wrong command "
+        "line, 3 the machine cannot be read."
     )
     add_machine_arguments(parser)
     add_replay_argument(parser)
