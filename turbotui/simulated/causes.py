@@ -121,6 +121,15 @@ def _says_limits(shape: MachineShape) -> bool:
     return shape.isa is Isa.INTEL and not shape.hypervisor
 
 
+def _names_limits(shape: MachineShape) -> bool:
+    """Whether its processor has a bit for each limit of the cores."""
+    return shape.client and not shape.hypervisor
+
+
+def _limited(reason: str) -> Callable[[MachineShape], MachineShape]:
+    return lambda shape: replace(shape, cap=0.7, cap_reason=reason)
+
+
 def _fills_memory(shape: MachineShape) -> bool:
     """Tell whether all cores together can stream more than the memory's bandwidth."""
     return bool(shape.memory_channels) and shape.cpus >= 16 * shape.packages * shape.memory_channels
@@ -132,13 +141,16 @@ CAUSES: Final[Mapping[str, SimulatedCause]] = MappingProxyType({
         SimulatedCause("quota", "a control group's CPU quota is used up in 60 % of its periods",
                        strain=Strain(quota=2.0, throttled=0.6)),
         SimulatedCause("memory", "tasks wait for memory 40 % of the time",
-                       strain=Strain(memory_some=0.4, memory_full=0.2, available=0.02, direct_reclaims=900.0)),
+                       strain=Strain(memory_some=0.4, memory_full=0.2, available=0.02, direct_reclaims=900.0,
+                                     major_faults=300.0)),
         SimulatedCause("swapping", "5,000 pages a second are read back from swap space",
-                       strain=Strain(swapped_in=5000.0, swapped_out=4000.0, major_faults=5000.0, swap_free=0.1)),
+                       strain=Strain(swapped_in=5000.0, swapped_out=4000.0, major_faults=5000.0, swap_free=0.1,
+                                     available=0.04)),
         SimulatedCause("storage", "tasks wait for storage 60 % of the time",
                        strain=Strain(io_some=0.6, io_full=0.3, blocked=9)),
+        # slower cores do not fill it
         SimulatedCause("bandwidth", "streaming code on all CPUs moves as much as memory can", Busy.ALL, work=MEMORY,
-                       where=_fills_memory),
+                       clock=True, where=_fills_memory),
         SimulatedCause("steal", "a hypervisor takes 30 % of the time that CPUs want",
                        change=lambda shape: replace(shape, steal=0.3)),
         SimulatedCause("interrupts", "40,000 timer interrupts a second on every CPU",
@@ -158,6 +170,10 @@ CAUSES: Final[Mapping[str, SimulatedCause]] = MappingProxyType({
         SimulatedCause("heat", "dense code on all CPUs and a heat sink full of dust", Busy.ALL, work=COMPUTE,
                        clock=True, change=_powered(lambda power: replace(power, tdp=4 * power.tdp, pl2=4 * power.pl2,
                                                              ohms=1.6 * power.ohms, sink_tau=1.0)), where=_says_limits),
+        SimulatedCause("current-limit", "all CPUs busy at 70 % of their clock, for want of current", Busy.ALL,
+                       clock=True, change=_limited("current"), where=_names_limits),
+        SimulatedCause("firmware-limit", "all CPUs busy at 70 % of their clock by a limit without a name", Busy.ALL,
+                       clock=True, change=_limited("other"), where=_names_limits),
         SimulatedCause("governor", "all CPUs busy at the highest clock that cpufreq allows, 60 % of what there is",
                        Busy.ALL, clock=True, change=lambda shape: replace(shape, cap=0.6, cap_told=True),
                        where=lambda shape: bool(shape.driver)),
@@ -166,6 +182,8 @@ CAUSES: Final[Mapping[str, SimulatedCause]] = MappingProxyType({
         SimulatedCause("below-base", "all CPUs busy far below the base clock, and nothing says why", Busy.ALL,
                        clock=True, change=_below_base,
                        where=lambda shape: bool(shape.driver) and shape.epp != "balance_power"),
+        SimulatedCause("smi", "firmware interrupts every CPU 600 times a second",
+                       change=lambda shape: replace(shape, smi_storm=600.0), where=_says_limits),
     )
 })  # fmt: skip
 """Causes by name, which is also the name of the rule that finds the cause."""

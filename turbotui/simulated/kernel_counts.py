@@ -113,6 +113,15 @@ SOFTIRQS: Final[Mapping[str, Form]] = {
 }
 
 
+_PACKETS: Final = 50_000.0
+"""Soft interrupts of network receive in a second of nothing else: 20 us each, with all the packets that it finds."""
+
+
+def soft_interrupts(name: str, storm: float) -> Form:
+    """Soft interrupts of a kind; `storm` is the share of the busy time that receiving from the network takes."""
+    return (*SOFTIRQS[name], *scaled(BUSY, storm * _PACKETS)) if storm and name == "NET_RX" else SOFTIRQS[name]
+
+
 def idle_usage(kind: CoreType, number: int) -> Form:
     """The number of times that a CPU entered one cpuidle state."""
     return form_of({CPU_IDLE + number: 1e6 / kind.idle[number].mean_us})

@@ -12,7 +12,7 @@ from turbotui.simulated.events_common import APERF, MPERF_SECONDS, counts
 from turbotui.simulated.layout import SimulatedCpu
 from turbotui.simulated.model import Model
 from turbotui.simulated.pmu import Context, EventFile, SimulatedCounter, SimulatedPmu, Value
-from turbotui.simulated.registers import SMI_COUNT
+from turbotui.simulated.registers import smi_count
 from turbotui.simulated.shapes import Isa, MachineShape
 
 _EVENT_64 = {"event": "config:0-63"}
@@ -100,7 +100,7 @@ def msr_pmu(model: Model, number: int) -> SimulatedPmu:
         rows["mperf"] = (2, form(MPERF_SECONDS, shape.reference_hz), EventFile("event=0x02"))
         if shape.isa is Isa.INTEL:
             rows["pperf"] = (3, productive, EventFile("event=0x03"))
-            rows["smi"] = (4, lambda _place: lambda _now: float(SMI_COUNT), EventFile("event=0x04"))
+            rows["smi"] = (4, lambda _place: lambda now: float(smi_count(model, now)), EventFile("event=0x04"))
             rows["cpu_thermal_margin"] = (7, margin, EventFile("event=0x07", "1", "C", snapshot=True))
         else:
             rows["irperf"] = (6, retired, EventFile("event=0x06"))

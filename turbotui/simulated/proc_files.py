@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from turbotui.simulated import basis as b
-from turbotui.simulated.kernel_counts import DEVICE, FORKS, INTERRUPTS, SOFTIRQS, SWITCHES, stat_forms, timer_interrupts
+from turbotui.simulated.kernel_counts import (
+    DEVICE,
+    FORKS,
+    INTERRUPTS,
+    SOFTIRQS,
+    SWITCHES,
+    soft_interrupts,
+    stat_forms,
+    timer_interrupts,
+)
 from turbotui.simulated.layout import SimulatedCpu
 from turbotui.simulated.model import Model
 from turbotui.simulated.shapes import Isa
 from turbotui.simulated.strain_files import StrainFiles
-from turbotui.simulated.task_files import task_files
+from turbotui.simulated.task_files import TaskWaits, task_files
 from turbotui.simulated.tree import File, Node, fixed, folder
 
 _JIFFIES = 100
@@ -26,6 +35,7 @@ class ProcFiles:
         self._model = model
         self._shape = model.shape
         self._stat = stat_forms(model.shape.steal, model.shape.soft_storm)
+        self._soft = {name: soft_interrupts(name, model.shape.soft_storm) for name in SOFTIRQS}
         self._paranoid = paranoid
         total = len(model.layout.places)
         self._rows = min(_DEVICE_ROWS, max(2, total // 4))
@@ -34,7 +44,7 @@ class ProcFiles:
         """Everything below /proc."""
         shape = self._shape
         return {
-            **task_files(self._ran),
+            **task_files(self._ran, TaskWaits(self._model)),
             "stat": File(self._stat_text),
             "interrupts": File(self._interrupts),
             "softirqs": File(self._softirqs),
@@ -82,7 +92,7 @@ class ProcFiles:
         lines[0] = f"cpu  {' '.join(map(str, totals))}"
         softirqs = dict.fromkeys(SOFTIRQS, 0)
         for one in model.cpu:
-            for name, form in SOFTIRQS.items():
+            for name, form in self._soft.items():
                 if form:
                     softirqs[name] += int(one.value(form, now))
         lines.append(f"intr {int(interrupts)}")
@@ -160,7 +170,7 @@ class ProcFiles:
         """Kernel Documentation/filesystems/proc.rst: one column for each possible CPU."""
         cpus = self._model.cpu
         lines = [" " * 20 + "".join(f"CPU{cpu:<8d}" for cpu in range(len(cpus)))]
-        for name, form in SOFTIRQS.items():
+        for name, form in self._soft.items():
             cells = (
                 "".join([f" {int(one.value(form, now)):>10d}" for one in cpus]) if form else f" {0:>10d}" * len(cpus)
             )

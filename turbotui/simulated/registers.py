@@ -26,8 +26,10 @@ _POWER_UNIT: Final = 3
 _TIME_UNIT: Final = 10
 _POWER_LIMITS: Final = {"pl1": 10, "pl2": 11}
 """Bits of the power limits in MSR_CORE_PERF_LIMIT_REASONS (Intel SDM vol. 4)."""
-SMI_COUNT: Final = 3
-"""System management interrupts since boot; none happen during the simulation."""
+_REASONS: Final = {"heat": 1, "current": 7, "other": 8, **_POWER_LIMITS}
+"""Bits of that register: 1 thermal, 7 current of the regulators, 8 electrical or other (6th generation and later)."""
+_SMI_COUNT: Final = 3
+"""System management interrupts of a boot; no others happen on a machine without a storm of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +115,16 @@ def _package_thermal(model: Model, place: SimulatedCpu, now: float) -> int:
 
 
 def _limit_reasons(model: Model, place: SimulatedCpu, now: float) -> int:
-    """MSR_CORE_PERF_LIMIT_REASONS: 1 thermal, 10 PL1, 11 PL2; logs 16 higher."""
-    state = model.state[place.package]
-    active = "heat" if state.hot else state.limit
-    return sum(int(reason == active) << bit | int(reason in state.logged) << bit + 16
-               for reason, bit in (("heat", 1), *_POWER_LIMITS.items()))
+    """MSR_CORE_PERF_LIMIT_REASONS: the bit of the reason, and logs 16 higher."""
+    state, lasting = model.state[place.package], model.shape.cap_reason
+    active = "heat" if state.hot else state.limit or lasting
+    return sum(int(reason == active) << bit | int(reason in state.logged or reason == lasting) << bit + 16
+               for reason, bit in _REASONS.items())
+
+
+def smi_count(model: Model, now: float) -> int:
+    """System management interrupts since boot."""
+    return _SMI_COUNT + int(model.shape.smi_storm * (model.uptime + now))
 
 
 def _bins(model: Model, place: SimulatedCpu, now: float) -> int:
@@ -199,7 +206,7 @@ _EVERY_X86: Final = (
 
 _INTEL: Final = (
     SimulatedRegister(0x17, "IA32_PLATFORM_ID", _constant(0)),
-    SimulatedRegister(0x34, "MSR_SMI_COUNT", _constant(SMI_COUNT)),
+    SimulatedRegister(0x34, "MSR_SMI_COUNT", lambda model, place, now: smi_count(model, now)),
     SimulatedRegister(0x3A, "IA32_FEATURE_CONTROL", _constant(0x5)),
     SimulatedRegister(0x8B, "IA32_BIOS_SIGN_ID", lambda model, place, now: model.shape.microcode << 32),
     SimulatedRegister(0xCE, "MSR_PLATFORM_INFO", _platform_info),

@@ -258,7 +258,9 @@ class MachineShape:
         steal: share of the busy time that a hypervisor takes.
         soft_storm: share of the busy time that goes to soft interrupts beside those of the work.
         timer_storm: local timer interrupts a second on every CPU beside those of the work.
+        smi_storm: interrupts a second by the firmware, which stop every CPU.
         cap: share of its highest clock that a core may run at; 1: all of it.
+        cap_reason: what the processor names as the reason, "current" or "other"; "": nothing.
         cap_told: whether cpufreq's highest allowed clock reflects the cap.
         around: devices around the processors that report power.
         driver, governor, epp: cpufreq's.
@@ -321,7 +323,9 @@ class MachineShape:
     steal: float = 0.0
     soft_storm: float = 0.0
     timer_storm: float = 0.0
+    smi_storm: float = 0.0
     cap: float = 1.0
+    cap_reason: str = ""
     cap_told: bool = False
     around: Surroundings = _BARE
 

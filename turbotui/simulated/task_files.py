@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from turbotui.dataclass import dataclass
+from turbotui.simulated import basis as b
 from turbotui.simulated.threads import process_of
 from turbotui.simulated.tree import File, Folder, Node, fixed, folder
 from turbotui.simulated.workloads import WORKLOADS
+
+if TYPE_CHECKING:
+    from turbotui.simulated.model import Model
 
 _CONTAINER: Final = "4f1b2a9c0d3e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8"
 _TICKS: Final = 100
@@ -70,16 +74,50 @@ _OTHERS: Final = (
 )
 
 
+_WAITING: Final = 2
+"""The kind of work whose process waits for memory and storage."""
+_TIMING: Final = 3
+"""The kind whose process arms the timers of a storm, and sleeps until they expire."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskWaits:
+    """What processes of a simulated machine wait for beyond their work, by the strain on it.
+
+    Attributes:
+        model: the machine.
+    """
+
+    model: Model
+
+    def state(self, kind: int) -> str:
+        """The letter of a process's main thread."""
+        return "D" if kind == _WAITING and self.model.strain.blocked else "R"
+
+    def faults(self, kind: int, now: float) -> int:
+        """Major page faults."""
+        return int(self.model.system.at(b.SYS_MAJOR_FAULTS, now)) if kind == _WAITING else 0
+
+    def delays(self, kind: int, now: float) -> float:
+        """Seconds of waiting for storage."""
+        return self.model.system.at(b.SYS_STALLED_IO, now) if kind == _WAITING else 0.0
+
+    def sleeps(self, kind: int, now: float) -> int:
+        """Times that the main thread slept until a timer expired."""
+        return int(self.model.shape.timer_storm * (self.model.uptime + now)) if kind == _TIMING else 0
+
+
 def user_of(kind: int) -> int:
     """Return the user of a kind of work's process."""
     return _WORK[kind][1]
 
 
-def task_files(ran: Ran) -> dict[str, Node]:
+def task_files(ran: Ran, waits: TaskWaits) -> dict[str, Node]:
     """Return the directories of processes below /proc, by their number.
 
     Args:
         ran: how long each kind of work ran on every CPU.
+        waits: of the processes that do it.
     """
     work = [
         _Process(process_of(kind), parent, uid, WORKLOADS[kind].name, arguments, group, "R", nice)
@@ -88,7 +126,8 @@ def task_files(ran: Ran) -> dict[str, Node]:
     found: dict[str, Node] = {str(one.pid): folder({**_files(one), "stat": fixed(_stat(one, []))}) for one in _OTHERS}
     for kind, one in enumerate(work):
         found[str(one.pid)] = folder({
-            **_files(one), "stat": File(partial(_stat_now, one, partial(ran, kind))),
+            **_files(one), "stat": File(partial(_stat_now, one, partial(ran, kind), kind, waits)),
+            "status": File(partial(_status_now, one, kind, waits)),
             "task": Folder(partial(_threads, one, partial(ran, kind))),
         })
     return found
@@ -106,14 +145,19 @@ def _threads(one: _Process, ran: Callable[[float], Sequence[float]]) -> Mapping[
     }
 
 
-def _stat_now(one: _Process, ran: Callable[[float], Sequence[float]], now: float) -> str:
-    return _stat(one, ran(now))
+def _stat_now(one: _Process, ran: Callable[[float], Sequence[float]], kind: int, waits: TaskWaits, now: float) -> str:
+    return _stat(replace(one, state=waits.state(kind)), ran(now), waits.faults(kind, now), waits.delays(kind, now))
 
 
-def _stat(one: _Process, ran: Sequence[float]) -> str:
+def _status_now(one: _Process, kind: int, waits: TaskWaits, now: float) -> str:
+    return f"{_status(replace(one, state=waits.state(kind)))}\nvoluntary_ctxt_switches:\t{waits.sleeps(kind, now)}\n"
+
+
+def _stat(one: _Process, ran: Sequence[float], faults: int = 0, delayed: float = 0.0) -> str:
     """Return the line of /proc/PID/stat, with one thread for each CPU, the first of which ran longest."""
     words = ["0"] * 50  # from the fourth of proc(5) on
     words[0] = str(one.parent)
+    words[8], words[38] = str(faults), str(int(delayed * _TICKS))
     words[10] = str(int(sum(ran) * _TICKS))
     words[14], words[15] = str(20 + one.nice), str(one.nice)
     words[16] = str(max(1, len(ran)))
@@ -124,10 +168,14 @@ def _stat(one: _Process, ran: Sequence[float]) -> str:
 
 def _files(one: _Process) -> Mapping[str, Node]:
     arguments = b"".join(word.encode() + b"\0" for word in one.arguments)
-    uids = "\t".join([str(one.uid)] * 4)
     return {
         "cmdline": File(lambda _now: arguments),
         "comm": fixed(one.name),
         "cgroup": fixed(f"0::{one.group}"),
-        "status": fixed(f"Name:\t{one.name}\nState:\t{one.state}\nPid:\t{one.pid}\nPPid:\t{one.parent}\nUid:\t{uids}"),
+        "status": fixed(_status(one)),
     }
+
+
+def _status(one: _Process) -> str:
+    uids = "\t".join([str(one.uid)] * 4)
+    return f"Name:\t{one.name}\nState:\t{one.state}\nPid:\t{one.pid}\nPPid:\t{one.parent}\nUid:\t{uids}"

@@ -10,6 +10,8 @@ from watched_machines import frames_of_machine
 
 from turbotui.cli import main
 from turbotui.recording.recorder import Recorder
+from turbotui.simulated import SHAPES
+from turbotui.simulated.causes import CAUSES
 
 QUICK = ("-i", "0.1", "-n", "2")
 COLUMNS = ("Load%", "Busy%", "Bzy_MHz", "steal%", "iowait%", "irq%", "IRQ/s")
@@ -68,12 +70,25 @@ def test_on_a_copy_of_files_nothing_moves_and_nothing_is_found(name: str, capsys
     assert "Nothing is seen to be in the way" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("more", ["", "+storage"])
-def test_memory_controllers_are_counted_beside_the_columns(more: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["why", "--machine", f"forest-1s+bandwidth{more}", "--json", *QUICK]) == 7
+BANDWIDTH = CAUSES["bandwidth"]
+BESIDE = [one.name for one in CAUSES.values()
+          if one is not BANDWIDTH and not one.at_odds(BANDWIDTH) and one.where(SHAPES["forest-1s"])]
+
+
+@pytest.mark.parametrize("name", ["", *BESIDE])
+def test_memory_controllers_are_counted_beside_the_columns(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["why", "--machine", f"forest-1s+bandwidth{f'+{name}' if name else ''}", "--json", *QUICK]) == 7
     rows = json.loads(capsys.readouterr().out)["rows"]
-    assert "bandwidth" in {row["cause"] for row in rows[:2]}
-    assert any("GB/s" in row["values"]["sentence"] for row in rows)
+    assert {row["cause"] for row in rows[:2]} == {"bandwidth", name} - {""}
+    assert "GB/s" in next(row["values"]["sentence"] for row in rows if row["cause"] == "bandwidth")
+
+
+def test_tasks_are_named_behind_waits_and_wake_ups(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["why", "--machine", "guest+memory+storage+interrupts", *QUICK]) == 7
+    found = capsys.readouterr().out
+    assert "compiling 30000 (session-3.scope, waits for storage)" in found
+    assert "major faults/s)" in found
+    assert "background 40000 (collectd.service, wakes " in found
 
 
 @pytest.fixture
