@@ -50,6 +50,15 @@ def test_a_cause_that_comes_and_goes_says_its_share() -> None:
     assert finding.since == "75 % of the last 4.0 s"
 
 
+def test_a_cause_that_was_not_seen_last_has_not_been_there_for_no_time() -> None:
+    def judge(moment: JudgedFrame) -> Observed | NoFinding:
+        late = moment.frame.seq == FRAMES[-1].seq
+        return NoFinding.UNKNOWN if late else Observed(0.5, "It is so", Certainty.CERTAIN)
+
+    (finding,) = diagnosed(rule("a", judge)).findings(over=0.25)
+    assert finding.line == "It is so (100 % of the last 3.0 s)"
+
+
 def test_a_cause_that_is_over_is_no_finding() -> None:
     found = diagnosed(rule("a", in_intervals({1, 2, 3})))
     assert found.findings() == ()

@@ -90,6 +90,8 @@ def test_a_quota_is_told_of_the_group_that_stands_still_most() -> None:
     assert quota.lost == pytest.approx(0.4)
     counted = Seen(groups=True, throttled=ThrottledGroup("/db.service", 80.0, 2.0, stood=1.0))
     assert found("quota", made(whole={"Load%": 75.0}, seen=counted)).lost == pytest.approx(0.25)  # of 4 CPUs 3 work
+    less = Seen(groups=True, throttled=ThrottledGroup("/db.service", 15.0, 2.0, stood=0.3))  # one period fewer
+    assert found("quota", made(whole={**own, "Load%": 75.0}, seen=less)).who == ("/db.service",)
     assert BY_ID["quota"].judge(made(seen=Seen(groups=True))) is NoFinding.CLEAR
 
 
@@ -123,8 +125,9 @@ def test_memory_that_is_short_while_much_is_left_is_a_group_s_limit() -> None:
 
 def test_a_storm_of_interrupts_names_the_cpu_and_the_kind() -> None:
     rates = {0: 900.0, 1: 64_000.0, 2: 800.0, 3: 700.0}
-    storm = found("interrupts", made(whole={"Load%": 20.0}, cpus={"IRQ/s": rates, "Timer/s": {1: 63_000.0},
-                                                                 "Dev/s": {1: 400.0}}))
+    storm = found("interrupts", made(whole={"Load%": 20.0}, cpus={
+        "IRQ/s": rates, "Timer/s": {1: 63_000.0}, "Dev/s": {1: 400.0}, "Busy%": {0: 0.0, 1: 20.0, 2: 0.0, 3: 0.0}}))
+    assert storm.lost == pytest.approx(0.128)  # a CPU's time in interrupts holds up what runs there, however little
     assert storm.sentence.startswith("CPU 1 takes 64,000 interrupts a second")
     assert "local timer interrupts (63,000/s)" in storm.sentence
     assert BY_ID["interrupts"].judge(made(cpus={"IRQ/s": {0: 3000.0}})) is NoFinding.CLEAR
@@ -132,8 +135,9 @@ def test_a_storm_of_interrupts_names_the_cpu_and_the_kind() -> None:
 
 def test_time_in_soft_interrupts_of_one_cpu_is_told() -> None:
     soft = found("softirqs", made(whole={"irq%": 9.0, "Load%": 30.0},
-                                  cpus={"irq%": {0: 33.0, 1: 1.0}, "NetRx/s": {0: 9000.0}}))
-    assert soft.lost == pytest.approx(0.3)
+                                  cpus={"irq%": {0: 33.0, 1: 1.0}, "NetRx/s": {0: 9000.0},
+                                        "Busy%": {0: 60.0, 1: 20.0}}))
+    assert soft.lost == pytest.approx((60.0 * 0.33 + 20.0 * 0.01) / 80.0)
     assert "network receive" in soft.sentence
 
 

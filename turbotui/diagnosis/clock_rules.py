@@ -25,6 +25,10 @@ _MOST_BY_EXITS: Final = 0.4  # share of the work; latencies are the maximum for 
 _SMI: Final = 20.0  # a second, on one CPU
 _SMI_SECONDS: Final = 100e-6  # all CPUs stop meanwhile; firmware takes tens to hundreds of microseconds
 
+_HIGHER: Final = (
+    "cpupower frequency-set -u CLOCK allows a higher one; what set the limit may set it again: tuned, TLP, thermald, "
+    "power-profiles-daemon, or no_turbo in /sys/devices/system/cpu/intel_pstate"
+)
 _SURE: Final[Mapping[Sure, Certainty]] = {
     Sure.COUNTED: Certainty.CERTAIN, Sure.STATE: Certainty.CERTAIN, Sure.SETTING: Certainty.CERTAIN,
     Sure.EVENTS: Certainty.LIKELY, Sure.LOG: Certainty.LIKELY, Sure.INFERRED: Certainty.POSSIBLE,
@@ -72,7 +76,8 @@ def _held_by(*holders: Holder) -> Callable[[JudgedFrame], Observed | NoFinding]:
             return NoFinding.CLEAR
         more = len(parts) - 1
         also = f"; {more} more {'package is' if more == 1 else 'packages are'}" if more else ""
-        return Observed(max(_LEAST, min(1.0, lost)), opening(holding(worst, hold)) + also, _SURE[hold.sure], worst.row)
+        return Observed(max(_LEAST, min(1.0, lost)), opening(holding(worst, hold)) + also, _SURE[hold.sure], worst.row,
+                        remedy=_HIGHER if hold.holder is Holder.POLICY else "")
 
     return judge
 
@@ -155,7 +160,7 @@ RULES: Final[tuple[SlownessRule, ...]] = (
     _rule("firmware-limit", "a limit that the processor does not name", (Holder.OTHER,),
           "Firmware or the board asks for less: look at its power and thermal profiles", ("Throttle",)),
     _rule("governor", "a clock that settings keep down", (Holder.POLICY, Holder.PREFERENCE),
-          "cpupower frequency-set -g performance, or -u for the highest clock; on a laptop powerprofilesctl set "
+          "cpupower frequency-set -g performance asks for the highest clock; on a laptop powerprofilesctl set "
           "performance",
           ("MaxMHz", "Governor", "EPP")),
     SlownessRule("below-base", "clocks below the base clock, or far below the highest",
@@ -164,7 +169,7 @@ RULES: Final[tuple[SlownessRule, ...]] = (
          "turbotui info shows limits and settings; dmesg | grep -i -e throttl -e power may name the reason", Whose.CPU),
     SlownessRule("idle-exits", "time to leave idle states", (("IdleExit%",), ("Load%", "Busy%")), _idle_exits,
                  "cpuidle", "1", "cpupower idle-set -D 50 keeps CPUs out of states that take more than 50 us to leave; "
-                 "a program can hold /dev/cpu_dma_latency open", Whose.CPU, costly=True),
+                 "a program can hold /dev/cpu_dma_latency open", Whose.WAKES, costly=True),
     SlownessRule("smi", "time that firmware takes", (("SMI",),), _firmware, "MSR 0x34", "1",
          "A firmware update, or its settings for power and USB legacy support, make such interrupts fewer"),
 )  # fmt: skip

@@ -51,10 +51,10 @@ class Finding:
 
     @property
     def since(self) -> str:
-        """How long the cause has been present: "for 40 s", "92 % of the last 40 s"."""
+        """How long the cause has been present: "for 40 s", "92 % of the last 40 s", also where it was not seen last."""
         if not self.window:
             return "now"
-        if self.share >= _WHOLE:
+        if self.seconds and self.share >= _WHOLE:
             return f"for {_span(self.seconds)}"
         return f"{100 * self.share:.0f} % of the last {_span(self.window)}"
 

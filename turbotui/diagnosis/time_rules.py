@@ -50,6 +50,20 @@ def _hottest(found: Mapping[RowId, float]) -> tuple[RowId, float]:
     return row, found[row]
 
 
+def _of_work(moment: JudgedFrame, shares: Mapping[RowId, float]) -> float:
+    """The share of the work that interrupts take, where each CPU loses a share of its time to them.
+
+    A task is held up by what is taken while it runs: a CPU that works a tenth of its time, and spends a twentieth in
+    interrupts, gets its work done a twentieth later.
+    """
+    busy = moment.busy
+    weights = {row: busy.get(row, 0.0) for row in shares}
+    total = sum(weights.values())
+    if not total:
+        return min(1.0, sum(shares.values()) / len(shares))
+    return sum(weights[row] * min(1.0, share) for row, share in shares.items()) / total
+
+
 def _interrupts(moment: JudgedFrame) -> Observed | NoFinding:
     rates = moment.numbers("IRQ/s")
     if not rates:
@@ -58,8 +72,7 @@ def _interrupts(moment: JudgedFrame) -> Observed | NoFinding:
     if rate < _STORM:
         return NoFinding.CLEAR
     total = sum(rates.values())
-    wanted = (moment.load or 100.0) / 100.0 * len(rates)
-    lost = min(1.0, total * _INTERRUPT_SECONDS / wanted) if wanted else 0.0
+    lost = _of_work(moment, {one: here * _INTERRUPT_SECONDS for one, here in rates.items()})
     sentence = f"{opening(name_of(moment, row))} takes {rate:,.0f} interrupts a second, the machine {total:,.0f}"
     most = _most(moment, _KINDS, row)
     return Observed(max(lost, 0.02), f"{sentence}; {most}" if most else sentence, Certainty.LIKELY, row)
@@ -78,7 +91,7 @@ def _softirqs(moment: JudgedFrame) -> Observed | NoFinding:
     much = everywhere >= _IRQ_EVERYWHERE and moment.lasts(everywhere, len(single))
     if not much and (percent < _IRQ_ONE_CPU or not moment.lasts(percent, 1)):
         return NoFinding.CLEAR
-    lost = everywhere / load if load else 0.0
+    lost = _of_work(moment, {one: share / 100.0 for one, share in single.items()})
     most = _most(moment, _SOFT_KINDS, row)
     sentence = (f"Interrupts and soft interrupts take {everywhere:.1f} % of the CPUs' time, {percent:.0f} % of "
                 f"{name_of(moment, row)}")
@@ -88,7 +101,7 @@ def _softirqs(moment: JudgedFrame) -> Observed | NoFinding:
 STEAL: Final = SlownessRule(
     "steal", "CPU time taken by the hypervisor", (("steal%",), ("Load%",)), _steal, "/proc/stat", "1",
     "The machine below shares its CPUs with other guests: ask its operator, or move to a larger or less crowded one. "
-    "turbotui stat --show CPU,Load%,steal% shows each CPU", Whose.CPU,
+    "turbotui stat --show CPU,Load%,steal% shows each CPU",
 )  # fmt: skip
 INTERRUPTS: Final = SlownessRule(
     "interrupts", "a storm of interrupts", (("IRQ/s",),), _interrupts, "/proc/interrupts", "1",

@@ -74,7 +74,7 @@ def _quota(frame: JudgedFrame) -> Observed | NoFinding:
         why = frame.frame.capabilities.why_missing("cgroup.throttled")
         return NoFinding.CLEAR if frame.seen.groups or why.reason is Reason.NOT_SET else NoFinding.UNKNOWN
     percent, name, quota, stood = own or 0.0, "this program's control group", frame.number("Quota"), None
-    if group is not None and group.percent >= percent:
+    if group is not None and group.percent >= min(percent, _QUOTA):  # it has a name, and the time that was lost
         percent, name, quota, stood = group.percent, group.name, group.quota, group.stood
     if percent < _QUOTA:
         return NoFinding.CLEAR
