@@ -7,12 +7,20 @@ from topdown_bed import TopdownBed, total
 
 from turbotui.features.topdown.places import RowLevel
 from turbotui.features.topdown.tables import basis, node_of, table_of
+from turbotui.simulated.pmus_core import core_events
 
 LEVEL_ONE = {"retiring": "slots-retiring", "bad_speculation": "slots-bad", "frontend": "slots-front",
              "backend": "slots-back", "contention": "slots-sibling"}
 LEVEL_TWO = {"mispredicts": "slots-mispredicted", "clears": "slots-clears", "fetch_latency": "slots-latency",
              "fetch_bandwidth": "slots-bandwidth", "memory_bound": "slots-memory", "core_bound": "slots-core",
              "heavy": "slots-heavy", "microcode": "slots-microcode"}
+DEEPER = {
+    "l1_bound": "l1-cycles", "l2_bound": "l2-cycles", "l3_bound": "l3-cycles", "dram_bound": "dram-cycles",
+    "store_bound": "store-cycles", "memory_bandwidth": "bandwidth-cycles", "divider": "divider-cycles",
+    "serializing": "serial-cycles", "ports_1": "port-1-cycles", "ports_2": "port-2-cycles", "ports_3": "port-3-cycles",
+    "icache": "icache-cycles", "itlb": "itlb-cycles", "resteers": "resteers-cycles", "switches": "switches-cycles",
+}
+"""Nodes of levels 3 and 4: cycles, or as many slots."""
 MACHINES = ("sapphire-2s", "icelake-2s", "turin-2s", "genoa-1s", "forest-1s", "grace-2s", "vera-2s", "laptop",
             "laptop-arrow")
 
@@ -129,6 +137,26 @@ def test_level_two_is_what_the_pipelines_did(name: str) -> None:
                 told += 1
         assert not row.fault(parent.id)
     assert told >= 6
+
+
+@pytest.mark.parametrize(("name", "told"), [
+    ("sapphire-2s", 15), ("icelake-2s", 11), ("laptop-arrow", 19), ("forest-1s", 3),
+])
+def test_levels_three_and_four_are_what_the_pipelines_did(name: str, told: int) -> None:
+    bed = TopdownBed(name, 4)
+    frame, truth = bed.interval()
+    compared = 0
+    for row in bed.rows(frame, RowLevel.KIND):
+        (branch,) = row.branches
+        shape = bed.host.model.shape
+        kind = shape.core_types[bed.host.model.layout.places[row.place.cpus[0]].type]
+        cycles = total(truth, row.place.cpus, "slots") / core_events(kind.events).slots
+        for node in branch.tree.nodes:
+            if node.id in DEEPER:
+                happened = total(truth, row.place.cpus, DEEPER[node.id])
+                assert row.percent(node.id) == pytest.approx(100.0 * happened / cycles, abs=0.5), (row.place, node.id)
+                compared += 1
+    assert compared == told
 
 
 @pytest.mark.parametrize(("name", "path"), [
