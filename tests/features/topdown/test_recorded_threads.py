@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from test_threads_truth import ThreadBed
+from watched_machines import frames_of_machine
 
 from turbotui import recording
 from turbotui.app.dashboard import TurbotuiApp
@@ -144,7 +145,8 @@ def test_a_recording_shows_its_threads_in_every_format(
     tid = interval.threads[0].thread.pid
     assert main(["topdown", "--replay", str(recorded), "--pid", str(tid + 1)]) == 0
     assert "GSlots" in capsys.readouterr().out
-    assert main(["topdown", "--replay", str(recorded), "--per", "command"]) == 2
+    assert main(["topdown", "--replay", str(recorded), "--per", "command"]) == 1
+    assert "record --tables region-slots" in capsys.readouterr().err
 
 
 def test_a_recording_without_threads_says_how_they_are_recorded(capsys: pytest.CaptureFixture[str]) -> None:
@@ -153,6 +155,23 @@ def test_a_recording_without_threads_says_how_they_are_recorded(capsys: pytest.C
     assert "turbotui record --tables threads" in capsys.readouterr().err
     assert main(["record", "x.ttj", "--tables", "topdown,threads"]) == 2
     assert "take turns" in capsys.readouterr().err
+
+
+def test_a_recording_of_threads_alone_shows_them_unasked(
+        recorded: Path, interval: ThreadInterval, tmp_path: Path,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(tmp_path / "alone.ttj")
+    machine, frames = frames_of_machine("sapphire-2s", 3, cpus=frozenset({0, 1}))
+    recorder = open_recorder(path, machine, None)
+    for frame in frames:
+        recorder.take(frame)
+        recorder.rows(ThreadRecord(frame.newer.wall_ns, frame.newer.started_ns, interval))
+    recorder.close()
+    assert main(["topdown", "--replay", path, "-n", "1", "--json"]) == 0
+    table = json.loads(capsys.readouterr().out)
+    assert {row["tid"] for row in table["rows"]} == {one.thread.tid for one in interval.threads}
+    assert main(["topdown", "--replay", str(recorded), "--json"]) == 0  # it has the slots of CPUs, too
+    assert [len(json.loads(line)["rows"]) for line in capsys.readouterr().out.splitlines()] == [1]
 
 
 async def test_the_screen_shows_the_threads_of_a_recording_and_what_is_below_level_1(

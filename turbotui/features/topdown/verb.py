@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import itertools
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -173,28 +172,35 @@ def _replay(arguments: argparse.Namespace, level: RowLevel) -> int:
         counters = RecordedTopdown(journal.machine)
         counters.drill = Drill(counters.below(arguments.level))
         writer = make_writer(arguments, arguments.intervals, marks=True)
+        level = level if arguments.per is not None else _recorded_level(arguments, journal, counters, level)
         if level is RowLevel.COMMAND:
             _replay_regions(arguments, journal, counters, writer, level)
         elif level is RowLevel.THREAD:
-            frames = (frame for frame in replayed_frames(arguments, journal) if threads_of(journal.rows, frame))
+            found = (frame for frame in replayed_frames(arguments, journal) if threads_of(journal.rows, frame))
             printer = TopdownPrinter(counters, level, arguments.level, writer)
-            _replay_threads(journal, counters, printer, recorded_ones(arguments, frames, "slots of threads", "threads"),
+            _replay_threads(journal, counters, printer, recorded_ones(arguments, found, "slots of threads", "threads"),
                             frozenset(arguments.pid))
         else:
-            frames = (frame for frame in replayed_frames(arguments, journal) if counters.has_any(frame))
-            first = next(frames, None)
-            if first is None and arguments.per is None and _has_regions(arguments, journal):
-                _replay_regions(arguments, journal, counters, writer, RowLevel.COMMAND)
-            else:
-                found = frames if first is None else itertools.chain((first,), frames)
-                TopdownPrinter(counters, level, arguments.level, writer).all(
-                    journal.machine, recorded_ones(arguments, found, "slots of pipelines", "topdown"))
+            found = (frame for frame in replayed_frames(arguments, journal) if counters.has_any(frame))
+            TopdownPrinter(counters, level, arguments.level, writer).all(
+                journal.machine, recorded_ones(arguments, found, "slots of pipelines", "topdown"))
         tell_missing(journal)
     return 0
 
 
-def _has_regions(arguments: argparse.Namespace, journal: Journal) -> bool:
-    return any(region_slots_of(journal.rows, frame) for frame in replayed_frames(arguments, journal))
+def _recorded_level(arguments: argparse.Namespace, journal: Journal, counters: RecordedTopdown,
+                    level: RowLevel) -> RowLevel:
+    """The rows that a recording has where nobody says which: of the whole machine, else of regions, else of threads."""
+    if level is not RowLevel.MACHINE:
+        return level
+    for frame in replayed_frames(arguments, journal):
+        if counters.has_any(frame):
+            return level
+        if region_slots_of(journal.rows, frame) is not None:
+            return RowLevel.COMMAND
+        if threads_of(journal.rows, frame) is not None:
+            return RowLevel.THREAD
+    return level
 
 
 def _replay_regions(arguments: argparse.Namespace, journal: Journal, counters: TopdownCounters, writer: Writer | None,
