@@ -6,18 +6,14 @@ import itertools
 import math
 
 import pytest
+from contrast import READABLE, SIXTEEN_COLOURS, Triple, contrast, linear, luminance
 from textual.theme import Theme
 
 from turbotui.app.themes import CALM, CONTRAST, SIXTEEN
 from turbotui.widgets.levels import STEPS
 
-Triple = tuple[float, float, float]
-
 GROUNDS = ("background", "surface", "panel", "tui-cursor")
 TEXTS = ("dim", "title", "strong", "accent", "spark", "amber", "red")
-READABLE = 4.5
-"""Web Content Accessibility Guidelines 2.1, success criterion 1.4.3."""
-
 DICHROMATS: dict[str, tuple[Triple, Triple, Triple]] = {
     "protan": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
     "deutan": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
@@ -26,26 +22,11 @@ DICHROMATS: dict[str, tuple[Triple, Triple, Triple]] = {
 """Machado, Oliveira, Fernandes: A Physiologically-based Model for Simulation of Color Vision Deficiency (2009),
 severity 1.0, for linear RGB."""
 
-SIXTEEN_COLOURS = {
-    "VGA": ("#000000", "#aa0000", "#00aa00", "#aa5500", "#0000aa", "#aa00aa", "#00aaaa", "#aaaaaa",
-            "#555555", "#ff5555", "#55ff55", "#ffff55", "#5555ff", "#ff55ff", "#55ffff", "#ffffff"),
-    "xterm": ("#000000", "#cd0000", "#00cd00", "#cdcd00", "#0000ee", "#cd00cd", "#00cdcd", "#e5e5e5",
-              "#7f7f7f", "#ff0000", "#00ff00", "#ffff00", "#5c5cff", "#ff00ff", "#00ffff", "#ffffff"),
-}
-"""The console's (linux drivers/tty/vt/vt.c, default_red and so on) and xterm's (XTerm-col.ad)."""
-
 CURVES = {
     "calm": ((0.675, 252.0, 0.105), (0.92, 80.0, 0.12)),
     "contrast": ((0.71, 252.0, 0.11), (0.935, 80.0, 0.12)),
 }
 """Lightness, hue and chroma (Oklch) where the levels of a theme begin and end; between them all three are straight."""
-
-
-def linear(colour: str) -> Triple:
-    """Linear RGB of a colour (IEC 61966-2-1)."""
-    parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
-    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
-    return red, green, blue
 
 
 def written(rgb: Triple) -> str:
@@ -76,18 +57,6 @@ def from_oklab(lab: Triple) -> Triple:
     return (4.0767416621 * long - 3.3077115913 * middle + 0.2309699292 * short,
             -1.2684380046 * long + 2.6097574011 * middle - 0.3413193965 * short,
             -0.0041960863 * long - 0.7034186147 * middle + 1.7076147010 * short)
-
-
-def luminance(colour: str) -> float:
-    """Relative luminance (Web Content Accessibility Guidelines 2.1)."""
-    red, green, blue = linear(colour)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def contrast(one: str, other: str) -> float:
-    """Contrast ratio, as there."""
-    low, high = sorted((luminance(one), luminance(other)))
-    return (high + 0.05) / (low + 0.05)
 
 
 def on_curve(theme: str, share: float) -> Triple:
@@ -208,12 +177,12 @@ def test_five_steps_in_sixteen_colours(palette: str) -> None:
 def test_every_text_can_be_read_in_sixteen_colours(palette: str) -> None:
     colours, known = in_palette(palette), {**SIXTEEN.variables, "ground": "ansi_black"}
     pairs = [(f"tui-{text}", "ground") for text in TEXTS]
-    pairs += [("tui-on-accent", "tui-accent"), ("tui-on-banner", "tui-banner")]
+    pairs += [("tui-on-accent", "tui-accent"), ("tui-on-banner", "tui-banner"), ("tui-on-cursor", "tui-cursor"),
+              ("tui-on-cell", "tui-cell"), *((f"tui-{text}", "tui-prompt") for text in ("accent", "amber", "strong"))]
     for lane in range(8):
         pairs += [("tui-on-lane", f"tui-lane-{lane}"), (f"tui-lane-{lane}", "ground")]
     pairs += [("tui-on-lane", f"tui-level-{step}") for step in range(STEPS)]
     for text, ground in pairs:
         assert contrast(colours[known[text]], colours[known[ground]]) >= READABLE, (text, ground)
     assert len({known[f"tui-lane-{lane}"] for lane in range(8)}) == 8
-    for text in ("dim", "title", "strong", "accent"):
-        assert contrast(colours[known[f"tui-{text}"]], colours[known["tui-cursor"]]) >= 3.5, text  # the cursor's line
+    assert known["tui-cell"] != known["tui-cursor"]  # the cell under the cursor stands out of its line

@@ -22,13 +22,13 @@ class Prompt(Window[str]):
 
     DEFAULT_CSS = """
     Prompt { align: left bottom; background: transparent; }
-    Prompt > Horizontal { height: 1; width: 100%; background: $tui-cursor; }
-    Prompt > Horizontal > .word { width: auto; color: $tui-accent; padding: 0 1; background: $tui-cursor; }
+    Prompt > Horizontal { height: 1; width: 100%; background: $tui-prompt; }
+    Prompt > Horizontal > .word { width: auto; color: $tui-accent; padding: 0 1; background: $tui-prompt; }
     Prompt > Horizontal > .said {
-        width: auto; max-width: 60%; color: $tui-amber; padding: 0 1; background: $tui-cursor;
+        width: auto; max-width: 60%; color: $tui-amber; padding: 0 1; background: $tui-prompt;
     }
     Prompt > Horizontal > Input, Prompt > Horizontal > Input:focus {
-        width: 1fr; background: $tui-cursor; color: $tui-strong;
+        width: 1fr; background: $tui-prompt; color: $tui-strong;
     }
     """
 

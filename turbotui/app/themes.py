@@ -11,7 +11,11 @@ TUI_DEFAULTS = {
     "tui-strong": "#e6ebf0",
     "tui-accent": "#7fb8d8",
     "tui-on-accent": "#0d1117",
+    "tui-cell": "#7fb8d8",
+    "tui-on-cell": "#0d1117",
     "tui-cursor": "#22303c",
+    "tui-prompt": "#22303c",
+    "tui-on-cursor": "#e6ebf0",
     "tui-spark": "#6f9fb8",
     "tui-amber": "#e3a94f",
     "tui-red": "#f0706a",
@@ -31,7 +35,7 @@ TUI_DEFAULTS = {
     "tui-lane-1": "#e0a458",
     "tui-lane-2": "#7fb069",
     "tui-lane-3": "#c77dba",
-    "tui-lane-4": "#d9635b",
+    "tui-lane-4": "#e3776e",
     "tui-lane-5": "#58c4b8",
     "tui-lane-6": "#b7b35e",
     "tui-lane-7": "#9a8fd8",
@@ -76,7 +80,11 @@ CONTRAST = Theme(
         "tui-strong": "#ffffff",
         "tui-accent": "#00d7ff",
         "tui-on-accent": "#000000",
+        "tui-cell": "#00d7ff",
+        "tui-on-cell": "#000000",
         "tui-cursor": "#00304f",
+        "tui-prompt": "#00304f",
+        "tui-on-cursor": "#ffffff",
         "tui-spark": "#5fd7ff",
         "tui-amber": "#ffd700",
         "tui-red": "#ff5f5f",
@@ -116,7 +124,11 @@ SIXTEEN = Theme(
         "tui-strong": "ansi_default",
         "tui-accent": "ansi_cyan",
         "tui-on-accent": "ansi_black",
-        "tui-cursor": "ansi_blue",
+        "tui-cell": "ansi_white",
+        "tui-on-cell": "ansi_black",
+        "tui-cursor": "ansi_cyan",
+        "tui-prompt": "ansi_black",
+        "tui-on-cursor": "ansi_black",
         "tui-spark": "ansi_cyan",
         "tui-amber": "ansi_bright_yellow",
         "tui-red": "ansi_bright_red",
@@ -142,7 +154,10 @@ SIXTEEN = Theme(
         "tui-lane-7": "ansi_bright_green",
     },
 )
-"""Texts and lanes have at least 4.5 : 1 against black on the console, where red, brown, blue and dark grey do not."""
+"""Texts and lanes have at least 4.5 : 1 against black on the console, where red, brown, blue and dark grey do not.
+
+No ground but black is far enough from every colour, so the cursor's line has one colour of text: see `Palette.style`.
+"""
 
 THEMES = (CALM, CONTRAST, SIXTEEN)
 """The first theme is the default; `T` steps through them."""

@@ -31,8 +31,8 @@ _INKS: Final[dict[StyleRole, tuple[str, str, Style]]] = {
     StyleRole.TITLE: ("tui-title", "", _PLAIN),
     StyleRole.SORTED: ("tui-accent", "", _BOLD),
     StyleRole.SUMMARY: ("tui-strong", "", _BOLD),
-    StyleRole.CURSOR: ("tui-strong", "tui-cursor", _PLAIN),
-    StyleRole.CELL: ("tui-on-accent", "tui-accent", _PLAIN),
+    StyleRole.CURSOR: ("tui-on-cursor", "tui-cursor", _PLAIN),
+    StyleRole.CELL: ("tui-on-cell", "tui-cell", _PLAIN),
     StyleRole.TAGGED: ("tui-accent", "", _PLAIN),
     StyleRole.BANNER: ("tui-on-banner", "tui-banner", _BOLD),
     StyleRole.KEY: ("tui-accent", "", _PLAIN),
@@ -139,7 +139,7 @@ class Palette:
             style = self._widget.rich_style + self._partial(base)
             # dim text would be unreadable on the cursor's background; bold of the summary row is for its numbers
             if role is not StyleRole.PLAIN and not (base is StyleRole.CURSOR and role is StyleRole.DIM):
-                style += self._partial(role)
+                style += self._partial(role, on=base)
             if self._final:
                 style = self._filtered(style)
             styles[role] = style
@@ -175,11 +175,15 @@ class Palette:
             style = line_filter.apply([Segment(" ", style)], background)[0].style or style
         return style
 
-    def _partial(self, role: StyleRole) -> Style:
-        theme = self._widget.app.theme_variables
+    def _partial(self, role: StyleRole, on: StyleRole = StyleRole.PLAIN) -> Style:
+        """The colours and weight of a role on a line's own role; in 16 colours the cursor's line keeps its colour."""
+        app = self._widget.app
         ink, ground, weight = _INKS[role]
-        if self._widget.app.no_color:
+        if app.no_color:
             weight = _WEIGHTS.get(role, weight)
+        if on is StyleRole.CURSOR and app.current_theme.ansi and not ground:
+            return weight
+        theme = app.theme_variables
         return weight + Style(
             color=Color.parse(theme[ink]).rich_color, bgcolor=Color.parse(theme[ground]).rich_color if ground else None
         )

@@ -352,7 +352,8 @@ def _lower_axis(x: LogAxis, height_title: str, canvas: Canvas, margin: int) -> l
     words = ticks.segments(0)
     title = f" ↑ {height_title}   → {x.title} "
     line = "".join(edge)
+    axis = [(line, StyleRole.RULE)]
     if len(title) < canvas.width - 4:
-        line = f"{line[: -len(title) - 1]}{title}{line[-1]}"
-    return [[(" " * (margin - 1), StyleRole.PLAIN), ("└", StyleRole.RULE), (line, StyleRole.RULE)],
+        axis = [(line[: -len(title) - 1], StyleRole.RULE), (title, StyleRole.DIM), (line[-1], StyleRole.RULE)]
+    return [[(" " * (margin - 1), StyleRole.PLAIN), ("└", StyleRole.RULE), *axis],
             [(" " * margin, StyleRole.PLAIN), *words]]

@@ -1,0 +1,61 @@
+"""Every text can be read: the contrast of every role on every kind of line, in every theme, as it is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from contrast import READABLE, SIXTEEN_COLOURS, contrast
+from driving import dashboard
+from fakes import FakeSession
+from rich.color import Color, ColorType
+
+from turbotui.app.themes import THEMES
+from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.role_styles import Palette
+from turbotui.widgets.segment_lines import SegmentLines
+
+LINES = (StyleRole.PLAIN, StyleRole.SUMMARY, StyleRole.TITLE, StyleRole.CURSOR)
+"""The roles that lines have; a banner has only its own."""
+NO_TEXT = {StyleRole.RULE}
+"""What only frames and tracks are drawn in."""
+
+
+def _shown(colour: Color | None, usual: str, palette: str) -> str:
+    """A colour as a terminal with these sixteen colours shows it."""
+    if colour is None or colour.type is ColorType.DEFAULT:
+        return usual
+    if colour.type is ColorType.STANDARD:
+        assert colour.number is not None
+        return SIXTEEN_COLOURS[palette][colour.number]
+    return colour.get_truecolor().hex
+
+
+def _poor(palette: Palette, colours: str) -> Iterator[str]:
+    usual = SIXTEEN_COLOURS[colours][7], SIXTEEN_COLOURS[colours][0]
+    pairs = [(line, role) for line in LINES for role in StyleRole if role not in NO_TEXT]
+    for line, role in [*pairs, (StyleRole.BANNER, StyleRole.BANNER)]:
+        style = palette.style(line, role)
+        ink, ground = _shown(style.color, usual[0], colours), _shown(style.bgcolor, usual[1], colours)
+        if contrast(ink, ground) < READABLE:
+            yield f"{role.name} on a line of {line.name}: {ink} on {ground}, {contrast(ink, ground):.1f} to 1"
+
+
+@pytest.mark.parametrize("colours", SIXTEEN_COLOURS)
+async def test_every_role_can_be_read_on_every_line(colours: str) -> None:
+    async with dashboard(FakeSession()) as (app, pilot):
+        for theme in THEMES:
+            app.theme = theme.name
+            await pilot.pause()
+            palette = Palette(app.screen.query_one("#keys", SegmentLines), final=True)
+            assert list(_poor(palette, colours)) == [], theme.name
+
+
+async def test_the_cell_under_the_cursor_stands_out_of_its_line() -> None:
+    async with dashboard(FakeSession()) as (app, pilot):
+        for theme in THEMES:
+            app.theme = theme.name
+            await pilot.pause()
+            palette = Palette(app.screen.query_one("#keys", SegmentLines), final=True)
+            grounds = {palette.style(StyleRole.CURSOR, role).bgcolor for role in (StyleRole.PLAIN, StyleRole.CELL)}
+            assert len(grounds) == 2, theme.name
