@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -14,6 +13,7 @@ from textual.widget import Widget
 
 from turbotui.app import scales
 from turbotui.app.actions import Where, actions_of
+from turbotui.app.footer import ScreenTab, footer
 from turbotui.app.gauges import gauges_of
 from turbotui.app.tcc import tcc_flag
 from turbotui.app.time_line import TimeLine
@@ -28,20 +28,11 @@ from turbotui.widgets.banners import far_banner
 from turbotui.widgets.cells import StyleRole, cut_words
 from turbotui.widgets.direct import DirectScreen
 from turbotui.widgets.painter import TextSegment
-from turbotui.widgets.segment_lines import Hot, SegmentLines
+from turbotui.widgets.segment_lines import SegmentLines
 from turbotui.widgets.summary import Place, gauge_line, place_line, short_model
 
 SMALLEST = (40, 10)
 """Minimum size of a screen; below it one sentence is shown instead."""
-
-_Tab = tuple[TextSegment, str]
-"""A screen in the footer, with the action of a click on it."""
-_KEYS_ROOM: Final = 18
-"""Minimum width of the keys in the footer, so that the ways to help and out stay visible."""
-
-
-def _tabs_width(tabs: Sequence[_Tab]) -> int:
-    return sum(len(segment[0]) for segment, _ in tabs) + 1
 
 
 class WatchScreen(DirectScreen, inherit_bindings=False):
@@ -55,12 +46,14 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         number: the key that shows it.
         word: its name in the footer.
         opens: the footer's word for Enter, where the cursor is on something that Enter opens; "" where it never is.
+        worth: rank up to which keys are worth more in the footer than the names of the other screens.
     """
 
     where: ClassVar[Where] = Where.APP
     number: ClassVar[str] = ""
     word: ClassVar[str] = ""
     opens: ClassVar[str] = ""
+    worth: ClassVar[int] = 2
 
     DEFAULT_CSS = """
     WatchScreen { background: $background; layers: base over; }
@@ -252,53 +245,15 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         return (long if len(long) + 2 <= width else f"{word} {host.name}").center(width)
 
     def show_keys(self) -> None:
-        """Draw the footer: as many keys as fit, by rank, and the screens at the right."""
+        """Draw the footer: keys by rank, and the screens at the right."""
         if not self.composed:
             return
-        app_screens: Sequence[tuple[str, str, str]] = getattr(self.app, "screen_table", ())
-        width = self.size.width
-        keys = {key for _, key, _ in app_screens}
-        named: Sequence[AbstractSet[str]] = (keys, {key for key in keys if key.isdigit() or key == self.number}, set())
-        forms = [self._tabs(app_screens, words) for words in named]
-        tabs = next((one for one in forms if width - _tabs_width(one) >= _KEYS_ROOM), forms[-1])
-        right = _tabs_width(tabs)
         here = {Where.APP, self.where}
         usable = [replace(action, label=self.opens, rank=2) if action.id == "open" and self.opens else action
                   for action in actions_of(self.app) if action.label and not here.isdisjoint(action.where)]
-        kept: list[str] = []
-        used = 1
-        for action in sorted(usable, key=lambda action: action.rank):
-            size = len(action.shown.partition(" ")[0]) + len(action.label) + 3
-            if used + size <= width - right:
-                kept.append(action.id)
-                used += size
-        segments: list[TextSegment] = [(" ", StyleRole.PLAIN)]
-        hot: list[Hot] = []
-        at = 1
-        for action in usable:
-            if action.id not in kept:
-                continue
-            key = action.shown.partition(" ")[0]
-            segments += [(key, StyleRole.KEY), (f" {action.label}  ", StyleRole.DIM)]
-            size = len(key) + len(action.label) + 3
-            target = "app." if Where.APP in action.where else ""
-            hot.append(Hot(0, at, at + size - 1, f"{target}{action.call}"))
-            at += size
-        segments.append((" " * max(0, width - right - at), StyleRole.PLAIN))
-        at = max(at, width - right)
-        for segment, call in tabs:
-            hot.append(Hot(0, at, at + len(segment[0]), call))
-            segments.append(segment)
-            at += len(segment[0])
-        self.query_one("#keys", SegmentLines).show([segments], hot)
-
-    def _tabs(self, screens: Sequence[tuple[str, str, str]], named: AbstractSet[str]) -> Sequence[_Tab]:
-        """The screens at the right of the footer; those whose keys are in `named` have a word."""
-        found: list[_Tab] = []
-        for name, key, word in screens:
-            role = StyleRole.SORTED if key == self.number else StyleRole.DIM
-            found.append(((f" {key} {word}" if key in named else f" {key}", role), f"app.show_screen('{name}')"))
-        return found
+        screens: Sequence[ScreenTab] = getattr(self.app, "screen_table", ())
+        self.query_one("#keys", SegmentLines).show(*footer(usable, screens, self.number, self.size.width,
+                                                           worth=self.worth))
 
     @property
     def nothing_here(self) -> str:

@@ -1,0 +1,41 @@
+"""The footer: which keys and which names of screens have room."""
+
+from __future__ import annotations
+
+import pytest
+
+from turbotui.app.actions import ACTIONS, Where
+from turbotui.app.footer import footer
+
+SCREENS = tuple((word, key, word) for key, word in zip("0123d", ("overview", "CPUs", "topology", "map", "top-down"),
+                                                       strict=True))
+USABLE = [action for action in ACTIONS if action.label and {Where.APP, Where.TABLE} & set(action.where)]
+
+
+def _line(width: int, worth: int = 2) -> str:
+    lines, hot = footer(USABLE, SCREENS, "1", width, worth=worth)
+    text = "".join(text for text, _role in lines[0])
+    assert len(text) <= width
+    assert all(text[one.start:one.end].strip() for one in hot)
+    return text
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 120, 160, 200, 300])
+def test_the_ways_to_help_and_out_and_every_screens_key_are_there(width: int) -> None:
+    line = _line(width)
+    assert "? help" in line
+    assert "q quit" in line
+    assert all(f" {key}" in line for _, key, _ in SCREENS)
+
+
+def test_worthy_keys_come_before_the_names_of_other_screens() -> None:
+    worthy = [action for action in USABLE if action.rank <= 2]
+    narrow, wide = _line(120), _line(300)
+    assert all(f"{action.shown.split()[0]} {action.label}" in narrow for action in worthy)
+    assert "0 1 CPUs 2 3 d" in narrow
+    assert "0 overview 1 CPUs 2 topology 3 map d top-down" in wide
+    assert all(f"{action.shown.split()[0]} {action.label}" in wide for action in USABLE)
+
+
+def test_a_screen_may_name_the_others_first() -> None:
+    assert "0 overview 1 CPUs 2 topology 3 map d top-down" in _line(100, worth=0)

@@ -1,0 +1,85 @@
+"""The footer: as many keys as fit, by rank, and the screens at the right. Nothing here knows Textual."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from typing import TypeAlias
+
+from turbotui.app.actions import Action, Where
+from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.painter import TextSegment
+from turbotui.widgets.segment_lines import Hot
+
+ScreenTab: TypeAlias = tuple[str, str, str]
+"""Mode, key and name of a screen."""
+
+
+def footer(actions: Sequence[Action], screens: Sequence[ScreenTab], number: str, width: int, *,
+           worth: int) -> tuple[list[list[TextSegment]], list[Hot]]:
+    """The line of keys, and the places where a click acts.
+
+    Args:
+        actions: those of the screen that have a label, in the order in which they are shown.
+        screens: all screens.
+        number: key of the screen that is shown, which is always named.
+        width: of the line.
+        worth: rank up to which keys are worth more than the names of the other screens.
+    """
+    keys = {key for _, key, _ in screens}
+    named: Sequence[AbstractSet[str]] = (keys, {key for key in keys if key.isdigit() or key == number}, {number}, set())
+    forms = [_tabs(screens, number, words) for words in named]
+    tabs = next((one for one in forms if width - _tabs_width(one) >= _keys_width(actions, worth)), None)
+    tabs = tabs or next((one for one in forms[2:] if width - _tabs_width(one) >= _keys_width(actions, 0)), forms[-1])
+    right = _tabs_width(tabs)
+    segments: list[TextSegment] = [(" ", StyleRole.PLAIN)]
+    hot: list[Hot] = []
+    at = 1
+    for action in _fitting(actions, width - right):
+        key = action.shown.partition(" ")[0]
+        segments += [(key, StyleRole.KEY), (f" {action.label}  ", StyleRole.DIM)]
+        size = _key_width(action)
+        target = "app." if Where.APP in action.where else ""
+        hot.append(Hot(0, at, at + size - 1, f"{target}{action.call}"))
+        at += size
+    segments.append((" " * max(0, width - right - at), StyleRole.PLAIN))
+    at = max(at, width - right)
+    for segment, call in tabs:
+        hot.append(Hot(0, at, at + len(segment[0]), call))
+        segments.append(segment)
+        at += len(segment[0])
+    return [segments], hot
+
+
+def _fitting(actions: Sequence[Action], room: int) -> list[Action]:
+    """The actions of the lowest ranks that fit, in their own order."""
+    kept: set[str] = set()
+    used = 1
+    for action in sorted(actions, key=lambda action: action.rank):
+        if used + _key_width(action) <= room:
+            kept.add(action.id)
+            used += _key_width(action)
+    return [action for action in actions if action.id in kept]
+
+
+def _key_width(action: Action) -> int:
+    """Characters of a key with its label, and of the gap behind it."""
+    return len(action.shown.partition(" ")[0]) + len(action.label) + 3
+
+
+def _keys_width(actions: Sequence[Action], worth: int) -> int:
+    """Characters of all keys up to a rank."""
+    return 1 + sum(_key_width(action) for action in actions if action.rank <= worth)
+
+
+def _tabs(screens: Sequence[ScreenTab], number: str, named: AbstractSet[str]) -> list[tuple[TextSegment, str]]:
+    """The screens, each with the action of a click on it; those whose keys are in `named` have a word."""
+    found: list[tuple[TextSegment, str]] = []
+    for name, key, word in screens:
+        role = StyleRole.SORTED if key == number else StyleRole.DIM
+        found.append(((f" {key} {word}" if key in named else f" {key}", role), f"app.show_screen('{name}')"))
+    return found
+
+
+def _tabs_width(tabs: Sequence[tuple[TextSegment, str]]) -> int:
+    return sum(len(segment[0]) for segment, _ in tabs) + 1
