@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import Final
 
+from turbotui.quantities.sentences import as_sentence
 from turbotui.quantities.unavailable import Unavailable
+from turbotui.widgets.absence import wrapped
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.painter import TextSegment
 
@@ -22,19 +23,14 @@ def missing_lines(why: Unavailable, roofs: str, width: int) -> list[list[TextSeg
         roofs: where the roofs are from that there are; "" for none.
         width: of the screen.
     """
-    room = max(20, min(100, width - 4))
-
-    def wrapped(text: str, role: StyleRole) -> list[list[TextSegment]]:
-        return [[("  " + line, role)] for line in textwrap.wrap(text, room)]
-
     remedies = [part.strip() for part in why.remedy.split(";") if not part.strip().startswith(_SIMULATED)]
     until = "" if not roofs else f" Until then: {roofs}."
     return [
         _BLANK, [("  No point can be placed on the roofline here.", StyleRole.SUMMARY)], _BLANK,
-        *wrapped(f"{why.reason.value}: {why.detail}.", StyleRole.PLAIN),
-        *wrapped(f"to do: {'; '.join(remedies)}" if any(remedies) else "", StyleRole.KEY),
+        *wrapped(as_sentence(f"{why.reason.value}: {why.detail}."), StyleRole.PLAIN, width),
+        *wrapped(f"to do: {'; '.join(remedies)}" if any(remedies) else "", StyleRole.KEY, width, hang=7),
         _BLANK,
-        *wrapped(f"Its roofs can be measured all the same: turbotui roofs.{until}", StyleRole.DIM),
+        *wrapped(f"Its roofs can be measured all the same: turbotui roofs.{until}", StyleRole.DIM, width),
         _BLANK,
         [("  Functions have shares of time here, too: ", StyleRole.PLAIN), ("f", StyleRole.KEY),
          (" samples those that run now.", StyleRole.PLAIN)],

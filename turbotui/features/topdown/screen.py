@@ -30,6 +30,7 @@ from turbotui.quantities.tables import RowTable
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.framing import DamagedError
 from turbotui.sampling.frame import Frame
+from turbotui.widgets.absence import absence_lines
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.listing import Item, Listing
 from turbotui.widgets.row_content import Naming, RowContent
@@ -200,10 +201,8 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
             return
         why = self._why
         if why is not None:
-            lines = [("No top-down analysis here", StyleRole.SUMMARY),
-                     (f"{why.reason.value}: {why.detail}", StyleRole.PLAIN),
-                     *((f"to do: {part.strip()}", StyleRole.KEY) for part in why.remedy.split(";") if part.strip())]
-            self._absent.show([Item(((f" {text}", role),)) for text, role in lines])
+            lines = absence_lines("No top-down analysis here", why, self.size.width)
+            self._absent.show([Item(tuple(line)) for line in lines])
             return
         self.show_content(self._content(self.watch_state.frame))
         self._show_tree()
