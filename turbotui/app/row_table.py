@@ -16,6 +16,7 @@ from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import FrameTime, HistoryRing, frame_time
 from turbotui.widgets.arrangement import USUAL
 from turbotui.widgets.content import Content
+from turbotui.widgets.row_charts import RowCharts, past_of
 from turbotui.widgets.row_content import RowContent, RowPainter, RowView
 from turbotui.widgets.row_history import RowHistory
 from turbotui.widgets.row_list import RowList
@@ -49,7 +50,7 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
     def new_table(self) -> RowWidget[R]:
         """See `TableKeys.new_table`."""
         return TableWidget(self.first_view(), self.row_list(), self.painter, seconds=self.watch_state.interval,
-                           id="table")
+                           charts=RowCharts(self.recent), id="table")
 
     def first_view(self) -> RowView[R]:
         """The table's settings before the user changes them."""
@@ -123,6 +124,13 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
     def past(self, content: RowContent[R]) -> RowHistory:
         """Past cells of the table with a name."""
         return self._pasts.setdefault(content.whole.name, RowHistory())
+
+    def recent(self, column: Column[R], row: Hashable, count: int) -> Sequence[float]:
+        """The last values of a cell of the table with the cursor, so many at most, the newest last."""
+        content = self._table.content
+        if content is None:
+            return ()
+        return past_of(self.past(content).ring(column.id, row), content.seq, content.value(column, row), count)
 
     @property
     def table_name(self) -> str:

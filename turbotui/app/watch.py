@@ -27,6 +27,7 @@ from turbotui.widgets.arrangement import ColumnArrangement
 from turbotui.widgets.cells import MARK_OLD
 from turbotui.widgets.frame_levels import FrameLevels
 from turbotui.widgets.profiles import Profile
+from turbotui.widgets.row_charts import past_of
 
 if TYPE_CHECKING:  # most users record nothing and run no command
     from turbotui.app.alerting import Alerting
@@ -40,6 +41,9 @@ STEPS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0)
 
 LONG = 600
 """Number of intervals kept of the whole machine, and of cells that a user explained or graphed."""
+
+_RECENT = 64
+"""Cells of charts whose past is filled in with a moment of the past."""
 
 _BUSY = ("Busy%", "Load%")
 _CLOCK = ("Bzy_MHz", "CurMHz", "MHz")
@@ -107,6 +111,7 @@ class Watch:
         self.interrupts = self._first(_INTERRUPTS)
         self.kernel = line_of(session.machine.host, "/proc/sys/kernel/osrelease")
         self.kept: tuple[tuple[CounterColumn, RowId], ...] = ()
+        self._recent: dict[tuple[ColumnId, RowId], CounterColumn] = {}  # what charts were drawn of
         self.pointing = Pointing()
         self.charted: tuple[tuple[CounterColumn, RowId], ...] = ()
 
@@ -368,6 +373,8 @@ class Watch:
         if history is not self.live_history:  # these are kept from when they are drawn: see `OneCell.read_earlier`
             numbers = [column for column in self.columns if not column.identity and column.decimals >= 0]
             history.push(frame, numbers, (SYSTEM_ROW,), length=LONG)
+            for (_name, row), column in self._recent.items():
+                history.push(frame, (column,), (row,), length=LONG)
         for column, row in (*self.charted, *self.kept):
             history.push(frame, (column,), (row,), length=LONG)
 
@@ -375,6 +382,18 @@ class Watch:
         """Record what is visible now: it was computed for drawing, and the user may ask about it."""
         if frame.older is not None:
             self.live_history.push_shown(frame, [column for column in columns if column.decimals >= 0], rows)
+
+    def recent(self, column: CounterColumn, row: RowId, count: int) -> Sequence[float]:
+        """The last values of a cell up to the moment that is shown, so many at most, the newest last."""
+        frame = self.frame
+        if frame is None:
+            return ()
+        home = frame.home(column, row) or row
+        if len(self._recent) >= _RECENT:
+            self._recent.clear()
+        self._recent[column.id, home] = column
+        ring = self.history.ring(column.id, home)
+        return past_of(ring, frame.seq, frame.cell(column, row), count)
 
     def keep(self, column: CounterColumn, row: RowId) -> None:
         """Keep the history of a cell that the user looked at, from now on."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import itemgetter
+from typing import TypeAlias
 
 from textual import events
 from textual.geometry import Region
@@ -27,8 +28,16 @@ CURSOR_MARK = "●"
 LIT_MARK = "◆"
 
 
+DrawBelow: TypeAlias = Callable[[int, int], Sequence[list[TextSegment]]]
+"""Draws lines of a width into so many lines that the map leaves empty."""
+
+
 class HeatMap(Widget):
-    """All CPUs at once, each as a mark for its value of one column."""
+    """All CPUs at once, each as a mark for its value of one column.
+
+    Args:
+        below: draws what stands below a map that leaves room; None for nothing.
+    """
 
     DEFAULT_CSS = role_css("HeatMap") + " HeatMap { height: 1fr; }"
 
@@ -40,8 +49,11 @@ class HeatMap(Widget):
 
         heat_map: HeatMap
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's word
+    def __init__(self, below: DrawBelow | None = None, *, id: str | None = None) -> None:  # noqa: A002 - Textual's word
         super().__init__(id=id)
+        self._draw_below = below
+        self._below: Sequence[list[TextSegment]] = ()
+        self._ends_at = 0  # the first line below the map
         self.frame: Frame | None = None
         self.column: CounterColumn | None = None
         self.cpu: int | None = None
@@ -82,6 +94,7 @@ class HeatMap(Widget):
         if self.frame is None or not self.size.width:
             return
         plan = self._plan = plan_map(self.frame.topology, self.size.width, self.size.height - 2)
+        self._ends_at = max((box.y + box.height for box in plan.boxes), default=self.size.height)
         together: dict[tuple[int, int], list[int]] = {}
         for cpu, place in plan.places.items():
             together.setdefault(place, []).append(cpu)
@@ -125,6 +138,8 @@ class HeatMap(Widget):
 
     def _redraw(self) -> None:
         """Refresh the lines that changed."""
+        self._below = () if self._draw_below is None else self._draw_below(self.size.width,
+                                                                           self.size.height - 2 - self._ends_at)
         dirty = []
         for y in range(self.size.height):
             segments = self._segments(y)
@@ -147,6 +162,8 @@ class HeatMap(Widget):
     def _segments(self, y: int) -> list[TextSegment]:
         if y == self.size.height - 1:
             return self._legend()
+        if self._ends_at <= y < self._ends_at + len(self._below):
+            return self._below[y - self._ends_at]
         marks = [(x, *self._mark(cpus, named=named)) for x, cpus, named in self._by_line.get(y, ())]
         items = [*self._drawing.get(y, ()), *marks]
         items.sort(key=itemgetter(0))

@@ -55,6 +55,7 @@ class TableCanvas(Generic[F, C, K]):
         self._drawn: dict[K, _Drawn] = {}
         self._headers: list[Strip] = []
         self._blank: Strip | None = None
+        self._below: list[tuple[list[TextSegment], Strip]] = []
         self.show(view, seconds, 0)
 
     def show(self, view: TableView[C, K], seconds: float, width: int, offset: int = 0) -> None:
@@ -118,6 +119,7 @@ class TableCanvas(Generic[F, C, K]):
 
     def _forget_lines(self) -> None:
         self._headers = []
+        self._below = []
         self._drawn.clear()
 
     # Strips
@@ -134,6 +136,13 @@ class TableCanvas(Generic[F, C, K]):
         if self._blank is None or self._blank.cell_length != self.painter.width:
             self._blank = self._palette.strip((), self.painter.width)
         return self._blank
+
+    def below(self, lines: Sequence[list[TextSegment]]) -> list[Strip]:
+        """Strips of lines below the last row; those that say the same as before are the same."""
+        before, width = self._below, self.painter.width
+        self._below = [before[at] if at < len(before) and before[at][0] == line
+                       else (line, self._palette.strip(line, width)) for at, line in enumerate(lines)]
+        return [strip for _line, strip in self._below]
 
     @property
     def ground(self) -> Style:

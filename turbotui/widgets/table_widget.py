@@ -15,6 +15,7 @@ from turbotui.widgets.cells import Slot, StyleRole
 from turbotui.widgets.content import F, Line
 from turbotui.widgets.direct import draw_lines
 from turbotui.widgets.geometry import Geometry
+from turbotui.widgets.row_charts import LEAST, ChartedRow, RowCharts
 from turbotui.widgets.row_list import RowList
 from turbotui.widgets.table_canvas import Paint, TableCanvas
 from turbotui.widgets.table_messages import CellOpened, FoldClicked, Moved
@@ -33,11 +34,13 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
         rows: lists the lines of a content.
         paint: makes painters of them.
         seconds: length of an interval.
+        charts: draws the row under the cursor where rows leave room; None for no charts.
     """
 
     DEFAULT_CSS = "TableWidget { scrollbar-gutter: stable; }"
 
     def __init__(self, view: TableView[C, K], rows: RowList[F, C, K], paint: Paint[C, K, F], *, seconds: float = 1.0,
+                 charts: RowCharts[F, C, K] | None = None,
                  id: str | None = None) -> None:  # noqa: A002 - Textual's word
         super().__init__(id=id)
         self.view = view
@@ -48,6 +51,7 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
         self._slot: int | None = None  # until the user chooses a column
         self._has_cursor = True
         self._canvas = TableCanvas(self, view, paint, seconds)
+        self._charts = charts
         self._shown: dict[int, Strip] = {}
 
     # What is shown
@@ -319,8 +323,13 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
         strips, row, slot = [*canvas.headers()], self.current if self._has_cursor else None, self._chosen_slot
         if content is not None:
             summaries = frozenset((*self.view.top, *self.view.sums))
+            chosen = None if row is None or slot is None else (row, slot)
             strips += canvas.strips(content, [(line, self._base(line.row, summaries)) for line in self._lines_drawn()],
-                                    None if row is None or slot is None else (row, slot))
+                                    chosen)
+            if self._charts is not None and chosen is not None and height - len(strips) >= LEAST:
+                room = ChartedRow(content, self.view, self.drawn[0], self._slots[chosen[1]].column, chosen[0],
+                                  self._seconds, canvas.painter.width, height - len(strips))
+                strips += canvas.below(self._charts.lines(room))
         strips += [canvas.blank()] * (height - len(strips))
         return dict(enumerate(strips[:height]))
 

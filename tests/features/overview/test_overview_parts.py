@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from knownmachines import known_machine
 from watched_machines import frames_of_machine
 
-from turbotui.features.overview.chart_picture import area, picture
+from turbotui.features.overview.chart_picture import picture
 from turbotui.features.overview.charts import Chart, ChartLimit, chosen
 from turbotui.features.overview.core_map import _look, first_cpu, map_lines, mark_scope, plan_map
 from turbotui.features.overview.lines import CellPlace, nearest
@@ -27,6 +27,7 @@ from turbotui.machine.topology import Topology
 from turbotui.quantities.catalog import STATIC_COLUMNS
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
 from turbotui.simulated import ManualClock, simulated_host
+from turbotui.widgets.areas import area
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.levels import role_of
 

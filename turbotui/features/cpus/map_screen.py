@@ -15,12 +15,17 @@ from turbotui.app.searching import SearchScreen, next_match
 from turbotui.app.sort_menu import SortMenu
 from turbotui.app.watch import Watch
 from turbotui.quantities.columns import CounterColumn
-from turbotui.quantities.scope import Scope, cpu_row
+from turbotui.quantities.scope import RowId, Scope, cpu_row
 from turbotui.tables.row_names import row_name
 from turbotui.widgets.cells import said
+from turbotui.widgets.frame_rows import FrameContent
 from turbotui.widgets.heat_map import HeatMap
-from turbotui.widgets.painter import nice_top
+from turbotui.widgets.painter import TextSegment, nice_top
+from turbotui.widgets.row_charts import LEAST, ChartedRow, RowCharts
+from turbotui.widgets.table_view import TableView
 
+_CHARTED = 64
+"""CPUs up to which the past of each is kept, so that it is there when the cursor comes."""
 _AROUND = (Scope.CORE, Scope.L3, Scope.NODE, Scope.DIE, Scope.PACKAGE)
 """What a CPU lies in, by which it is found."""
 
@@ -36,8 +41,11 @@ class MapScreen(SearchScreen):
 
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
-        self._map = HeatMap(id="map")
+        self._map = HeatMap(self._below, id="map")
         self._column: CounterColumn | None = watch.busy
+        self._charts: RowCharts[FrameContent, CounterColumn, RowId] = RowCharts(watch.recent)
+        self._view: TableView[CounterColumn, RowId] = TableView()
+        self._content: FrameContent | None = None
 
     def body(self) -> Iterable[Widget]:
         """Lay out the map."""
@@ -47,6 +55,31 @@ class MapScreen(SearchScreen):
     def heat_map(self) -> HeatMap:
         """The map, for tests."""
         return self._map
+
+    @property
+    def shown(self) -> tuple[Sequence[CounterColumn], Sequence[RowId]]:
+        """See `WatchScreen.shown`: what the charts below a small map need of every CPU."""
+        cpus = self.watch_state.session.machine.topology.cpus
+        return (self._charted, [cpu_row(cpu) for cpu in cpus]) if len(cpus) <= _CHARTED else ((), ())
+
+    @property
+    def _charted(self) -> tuple[CounterColumn, ...]:
+        """The column that gives the colour, and those of the summary."""
+        columns = [*([self._column] if self._column else []), *self.watch_state.headline]
+        return tuple({column.id: column for column in columns if column.scope is not Scope.SYSTEM}.values())
+
+    def _below(self, width: int, height: int) -> Sequence[list[TextSegment]]:
+        """Charts of the CPU under the cursor."""
+        watch, cpu, column = self.watch_state, self._map.cpu, self._column
+        if (height < LEAST or watch.frame is None or cpu is None or column is None
+                or len(watch.frame.topology.cpus) > _CHARTED):
+            return ()
+        if self._content is None or self._content.frame is not watch.frame:
+            self._content = FrameContent(watch.frame)
+        if self._view.columns != self._charted:
+            self._view = TableView(self._charted, tops=scales.tops(watch))
+        return self._charts.lines(ChartedRow(self._content, self._view, self._view.columns, column, cpu_row(cpu),
+                                             watch.interval, width, height))
 
     def _choices(self) -> list[CounterColumn]:
         return [

@@ -17,6 +17,7 @@ from turbotui.sampling.frame import Frame
 from turbotui.widgets.frame_painter import FramePainter
 from turbotui.widgets.frame_rows import FrameContent, FrameRows
 from turbotui.widgets.profiles import Profile
+from turbotui.widgets.row_charts import RowCharts
 from turbotui.widgets.slots import slots_of
 from turbotui.widgets.table_view import TAGS_ROW, Follow, TableView
 from turbotui.widgets.table_widget import TableWidget
@@ -47,7 +48,8 @@ class TableBase(TableKeys[FrameContent, CounterColumn, RowId]):
             return FramePainter(view, *slots_of(view, seconds, width), width, history=watch.history,
                                 levels=watch.levels, alerted=None if watch.alerts is None else watch.alerts.cells)
 
-        return TableWidget(self.first_view(), FrameRows(), paint, seconds=watch.interval, id="table")
+        return TableWidget(self.first_view(), FrameRows(), paint, seconds=watch.interval,
+                           charts=RowCharts(watch.recent), id="table")
 
     def first_view(self) -> CounterView:
         """The settings that the table has before a person changes them."""

@@ -8,7 +8,6 @@ from itertools import chain
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.features.overview.chart_picture import area, roles
 from turbotui.features.overview.charts import past_of
 from turbotui.features.overview.cpu_numbers import (
     IDLE,
@@ -22,6 +21,7 @@ from turbotui.features.overview.cpu_numbers import (
 )
 from turbotui.features.overview.kept_lines import KeptLines
 from turbotui.quantities.scope import cpu_row
+from turbotui.widgets.areas import area, roles
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.panel import Line, Span
 from turbotui.widgets.spark import spark

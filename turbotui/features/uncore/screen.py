@@ -37,8 +37,10 @@ from turbotui.features.uncore.traffic import find_edges, metrics_by_kind, traffi
 from turbotui.quantities.columns import Column
 from turbotui.quantities.uncore import Metric
 from turbotui.sampling.frame import Frame
-from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.absence import absence_lines
 from turbotui.widgets.listing import Item, Listing
+from turbotui.widgets.painter import TextSegment
+from turbotui.widgets.row_charts import LEAST, ChartedRow, RowCharts
 from turbotui.widgets.row_content import RowContent, RowView
 from turbotui.widgets.segment_lines import Hot, SegmentLines
 from turbotui.widgets.table_messages import Moved
@@ -83,7 +85,10 @@ class UncoreScreen(RowTableScreen[Row]):
         super().__init__(watch)
         self._captions = tuple(SegmentLines() for _table in self._tables)
         pairs = zip(self._captions, self._tables.values(), strict=True)
-        self._stack = VerticalScroll(*(widget for pair in pairs for widget in pair), id="stack", can_focus=False)
+        self._below = SegmentLines(id="below")
+        self._charts: RowCharts[RowContent[Row], Column[Row], Hashable] = RowCharts(self.recent)
+        self._stack = VerticalScroll(*(widget for pair in pairs for widget in pair), self._below, id="stack",
+                                     can_focus=False)
         self._absent = Listing(id="absent")
         self._edges = find_edges(machine, self._counters.kinds)
         self._map = MapPanel(watch.interval)
@@ -158,10 +163,8 @@ class UncoreScreen(RowTableScreen[Row]):
     def _fill(self) -> None:
         if not self._tables:
             why = NOT_RECORDED if self._played else why_none(self.watch_state.session.machine)
-            lines = [("No uncore counters" if self._played else "No uncore PMU here", StyleRole.SUMMARY)]
-            lines += [(f"{why.reason.value}: {why.detail}", StyleRole.PLAIN)]
-            lines += [(f"to do: {part.strip()}", StyleRole.KEY) for part in why.remedy.split(";")]
-            self._absent.show([Item(((f" {text}", role),)) for text, role in lines])
+            title = "No uncore counters" if self._played else "No uncore PMU here"
+            self._absent.show([Item(tuple(line)) for line in absence_lines(title, why, self.size.width)])
             return
         if self._mapped:
             frame = self.watch_state.frame
@@ -176,8 +179,23 @@ class UncoreScreen(RowTableScreen[Row]):
             room = self.size.width - 1  # beside the scroll bar
             caption = caption_of(units, self._content(units, self.watch_state.frame), room)
             line.show([caption], (Hot(0, 0, self.size.width, f"fold_table({at})"),))
+        self._show_charts()
         self.show_mark()
         self.show_status()
+
+    def _show_charts(self) -> None:
+        """Draw charts of the row under the cursor where all tables leave room."""
+        table, content, cell = self._table, self._table.content, self._table.selected
+        used = sum(one.virtual_size.height + 2 for one in self._tables.values())  # with caption and margin
+        room = self._stack.size.height - used
+        lines: list[list[TextSegment]] = []
+        if content is not None and cell is not None and room >= LEAST:
+            row = ChartedRow(content, table.view, table.drawn[0], *cell, self.watch_state.interval,
+                             self._stack.size.width - 1, room)
+            lines = self._charts.lines(row)
+        if self._below.styles.height is None or self._below.styles.height.value != len(lines):
+            self._below.styles.height = len(lines)
+        self._below.show(lines)
 
     def _content(self, units: UncoreUnits, frame: Frame | None) -> RowContent[Row]:
         """The content of a kind's table, made once for a frame."""
@@ -233,6 +251,7 @@ class UncoreScreen(RowTableScreen[Row]):
         if self._mapped:
             self._map.draw()
         elif message.table is self._table:
+            self._show_charts()
             y, line, lines = self._table.cursor_y, self._table.line, self._table.lines
             top = -1 if line is None or line is lines[0] else y
             region = Region(0, self._table.virtual_region.y + top, 1, y - top + 1)

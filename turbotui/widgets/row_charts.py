@@ -1,0 +1,197 @@
+"""Charts of one row, in the lines that a table with few rows leaves empty. Nothing here knows Textual."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Generic, TypeAlias
+
+from turbotui.dataclass import dataclass
+from turbotui.quantities.columns import Column, Value
+from turbotui.quantities.tables import C, K
+from turbotui.sampling.history import HistoryRing
+from turbotui.widgets.areas import area, roles
+from turbotui.widgets.cells import StyleRole, cell_text, cut
+from turbotui.widgets.content import F
+from turbotui.widgets.painter import TextSegment, merged, nice_top
+from turbotui.widgets.table_view import TableView
+
+LEAST: Final = 8
+"""Empty lines below which no chart is drawn."""
+_GAP: Final = "  "
+_NARROWEST: Final = 22
+_LOWEST, _HIGHEST = 4, 24
+"""Lines of a chart, its title among them."""
+_SHAPE: Final = 5.0
+"""Characters of a chart for each of its lines."""
+_MINUTES: Final = 120
+"""Seconds from which a span is said in minutes."""
+_SHARE: Final = 1.0
+"""Percent from which a share has something to show."""
+_VARIES: Final = 0.01
+"""Share of its greatest value by which another number varies that has something to show."""
+
+Past: TypeAlias = Callable[[C, K, int], Sequence[float]]
+"""The last values of a cell, so many at most, the newest last; NaN is a gap."""
+
+
+@dataclass(frozen=True)  # no slots: see quantities.columns.Column
+class ChartedRow(Generic[F, C, K]):
+    """A row whose charts are drawn, and the room for them.
+
+    Attributes:
+        content: the newest values.
+        view: how the table is shown.
+        columns: those that the table draws.
+        chosen: the one under the cursor.
+        row: the one under the cursor.
+        seconds: length of an interval.
+        width: of a line.
+        height: the lines that are empty.
+    """
+
+    content: F
+    view: TableView[C, K]
+    columns: Sequence[C]
+    chosen: C
+    row: K
+    seconds: float
+    width: int
+    height: int
+
+    def is_like(self, other: ChartedRow[F, C, K]) -> bool:
+        """Whether the charts are the same; contents are compared by identity, because each moment has its own."""
+        return (self.content is other.content and self.view is other.view and self.row == other.row
+                and (self.chosen.id, self.width, self.height) == (other.chosen.id, other.width, other.height)
+                and [one.id for one in self.columns] == [one.id for one in other.columns])
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Places of charts: how many stand beside and below each other, and the size of each."""
+
+    across: int
+    down: int
+    width: int
+    height: int
+
+
+def grid_of(count: int, width: int, height: int) -> Grid | None:
+    """The grid in which so many charts have a good shape and few places are left empty; None if they do not fit."""
+    best, least = None, math.inf
+    for down in range(1, count + 1):
+        across = math.ceil(count / down)
+        wide = (width - 2 - len(_GAP) * (across - 1)) // across
+        high = min(_HIGHEST, height // down)
+        if wide < _NARROWEST or high < _LOWEST:
+            continue
+        cost = abs(math.log(wide / high / _SHAPE)) + 2 * (1 - count / (across * down))
+        if cost < least:
+            best, least = Grid(across, down, wide, high), cost
+    return best
+
+
+def past_of(ring: HistoryRing | None, seq: int, value: Value, count: int) -> Sequence[float]:
+    """The last values of a ring that is kept for so many from now on, and the newest, which it may not have yet."""
+    newest = float(value) if isinstance(value, int | float) else math.nan
+    if ring is None:
+        return [newest]
+    ring.lengthen(count)
+    missing = seq - ring.last
+    if missing <= 0:
+        return ring.values(count)
+    return [*ring.values(count), *(math.nan for _ in range(min(missing, count) - 1)), newest][-count:]
+
+
+class RowCharts(Generic[F, C, K]):
+    """Charts of the row under the cursor: of the drawn columns of which there is something to see.
+
+    A column has a chart as soon as it has something to show, and keeps it while the cursor stays on the row: charts
+    that come and go cannot be read.
+
+    Args:
+        past: gives the last values of a cell.
+    """
+
+    def __init__(self, past: Past[C, K]) -> None:
+        self._past = past
+        self._row: K | None = None
+        self._lively: set[str] = set()
+        self._known: ChartedRow[F, C, K] | None = None
+        self._lines: list[list[TextSegment]] = []
+
+    def lines(self, room: ChartedRow[F, C, K]) -> list[list[TextSegment]]:
+        """The charts of a row; none where nothing can be drawn."""
+        if self._known is None or not self._known.is_like(room):
+            self._known = room
+            self._lines = self._drawn(room) if room.height >= LEAST else []
+        return self._lines
+
+    def _drawn(self, room: ChartedRow[F, C, K]) -> list[list[TextSegment]]:
+        if room.row != self._row:
+            self._row = room.row
+            self._lively.clear()
+        numbers = [column for column in room.columns if _is_number(column)]
+        pasts = {column.id: self._past(column, room.row, room.width) for column in numbers}
+        charted = [column for column in numbers if self._is_shown(column, room.chosen, pasts[column.id])]
+        grid = None
+        while charted and (grid := grid_of(len(charted), room.width, room.height - 2)) is None:
+            charted.remove(max(charted, key=lambda column: (column.id != room.chosen.id, column.priority)))
+        if grid is None:
+            return []
+        long = grid.width * room.seconds
+        span = f"{long / 60:.0f} min" if long >= _MINUTES else f"{long:.0f} s"
+        head = [(f" {room.content.name(room.chosen, room.row)}", StyleRole.SUMMARY), (f" over {span}", StyleRole.DIM)]
+        found: list[list[TextSegment]] = [[], head]
+        for first in range(0, len(charted), grid.across):
+            found += _beside(room, {column: pasts[column.id] for column in charted[first:first + grid.across]}, grid)
+        return found
+
+    def _is_shown(self, column: C, chosen: C, past: Sequence[float]) -> bool:
+        if column.id == chosen.id:
+            return True
+        if column.id not in self._lively and _has_something(column, past):
+            self._lively.add(column.id)
+        return column.id in self._lively
+
+
+def _is_number(column: Column[Any]) -> bool:
+    return column.decimals >= 0 and not column.identity and not column.hexadecimal
+
+
+def _has_something(column: Column[Any], past: Sequence[float]) -> bool:
+    """Whether a curve is more than a line at the bottom, or one through the middle."""
+    known = [value for value in past if value == value]  # noqa: PLR0124 - no NaN
+    if not known:
+        return False
+    high, low = max(known), min(known)
+    return high >= _SHARE if column.unit == "%" else high - low > _VARIES * abs(high)
+
+
+def _beside(room: ChartedRow[F, C, K], charts: Mapping[C, Sequence[float]], grid: Grid) -> list[list[TextSegment]]:
+    """Charts beside each other; as they are equally high, each of their lines has one colour."""
+    titles: list[TextSegment] = [(" ", StyleRole.PLAIN)]
+    areas: list[list[str]] = []
+    for column, past in charts.items():
+        peak = max((value for value in past if value == value), default=0.0)  # noqa: PLR0124 - no NaN
+        top = room.view.tops.get(column.id) or column.scale_max or (100.0 if column.unit == "%" else 0.0)
+        if peak > top or not top:
+            top = nice_top(peak)
+        titles += [*_title(column, room.content.value(column, room.row), top, grid.width,
+                           here=column.id == room.chosen.id), (_GAP, StyleRole.PLAIN)]
+        areas.append(area(past, top, grid.width, grid.height - 1))
+    lines = [(f" {_GAP.join(parts)}", role)
+             for parts, role in zip(zip(*areas, strict=True), roles(grid.height - 1), strict=True)]
+    return [merged(titles[:-1]), *([line] for line in lines)]
+
+
+def _title(column: Column[Any], value: Value, top: float, width: int, *, here: bool) -> list[TextSegment]:
+    """Name, value and end of the scale, in places that stay."""
+    unit = "" if column.title.endswith(column.shown_unit) else f" {column.shown_unit}"
+    widest = len(f"{column.as_shown(top):.{column.decimals}f}")
+    words = f" {cell_text(column, value, column.width).strip().rjust(widest)}{unit} "
+    end = f" {column.as_shown(top):,.0f}" if top >= 1 else f" {column.as_shown(top):g}"
+    name = cut(column.title, max(1, width - len(words) - len(end) - 1))
+    rule = "─" * max(0, width - len(name) - len(words) - len(end))
+    return [(name, StyleRole.SORTED if here else StyleRole.TITLE), (words, StyleRole.SUMMARY), (rule, StyleRole.RULE),
+            (end, StyleRole.DIM)]
