@@ -271,7 +271,7 @@ ROOFLINE = Place("6", Where.ROOFLINE, ("sapphire-2s",), (160, 36), r"(?m)^ Past:
     "roof_trail": Promise("(?m)^ Past: of all points", undo=("v", "v")),
     "roof_width": Promise("Bytes of an access: width of the precisions", undo=("w", "w", "w", "w", "w")),
     "roof_roofs": Promise("Roofs: theory", undo=("R",)),
-    "roof_flats": Promise("Flat roofs: single", undo=("U", "U", "U")),
+    "roof_flats": Promise("Flat roofs: single", undo=("r", "r", "r")),
     "roof_nearer": Promise(compared=nearer, typed=("]", "]"), undo=("A",)),
     "roof_further": Promise(compared=further, typed=("[", "["), undo=("A",)),
     "roof_whole": Promise(gone="outside the axes", undo=("A",)),

@@ -307,7 +307,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("roof_width", "width", ("w",), "w", "How many bytes a load or store is taken for.", "width", _ROOFLINE,
            rank=3),
     Action("roof_roofs", "roofs", ("R",), "R", "Measured roofs, or theory.", "", _ROOFLINE),
-    Action("roof_flats", "flats", ("U",), "U",
+    Action("roof_flats", "flats", ("r",), "r",
            "Flat roofs of double, single or half precision, of int8, or those of the point under the cursor.", "",
            _ROOFLINE),
     Action("roof_nearer", "zoom(1)", ("right_square_bracket",), "]", "Nearer, around the cursor.", "nearer", _ROOFLINE,

@@ -62,7 +62,7 @@ async def test_flat_roofs_of_each_format_in_turn_and_no_points_under_those_of_in
     async with roofline(ReplayedSession("server-psu+calculix")) as (app, pilot, screen):
         seen = []
         for _ in range(4):
-            await pilot.press("U")
+            await pilot.press("r")
             await pilot.pause()
             picture = screen.roof_plot.picture
             assert picture is not None
@@ -71,7 +71,7 @@ async def test_flat_roofs_of_each_format_in_turn_and_no_points_under_those_of_in
                         (False, "GFLOP/s", True)]
         assert "Flat roofs: those of the point" in _text(app, "status")
         for _ in range(3):
-            await pilot.press("U")
+            await pilot.press("r")
         await pilot.pause()
         picture = screen.roof_plot.picture
         assert picture is not None

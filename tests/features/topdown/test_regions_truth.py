@@ -116,7 +116,7 @@ def test_a_region_has_the_slots_of_the_work_between_its_marks(name: str) -> None
     assert solve.seconds == pytest.approx(0.08)
     assert solve.of_slots == pytest.approx(bed.happened["solve"]["slots"] / bed.happened["the command"]["slots"],
                                            rel=1e-3)
-    assert "open it with Enter" in rows[1].why("memory_bound").remedy or "memory_bound" not in {
+    assert "see it while it runs" in rows[1].why("memory_bound").remedy or "memory_bound" not in {
         node.id for branch in rows[1].branches for node in branch.tree.nodes}
 
 

@@ -18,8 +18,8 @@ from turbotui.machine.regions import SHARED_BY_TIME
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 _COMMAND: Final = "the command"
-_NOT_BELOW: Final = Unavailable(Reason.NOT_READ, "below level 1 nothing was counted of this row",
-                                "open it with Enter; turbotui record --tables region-slots has level 2 of all regions")
+_NOT_BELOW: Final = Unavailable(Reason.NOT_READ, "not counted of this row",
+                                "see it while it runs; record --tables region-slots has level 2 of all")
 _NOT_SINCE: Final = Unavailable(Reason.NOT_READ, "what lies below level 1 is counted since this row was opened, "
                                 "and nothing ran there since", "wait until something does")
 
