@@ -277,6 +277,17 @@ async def test_a_picture_that_was_paused_before_its_first_reading_says_what_goes
         assert text_of(app, "status").startswith(" Paused before the first reading: space goes on")
 
 
+async def test_what_a_key_says_of_an_empty_table_goes_when_rows_come() -> None:
+    session = FakeSession()
+    async with dashboard(session, ticks=0) as (app, pilot):
+        await pilot.press("1", "e")
+        await pilot.pause()
+        assert text_of(app, "status").startswith(" Waiting for the first reading")
+        session.tick(2)
+        await pilot.pause()
+        assert "Waiting" not in text_of(app, "status")
+
+
 async def test_the_keys_that_arrange_a_column_fit_beside_its_name() -> None:
     async with dashboard(FakeSession(), size=(80, 24)) as (app, pilot):
         await pilot.press("1")

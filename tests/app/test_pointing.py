@@ -120,7 +120,19 @@ async def test_a_command_line_is_copied_and_none_is_run() -> None:
         assert isinstance(window, ActsWindow)
         listing = window.query_one(Listing)
         assert f"kill -TERM {pid}" in listing.text
+        assert "(SIMULATED machine laptop-old)" in window.heading
         assert "nice 10" in str(window.query_one("#about", Static).content)
         await found.press("down", "y")
-        assert found.app.clipboard.startswith("chrt -i -p 0 ")
+        assert found.app.clipboard.startswith("# SIMULATED machine laptop-old: chrt -i -p 0 ")
         assert "Copied" in text_of(found.app, "status")
+
+
+async def test_a_copied_cell_of_a_task_names_the_task() -> None:
+    async with tasks(laptop()) as found:
+        await found.next()
+        name = found.rows[0].split()[2]
+        await found.press("y")
+        column, *row, value = found.app.clipboard.removesuffix(" (SIMULATED machine laptop-old)").split(" · ")
+        assert column == "CPU%"
+        assert name in row
+        assert value.endswith(" %")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
@@ -12,6 +13,10 @@ from textual.widgets import Static
 from turbotui.app.base import WatchScreen
 from turbotui.app.copying import copy_text
 from turbotui.app.list_window import MenuWindow
+from turbotui.app.watch import Watch
+from turbotui.machine.host import HostKind
+from turbotui.quantities.moments import time_of_day
+from turbotui.remote.session import RemoteHost
 from turbotui.untrusted import guarded, one_line
 from turbotui.widgets.act_line import ActLine
 from turbotui.widgets.cells import StyleRole
@@ -24,6 +29,7 @@ class ActsWindow(MenuWindow[str]):
     Args:
         who: the row, for the title.
         lines: the command lines.
+        origin: another machine or moment that the row is of; "" for this machine now.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -38,9 +44,9 @@ class ActsWindow(MenuWindow[str]):
 
     hint = "y Enter copy · turbotui runs nothing · Esc close"
 
-    def __init__(self, who: str, lines: Sequence[ActLine]) -> None:
+    def __init__(self, who: str, lines: Sequence[ActLine], origin: str = "") -> None:
         super().__init__()
-        self.heading = f"you may run, for {one_line(who)}"
+        self.heading = f"you may run, for {one_line(who)}{f' ({origin})' if origin else ''}"
         self._lines = {str(at): line for at, line in enumerate(lines)}
 
     def parts(self) -> Iterable[Widget]:
@@ -72,9 +78,29 @@ class ActsWindow(MenuWindow[str]):
 
 def show_acts(screen: WatchScreen, who: str, lines: Sequence[ActLine]) -> None:
     """Let the user choose a command line, copy it, and say what was copied."""
+    watch = screen.watch_state
+    machine = _other_machine(watch)
 
     def chosen(words: str | None) -> None:
         if words is not None:
+            words = f"# {machine}: {words}" if machine else words
             screen.notice(copy_text(screen.app, words, words))
 
-    screen.app.push_screen(ActsWindow(who, lines), chosen)
+    screen.app.push_screen(ActsWindow(who, lines, ", ".join(filter(None, (machine, _past(watch))))), chosen)
+
+
+def _other_machine(watch: Watch) -> str:
+    """The machine of a task that this one's shell cannot act on; "" for this machine.
+
+    The number of a simulated, recorded or distant process may be that of another one here, so that its command lines
+    are copied as comments.
+    """
+    host = watch.session.machine.host
+    if host.kind is not HostKind.REAL:
+        return f"{host.kind.value} machine {host.name}"
+    return f"on {host.name}" if isinstance(host, RemoteHost) and host.name != os.uname().nodename else ""
+
+
+def _past(watch: Watch) -> str:
+    """The moment of the past that is shown: whoever has the number now may be another process."""
+    return f"PAST: {time_of_day(watch.frame.newer.wall_ns)}" if watch.in_past and watch.frame is not None else ""

@@ -73,7 +73,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
     def __init__(self, watch: Watch) -> None:
         super().__init__()
         self.watch_state = watch
-        self.noticed = ""
+        self.noticed = self._noticed_empty = ""
         self._is_quiet = False
         self._is_composed = False
         self._banner: SegmentLines | None = None
@@ -275,10 +275,17 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         self._is_quiet = quiet
         self.show_status()
 
+    def notice_nothing_here(self) -> None:
+        """Say that a key has nothing to act on, until there is something."""
+        self.notice(self.nothing_here)
+        self._noticed_empty = self.noticed
+
     def show_status(self) -> None:
         """Draw the status line."""
         if not self.composed:
             return
+        if self._noticed_empty and self.noticed == self._noticed_empty and not self.nothing_here:
+            self.noticed = self._noticed_empty = ""
         left = f" {self.noticed}" if self.noticed else f" {self.readout()}"
         flags = self.flags()
         right = "  ".join(flags) + " " if flags else ""

@@ -278,7 +278,7 @@ class TurbotuiApp(HandsApp, TourApp):
             self._handle_exception(error, alive=True)
             return True
         if base is not None and base.nothing_here and before == (base.noticed, len(self.screen_stack)):
-            base.notice(base.nothing_here)
+            base.notice_nothing_here()
         return found
 
     async def _dispatch_message(self, message: Message) -> None:

@@ -8,7 +8,7 @@ from typing import Final, Generic, TypeVar
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.tasks.group_names import UNIT, GroupName
-from turbotui.untrusted import original
+from turbotui.untrusted import one_line, original
 
 T = TypeVar("T")
 _USERS_MANAGER: Final = "/user@"
@@ -51,7 +51,8 @@ def lines_for(acts: Iterable[Act[T]], target: T) -> tuple[ActLine, ...]:
 
 def quoted(text: str) -> str | None:
     """A name or path quoted for a shell; None if a terminal would obey it, or if it would be an option."""
-    return shlex.quote(text) if text and original(text) == text and not text.startswith("-") else None
+    plain = original(text) == text == one_line(text)
+    return shlex.quote(text) if text and plain and not text.startswith("-") else None
 
 
 def of_unit(text: str, unit: Callable[[T], GroupName | None]) -> Callable[[T], str | None]:

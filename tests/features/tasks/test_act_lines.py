@@ -65,7 +65,7 @@ def test_a_row_of_a_unit_has_the_lines_of_the_unit_alone() -> None:
 def test_names_are_one_word_to_a_shell_and_dangerous_ones_make_no_line() -> None:
     [line] = [one for one in words("/system.slice/a b;reboot$(x).service") if "CPUQuota" in one]
     assert shlex.split(line)[3] == "a b;reboot$(x).service"
-    for name in ("\u241b[2J.service", "--now.service"):
+    for name in ("\u241b[2J.service", "--now.service", "\x1b[2J.service", "a\nreboot.service", "\u202ea.service"):
         target = ActTarget(7, None, kernel=False, cpus=(0,), group=GroupName("unit", name, path=f"/{name}"))
         assert not any("systemctl" in one.words for one in act_lines(target))
 

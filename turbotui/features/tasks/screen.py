@@ -133,7 +133,7 @@ class TasksScreen(WatchingScreen):
         inputs, cell = self._inputs(self._table.current), self._table.selected
         if inputs is None:
             return "w: choose what to watch · t: threads, processes, commands · v: timeline"
-        chosen = "" if cell is None or not self._table.is_column_chosen else self._cell_said(*cell)
+        chosen = "" if cell is None or not self._table.is_column_chosen else self._in_short(*cell)
         row = inputs.row
         few = 0 < len(row.cpus) < 9
         where = f"on CPU {', '.join(map(str, row.cpus))}" if few else f"on {several(len(row.cpus), 'CPU')}"
@@ -149,7 +149,8 @@ class TasksScreen(WatchingScreen):
         kept = "they were not watched yet" if first is None else f"they are kept from {time_of_day(first)} on"
         return f"No tasks of this moment: tasks are kept while this screen is shown, and {kept}"
 
-    def _cell_said(self, column: TaskColumn, row: Hashable) -> str:
+    def _in_short(self, column: TaskColumn, row: Hashable) -> str:
+        """A cell in front of what the status line says of the task, which names it."""
         content = self._table.content
         cell = None if content is None else content.cell(column, row)
         if cell is None or column.identity:
