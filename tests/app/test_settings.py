@@ -131,7 +131,7 @@ def test_every_key_of_a_preset_can_be_used(preset: str) -> None:
 
 def test_a_key_that_does_something_else_there_is_refused_until_that_is_moved() -> None:
     assert with_keys({"quit": ("e",)})[1] == {"quit": '"e" is the key of explain: give that another one too'}
-    assert with_keys({"quit": ("e",), "explain": ("U",)})[1] == {}
+    assert with_keys({"quit": ("e",), "explain": ("ctrl+g",)})[1] == {}
     assert with_keys({"filters": ("v",)})[1] == {}  # another screen's
     assert list(with_keys({"nothing": ("v",)})[1]) == ["nothing"]
 
@@ -157,14 +157,14 @@ def test_every_usual_key_has_a_name_that_settings_may_use() -> None:
 
 
 async def test_keys_of_ones_own_act_and_are_shown_and_the_usual_ones_do_not() -> None:
-    settings = parse_settings('[keys]\nhelp = "U"\nnosuch = "x"\n', "s.toml")
+    settings = parse_settings('[keys]\nhelp = "ctrl+g"\nnosuch = "x"\n', "s.toml")
     async with dashboard(FakeSession(), settings=settings) as (app, pilot):
-        assert "U help" in text_of(app, "keys")
+        assert "ctrl+g help" in text_of(app, "keys")
         assert "s.toml, line 3" in text_of(app, "status")
         await pilot.press("question_mark")
         await pilot.pause()
         assert len(app.screen_stack) == 1
-        await pilot.press("U")
+        await pilot.press("ctrl+g")
         await pilot.pause()
         assert len(app.screen_stack) == 2
 

@@ -19,7 +19,7 @@ ROOT: Final = Path(__file__).parents[2] / "turbotui"
 MODULES: Final = tuple(sorted(ROOT.rglob("*.py")))
 VERBS: Final = frozenset((
     "add", "allow", "ask", "boot", "bring", "check", "end", "enable", "gather", "give", "leave", "let", "make", "name",
-    "raise", "run", "see", "use", "wait", "watch", "write",
+    "open", "raise", "run", "see", "use", "wait", "watch", "write",
 ))
 """With what a remedy begins that says what to do."""
 COMMANDS: Final = frozenset({"dmesg", "echo", "modprobe", "mount", "pip", "sysctl", "turbotui", "ulimit"})
