@@ -46,6 +46,7 @@ class TableCanvas(Generic[F, C, K]):
     Attributes:
         painter: paints the lines as text.
         geometry: where the slots stand.
+        has_below: whether something is drawn below the last row.
     """
 
     def __init__(self, widget: Widget, view: TableView[C, K], paint: Paint[C, K, F], seconds: float) -> None:
@@ -55,6 +56,7 @@ class TableCanvas(Generic[F, C, K]):
         self._drawn: dict[K, _Drawn] = {}
         self._headers: list[Strip] = []
         self._blank: Strip | None = None
+        self.has_below = False
         self._below: list[tuple[list[TextSegment], Strip]] = []
         self.show(view, seconds, 0)
 

@@ -155,6 +155,11 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
         return columns, tuple(line.row for line in self._lines_drawn())
 
     @property
+    def has_charts(self) -> bool:
+        """Whether charts of a row are drawn below the rows."""
+        return self._canvas.has_below
+
+    @property
     def page(self) -> int:
         """Number of visible rows, without pinned ones."""
         return max(1, self.size.height - self._fixed)
@@ -326,7 +331,8 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
             chosen = None if row is None or slot is None else (row, slot)
             strips += canvas.strips(content, [(line, self._base(line.row, summaries)) for line in self._lines_drawn()],
                                     chosen)
-            if self._charts is not None and chosen is not None and height - len(strips) >= LEAST:
+            canvas.has_below = self._charts is not None and chosen is not None and height - len(strips) >= LEAST
+            if self._charts is not None and chosen is not None and canvas.has_below:
                 room = ChartedRow(content, self.view, self.drawn[0], self._slots[chosen[1]].column, chosen[0],
                                   self._seconds, canvas.painter.width, height - len(strips))
                 strips += canvas.below(self._charts.lines(room))

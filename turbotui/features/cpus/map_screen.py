@@ -9,6 +9,7 @@ from textual.widget import Widget
 
 from turbotui.app import scales
 from turbotui.app.actions import Where, bindings_for
+from turbotui.app.earlier import EarlierCells
 from turbotui.app.graph import Explain, Graph
 from turbotui.app.one_cell import FrameCell, cell_said
 from turbotui.app.searching import SearchScreen, next_match
@@ -46,6 +47,7 @@ class MapScreen(SearchScreen):
         self._charts: RowCharts[FrameContent, CounterColumn, RowId] = RowCharts(watch.recent)
         self._view: TableView[CounterColumn, RowId] = TableView()
         self._content: FrameContent | None = None
+        self._earlier = EarlierCells(watch)
 
     def body(self) -> Iterable[Widget]:
         """Lay out the map."""
@@ -76,10 +78,19 @@ class MapScreen(SearchScreen):
             return ()
         if self._content is None or self._content.frame is not watch.frame:
             self._content = FrameContent(watch.frame)
+        self._earlier.want(*self.shown)
         if self._view.columns != self._charted:
             self._view = TableView(self._charted, tops=scales.tops(watch))
         return self._charts.lines(ChartedRow(self._content, self._view, self._view.columns, column, cpu_row(cpu),
                                              watch.interval, width, height))
+
+    def on_screen_suspend(self) -> None:
+        """Read no past for a screen that was left."""
+        self._earlier.stop()
+
+    def on_unmount(self) -> None:
+        """Read nothing any more."""
+        self._earlier.stop()
 
     def _choices(self) -> list[CounterColumn]:
         return [

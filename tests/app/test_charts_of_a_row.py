@@ -1,0 +1,79 @@
+"""Charts below a table with few rows: where there is room, filled from before, and of the past when that is shown."""
+
+from __future__ import annotations
+
+import pytest
+from driving import dashboard, lines, table
+from fakes import FakeSession, build_topology
+from patience import PATIENCE
+from replay import Recording, ReplayedSession, recording
+
+from turbotui.app.earlier import read_earlier
+from turbotui.quantities.scope import cpu_row
+
+COUNT = 12
+
+
+@pytest.fixture(scope="module")
+def recorded() -> Recording:
+    return recording("sapphire-2s", 20.0, COUNT, small=True)
+
+
+def _heading(drawn: list[str]) -> list[str]:
+    return [line.strip() for line in drawn if line.startswith(" cpu ") and " over " in line]
+
+
+async def test_charts_are_of_the_row_under_the_cursor_and_only_where_there_is_room() -> None:
+    async with dashboard(FakeSession(build_topology(1, 2, 1)), (120, 36)) as (app, pilot):
+        [heading] = _heading(lines(app))
+        assert heading.startswith("cpu 0 over ")
+        await pilot.press("down")
+        await pilot.pause()
+        [heading] = _heading(lines(app))
+        assert heading.startswith("cpu 1 over ")
+        await pilot.resize_terminal(120, 14)
+        await pilot.pause()
+        assert not _heading(lines(app))
+
+
+async def test_a_table_that_fills_the_screen_has_none() -> None:
+    async with dashboard(FakeSession(build_topology(2, 16, 2)), (120, 36)) as (app, _pilot):
+        assert not table(app).has_charts
+        assert not _heading(lines(app))
+
+
+async def test_what_was_before_a_cell_was_kept_comes_from_the_frames(recorded: Recording) -> None:
+    column, row = recorded.catalog.get("CPU%c1"), cpu_row(0)
+    assert column is not None
+    async with dashboard(ReplayedSession(recorded), ticks=COUNT) as (app, _pilot):
+        watch = app.watched
+        frame = watch.frame
+        assert frame is not None
+        home = frame.home(column, row) or row
+        wanted = [one.cell(column, home) for one in recorded.frames[1:frame.seq + 1]]
+        watch.live_history._rings.pop(column.id, None)
+        watch.live_history.push(frame, (column,), (home,))
+        for _ in read_earlier(watch, [(column, home)]):
+            pass
+        ring = watch.live_history.ring(column.id, home)
+        assert ring is not None
+        assert list(ring.values(len(wanted))) == pytest.approx(wanted, rel=1e-6)
+
+
+async def test_charts_of_the_past_have_what_led_to_it(recorded: Recording) -> None:
+    async with dashboard(ReplayedSession(recorded), (200, 60), ticks=COUNT) as (app, pilot):
+        await pilot.press("comma", "comma")
+        column, row = table(app).selected or (None, None)
+        assert column is not None
+        assert row is not None
+        frame = app.watched.frame
+        assert frame is not None
+        ring = None
+        for _ in range(int(PATIENCE / 0.05)):
+            ring = app.watched.history.ring(column.id, row)
+            if ring is not None and ring.last == frame.seq:
+                break
+            await pilot.pause(0.05)
+        assert ring is not None
+        wanted = [one.cell(column, row) for one in recorded.frames[frame.seq - 2:frame.seq + 1]]
+        assert list(ring.values(3)) == pytest.approx(wanted, rel=1e-6)
