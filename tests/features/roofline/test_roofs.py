@@ -401,6 +401,13 @@ def test_a_level_no_faster_than_the_next_is_said() -> None:
     assert alike_levels(_levels(0.0, 0.0)) == ()
 
 
+def test_levels_that_take_stores_alike_are_told_apart_by_loads() -> None:
+    stores = [replace(one, mix=Mix.STORES, rate=100e9) for one in _levels(100e9, 80e9)]
+    (said, *more) = alike_levels([*_levels(100e9, 20e9), *(one for one in stores if one.level in ("L1", "L2"))])
+    assert said == "L2 is slower than L1 for loads, and hardly so else (within 0 % for stores)"
+    assert not more
+
+
 def test_stored_measurements_of_before_say_it_too() -> None:
     roofs = replace(_measured(), bandwidths=_levels(100e9, 93e9), notes=("x",))
     again = storage.from_json(json.loads(json.dumps(storage.to_json(roofs))))

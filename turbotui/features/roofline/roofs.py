@@ -216,15 +216,21 @@ def alike_levels(bandwidths: Sequence[Bandwidth]) -> tuple[str, ...]:
         bandwidths: measured roofs, of each mix from the core outwards.
     """
     found: dict[tuple[str, str], list[str]] = {}
+    slower: set[tuple[str, str, Mix]] = set()
     for mix in Mix:
         mine = [one for one in bandwidths if one.mix is mix]
         for inner, outer in pairwise(mine):
             faster = outer.rate / inner.rate - 1 if inner.rate > 0 else 0.0
-            if inner.level == outer.level or inner.rate <= 0 or faster <= -ALIKE:
+            if inner.level == outer.level or inner.rate <= 0:
+                continue
+            if faster <= -ALIKE:
+                slower.add((inner.level, outer.level, mix))
                 continue
             how = f"within {100 * abs(faster):.0f} %" if faster < ALIKE else f"{100 * faster:.0f} % faster"
             found.setdefault((inner.level, outer.level), []).append(f"{how} for {mix.word}")
     return tuple(
+        f"{outer} is slower than {inner} for loads, and hardly so else ({', '.join(words)})"
+        if (inner, outer, Mix.LOADS) in slower else
         f"{inner} and {outer} are hardly apart ({outer} is {', '.join(words)}): this machine does not get the {inner} "
         f"that it reports, or {'memory' if outer == 'DRAM' else outer} is as fast"
         for (inner, outer), words in found.items()
