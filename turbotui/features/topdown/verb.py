@@ -101,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
     counters = TopdownCounters(machine)
     why = counters.why_none
     if why is not None:
-        sentence = why.sentence()
+        sentence = f"{'the command was not run: ' if command else ''}{why.sentence()}"
         table = replace(topdown_table(counters, None, level, ()), rows=())
         print_tables(arguments, envelope_now(machine.host, notes=(sentence,)), (table,), lambda: (sentence,))
         return 1 if command else 0
