@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import jsontables
 import pytest
 from watched_machines import frames_of_machine
@@ -57,6 +59,24 @@ def test_a_replay_places_the_regions_as_they_were_at_the_end(path: str, capsys: 
     assert rows["solve"]["time"] == SECONDS
     assert main(["roofline", "--replay", path]) == 0
     assert "A solve" in capsys.readouterr().out
+
+
+def test_regions_that_nothing_was_counted_of_have_their_times(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = str(tmp_path / "r.ttj")
+    machine, live = frames_of_machine("guest", 3)
+    recorder = Recorder(found, machine, sync_seconds=0.0)
+    for frame in live:
+        recorder.take(frame)
+        totals = RegionTotals(4.0, 2.5e9, (CountedRegion("solve", 5, SECONDS), CountedRegion("write", 1, 0.5)))
+        recorder.rows(RegionRecord(frame.newer.wall_ns, frame.newer.started_ns, totals))
+    recorder.close()
+    assert main(["roofline", "--replay", found, "--format", "json"]) == 0
+    rows = {row["region"]: row["values"] for row in jsontables.table(capsys.readouterr().out, "regions")["rows"]}
+    assert {name: (values["time"], values["GFLOP/s"]) for name, values in rows.items()} == {
+        "solve": (SECONDS, None), "write": (0.5, None)}
+    assert main(["roofline", "--replay", found]) == 0
+    assert "operations and bytes are not known: virtual machine" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36), (200, 60)])

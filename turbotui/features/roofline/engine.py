@@ -218,13 +218,13 @@ def place_recorded(machine: Machine, frames: Iterable[Frame], capabilities: Capa
     found = _placed(machine, noted(), capabilities, catalog, traffic=traffic, by=by, sizing=sizing, theory=theory)
     for total in totals:
         found = _with_regions(found, machine, total, sizing, theory=theory)
-    placed = [one for one in found.regions.points if one.point is not None]
-    if not definitions and not placed:
-        raise MachineError(f"nothing to place on the roofline: {capabilities.why_missing(NO_FLOPS).sentence()}")
-    if not found.points and not placed:
+    why = "" if definitions else capabilities.why_missing(NO_FLOPS).sentence()
+    if why and not found.regions.points:
+        raise MachineError(f"nothing to place on the roofline: {why}")
+    if not found.points and not found.regions.points:
         raise MachineError("nothing to place on the roofline: its events were not recorded in that time "
                            "(turbotui record -e roofline records them)")
-    return found
+    return found if not why else replace(found, notes=(f"operations and bytes are not known: {why}", *found.notes))
 
 
 def _with_regions(found: Result, machine: Machine, totals: RegionTotals, sizing: Sizing, *, theory: bool) -> Result:
