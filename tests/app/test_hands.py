@@ -288,6 +288,19 @@ async def test_what_a_key_says_of_an_empty_table_goes_when_rows_come() -> None:
         assert "Waiting" not in text_of(app, "status")
 
 
+async def test_the_first_and_the_last_column_and_a_folded_tree_say_that_nothing_is_further() -> None:
+    async with dashboard(FakeSession(build_topology(1, 2, 1)), size=(400, 36)) as (app, pilot):
+        await pilot.press("1", *["left"] * 40)
+        await pilot.pause()
+        assert text_of(app, "status").startswith(" This is the first column")
+        await pilot.press(*["right"] * 120)
+        await pilot.pause()
+        assert text_of(app, "status").startswith(" This is the last column")
+        await pilot.press("2", "home", *["left"] * 3)
+        await pilot.pause()
+        assert text_of(app, "status").startswith(" It is folded: → unfolds it, Shift+← goes to the column before")
+
+
 async def test_the_keys_that_arrange_a_column_fit_beside_its_name() -> None:
     async with dashboard(FakeSession(), size=(80, 24)) as (app, pilot):
         await pilot.press("1")

@@ -194,11 +194,12 @@ class TableKeys(ArrangedTable[F, C, K], SearchScreen, Generic[F, C, K]):
 
     def action_sideways(self, by: int) -> None:
         """Move the cursor to the next or previous column."""
-        self._table.move_column(by)
+        if not self._table.move_column(by) and self._table.lines:
+            self.notice("This is the last column" if by > 0 else "This is the first column")
 
     def action_column(self, by: int) -> None:
         """Move the cursor to the next or previous column, also on the row of a group."""
-        self._table.move_column(by)
+        TableKeys.action_sideways(self, by)
 
     def _fold(self, row: K, *, fold: bool) -> None:
         folded = self._table.view.folded

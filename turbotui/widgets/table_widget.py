@@ -234,23 +234,26 @@ class TableWidget(TitleMouse, Generic[F, C, K]):
                 self.cursor = None
                 self._repaint()
 
-    def move_column(self, by: int) -> None:
-        """Move to the next column, scrolling sideways if it is hidden."""
+    def move_column(self, by: int) -> bool:
+        """Move to the next column, scrolling sideways if it is hidden; false if there is none."""
         slots = self._slots
         here = self._chosen_slot
         if here is None:
-            return
+            return False
         at = here + by
         while 0 <= at < len(slots) and slots[at].spark:
             at += by
         if 0 <= at < len(slots):
             self.select_slot(at)
-        elif at < 0 and self._canvas.painter.offset:
+            return True
+        if at < 0 and self._canvas.painter.offset:
             # before the first column lies the automatic choice by priority
             self._slot = None
             self._canvas.painter.offset = 0
             self._canvas.arrange(None)
             self._repaint()
+            return True
+        return False
 
     def select_column(self, column: C) -> None:
         """Put the cursor into a column."""

@@ -67,6 +67,8 @@ class TableScreen(TableBase):
             self._fold(line.row, fold=True)
         elif line.parent is not None:
             self._table.select(line.parent)
+        else:
+            self.notice("It is folded: → unfolds it, Shift+← goes to the column before")
 
     def action_move(self, by: int) -> None:
         """Move the cursor up or down by rows."""

@@ -281,10 +281,12 @@ class UncoreScreen(RowTableScreen[Row]):
 
     def action_sideways(self, by: int) -> None:
         """The next or previous column; at the left edge of a sum: fold or unfold."""
-        line, before = self._table.line, self._table.selected
-        self._table.move_column(by)
-        if by < 0 and line is not None and line.open is not None and self._table.selected == before:
-            self._fold(line.row, fold=line.open)
+        line = self._table.line
+        if by < 0 and line is not None and line.open is not None:
+            if not self._table.move_column(by):
+                self._fold(line.row, fold=line.open)
+        else:
+            super().action_sideways(by)
 
     def action_fold_table(self, at: int) -> None:
         """Fold every sum of a table, or unfold them all."""
