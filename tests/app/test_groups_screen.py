@@ -23,9 +23,11 @@ CPUS = 22
 """How many CPUs the simulated laptop has."""
 
 
-async def shown(screen: GroupsScreen, pilot: Pilot[int], seq: int) -> None:
-    """Wait until an interval is drawn: another thread reads it."""
-    while screen.table.content is None or screen.table.content.seq < seq:
+async def shown(session: SimulatedSession, screen: GroupsScreen, pilot: Pilot[int]) -> None:
+    """Wait until the interval of the newest tick is drawn: another thread reads it."""
+    assert session.latest is not None
+    while screen._newest is None or screen._newest.snapshot.early or (
+            screen._newest.time_ns < session.latest.newer.wall_ns):
         await pilot.pause()
 
 
@@ -40,9 +42,9 @@ async def groups(size: tuple[int, int] = (120, 36),
         await pilot.press("u")
         screen = pilot.app.screen
         assert isinstance(screen, GroupsScreen)
-        await shown(screen, pilot, 1)
+        await shown(session, screen, pilot)
         session.tick()
-        await shown(screen, pilot, 2)
+        await shown(session, screen, pilot)
         yield session, screen, pilot
 
 
@@ -89,7 +91,7 @@ async def test_what_passes_a_filter_stands_with_what_it_is_in() -> None:
 async def test_the_past_has_the_rows_of_its_time() -> None:
     async with groups() as (session, screen, pilot):
         session.tick()
-        await shown(screen, pilot, 3)
+        await shown(session, screen, pilot)
         await pilot.press("comma")
         frame = screen.watch_state.frame
         assert frame is not None
@@ -117,7 +119,7 @@ async def test_files_are_closed_when_another_screen_is_shown() -> None:
         assert screen._watcher is None
         assert session.host.open_descriptors < before
         await pilot.press("u")
-        await shown(screen, pilot, 3)
+        await shown(session, screen, pilot)
 
 
 async def test_a_column_that_is_hidden_is_not_read() -> None:
@@ -126,7 +128,7 @@ async def test_a_column_that_is_hidden_is_not_read() -> None:
         assert column is not None
         screen.toggle(column)
         session.tick()
-        await shown(screen, pilot, 3)
+        await shown(session, screen, pilot)
         content = screen.table.content
         assert content is not None
         row = content.get("/user.slice")
@@ -143,9 +145,9 @@ async def test_events_are_added_for_the_groups_that_can_be_seen_and_taken_away()
         assert isinstance(window, AddCounter)
         window.query_one(Input).value = "Mine=instructions/cycles"
         await pilot.press("enter", "escape")
-        for seq in (3, 4):  # counters are open from the first of these on
+        for _ in range(2):  # counters are open from the first of these on
             session.tick()
-            await shown(screen, pilot, seq)
+            await shown(session, screen, pilot)
         assert value(screen, "/user.slice", "Mine") > 0
         assert session.host.open_descriptors - before == 2 * len(GROUPS) * CPUS + 2 * CPUS
         await pilot.press("a")
@@ -156,7 +158,7 @@ async def test_events_are_added_for_the_groups_that_can_be_seen_and_taken_away()
         window.query_one(Listing).select("remove Mine")
         await pilot.press("delete", "escape")
         session.tick()
-        await shown(screen, pilot, 5)
+        await shown(session, screen, pilot)
         assert screen.find_column("Mine") is None
         assert session.host.open_descriptors == before
 
@@ -164,9 +166,9 @@ async def test_events_are_added_for_the_groups_that_can_be_seen_and_taken_away()
 async def test_t_goes_on_to_the_groups_of_resctrl() -> None:
     async with groups(shape="turin-2s") as (session, screen, pilot):
         await pilot.press("t", "t")
-        for seq in (3, 4):  # the first reading of a counter has no increase
+        for _ in range(2):  # the first reading of a counter has no increase
             session.tick()
-            await shown(screen, pilot, seq)
+            await shown(session, screen, pilot)
         assert [row for row, _ in lines(screen)] == ["/", "/batch"], "24 domains of each are folded"
         assert value(screen, "/batch", "MemBW") > 0
         assert "RMIDs are taken" in screen.query_one("#notes", SegmentLines).text
@@ -178,6 +180,6 @@ async def test_without_resctrl_it_is_said_why() -> None:
     async with groups() as (session, screen, pilot):
         await pilot.press("t", "t")
         session.tick()
-        await shown(screen, pilot, 3)
+        await shown(session, screen, pilot)
         assert not lines(screen)
         assert "No hardware: " in screen.readout()

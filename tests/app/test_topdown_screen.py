@@ -185,7 +185,8 @@ async def test_what_is_opened_of_a_thread_stays_open_until_the_thread_has_ended(
         content, watch = screen.table.content, screen.moving and screen.moving.source
         assert content is not None
         assert watch is not None
-        chosen = content.rows[0]
+        chosen = screen.table.current
+        assert chosen is not None
         tid = content.value_of("TID", chosen)
         assert isinstance(tid, int)
         screen.post_message(MovingRowsReady(ThreadInterval((), 1.0), None, watch))  # it left the busiest just then

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import errno
+import threading
+import time
 from collections.abc import Mapping, Sequence
 
 import pytest
 from model_truth import truth_of
+from patience import PATIENCE
 from test_topdown_truth import LEVEL_ONE, LEVEL_TWO
 from topdown_bed import Slots, TopdownBed
 
@@ -18,6 +21,8 @@ from turbotui.features.topdown.places import CpuSet, RowLevel
 from turbotui.features.topdown.tables import table_of
 from turbotui.features.topdown.thread_counters import ThreadCounters, ThreadInterval
 from turbotui.features.topdown.thread_rows import counted_row, kind_rows, thread_rows
+from turbotui.features.topdown.thread_watch import BusyThreadWatch
+from turbotui.machine.host import HostError
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.simulated.basis import KINDS
 from turbotui.simulated.threads import process_of
@@ -308,3 +313,30 @@ def test_multiplexed_counters_of_both_kinds_are_brought_to_all_of_the_time() -> 
     row = counted_row(CpuSet(RowLevel.THREAD, ("thread", 7), "it", ()), bed.counters.branches, counts, 1.0)
     assert all(share == pytest.approx(0.5) for share in row.ran.values())
     assert all(value == pytest.approx(20.0) for value in row.counts.values())
+
+
+def test_two_requests_at_once_give_no_interval_without_time() -> None:
+    bed = ThreadBed("laptop-old", None)
+    seconds: list[float] = []
+    published = threading.Event()
+
+    def publish(found: ThreadInterval | HostError, _clocks: tuple[int, int] | None) -> None:
+        assert isinstance(found, ThreadInterval)
+        seconds.append(found.seconds)
+        if not published.is_set():
+            watch.request()  # while this one is handed over: the clock of the model stands still
+        published.set()
+
+    watch = BusyThreadWatch(bed.machine, publish)
+    bed.clock.advance(1.0)
+    watch.request()
+    watch.start()
+    assert published.wait(PATIENCE)
+    end = time.monotonic() + PATIENCE
+    while watch._due:
+        assert time.monotonic() < end
+        time.sleep(0.001)
+    watch.stop()
+    watch.wait()
+    assert len(seconds) == 1
+    assert seconds[0] > 0

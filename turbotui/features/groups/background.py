@@ -35,6 +35,8 @@ class BackgroundGroups:
         shown = (GROUP, *columns)
 
         def take(snapshot: GroupSnapshot) -> None:
+            if snapshot.early:
+                return
             end_ns, begin_ns = snapshot.request.clocks[0], self._last_ns
             self._last_ns = end_ns
             self._why = "" if snapshot.why is None else snapshot.why.sentence()

@@ -19,7 +19,7 @@ from turbotui.quantities.definition import CountedEvents
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 _FIRST: Final = 0.3
-"""Seconds after which the first interval ends, however long the dashboard's intervals are."""
+"""Seconds after which the groups are read early, however long the dashboard's intervals are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,7 @@ class GroupSnapshot:
         why_no_resctrl: why there are no resctrl groups; None if there are some, or if they were not requested.
         counted: the events that were counted for control groups.
         said_of_events: for how many groups they were, in a sentence; "" for all that are followed.
+        early: whether no tick has ended the interval: it belongs to no frame, and the next one includes its time.
     """
 
     request: GroupRequest
@@ -68,6 +69,7 @@ class GroupSnapshot:
     why_no_resctrl: Unavailable | None = None
     counted: tuple[CountedEvents, ...] = ()
     said_of_events: str = ""
+    early: bool = False
 
 
 class GroupWatcher:
@@ -83,17 +85,23 @@ class GroupWatcher:
         self._publish = publish
         self._changed = threading.Condition()
         self._request: GroupRequest | None = None
-        self._due = self._over = False
+        self._due = self._tick = self._over = False
         self._thread = threading.Thread(target=self._run, name="groups", daemon=True)
 
     def start(self) -> None:
         """Begin; nothing is read before somebody asks."""
         self._thread.start()
 
-    def ask(self, request: GroupRequest) -> None:
-        """Ask for an interval. Never waits; two requests at once give one interval."""
+    def ask(self, request: GroupRequest, *, early: bool = False) -> None:
+        """Ask for an interval. Never waits; two requests at once give one interval.
+
+        Args:
+            request: what is wanted.
+            early: whether no tick ends the interval; see `GroupSnapshot.early`.
+        """
         with self._changed:
             self._request, self._due = request, True
+            self._tick = self._tick or not early
             self._changed.notify()
 
     def stop(self, wait_seconds: float = 5.0) -> None:
@@ -120,9 +128,11 @@ class GroupWatcher:
 
     def _loop(self, reader: CgroupReader, monitors: ResctrlReader, events: GroupEvents) -> None:
         older: tuple[GroupMoment, GroupMoment | None] | None = None
+        before: GroupRequest | None = None
         rounds = 0
-        while (request := self._next_request(_FIRST if rounds == 1 else None)) is not None:
+        while (asked := self._next_request(_FIRST if rounds == 1 else None)) is not None:
             rounds += 1
+            request, early = asked[0], asked[1] and older is not None
             reader.want(request.wanted)
             events.want(request.plans)
             events.follow(request.followed)
@@ -131,17 +141,26 @@ class GroupWatcher:
             monitored = monitors.read() if request.resctrl and none is None else None
             seconds = 0.0 if older is None else (newer.at_ns - older[0].at_ns) * 1e-9
             if older is None or seconds > 0:
-                before, monitored_before = (None, None) if older is None else older
+                groups_before, monitored_before = (None, None) if older is None else older
                 groups = () if monitored is None else resctrl_rows(monitored_before, monitored)
                 said = "" if monitored is None else said_of(monitors.info, len(monitored.samples))
                 self._publish(GroupSnapshot(
-                    request, rows_between(before, newer), seconds, newer.complete, reader.why_none, groups, said,
-                    none if request.resctrl else None, tuple(plan.counted for plan in request.plans), events.said))
-            older = newer, monitored
+                    request, rows_between(groups_before, newer), seconds, newer.complete, reader.why_none, groups, said,
+                    none if request.resctrl else None, tuple(plan.counted for plan in request.plans), events.said,
+                    early))
+            if not early or older is None or _reads_more(before, request):
+                older = newer, monitored
+            before = request
 
-    def _next_request(self, patience: float | None) -> GroupRequest | None:
-        """Wait for a request, and repeat the last one after some seconds; None ends the watching."""
+    def _next_request(self, patience: float | None) -> tuple[GroupRequest, bool] | None:
+        """Wait for a request, or repeat the last one early, after some seconds; None ends the watching."""
         with self._changed:
             self._changed.wait_for(lambda: self._due or self._over, patience)
-            self._due = False
-            return None if self._over else self._request
+            early, self._due, self._tick = not self._tick, False, False
+            return None if self._over or self._request is None else (self._request, early)
+
+
+def _reads_more(before: GroupRequest | None, now: GroupRequest) -> bool:
+    """Return whether something is read that was not read before: it has an increase from this reading on."""
+    return before is None or not before.wanted >= now.wanted or before.resctrl < now.resctrl or (
+        before.plans != now.plans)

@@ -171,7 +171,7 @@ class GroupsScreen(TreeScreen[GroupRow]):
 
         def publish(snapshot: GroupSnapshot) -> None:
             recorder = self.watch_state.recorder
-            if recorder is not None and snapshot.seconds:
+            if recorder is not None and snapshot.seconds and not snapshot.early:
                 recorder.rows(record_of(*snapshot.request.clocks, snapshot.seconds,
                                         (*snapshot.rows, *snapshot.resctrl), complete=snapshot.complete,
                                         counted=snapshot.counted))
@@ -189,7 +189,7 @@ class GroupsScreen(TreeScreen[GroupRow]):
             self._watcher.stop()
             self._watcher = None
 
-    def _ask(self) -> None:
+    def _ask(self, *, early: bool = True) -> None:
         frame = self._frame or self.watch_state.frame
         if self._watcher is not None and frame is not None:
             clocks = frame.newer.wall_ns, frame.newer.started_ns
@@ -199,7 +199,7 @@ class GroupsScreen(TreeScreen[GroupRow]):
                 self.arrangement.is_shown(column.name, usually=True) for column in plan.counted.request.columns))
             seen = self._table.drawn[1] if plans and self._rows is not RowsShown.RESCTRL else ()
             self._watcher.ask(GroupRequest(wanted, everything or self._rows is RowsShown.RESCTRL, clocks, plans,
-                                           tuple(map(str, seen))))
+                                           tuple(map(str, seen))), early=early)
 
     def take(self, frame: Frame) -> None:
         """End the groups' interval with a new frame."""
@@ -207,7 +207,7 @@ class GroupsScreen(TreeScreen[GroupRow]):
         if frame is not self._frame:
             self._frame = frame
             self._meter.feed(frame)
-            self._ask()
+            self._ask(early=False)
 
     def on_groups_ready(self, message: GroupsReady) -> None:
         """Take a snapshot, unless it is of a watch that has ended."""
@@ -215,8 +215,9 @@ class GroupsScreen(TreeScreen[GroupRow]):
             return
         snapshot = message.snapshot
         self._seq += 1
-        self._newest = PastGroups(snapshot.request.clocks[0], self._seq, snapshot, self._meter.take())
-        if snapshot.seconds:
+        meter = EnergyMeter(self.watch_state.session.capabilities) if snapshot.early else self._meter
+        self._newest = PastGroups(snapshot.request.clocks[0], self._seq, snapshot, meter.take())
+        if snapshot.seconds and not snapshot.early:
             self._past_groups.keep(self._newest)
         if snapshot.why is not None:
             self.close()

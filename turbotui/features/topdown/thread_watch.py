@@ -79,7 +79,9 @@ class BusyThreadWatch:
                 self._wake.wait_for(lambda: self._over, CHOOSING)
             self._threads.look()
             while self._next():
-                self._publish(self._threads.measure(), self._clocks)
+                found = self._threads.measure()
+                if found.seconds > 0:  # a request that came while the last one was measured may leave no time
+                    self._publish(found, self._clocks)
         except HostError as error:
             self._publish(error, None)
         finally:
