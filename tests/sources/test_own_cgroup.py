@@ -4,10 +4,14 @@ import sys
 from pathlib import Path
 
 from prochost import Content, ProcHost, machine_of
+from watched_machines import frames_of_machine
 
 from turbotui.machine.machine import Machine
+from turbotui.quantities.catalog import catalog_for
+from turbotui.quantities.scope import SYSTEM_ROW
 from turbotui.quantities.signals import Raw, Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.simulated import SimulatedHost
 from turbotui.sources.own_cgroup import OwnCgroup
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "machine"))
@@ -103,3 +107,16 @@ def test_version_1_alone_has_no_pressure() -> None:
     absent = group.signals["cgroup.psi.cpu.some"]
     assert isinstance(absent, Unavailable)
     assert "version 2" in absent.detail
+
+
+def test_counts_go_on_when_cpus_come_and_go() -> None:
+    def plug(host: SimulatedHost, tick: int) -> None:
+        if tick > 1:
+            host.set_online(3, tick == 3)
+
+    names = ("CgPSIcpu%", "Throttled%", "Quota%")
+    _, (_, *frames) = frames_of_machine("laptop-old+overload+quota", 3, columns=names, between=plug)
+    assert [len(frame.topology.cpus) for frame in frames] == [8, 7, 8]
+    for frame in frames:
+        columns = catalog_for(frame.capabilities.signals).by_id
+        assert None not in [frame.cell(columns[name], SYSTEM_ROW) for name in names]

@@ -119,6 +119,9 @@ class OwnCgroupReader(KeepsNothingOpen):
         """The wanted counters, the quota, the pressure."""
         return (*self._counters, *self._quota, *self._stalls)
 
+    def follow(self, cpus: Sequence[int]) -> None:
+        """Read on when CPUs come or go: no count is of a CPU."""
+
     def read(self) -> Sequence[Sequence[Raw]]:
         """One value of each signal, from the tightest group or the own group."""
         found: dict[SignalId, int] = {}
