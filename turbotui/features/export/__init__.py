@@ -1,4 +1,4 @@
-"""For other programs: recordings as long tables, and the counters of a machine as metrics for Prometheus."""
+"""Exports to other programs: recordings as long tables, and a machine's counters as metrics for Prometheus."""
 
 from turbotui.feature import Command, Feature
 

@@ -1,6 +1,6 @@
-"""A recording as a long table: a row for each interval and each CPU, core, package ..., with what is of that level.
+"""A recording as a long table: one row for each interval and CPU, core, package ..., with that level's columns.
 
-A signal is a column too: the increase of a counter, the value of a gauge at the end of the interval, a constant.
+Signals are columns, too: the increase of a counter, the value of a gauge at the interval's end, a constant.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class LongColumn:
     """A column of the long table.
 
     Attributes:
-        column: what gives its values.
-        level: the rows that have them; None in others.
-        facts: what is to be known of it, by name: unit, origin, what it is.
+        column: the column with the values.
+        level: the level of rows that have values; others have None.
+        facts: facts by name: unit, origin, description.
     """
 
     column: CounterColumn
@@ -41,12 +41,12 @@ class LongColumn:
 
     @property
     def name(self) -> str:
-        """Of the column."""
+        """The column's name."""
         return self.column.id
 
     @property
     def is_text(self) -> bool:
-        """Whether its values are words, not numbers."""
+        """Whether the values are texts."""
         return self.column.decimals < 0 and self.column.unit in {"", Unit.TEXT.value}
 
 
@@ -55,9 +55,9 @@ class RecordedTime:
     """The time of a recording that is exported.
 
     Attributes:
-        journal: open.
+        journal: the open recording.
         begin_ns, end_ns: in ns since 1970.
-        every: seconds of an interval; 0: as they were recorded.
+        every: seconds of an interval; 0 for the recorded intervals.
     """
 
     journal: Journal
@@ -73,15 +73,15 @@ class RecordedTime:
 
 
 def signal_columns(time: RecordedTime, level: Scope | None, *, elapsed: bool) -> tuple[LongColumn, ...]:
-    """The signals that were read in that time, and the constants.
+    """Return columns for the signals that were read in that time, and for constants.
 
     Args:
-        time: whose signals; it is read once.
-        level: of all rows, into which finer signals are reduced; None: each signal's own.
-        elapsed: also the seconds between the two readings of each counter.
+        time: the time, which is read once.
+        level: the level of all rows, to which finer signals are reduced; None for each signal's own.
+        elapsed: whether to add the seconds between the two readings of each counter.
 
     Raises:
-        TurbotuiError: the time has no interval, or a signal means something else at its end than at its beginning.
+        TurbotuiError: the time has no interval, or a signal's meaning changes within it.
     """
     found: dict[SignalId, tuple[Signal, str]] = {}
     for frame in time.frames():
@@ -138,15 +138,15 @@ def _elapsed(signal: Signal, level: Scope | None) -> LongColumn:
 
 
 def named_columns(journal: Journal, words: Iterable[str], level: Scope | None) -> tuple[LongColumn, ...]:
-    """Columns of the recording's catalog.
+    """Return columns of the recording's catalog.
 
     Args:
         journal: the recording.
         words: names of columns and categories.
-        level: of all rows; None: each column's own.
+        level: the level of all rows; None for each column's own.
 
     Raises:
-        UsageError: a word that is neither, or only columns that say where a row is.
+        UsageError: a word is neither, or all columns only locate a row.
     """
     chosen = [column for column in journal.catalog.select(words) if column.category is not Category.TOPOLOGY]
     if not chosen:
@@ -162,12 +162,12 @@ def _told(facts: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def by_level(columns: Sequence[LongColumn]) -> Mapping[Scope, Sequence[LongColumn]]:
-    """The columns of each level that has any, coarse to fine."""
+    """Group columns by level, coarse to fine."""
     levels = (Scope.SYSTEM, *PLACES)
     found = {scope: [one for one in columns if one.level is scope] for scope in levels}
     return {scope: some for scope, some in found.items() if some}
 
 
 def rows_of_level(frame: Frame, level: Scope) -> Sequence[RowId]:
-    """The rows of a level; the machine's is one."""
+    """Return the rows of a level; one for the machine."""
     return (SYSTEM_ROW,) if level is Scope.SYSTEM else frame.rows(level)

@@ -1,4 +1,4 @@
-"""The long table as Parquet, by pyarrow: nothing else imports that package, which is not there with every turbotui."""
+"""Writes the long table as Parquet by pyarrow, an optional package that no other module imports."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from turbotui.sampling.frame import Frame
 from turbotui.tables.layout import PLACES, place_of
 
 _GROUP_ROWS: Final = 65_536
-"""Rows of a group: enough for zstd to find what repeats, few enough for readers to leave out times."""
+"""Rows of a row group: enough for zstd to find repetitions, few enough for readers to skip times."""
 _WORDS: Final = pa.string()
 _LEVEL: Final = "row"
 
 
 def write_parquet(file: BinaryIO, frames: Iterable[Frame], columns: Sequence[LongColumn],
                   facts: Mapping[str, str]) -> tuple[int, int]:
-    """Write intervals as a Parquet file: numbers as doubles in byte streams of their own, packed by zstd.
+    """Write intervals as a Parquet file: doubles split into byte streams, compressed by zstd.
 
     Args:
-        file: open for writing.
-        frames: whose intervals are known.
-        columns: of the table.
-        facts: of the whole file; they become its metadata, as those of a column become its field's.
+        file: a file open for writing.
+        frames: frames with intervals.
+        columns: the table's columns.
+        facts: facts of the whole file, which become its metadata; a column's facts become its field's.
 
     Returns:
-        How many intervals and rows.
+        The numbers of intervals and rows.
     """
     schema = _schema(columns, facts)
     numbers = {"seconds": "BYTE_STREAM_SPLIT",

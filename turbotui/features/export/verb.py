@@ -36,7 +36,7 @@ from turbotui.tables.saving import writing_new
 from turbotui.untrusted import json_text
 
 
-@dataclass(frozen=True)  # no slots: the name is a property of the base
+@dataclass(frozen=True)  # without slots, because the base has a property called name
 class LevelTable(FrameTable):
     """The rows of one level in one interval, named by the level."""
 
@@ -49,7 +49,7 @@ class LevelTable(FrameTable):
 
 
 class CsvExport:
-    """Lines of comma-separated values (RFC 4180), with the columns that come first in every verb's."""
+    """Writes comma-separated values (RFC 4180), beginning with the columns common to all verbs."""
 
     def __init__(self, machine: str, columns: Sequence[LongColumn]) -> None:
         self._machine = machine
@@ -57,11 +57,11 @@ class CsvExport:
         self._levels = by_level(columns)
 
     def begin(self) -> Iterator[str]:
-        """The header."""
+        """Return the header."""
         yield _line([*HEADER, *(scope.value for scope in PLACES), *(one.name for one in self._columns)])
 
     def interval(self, frame: Frame) -> Iterator[str]:
-        """The rows of an interval."""
+        """Return the rows of an interval."""
         envelope = Envelope(self._machine, HostKind.RECORDED, frame.newer.wall_ns)
         seconds = "" if frame.seconds is None else f"{frame.seconds:.6f}"
         for level, columns in self._levels.items():
@@ -76,7 +76,7 @@ class CsvExport:
 
 
 class JsonExport:
-    """Lines of JSON: the object of every verb, one for each interval and level."""
+    """Writes lines of JSON: the common object of all verbs, one for each interval and level."""
 
     def __init__(self, machine: str, columns: Sequence[LongColumn]) -> None:
         self._machine = machine
@@ -87,11 +87,11 @@ class JsonExport:
         self._json = JsonLines()
 
     def begin(self) -> Iterator[str]:
-        """Give no line: JSON lines have no header."""
+        """Return no line, because JSON lines have no header."""
         return iter(())
 
     def interval(self, frame: Frame) -> Iterator[str]:
-        """The tables of an interval."""
+        """Return the tables of an interval."""
         envelope = Envelope(self._machine, HostKind.RECORDED, frame.newer.wall_ns, frame.seconds)
         for level, layout in self._layouts.items():
             rows = tuple(rows_of_level(frame, level))
@@ -191,10 +191,10 @@ def _format_of(arguments: argparse.Namespace) -> str:
 
 
 def _known(frames: Iterable[Frame]) -> Iterator[Frame]:
-    """Pass frames on, and refuse a recording without any.
+    """Yield frames, and refuse a recording without any.
 
     Raises:
-        TurbotuiError: there is none.
+        TurbotuiError: there is no frame.
     """
     empty = True
     for frame in frames:
@@ -235,7 +235,7 @@ def _encoded(lines: Iterable[str]) -> bytes:
 
 
 def _facts(journal: Journal) -> dict[str, str]:
-    """What is true of the whole file, and marks every number in it as one of a recording."""
+    """Return the facts of the whole file, which mark its numbers as recorded."""
     machine, header = journal.machine, journal.header
     return {
         "turbotui": __version__, "machine": machine.host.name, "kind": HostKind.RECORDED.value, "was": header.was.value,

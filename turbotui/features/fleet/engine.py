@@ -179,7 +179,7 @@ class FleetReader:
         return found
 
     def _is_known(self, name: str) -> bool:
-        """Tell whether the node was known with the labels of a live node."""
+        """Tell whether the node was once seen alive, with its number of CPUs."""
         return name in self._seen and CPUS in self._seen[name][1].values
 
     def _vanished(self, name: str, labels: Mapping[str, str], age: float | None, now: float) -> FleetNode:

@@ -87,7 +87,7 @@ PEER_RULES: Final[tuple[PeerRule, ...]] = (
     PeerRule(BUSY, 8.0, 0.0, "idler than its peers ({value:.0f} %, median {median:.0f} %)",
              "busier than its peers ({value:.0f} %, median {median:.0f} %)", 0.5),
 )
-"""The labels that nodes of one model have in common."""
+"""The rules for values that nodes of one model should have in common."""
 
 
 @dataclass(frozen=True, slots=True)

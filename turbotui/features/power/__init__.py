@@ -1,4 +1,4 @@
-"""Power: what holds each package back, and where the machine's watts go."""
+"""Power: the limits that hold packages back, and the distribution of the machine's watts."""
 
 from turbotui.feature import Command, Feature, ScreenSpec
 

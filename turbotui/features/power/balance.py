@@ -1,4 +1,4 @@
-"""The balance: what is counted, against what the platform says; the rest, and what contradicts it. Pure arithmetic."""
+"""The balance of power: counted parts against the platform's figure, the rest, and contradictions; arithmetic only."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from turbotui.quantities.meters import KINDS, PLATFORM_RANK
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.frame import Frame
 
-_SLACK: Final = 0.02  # of a figure: what readings at different instants differ by
+_SLACK: Final = 0.02  # share by which readings at different instants may differ
 _LEAST_WATTS: Final = 1.0
-_APART: Final = 0.25  # two figures of the whole machine that differ by more than this contradict each other
-_LONG: Final = 3.0  # intervals: a figure that is averaged, or old, over more of them is of another time
+_APART: Final = 0.25  # share beyond which two figures of the whole machine contradict each other
+_LONG: Final = 3.0  # a figure averaged over more intervals, or older, is of another time
 _OLD_SECONDS: Final = 10.0  # firmware makes a battery's numbers every few seconds
 _SUPPLIES: Final = "power supplies"
 
 
 @dataclass(frozen=True, slots=True)
 class PlatformFigure:
-    """What says how much the whole machine takes.
+    """A figure of the whole machine's power.
 
     Attributes:
         kind: a word of `PLATFORM_RANK`.
         name: for people: "psys", "power supplies", "BAT0".
-        watts: what it says; None where it says nothing now.
-        members: the meters that are added up for it.
+        watts: the figure; None if unknown now.
+        members: the meters whose sum the figure is.
     """
 
     kind: str
@@ -41,19 +41,19 @@ class PlatformFigure:
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """Where the power of an interval goes.
+    """The distribution of the power of an interval.
 
     Attributes:
-        consumers: all that tell of power, outer ones before those in them.
-        counted: watts that are added up, each once; None where none is known.
-        unknown: of what would be added up, what gives no number now.
-        platform: what they are held against; None where nothing tells.
-        platforms: all that tell of the whole machine, the best first.
-        elsewhere: watts that the platform takes and nothing counts; None where that cannot be told.
-        why: the reason of that.
-        contradictions: sentences about figures that cannot all be right, or are of different times.
+        consumers: all consumers, outer ones before inner ones.
+        counted: the sum of watts, each part once; None if no part is known.
+        unknown: the parts of the sum without a number now.
+        platform: the figure that the sum is compared with; None if there is none.
+        platforms: all figures of the whole machine, the best first.
+        elsewhere: watts of the platform that no part counts; None if unknown.
+        why: the reason for that None.
+        contradictions: sentences about figures that contradict each other, or are of different times.
         seconds: length of the interval.
-        wall_ns: its end.
+        wall_ns: end of the interval.
     """
 
     consumers: tuple[Consumer, ...]
@@ -69,45 +69,45 @@ class Balance:
 
     @property
     def total(self) -> float | None:
-        """What the machine takes: the platform's figure, else what is counted."""
+        """The machine's power: the platform's figure, else the counted sum."""
         return self.counted if self.told_by is None else self.told_by.watts
 
     @property
     def told_by(self) -> PlatformFigure | None:
-        """What tells the total; None where what is counted is all that is known, or is more than it."""
+        """The figure behind the total; None if the total is the counted sum."""
         said = self.platform
         return None if said is None or said.watts is None or _exceeds(self.counted, said.watts) else said
 
     @property
     def parts(self) -> tuple[Consumer, ...]:
-        """Rows that are added up."""
+        """The consumers that are added up."""
         return tuple(one for one in self.consumers if one.role is BalanceRole.COUNTED)
 
     def within(self, name: str) -> tuple[Consumer, ...]:
-        """The consumers that a consumer contains."""
+        """Return the consumers that a consumer contains."""
         return tuple(one for one in self.consumers if one.role is BalanceRole.INSIDE and one.inside == name)
 
 
 def balance_of(frame: Frame, catalog: Catalog, model: tuple[int | None, int | None]) -> Balance:
-    """The balance of an interval.
+    """Compute the balance of an interval.
 
     Args:
         frame: the interval.
-        catalog: of its machine.
-        model: family and model of its processor.
+        catalog: the machine's catalog.
+        model: family and model of the processor.
     """
     found = consumers_of(frame, catalog, model)
     return replace(balanced(found, frame.seconds or 0.0), wall_ns=frame.newer.wall_ns)
 
 
 def balanced(consumers: Sequence[Consumer], seconds: float) -> Balance:
-    """The balance of some consumers over an interval of this many seconds."""
+    """Compute the balance of consumers over an interval of this many seconds."""
     parts = [one for one in consumers if one.role is BalanceRole.COUNTED]
     known = [one.watts for one in parts if one.watts is not None]
     counted = sum(known) if known else None
     platforms = tuple(_platforms(consumers))
     speaking = [one for one in platforms if one.watts is not None]
-    # A figure below what is counted is not of the whole machine: the next one is asked.
+    # A figure below the counted sum is not of the whole machine, so the next one is tried.
     platform = next((one for one in speaking if not _exceeds(counted, one.watts)), speaking[0] if speaking else None)
     elsewhere, why = _elsewhere(counted, platform, platforms)
     found = Balance(tuple(consumers), counted, tuple(one for one in parts if one.watts is None), platform, platforms,
@@ -116,7 +116,7 @@ def balanced(consumers: Sequence[Consumer], seconds: float) -> Balance:
 
 
 def _exceeds(counted: float | None, whole: float | None) -> bool:
-    """Whether parts are more than what should contain them, by more than readings at different instants explain."""
+    """Tell whether parts exceed their whole by more than readings at different instants explain."""
     return counted is not None and whole is not None and counted > whole * (1.0 + _SLACK) + _LEAST_WATTS
 
 
@@ -133,7 +133,7 @@ def _platforms(consumers: Sequence[Consumer]) -> Iterator[PlatformFigure]:
         known = [one for one in watts if one is not None]
         total = sum(known) if len(known) == len(watts) else None
         if kind == "battery" and (total is None or total <= 0):
-            total = None  # on mains it says what it is charged with
+            total = None  # on mains power a battery reports its charging power
         name = members[0].name if len(members) == 1 else _SUPPLIES if kind == "psu" else f"{len(members)} {kind}s"
         yield PlatformFigure(kind, name, total, members)
 
@@ -153,7 +153,7 @@ def _elsewhere(counted: float | None, platform: PlatformFigure | None,
     return max(0.0, platform.watts - counted), None
 
 
-# What contradicts
+# Contradictions
 
 
 def _too_little(found: Balance) -> Iterator[str]:
@@ -161,7 +161,7 @@ def _too_little(found: Balance) -> Iterator[str]:
         if one.watts is None or found.counted is None or not _exceeds(found.counted, one.watts):
             continue
         if one.kind == "battery" and one is not found.platform:
-            continue  # its numbers are of the last half minute: no word against a fresh figure
+            continue  # a battery's numbers are up to half a minute old, so they contradict nothing
         why = {"psys": "this board does not wire it to the whole platform",
                "battery": "another supply feeds the machine too, or its numbers are old",
                "module": "something counted lies outside the module"}.get(one.kind, "its figure is of another time or "
@@ -177,9 +177,9 @@ def _too_much_inside(found: Balance) -> Iterator[str]:
 
 
 def _at_odds(found: Balance) -> Iterator[str]:
-    """Two figures of the whole machine that differ.
+    """Describe two figures of the whole machine that differ.
 
-    A module is a part of it, a battery's is of another time, and one that is too small was named.
+    Modules (parts), batteries (other times) and figures that were already named as too small are left out.
     """
     speaking = [one for one in found.platforms if one.watts is not None and one.kind not in {"module", "battery"}
                and not _exceeds(found.counted, one.watts)]
@@ -199,11 +199,11 @@ def _other_time(found: Balance) -> Iterator[str]:
 
 
 _RULES: Final[tuple[Callable[[Balance], Iterator[str]], ...]] = (_too_little, _too_much_inside, _at_odds, _other_time)
-"""What is named, in this order."""
+"""The kinds that the sentence names, in this order."""
 
 
 def sentence(found: Balance) -> str:
-    """The balance in one line."""
+    """Describe the balance in one line."""
     if found.total is None:
         return "Nothing here tells of power"
     parts = [f"{word} {watts:,.1f}" for word, watts in by_word(found).items()]
@@ -214,7 +214,7 @@ def sentence(found: Balance) -> str:
 
 
 def by_word(found: Balance) -> Mapping[str, float]:
-    """Watts of what is counted, all of a kind together, in plain words."""
+    """Describe the counted watts by kind."""
     sums: dict[str, float] = {}
     many: dict[str, int] = {}
     for one in found.parts:

@@ -1,7 +1,6 @@
-"""Columns that are worked out of columns of watts, so that a sum, or what is left, is a cell like any other.
+"""Columns computed from columns of watts, so that a sum or a remainder is a cell like any other.
 
-Their arithmetic is that of the columns that they are made of, on the same readings: it is written down, drawn over time
-and explained as theirs is.
+Their formulas use the same readings as their parts, so they are explained and drawn over time in the same way.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ from turbotui.widgets.panel import Target
 SUM, ELSEWHERE, REST, PLATFORM = "sum", "elsewhere", "rest", "platform"
 _DOCUMENT: Final = "docs/specs/power.md 2.1"
 _CLOSE: Final = 1e-6
-"""Relative difference of two figures that are one: their parts may be added up in another order."""
+"""The relative difference up to which two sums are equal, because the order of addition may differ."""
 
 
 def sum_target(frame: Frame, found: Balance) -> Target | None:
-    """The cell of what is counted, each part once; None where nothing is known."""
+    """Return the cell of the counted sum, each part once; None if nothing is known."""
     return _agreeing(frame, _composed(
         SUM, Scope.SYSTEM, _columns(found.parts), (),
         "All that is counted, each part once: what lies inside another part, and what tells of the whole machine, is "
@@ -33,7 +32,7 @@ def sum_target(frame: Frame, found: Balance) -> Target | None:
 
 
 def platform_target(frame: Frame, found: Balance) -> Target | None:
-    """The cell of what the whole machine takes by what tells it: one meter, or several together."""
+    """Return the cell of the whole machine's figure: one meter, or a sum of several."""
     told = found.told_by
     if told is None:
         return sum_target(frame, found)
@@ -44,7 +43,7 @@ def platform_target(frame: Frame, found: Balance) -> Target | None:
 
 
 def elsewhere_target(frame: Frame, found: Balance) -> Target | None:
-    """The cell of what the platform takes beyond what is counted; None where that is unknown."""
+    """Return the cell of the platform's power beyond the counted sum; None if unknown."""
     if found.platform is None or found.elsewhere is None:
         return None
     return _agreeing(frame, _composed(
@@ -55,7 +54,7 @@ def elsewhere_target(frame: Frame, found: Balance) -> Target | None:
 
 def rest_target(frame: Frame, row: RowId, package: CounterColumn, inside: tuple[CounterColumn, ...],
                 watts: float | None) -> Target | None:
-    """The cell of a package's watts that none of its parts tells of; None where that is unknown."""
+    """Return the cell of a package's watts outside its known parts; None if unknown."""
     if watts is None:
         return None
     return _agreeing(frame, _composed(
@@ -64,7 +63,7 @@ def rest_target(frame: Frame, row: RowId, package: CounterColumn, inside: tuple[
 
 
 def _columns(consumers: Iterable[Consumer]) -> tuple[CounterColumn, ...]:
-    """The columns of those whose watts are known, each once: that of several packages is their sum."""
+    """Return the columns of consumers with known watts, each once; several packages share a column."""
     return tuple(dict.fromkeys(one.target[0] for one in consumers
                                if one.target is not None and one.watts is not None))
 
@@ -72,9 +71,9 @@ def _columns(consumers: Iterable[Consumer]) -> tuple[CounterColumn, ...]:
 @lru_cache(maxsize=64)
 def _composed(name: ColumnId, scope: Scope, plus: tuple[CounterColumn, ...], minus: tuple[CounterColumn, ...],
               words: str) -> CounterColumn:
-    """A column of some columns' sum, less others: the same one for the same columns, so that a cursor stays on it.
+    """Return the column of a sum of columns less others; the same columns give the same object, for the cursor.
 
-    A difference is at least 0, for its readings are of different instants.
+    A difference is at least 0, because its readings are of different instants.
     """
     columns = (*plus, *minus)
 
@@ -98,7 +97,7 @@ def _composed(name: ColumnId, scope: Scope, plus: tuple[CounterColumn, ...], min
 
 
 def _agreeing(frame: Frame, column: CounterColumn, watts: float | None, row: RowId = SYSTEM_ROW) -> Target | None:
-    """A column's cell; None where it is not the figure that is shown: a part of it is unknown in this interval."""
+    """Return a column's cell; None if it differs from the shown figure, because a part is unknown now."""
     value = frame.cell(column, row)
     if watts is None or not isinstance(value, int | float) or abs(value - watts) > _CLOSE * max(1.0, watts):
         return None

@@ -1,4 +1,4 @@
-"""Consumers of a machine's power, by kind, and which of them lies inside which.
+"""The consumers of a machine's power, by kind, and which contains which.
 
 | consumer | its figure | inside |
 |---|---|---|
@@ -25,7 +25,7 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.frame import Frame
 
 _BY_A_PERSON: Final = frozenset({Reason.NOT_PERMITTED, Reason.NO_DESCRIPTORS})
-"""Why a figure is missing that is there for somebody else: it is listed, with what helps."""
+"""Reasons for which a missing figure is listed, because other users can read it; with its remedy."""
 
 _MEMORY_ON_PACKAGE: Final = frozenset({(6, 0xBD)})
 """Family and model of processors whose DRAM is on the package and within its limits: Core Ultra 200V (Intel's datasheet
@@ -45,21 +45,21 @@ class BalanceRole(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Consumer:
-    """One thing that takes power, or that tells what all of them take.
+    """A consumer of power, or a figure of the whole machine.
 
     Attributes:
-        name: which it is.
-        kind: its sort: a word of `KINDS`, or "package", "cores", "graphics", "memory", "psys", "sum", "elsewhere".
-        words: the device, as its driver names it, or what the figure is.
+        name: the consumer's name.
+        kind: a word of `KINDS`, or "package", "cores", "graphics", "memory", "psys", "sum", "elsewhere".
+        words: the device as its driver names it, or a description of the figure.
         role: whether its watts are added up.
-        watts: in the interval, None where unknown.
-        why: the reason of that.
+        watts: in the interval; None if unknown.
+        why: the reason for that None.
         inside: the consumer whose figure contains this one's; "" for none.
-        target: the cell that has it, for explanations; None where no cell has just this figure.
-        averaged: seconds over which the device averages, where it says so.
+        target: the cell with this figure, for explanations; None if there is none.
+        averaged: seconds over which the device averages, if it tells.
         age: seconds since the device was read, or its numbers changed.
-        busy: percent of the interval in which it worked, of what tells only that.
-        clock: MHz, likewise.
+        busy: percent of the interval for which the device worked, for devices that tell only that.
+        clock: MHz, for such devices.
     """
 
     name: str
@@ -77,7 +77,7 @@ class Consumer:
 
 
 def consumers_of(frame: Frame, catalog: Catalog, model: tuple[int | None, int | None]) -> tuple[Consumer, ...]:
-    """Everything that tells of power in an interval, outer ones before those in them.
+    """Return all consumers in an interval, outer ones before inner ones.
 
     Args:
         frame: the interval.
@@ -104,7 +104,7 @@ class _Figure:
 
 
 def _rapl(frame: Frame, catalog: Catalog, name: ColumnId, row: RowId) -> _Figure | None:
-    """A column's figure; None where the machine has no such column, and nobody could do anything about that."""
+    """Return a column's figure; None if the machine cannot have such a column."""
     column = catalog.get(name)
     if column is None:
         return None
@@ -172,7 +172,7 @@ def _age(frame: Frame, meter: PowerMeter) -> float | None:
 
 
 def _container(meter: PowerMeter, meters: tuple[PowerMeter, ...], *, has_package: bool) -> str:
-    """The name of what contains a meter's watts: of the same socket where that is a meter, too."""
+    """Return the name of the consumer that contains a meter's watts; a containing meter is of the same socket."""
     for kind in meter.kind.inside:
         if kind == PACKAGE and has_package:
             return PACKAGE

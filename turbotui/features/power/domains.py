@@ -1,4 +1,4 @@
-"""Where a package's power goes: its domains on one scale, and over time. Nothing here knows Textual."""
+"""A package's power by domain, on one scale and over time; without Textual."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LEFT = WORD + NUMBER + 2
 
 
 def fine_top(peak: float) -> float:
-    """The end of a scale, in steps fine enough that a limit stands in its upper half, coarse enough to stay."""
+    """Return the end of a scale: fine steps keep a limit in the upper half, coarse ones keep the scale stable."""
     if peak <= 0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(peak))
@@ -38,7 +38,7 @@ def fine_top(peak: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class PowerSource:
-    """Data of the panels: the newest frame, its columns, and their past."""
+    """The data of the panels: the newest frame, its columns, and their past."""
 
     frame: Frame
     catalog: Catalog
@@ -46,27 +46,27 @@ class PowerSource:
     levels: FrameLevels
 
     def share(self, target: Target | None, value: Value) -> float | None:
-        """How much a value is of what is possible in its row; None where nobody can tell."""
+        """Return a value's share of the possible range in its row; None if unknown."""
         return None if target is None else self.levels.share(self.frame, *target, value)
 
     def cell(self, name: ColumnId, row: RowId) -> tuple[CounterColumn, Value] | None:
-        """A column and its value; None where there is no such column."""
+        """Return a column and its value; None if there is no such column."""
         column = self.catalog.get(name)
         return None if column is None else (column, self.frame.cell(column, row))
 
     def target(self, name: ColumnId, row: RowId) -> Target | None:
-        """The column and row that the Explain window shows."""
+        """Return the column and row for the Explain window."""
         column = self.catalog.get(name)
         return None if column is None else (column, row)
 
     def past(self, name: ColumnId, row: RowId) -> Sequence[float]:
-        """The last values of a cell, oldest first; empty if none was kept."""
+        """Return the last values of a cell, oldest first; empty if none were kept."""
         ring = self.history.ring(name, row)
         return () if ring is None else ring.values(HISTORY)
 
 
 def amount(value: float | None, unit: str, decimals: int) -> str:
-    """A number with its unit in a fixed width."""
+    """Format a number with its unit in a fixed width."""
     text = UNKNOWN if value is None else f"{value:,.{decimals}f}"
     return f"{text} {unit}".rjust(NUMBER)
 
@@ -80,9 +80,9 @@ class _Layer:
 
 
 def _layers(source: PowerSource, verdict: LimitVerdict) -> list[_Layer]:
-    """Parts of a package's power, none counted twice: the package's own figure contains cores and graphics.
+    """Return the parts of a package's power, none counted twice: the package contains cores and graphics.
 
-    What is left of it is unknown while one of the parts is: it would contain that part.
+    The rest is unknown while a part is unknown, which it would otherwise include.
     """
     row = verdict.row
     package = verdict.facts.number("PkgWatt")
@@ -99,7 +99,7 @@ def _layers(source: PowerSource, verdict: LimitVerdict) -> list[_Layer]:
 
 
 def _rest(source: PowerSource, row: RowId, inside: Sequence[_Layer], left: float | None) -> Target | None:
-    """The cell of what is left of a package; that of the package where nothing in it is told apart."""
+    """Return the cell of a package's rest; the package's own cell if no part is known."""
     whole = source.target("PkgWatt", row)
     if whole is None or not inside:
         return whole
@@ -108,19 +108,19 @@ def _rest(source: PowerSource, row: RowId, inside: Sequence[_Layer], left: float
 
 
 def socket_columns(row: RowId) -> tuple[tuple[str, ColumnId], ...]:
-    """The columns of a Grace socket's meters, by the word of their lines: what a package without RAPL has of power."""
+    """Return the columns of a Grace socket's meters by the word of their lines, in place of RAPL."""
     number = row.key[0]
     return ("socket", f"Grace{number}Watt"), ("CPU rail", f"CPUrail{number}Watt"), ("I/O rail", f"SysIO{number}Watt")
 
 
 def _socket_layers(source: PowerSource, row: RowId) -> list[_Layer]:
-    """ACPI's meters of a package: its socket, and rails in it."""
+    """Return ACPI's meters of a package: the socket, and rails in it."""
     found = (_layer(source, word, name, SYSTEM_ROW) for word, name in socket_columns(row))
     return [layer for layer in found if layer is not None]
 
 
 def _layer(source: PowerSource, word: str, name: ColumnId, row: RowId) -> _Layer | None:
-    """One domain of a package; None where the machine has no such column, or never a number in this row."""
+    """Return one domain of a package; None if the machine has no such column, or never a number in this row."""
     found = source.cell(name, row)
     if found is None or not source.frame.can(found[0]):
         return None
@@ -133,30 +133,30 @@ def _layer(source: PowerSource, word: str, name: ColumnId, row: RowId) -> _Layer
 
 
 def difference(whole: Sequence[float], parts: Sequence[Sequence[float]]) -> list[float]:
-    """A whole less its parts over time, at least 0; NaN while the whole or a part is unknown or was not yet kept.
+    """Return a whole less its parts over time, at least 0; NaN while the whole or a part is unknown or not kept.
 
     Args:
-        whole: oldest first, the newest last.
-        parts: likewise; where one is shorter, its newest value still belongs to the whole's newest.
+        whole: values, oldest first.
+        parts: values of each part, aligned at the newest value.
     """
     aligned = [newest(part, len(whole)) for part in parts]
-    # Python's max(0.0, nan) is 0.0: a gap must be told apart first.
+    # Python's max(0.0, nan) is 0.0, so gaps are handled first.
     return [math.nan if math.isnan(left) else max(0.0, left)
             for left in (value - sum(part[at] for part in aligned) for at, value in enumerate(whole))]
 
 
 def newest(past: Sequence[float], count: int) -> list[float]:
-    """The last `count` values of a past, oldest first; NaN where it does not go back so far."""
+    """Return the last `count` values of a past, oldest first, with NaN for missing older ones."""
     known = list(past[max(0, len(past) - count) :])
     return [math.nan] * (count - len(known)) + known
 
 
 def domain_lines(source: PowerSource, verdict: LimitVerdict, width: int) -> list[Line]:
-    """A line for each domain, all on one scale: its number, a bar, and its past at the right edge.
+    """Draw a line for each domain, all on one scale: number, bar, and past at the right edge.
 
     Args:
         source: numbers and their past.
-        verdict: has the limits that the scale is made of.
+        verdict: the limits for the scale.
         width: characters inside the panel.
     """
     layers = _layers(source, verdict)

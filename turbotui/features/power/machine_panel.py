@@ -1,6 +1,6 @@
-"""The panel of the whole machine: what it takes, where that goes, what is elsewhere, and what feeds and cools it.
+"""The panel of the whole machine: power, its parts, the rest elsewhere, batteries, supplies and fans.
 
-Nothing here knows Textual.
+This module does not use Textual.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ from turbotui.widgets.slots import HISTORY
 from turbotui.widgets.spark import spark
 
 _SHARE: Final = 6
-"""Characters of a share of the whole."""
+"""Characters for a share of the whole."""
 _MANY: Final = 2
-"""Packages that have a line each; of more there is one for all."""
+"""The most packages with a line each; more packages share one line."""
 _CHARACTERS: Final = {"processor": "█", "memory": "▓", "graphics": "▒", "": "■", "elsewhere": "░"}
 _COLOURS: Final = {"processor": StyleRole.LANE_0, "memory": StyleRole.LANE_2, "graphics": StyleRole.LANE_1,
                    "": StyleRole.LANE_3, "elsewhere": StyleRole.DIM}
 _SORTS: Final = {"package": "processor", "socket": "processor", "rail": "processor", "sysio": "processor",
                  "apu": "processor", "memory": "memory", "gpu": "graphics", "nvidia": "graphics"}
-"""What a consumer is, by its kind: each sort has a character and a colour of its own."""
+"""The sort of each kind of consumer; each sort has its own character and colour."""
 _SUMMED: Final[dict[str, tuple[str, ColumnId]]] = {"package": ("packages", "PkgWatt"), "memory": ("memory", "RAMWatt")}
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A line of the panel: a part of the whole, or what is elsewhere.
+    """A line of the panel: a part of the whole, or the watts elsewhere.
 
     Attributes:
-        word: what it is.
+        word: the name.
         sort: a word of `_COLOURS`.
         watts: of the interval.
-        past: likewise, oldest first.
-        target: the cell that it stands for.
-        note: stands where a share would, of what has no watts.
+        past: watts of earlier intervals, oldest first.
+        target: the line's cell.
+        note: a text in place of the share, for parts without watts.
     """
 
     word: str
@@ -60,13 +60,13 @@ class _Part:
 
 
 def machine_panel(source: PowerSource, balance: Balance, width: int, *, tall: int) -> Panel | None:
-    """The panel; None where nothing tells of any power.
+    """Draw the panel; None if no power is known.
 
     Args:
         source: numbers and their past.
-        balance: of the interval.
+        balance: the balance of the interval.
         width: characters inside the panel.
-        tall: lines of the picture of the past; 0 leaves it out.
+        tall: lines of the picture of the past; 0 for no picture.
     """
     parts = sorted(_parts(source, balance), key=lambda part: list(_COLOURS).index(part.sort))
     if balance.total is None:
@@ -91,7 +91,7 @@ def _title(balance: Balance) -> str:
 
 
 def _parts(source: PowerSource, balance: Balance) -> Iterator[_Part]:
-    """Rows that are added up, the processor first, and the rest, elsewhere."""
+    """Return the parts that are added up, the processor first, and the watts elsewhere."""
     done: set[str] = set()
     for one in balance.parts:
         same = [other for other in balance.parts if other.kind == one.kind]
@@ -119,14 +119,14 @@ def _past(source: PowerSource, one: Consumer) -> Sequence[float]:
 
 
 def _watts_or_asleep(source: PowerSource, one: Consumer) -> Sequence[float]:
-    """The past of a part, with nothing where it slept: what it took then is elsewhere."""
+    """Return the past of a part, with 0 while it slept, when its watts count as elsewhere."""
     past = _past(source, one)
     sleeps = one.target is not None and one.target[0].refusal is not None
     return [0.0 if math.isnan(value) else value for value in past] if sleeps else past
 
 
 def _sum(source: PowerSource, figure: PlatformFigure) -> list[float]:
-    """The past of what several meters say together."""
+    """Return the past of the sum of several meters."""
     pasts = [_past(source, one) for one in figure.members]
     longest = max((len(past) for past in pasts), default=0)
     return [sum(values) for values in zip(*(newest(past, longest) for past in pasts), strict=True)]
@@ -136,7 +136,7 @@ def _sum(source: PowerSource, figure: PlatformFigure) -> list[float]:
 
 
 def _whole_bar(source: PowerSource, parts: Sequence[_Part], balance: Balance, width: int) -> Line:
-    """The total, and all parts of it in one bar to the right edge."""
+    """Draw the total, and all its parts in one bar up to the right edge."""
     total = balance.total or 0.0
     target = platform_target(source.frame, balance)
     room = max(0, width - LEFT)
@@ -152,7 +152,7 @@ def _whole_bar(source: PowerSource, parts: Sequence[_Part], balance: Balance, wi
 
 
 def _rows(source: PowerSource, parts: Sequence[_Part], balance: Balance, top: float, width: int) -> Iterator[Line]:
-    """A line for each part: its watts, its share as a number and a bar, and its past at the right edge."""
+    """Draw a line for each part: watts, share as number and bar, and past at the right edge."""
     left = LEFT + _SHARE
     room = max(0, width - left)
     past = min(HISTORY, max(0, room - max(8, room // 2) - 1))
@@ -175,7 +175,7 @@ def _rows(source: PowerSource, parts: Sequence[_Part], balance: Balance, top: fl
 
 
 def _beside(source: PowerSource, balance: Balance, meters: Sequence[PowerMeter], width: int) -> Iterator[Line]:
-    """Batteries, neural processors and fans."""
+    """Draw batteries, neural processors and fans."""
     for meter in meters:
         if meter.kind.id == "battery":
             yield _fitted(_battery(source, meter), width)
@@ -193,7 +193,7 @@ def _beside(source: PowerSource, balance: Balance, meters: Sequence[PowerMeter],
 
 
 def _battery(source: PowerSource, meter: PowerMeter) -> list[Span]:
-    """One line: what is left, for how long, what it does, and how worn it is."""
+    """Draw one line: charge left, remaining time, power, and wear."""
     name = meter.column
     state, charge = _value(source, f"{name}State"), _value(source, f"{name}%")
     target = source.target(f"{name}%", SYSTEM_ROW)
@@ -221,7 +221,7 @@ def _value(source: PowerSource, name: ColumnId) -> Value:
 
 
 def _cells(source: PowerSource, name: str, asked: Sequence[tuple[str, str, int]]) -> list[Span]:
-    """Numbers of a device that it gives, each with its unit."""
+    """Return the known numbers of a device, each with its unit."""
     spans: list[Span] = []
     for suffix, unit, decimals in asked:
         value = _value(source, f"{name}{suffix}")
@@ -232,7 +232,7 @@ def _cells(source: PowerSource, name: str, asked: Sequence[tuple[str, str, int]]
 
 
 def _fitted(spans: Sequence[Span], width: int) -> Line:
-    """The first spans that fit into a width, none of them cut."""
+    """Return the first spans that fit the width uncut."""
     kept: list[Span] = []
     room = width
     for span in spans:
@@ -247,13 +247,13 @@ def _fitted(spans: Sequence[Span], width: int) -> Line:
 
 
 def _picture(parts: Sequence[_Part], balance: Balance, width: int, tall: int) -> list[Line]:
-    """The last minutes of all parts on top of each other, from edge to edge."""
+    """Draw the last minutes of all parts stacked, over the full width."""
     shown = [part for part in parts if len(part.past)]
     longest = min(HISTORY, max((len(part.past) for part in shown), default=0))
     if not longest:
         return []
     kept = [newest(part.past, longest) for part in shown]
-    told = [not math.isnan(value) for value in kept[-1]]  # what is elsewhere, where that is known at all
+    told = [not math.isnan(value) for value in kept[-1]]  # the watts elsewhere, if known
     pasts = [[0.0 if math.isnan(value) or not told[at] else value for at, value in enumerate(past)] for past in kept]
     totals = [sum(values) for values in zip(*pasts, strict=True)]
     top = fine_top(max([*totals, balance.total or 0.0]))
@@ -277,7 +277,7 @@ def _picture(parts: Sequence[_Part], balance: Balance, width: int, tall: int) ->
 
 
 def _sort_at(values: Sequence[float], parts: Sequence[_Part], at: float) -> str | None:
-    """The sort of the part that lies at a height; None above all of them."""
+    """Return the sort of the part at a height of the stack; None above all parts."""
     total = 0.0
     for value, part in zip(values, parts, strict=True):
         total += max(0.0, value)

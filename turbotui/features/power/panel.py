@@ -1,6 +1,6 @@
-"""The panel of one package: power, heat and clock against their limits, reasons, and what is not there.
+"""The panel of one package: power, heat and clock against their limits, reasons, and missing values.
 
-Nothing here knows Textual.
+This module does not use Textual.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from turbotui.widgets.panel import Line, Panel, Span, Target, wrapped
 _GAP = Span(" ")
 _NEAR_TJ = 10.0  # °C below tj_max from which the temperature is marked
 _AT_LIMIT = 0.95
-_FEW = 5  # lines of a panel that has nothing to draw
-_WIDE = 90  # characters from which a verdict's sentence takes two lines
+_FEW = 5  # lines of a panel without bars
+_WIDE = 90  # width below which a verdict's sentence takes two lines
 
 
 _STATES = {LimitState.HELD: "held back", LimitState.AT_TOP: "not held back", LimitState.FREE: "not held back",
@@ -38,10 +38,10 @@ _Named: TypeAlias = tuple[str, float, Target | None]
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """A bar: what is shown on it, up to where (0: there is no bar), with marks of other columns.
+    """A bar: its value, its end (0: no bar), and marks of other columns.
 
-    `beside`: there is one mark, and its words stand at the end of the bar instead of below it. `said`: the value in
-    the unit in which a person reads it, which the bar need not be drawn in.
+    `beside`: whether the words of the only mark stand behind the bar instead of below it. `said`: the value in the unit
+    for people, which may differ from the bar's unit.
     """
 
     word: str
@@ -57,16 +57,16 @@ class _Scale:
 
 
 def package_panel(source: PowerSource, verdict: LimitVerdict, width: int, *, alone: bool) -> Panel:
-    """One package in a panel.
+    """Draw the panel of one package.
 
     Args:
         source: numbers and their past.
-        verdict: what holds it back.
+        verdict: what holds the package back.
         width: characters inside the panel.
-        alone: it is the only package: the sentence stands above it.
+        alone: whether it is the only package, whose sentence stands above the panel.
 
     Returns:
-        The panel; what cannot be had is left out and said in one line each, with its reason.
+        The panel; each missing value has a line with its reason.
     """
     lines: list[Line] = []
     if not alone:
@@ -77,12 +77,12 @@ def package_panel(source: PowerSource, verdict: LimitVerdict, width: int, *, alo
             StyleRole.AMBER if verdict.state is LimitState.HELD else StyleRole.PLAIN,
             most=most,
         )
-        lines += [*said, *[()] * (most - len(said))]  # always as many: panels must not jump
+        lines += [*said, *[()] * (most - len(said))]  # a constant number of lines, so that panels do not jump
     for scale in (_watts(source, verdict), _heat(verdict, source), _clock(source, verdict)):
         lines += [] if scale is None else _bar_lines(scale, width, source.share(scale.target, scale.value))
     lines += _reasons(source, verdict, width)
     lines += domain_lines(source, verdict, width)
-    # Where hardly anything can be had there is room for the whole reasons.
+    # If hardly anything is known there is room for the full reasons.
     lines += _missing(source, verdict, width, most=3 if len(lines) < _FEW else 1)
     return Panel(
         _title(verdict), StyleRole.AMBER if verdict.state is LimitState.HELD else StyleRole.SUMMARY, tuple(lines)
@@ -102,7 +102,7 @@ def _title(verdict: LimitVerdict) -> str:
 
 
 def _bar_lines(scale: _Scale, width: int, share: float | None) -> list[Line]:
-    """A bar and the words of its marks below it; `share` is how much the value is of what is possible."""
+    """Draw a bar and the words of its marks below; `share` is the value's share of the possible range."""
     room = max(0, width - LEFT) if scale.top else 0
     flag = {StyleRole.AMBER: MARK_AMBER, StyleRole.RED: MARK_RED}.get(scale.role, " ") if scale.role else " "
     drawn = bar(scale.value, scale.top, room, [one.value for one, _ in scale.marks])
@@ -133,7 +133,7 @@ def _bar_lines(scale: _Scale, width: int, share: float | None) -> list[Line]:
 
 
 def _together(marks: Sequence[_Named]) -> tuple[tuple[BarMark, Target | None], ...]:
-    """Marks at one value share a label: "TDP PL1 350"."""
+    """Join the labels of marks at one value: "TDP PL1 350"."""
     found: dict[float, list[tuple[str, Target | None]]] = {}
     for word, value, target in marks:
         found.setdefault(round(value), []).append((word, target))
@@ -151,7 +151,7 @@ def _watts(source: PowerSource, verdict: LimitVerdict) -> _Scale | None:
     limits = {name: facts.limit(name) for name in ("TDP", "PL1", "PL2", "PL4")}
     known = {name: watt for name, watt in limits.items() if watt is not None}
     plain = max([watt for name, watt in known.items() if name != "PL4"] or known.values(), default=0.0)
-    # PL4 is a peak of a few milliseconds, often far beyond what the rest of the scale is about.
+    # PL4 is a peak of a few milliseconds, often far beyond the rest of the scale.
     beyond = known.pop("PL4") if known.get("PL4", 0.0) > 1.6 * plain else None
     limit = facts.limit("PL1") or facts.limit("PL2")
     at_limit = limit is not None and watts >= _AT_LIMIT * limit
@@ -209,7 +209,7 @@ def _clock(source: PowerSource, verdict: LimitVerdict) -> _Scale | None:
 
 
 def _most(source: PowerSource, name: ColumnId, row: RowId) -> Target | None:
-    """The CPU of a package that has most of a column, or the machine for what exists once."""
+    """Return the CPU of a package with the highest value of a column, or the machine for values that exist once."""
     column = source.catalog.get(name)
     if column is None or column.scope is Scope.SYSTEM:
         return source.target(name, SYSTEM_ROW)
@@ -252,7 +252,7 @@ def _reasons(source: PowerSource, verdict: LimitVerdict, width: int) -> list[Lin
 
 
 def _fitted(spans: Sequence[Span], width: int) -> list[Span]:
-    """Spans cut at the edge, with an ellipsis: the whole text is one key away."""
+    """Cut spans at the edge, with an ellipsis; one key shows the whole text."""
     kept: list[Span] = []
     room = width
     for span in spans:
@@ -264,11 +264,11 @@ def _fitted(spans: Sequence[Span], width: int) -> list[Span]:
     return kept
 
 
-# What is not there
+# Missing values
 
 
 def _missing(source: PowerSource, verdict: LimitVerdict, width: int, *, most: int) -> list[Line]:
-    """A line for each thing that has no place in the panel, with the reason; its explanation has the whole of it."""
+    """Draw a line for each value that is missing in the panel, with a short reason; Explain has all of it."""
     facts = verdict.facts
     asked = (
         ("power", "PkgWatt", any(source.target(name, SYSTEM_ROW) for _word, name in socket_columns(verdict.row))),

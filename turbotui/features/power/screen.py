@@ -1,4 +1,4 @@
-"""The power screen: one sentence on what holds the machine back, where its watts go, and a panel for each package."""
+"""The power screen: a sentence on what holds the machine back, a panel of its watts, a panel for each package."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from turbotui.widgets.panel_grid import PanelGrid
 from turbotui.widgets.segment_lines import SegmentLines
 
 _LEAST = 58
-"""Characters a panel needs for its bars to be worth it."""
+"""The least characters of a panel with useful bars."""
 _FLATTEST, _TALLEST = 4, 20
 """Lines of the picture of the past."""
 _ROLES = {LimitState.HELD: StyleRole.AMBER, LimitState.UNTOLD: StyleRole.TITLE}
 
 
 class PowerScreen(SearchScreen):
-    """What holds each package back, how sure that is, and where the power goes."""
+    """The screen that shows what holds each package back, how sure that is, and where the power goes."""
 
     where: ClassVar[Where] = Where.POWER
     number = "4"
@@ -59,7 +59,7 @@ class PowerScreen(SearchScreen):
         self._model = model.family, model.model
 
     def body(self) -> Iterable[Widget]:
-        """The sentence, and the panels."""
+        """Lay out the sentence and the panels."""
         yield self._headline
         yield self._grid
 
@@ -70,7 +70,7 @@ class PowerScreen(SearchScreen):
 
     @property
     def wanted(self) -> Sequence[CounterColumn]:
-        """Columns of verdicts and panels, as far as the machine has them."""
+        """Return the columns of verdicts and panels that the machine has."""
         watch = self.watch_state
         found: list[CounterColumn] = []
         meters = (column.id for column in power_columns(watch.session.catalog.columns))
@@ -83,7 +83,7 @@ class PowerScreen(SearchScreen):
         return found
 
     def take(self, frame: Frame) -> None:
-        """What held packages back, and the past of every bar: before they are drawn, while paused too."""
+        """Update verdicts and the past of every bar, also while paused."""
         self._limits.push(frame)
         rows = (*frame.rows(Scope.PACKAGE), SYSTEM_ROW)
         watch = self.watch_state
@@ -102,7 +102,7 @@ class PowerScreen(SearchScreen):
         self.show_status()
 
     def show_columns(self) -> None:
-        """Lay the panels out for the screen's size, and have their columns read."""
+        """Lay out the panels for the screen's size, and request their columns."""
         self.watch_state.want(self.wanted)
         if self.composed and self.watch_state.frame is not None:
             self._show(self.watch_state.frame, self._limits.verdicts())
@@ -122,7 +122,7 @@ class PowerScreen(SearchScreen):
         return inner_width(panels, self._grid.room, _LEAST)
 
     def _with_past(self, source: PowerSource, balance: Balance, flat: Panel, packages: Sequence[Panel]) -> Panel:
-        """The panel of the machine, with a picture of the past in what room is left beside and below it."""
+        """Draw the machine's panel, with a picture of the past if room is left."""
         positions = plan([flat, *packages], self._grid.room, _LEAST)
         spare = self._grid.size.height - max(position.y + position.height for position in positions)
         room = positions[0].height - 2 - len(flat.lines) + spare
@@ -131,7 +131,7 @@ class PowerScreen(SearchScreen):
         return machine_panel(source, balance, self._width(len(packages) + 1), tall=min(_TALLEST, room)) or flat
 
     def _sentence(self, verdicts: Sequence[LimitVerdict]) -> list[list[TextSegment]]:
-        """Two lines that say it, one that says how it is known."""
+        """Return two lines with the verdict, and one with its basis."""
         if not verdicts:
             return []
         worst = max(verdicts, key=lambda verdict: verdict.weight)
@@ -145,7 +145,7 @@ class PowerScreen(SearchScreen):
         return lines
 
     def readout(self) -> str:
-        """The number under the cursor, and what it is."""
+        """Describe the number under the cursor."""
         frame, target = self.watch_state.frame, self._grid.target
         if frame is None:
             return self.waiting_for("the first reading")
@@ -187,11 +187,11 @@ class PowerScreen(SearchScreen):
         self._grid.step(by)
 
     def action_page(self, by: int) -> None:
-        """A page of packages."""
+        """Move by a page of packages."""
         self._tell_unmoved(by, moved=self._grid.page(by))
 
     def action_end(self, by: int) -> None:
-        """First or last package."""
+        """Move to the first or last package."""
         self._tell_unmoved(by, moved=self._grid.end(by))
 
     def _tell_unmoved(self, by: int, *, moved: bool) -> None:
@@ -219,5 +219,5 @@ class PowerScreen(SearchScreen):
         self.show_status()
 
     def on_panel_grid_chosen(self) -> None:
-        """A double click explains, as on the tables."""
+        """Explain on a double click, as on the tables."""
         self.action_explain()

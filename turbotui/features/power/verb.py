@@ -1,4 +1,4 @@
-"""`turbotui power`: where the machine's watts go, held against what the platform says; batteries and fans."""
+"""`turbotui power`: the machine's watts by consumer, compared with the platform's figure; batteries and fans."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ _SOURCE: Final = "docs/specs/power.md 2.1"
 
 @dataclass(frozen=True, slots=True)
 class PowerRow:
-    """A consumer, and the whole that it is a share of.
+    """A consumer, and the total for its share.
 
     Attributes:
-        consumer: which.
+        consumer: the consumer.
         total: watts of the machine.
         seconds: length of the interval.
     """
@@ -78,7 +78,7 @@ COLUMNS: Final[tuple[PowerColumn, ...]] = (
     Column("Share", "%", 1, (), _share, width=5, priority=1, scale=PERCENT, document=_SOURCE,
            help="The same in percent of what the machine takes."),
     Column("Role", "", -1, (), lambda row: row.consumer.role.value, width=9, priority=2, document=_SOURCE,
-           identity=True,  # a label in openmetrics: only what is counted may be added up
+           identity=True,  # a label in openmetrics, because only counted rows may be added up
            help="counted: added up; inside: a part of another row; platform: what the sum is held against."),
     Column("Inside", "", -1, (), lambda row: row.consumer.inside or None, width=9, priority=3, document=_SOURCE,
            help="The row whose watts contain these."),
@@ -101,7 +101,7 @@ _NOT_ITS: Final = Unavailable(Reason.NOT_SET, "this row has no such value")
 
 
 def power_table(found: Balance, frame: Frame) -> RowTable[PowerRow]:
-    """The table of consumers, with their sum and what is elsewhere."""
+    """Make the table of consumers, with their sum and the watts elsewhere."""
     rows = [PowerRow(one, found.total, found.seconds) for one in (*found.consumers, *totals(found, frame))]
 
     def judge(column: PowerColumn, row: PowerRow, value: Value) -> Cell:
@@ -119,7 +119,7 @@ def power_table(found: Balance, frame: Frame) -> RowTable[PowerRow]:
 
 
 def totals(found: Balance, frame: Frame) -> tuple[Consumer, ...]:
-    """The rows below the consumers, with the cells that they are worked out by."""
+    """Return the rows below the consumers, with the cells of their figures."""
     names = ", ".join(one.name for one in found.parts if one.watts is not None)
     unread = Unavailable(Reason.NO_HARDWARE, "nothing here counts the watts of a part")
     against = "" if found.platform is None else f"{found.platform.name} less the sum"
@@ -131,7 +131,7 @@ def totals(found: Balance, frame: Frame) -> tuple[Consumer, ...]:
     )
 
 
-# Batteries and fans: a row for each, columns by what their meters give
+# Batteries and fans: a row for each, with columns for their meters' values
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,12 +175,12 @@ FAN_COLUMNS: Final = (*_naming("Fan"), _titled("RPM", "rpm", "Revolutions a minu
 
 
 def battery_table(frame: Frame, catalog: Catalog) -> RowTable[MeterRow]:
-    """The table of batteries."""
+    """Make the table of batteries."""
     return _meter_table(BATTERIES, "battery", BATTERY_COLUMNS, frame, catalog)
 
 
 def fan_table(frame: Frame, catalog: Catalog) -> RowTable[MeterRow]:
-    """The table of fans."""
+    """Make the table of fans."""
     return _meter_table(FANS, "fan", FAN_COLUMNS, frame, catalog)
 
 
@@ -232,7 +232,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print tables until the intervals are over, the recording is, or SIGINT comes.
 
     Raises:
-        UsageError: options that cannot be meant.
+        UsageError: the options contradict each other.
     """
     if arguments.intervals is not None and arguments.intervals < 1:
         raise UsageError(f"-n {arguments.intervals}: at least one interval")
@@ -270,7 +270,7 @@ def _print(arguments: argparse.Namespace, machine: Machine, frames: Iterable[Fra
             else:
                 print_lines(_text(envelope, found, [one for one in tables if arguments.table in {"", one.name}]))
     except KeyboardInterrupt:
-        pass  # that is how a person ends it
+        pass  # the usual end
     finally:
         if writer is not None:
             writer.end()
@@ -282,7 +282,7 @@ def _tables(found: Balance, frame: Frame, catalog: Catalog) -> Sequence[RowTable
 
 
 def _text(envelope: Envelope, found: Balance, tables: Sequence[RowTable[Any]]) -> Iterator[str]:
-    """The balance in one sentence, the tables without columns that say nothing, contradictions, and reasons."""
+    """Format the balance in one sentence, the tables without empty columns, contradictions, and reasons."""
     yield f"# {', '.join([POWER, envelope.time, *filter(None, [envelope.label])])}"
     yield sentence(found)
     for table in tables:

@@ -1,1 +1,1 @@
-"""A machine's counters as metrics for Prometheus and whoever reads its format: a collector without a screen."""
+"""A machine's counters as metrics in Prometheus's format, served by a collector without a screen."""

@@ -1,4 +1,4 @@
-"""Metrics about the machine's facts and about the collector: what it is, what is read, what that costs."""
+"""Metrics about the machine's facts, the sources, and the collector's cost."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _RELEASE = "/proc/sys/kernel/osrelease"
 
 
 def marks_of(kind: HostKind) -> Mapping[str, str]:
-    """The labels of every sample of a machine that is not a real one."""
+    """Return the labels of every sample of a machine that is not real."""
     return {} if kind is HostKind.REAL else {kind.value.lower(): "true"}
 
 
 def machine_info(machine: Machine) -> Exposed:
-    """What the machine is."""
+    """Make the info metric of the machine."""
     host, model = machine.host, machine.model
     return Exposed("turbotui_machine", "info", "The machine, and the version of turbotui that reads it", [({
         "model": model.name, "vendor": model.vendor, "kernel": _kernel(host), "arch": model.architecture,
@@ -45,7 +45,7 @@ def _kernel(host: Host) -> str:
 
 
 def counts(places: LevelPlaces) -> Iterator[Exposed]:
-    """How many CPUs each instance has, how many packages there are, and where each CPU is if CPUs are asked for."""
+    """Return the numbers of CPUs and packages, and each CPU's position if levels include CPUs."""
     for level in places.levels:
         if level is not CPU:
             number, labels = places.cpus(level), places.labels(level)
@@ -58,15 +58,15 @@ def counts(places: LevelPlaces) -> Iterator[Exposed]:
 
 
 def source_reasons(machine: Machine, capabilities: Capabilities, signals: frozenset[SignalId]) -> Mapping[str, str]:
-    """Of each source that something is exported of why it does not give that, by the doctor; "" where it does.
+    """Return, for each source of exported signals, the doctor's reason why it gives none; "" if it does.
 
-    A source that does not lacks what the hardware has: a driver, a permission, descriptors. What the hardware does not
-    have is no fault, and a source of nothing else is left out.
+    A reason is a missing driver, permission or descriptor. Signals that the hardware lacks are no fault; a source of
+    nothing else is left out.
 
     Args:
         machine: of the session.
         capabilities: what probing found, and what was dropped since.
-        signals: that are exported, those included that the machine lacks.
+        signals: the exported signals, including those that the machine lacks.
     """
     found: dict[str, str] = {}
     for report in diagnose(machine, capabilities).sources:
@@ -84,13 +84,13 @@ def source_reasons(machine: Machine, capabilities: Capabilities, signals: frozen
 
 
 def sources_up(reasons: Mapping[str, str], frame: Frame | None) -> Iterator[Exposed]:
-    """Whether each source gives what is exported of it; why not is a metric of its own.
+    """Return a metric that tells whether each source is up, and one with the reasons.
 
-    A reason in a label of the first would begin another series whenever it is told in other words, and end this one.
+    With the reason as a label, the first metric would begin a new series whenever the words change.
 
     Args:
-        reasons: of `source_reasons`.
-        frame: the newest: sources whose readers failed in it are not up.
+        reasons: the result of `source_reasons`.
+        frame: the newest frame; sources whose readers failed in it are not up.
     """
     failed = {} if frame is None else _failures(frame)
     now = {source: failed.get(source) or known for source, known in reasons.items()}
@@ -109,26 +109,26 @@ def _failures(frame: Frame) -> dict[str, str]:
 
 
 def fitting_baselines(known: Mapping[str, Baseline], machine: Machine) -> Sequence[Baseline]:
-    """Stored baselines that were measured on this configuration, and on this kind of machine."""
+    """Return the stored baselines that were measured on this configuration and kind of machine."""
     configuration = baselines.configuration(machine)
     said = "" if machine.host.kind is HostKind.REAL else f"{machine.host.kind.value} machine {machine.host.name}"
     return [one for one in known.values() if one.simulated == said and not differences(one, configuration)]
 
 
 def baseline_ratios(known: Sequence[Baseline]) -> Exposed:
-    """What the lowest performance ratio was when a baseline was measured."""
+    """Return the lowest performance ratios at the time of each baseline."""
     return Exposed("turbotui_machine_baseline_performance_ratio", "gauge", "Lowest APERF/MPERF of a busy CPU while a "
                   "benchmark's baseline was measured (turbotui score)",
                   [({"benchmark": one.name}, one.ratio) for one in known])
 
 
 def collector(frame: Frame | None, cost: OwnCost, seconds: float) -> Iterator[Exposed]:
-    """When the newest snapshot was taken, and what the collector has cost.
+    """Return the time of the newest snapshot, and the collector's cost.
 
     Args:
-        frame: the newest.
-        cost: of the session.
-        seconds: that the totals are of.
+        frame: the newest frame.
+        cost: the session's cost.
+        seconds: the time that the totals cover.
     """
     used = resource.getrusage(resource.RUSAGE_SELF)
     yield Exposed("turbotui_sampled_seconds", "counter", "Time that counters are of: divide their rates by its rate",

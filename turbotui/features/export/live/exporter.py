@@ -1,4 +1,4 @@
-"""The exporter: a session whose frames become the newest scrape. Nothing is sampled because somebody asks."""
+"""The exporter: a session whose frames become the newest scrape; requests never cause a reading."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Exporter:
 
     Args:
         session: not started yet; it reads what is exported and nothing else.
-        request: what that is.
+        request: what is exported.
     """
 
     def __init__(self, session: Session, request: ExportRequest) -> None:
@@ -34,11 +34,11 @@ class Exporter:
 
     @property
     def newest(self) -> RenderedScrape:
-        """The newest scrape; of facts alone before the first frame."""
+        """The newest scrape; before the first frame it has facts only."""
         return self._newest
 
     def start(self, on_end: Callable[[], object] | None = None) -> None:
-        """Begin to sample, on a thread of the session.
+        """Begin to sample on a thread of the session.
 
         Args:
             on_end: called on that thread when sampling has ended, for whatever reason.
@@ -54,7 +54,7 @@ class Exporter:
         """Close every counter.
 
         Raises:
-            TurbotuiError: what ended the sampling before.
+            TurbotuiError: the sampling failed before.
         """
         self._session.stop()
         raise_failure(self._session)
@@ -64,10 +64,10 @@ class Exporter:
         self._session.stop(0.0)
 
     def wait(self, after: RenderedScrape | None = None) -> RenderedScrape | None:
-        """Wait for a scrape with counters, other than one that is known; None when sampling has ended.
+        """Wait for a new scrape with counters; None when sampling has ended.
 
         Args:
-            after: the known one.
+            after: the last scrape that the caller had.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._ended or (self._counted and self._newest is not after))

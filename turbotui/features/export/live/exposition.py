@@ -1,4 +1,4 @@
-"""What one scrape tells: metrics with their samples, made of a frame and the totals, within a limit."""
+"""The content of one scrape: metrics with samples from a frame and the totals, within a limit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from turbotui.features.export.live.levels import CORE_TYPE, DIE, L3, PACKAGE, Me
 
 MOST_SERIES: Final = 300
 MOST_BYTES: Final = 30_000
-"""Of a scrape whose levels nobody asked for."""
+"""The limits of a scrape whose levels were not requested."""
 _LEFT_OUT: Final = "turbotui_export_left_out"
 
 
@@ -24,8 +24,8 @@ class Exposed:
         kind: "counter", "gauge" or "info".
         text: HELP.
         samples: labels and value of each.
-        level: that it is of; None for what is about the machine's facts and the collector.
-        spread: whether its samples are least, 95th percentile and greatest.
+        level: the metric's level; None for facts of the machine and the collector.
+        spread: whether the samples are minimum, 95th percentile and maximum.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Exposed:
 
     @property
     def size(self) -> int:
-        """About how many bytes it takes as text: names, labels, numbers, HELP and TYPE."""
+        """The approximate bytes of the metric as text: names, labels, numbers, HELP and TYPE."""
         head = 2 * len(self.name) + len(self.text) + 40
         lines = sum(sum(len(name) + len(value) + 4 for name, value in labels.items()) for labels, _ in self.samples)
         return head + lines + len(self.samples) * (len(self.name) + 24)
@@ -45,13 +45,13 @@ class Exposed:
 
 @dataclass(frozen=True, slots=True)
 class LeftOutPart:
-    """What is left out at once: a level, or its spreads alone."""
+    """A part that is left out as a whole: a level, or only its spreads."""
 
     level: MetricLevel
     spreads_alone: bool = False
 
     def has(self, metric: Exposed) -> bool:
-        """Whether a metric belongs to it."""
+        """Tell whether a metric belongs to the part."""
         return metric.level is self.level and (metric.spread or not self.spreads_alone)
 
     @property
@@ -63,20 +63,20 @@ class LeftOutPart:
 LEFT_OUT_FIRST: Final = (
     LeftOutPart(L3), LeftOutPart(DIE), LeftOutPart(CORE_TYPE), LeftOutPart(PACKAGE, spreads_alone=True),
     LeftOutPart(PACKAGE))
-"""The order in which parts are left out that would go beyond the limits; the machine itself never is."""
+"""The order in which parts are left out to stay within the limits; the machine's level never is."""
 
 
 def within(metrics: Sequence[Exposed], asked: Iterable[MetricLevel], common: int, *, series: int = MOST_SERIES,
            size: int = MOST_BYTES, others: Mapping[str, int] | None = None) -> Sequence[Exposed]:
-    """The metrics without the parts that would go beyond the limits, and with one that says what was left out.
+    """Leave out the parts that exceed the limits, and add a metric that tells what was left out.
 
     Args:
         metrics: all of them.
-        asked: levels that a person asked for: they count for nothing and stay.
-        common: bytes of the labels that every sample has beside its own.
-        series: most samples.
-        size: most bytes.
-        others: of what else how many were left out.
+        asked: levels that the user requested, which always stay and do not count.
+        common: bytes of the labels that all samples share.
+        series: the most samples.
+        size: the most bytes.
+        others: numbers of other things that were left out, by their kind.
     """
     named = frozenset(asked)
     gone: list[tuple[Mapping[str, str], float]] = [
@@ -98,7 +98,7 @@ def within(metrics: Sequence[Exposed], asked: Iterable[MetricLevel], common: int
 
 
 def with_labels(metrics: Iterable[Exposed], labels: Mapping[str, str]) -> Iterator[Exposed]:
-    """The metrics with labels that every sample has: simulated="true"."""
+    """Add labels to every sample, such as simulated="true"."""
     for one in metrics:
         samples = [({**own, **labels}, value) for own, value in one.samples] if labels else one.samples
         yield replace(one, samples=samples)

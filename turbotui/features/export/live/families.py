@@ -1,4 +1,4 @@
-"""The metrics, as tables: what each is made of, of which levels it is, and what HELP says of it.
+"""Tables of the metrics: the signals of each, its levels, and its HELP text.
 
 Names follow https://prometheus.io/docs/practices/naming/: the level, the quantity, the base unit, `_total`.
 """
@@ -23,16 +23,16 @@ _APERF: Final = ("tsc", "mperf", "aperf")
 
 @dataclass(frozen=True, slots=True)
 class CounterFamily:
-    """A counter. Rows of one name are alternatives: the first whose signals the machine has is taken.
+    """A counter; of rows with one name, the first whose signals the machine has is used.
 
     Attributes:
         stem: the name behind the level, without `_total`.
-        signals: whose increases are added, as far as the machine has them; the first one it must have.
-        levels: that it is of.
+        signals: the signals whose increases are added, as far as available; the first one is required.
+        levels: the metric's levels.
         text: HELP; the document of the first signal follows.
-        factor: a constant of the machine that increases are multiplied by; "" for none.
-        together: signals that this one is divided by: an instance counts only where all are known that there are, so
-            that the quotient of two totals is of the same CPUs and times.
+        factor: a constant of the machine by which increases are multiplied; "" for none.
+        together: signals by which users divide this one: an increase counts only if all existing ones are known, so
+            that the quotient of two totals covers the same CPUs and times.
     """
 
     stem: str
@@ -45,11 +45,11 @@ class CounterFamily:
 
 @dataclass(frozen=True, slots=True)
 class GaugeFamily:
-    """A gauge or constant of the level that its signal is of.
+    """A gauge or constant, on the level of its signal.
 
     Attributes:
         stem: the name behind the level.
-        signal: its value.
+        signal: the signal with the value.
         level: the level of the signal.
         text: HELP; the signal's document follows.
     """
@@ -62,18 +62,18 @@ class GaugeFamily:
 
 @dataclass(frozen=True, slots=True)
 class SpreadFamily:
-    """The least, the 95th percentile and the greatest value of a column over the CPUs, or cores, of an instance.
+    """The minimum, 95th percentile and maximum of a column over the CPUs or cores of an instance.
 
     Rows of one name are alternatives, as those of counters.
 
     Attributes:
         stem: the name behind the level.
         column: id in the catalog; "" for the busy share by /proc/stat.
-        scope: over whose rows.
+        scope: the rows over which the values are taken.
         factor: from the column's unit to the base unit.
-        levels: that it is of.
+        levels: the metric's levels.
         text: HELP.
-        busy: only over CPUs that were busy for 1 % of the interval: the clock of an idle one says nothing.
+        busy: whether only CPUs that were busy for 1 % of the interval count, because an idle CPU's clock means nothing.
     """
 
     stem: str
@@ -151,9 +151,9 @@ SPREADS: Final = (
 )
 
 LOWEST_RATIO: Final = "MinRatio"
-"""The column that a baseline is compared with: APERF/MPERF of the slowest busy CPU."""
+"""The column that baselines are compared with: APERF/MPERF of the slowest busy CPU."""
 
 
 def metric_name(level: MetricLevel, stem: str) -> str:
-    """The name of a metric; that of a counter without `_total`."""
+    """Return the name of a metric, without the `_total` of counters."""
     return f"{PREFIX}_{level.word}_{stem}"

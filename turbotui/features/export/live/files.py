@@ -1,4 +1,4 @@
-"""The files that `turbotui export --print` gives: what Prometheus, Grafana, systemd and PCP are set up with."""
+"""The files of `turbotui export --print`, for setting up Prometheus, Grafana, systemd and PCP."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class DashboardPanel:
         title: its title.
         unit: Grafana's name of the unit.
         queries: PromQL and the legend of each curve.
-        text: what is to be known of it.
-        width: columns of 24.
+        text: the description.
+        width: width in 24ths of the row.
         kind: "timeseries", "stat" or "table".
         limits: amber and red, for a "stat".
-        most: upper end of the axis; None for none.
+        most: the axis's upper end; None for automatic.
     """
 
     title: str
@@ -117,7 +117,7 @@ PANELS: Final = (
 
 
 def dashboard_text() -> str:
-    """The dashboard as Grafana imports it."""
+    """Return the dashboard as Grafana imports it."""
     return json_text({
         "title": "turbotui", "uid": "turbotui", "tags": ["turbotui", "cpu"], "schemaVersion": _SCHEMA, "version": 1,
         "editable": True, "graphTooltip": 1, "refresh": "30s", "timezone": "browser",
@@ -172,7 +172,7 @@ def _target(at: int, query: str, legend: str, *, table: bool) -> dict[str, Any]:
 
 
 def of_instances(query: str) -> str:
-    """A query of the machines alone that are chosen above."""
+    """Restrict a query to the machines chosen on the dashboard."""
     return rules.METRIC.sub(lambda found: f"{found[1]}{{{_OF}{',' + found[2] if found[2] else ''}}}", query)
 
 
@@ -252,11 +252,11 @@ http://localhost:9177/metrics
 
 @dataclass(frozen=True, slots=True)
 class PrintedFile:
-    """A file that --print gives.
+    """A file of --print.
 
     Attributes:
         path: below share/.
-        text: makes it.
+        text: makes the content.
     """
 
     path: str

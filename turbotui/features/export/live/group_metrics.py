@@ -1,4 +1,4 @@
-"""Metrics of control groups and of groups of resctrl, on request: nobody knows how many there are."""
+"""Metrics of control groups and resctrl groups, only on request, because there may be very many."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class GroupMetrics:
 
     Args:
         host: the machine.
-        within: the control group whose groups they are; "/" for all.
-        most: how many of each kind.
+        within: the control group that contains them; "/" for all.
+        most: the most groups of each kind.
 
     Attributes:
-        levels: theirs.
+        levels: the levels of the metrics.
     """
 
     levels: Final = (GROUP, RESCTRL_GROUP)
@@ -32,7 +32,7 @@ class GroupMetrics:
         self._reader = GroupTotalsReader(host, within, most)
 
     def read(self) -> tuple[Sequence[Exposed], Mapping[str, int]]:
-        """The metrics now, and how many groups were left out."""
+        """Return the present metrics, and how many groups were left out."""
         found = self._reader.read()
         plain = [one for one in found.groups if not one.is_monitored]
         monitored = [one for one in found.groups if one.is_monitored]

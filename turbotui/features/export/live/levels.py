@@ -1,4 +1,4 @@
-"""The levels that metrics are of: which of them a machine has, which instances there are, and what they are called."""
+"""The levels of metrics: those that a machine has, their instances, and the instances' labels."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from turbotui.quantities.scope import RowId, Scope
 
 @dataclass(frozen=True, slots=True)
 class MetricLevel:
-    """A level that metrics are of; its word stands in their names.
+    """A level of metrics, whose word is part of their names.
 
     Attributes:
         word: "machine", "package", "l3"; also the name of the label that tells instances apart.
-        scope: of the topology; None for the kinds of core, which lie across it.
+        scope: the scope of the topology; None for core types, which cut across the topology.
     """
 
     word: str
     scope: Scope | None
 
     def named(self, label: str) -> dict[str, str]:
-        """The label of an instance; none for the machine."""
+        """Return the label of an instance; none for the machine."""
         return {self.word: label} if label else {}
 
     def holds(self, scope: Scope) -> bool:
-        """Whether each instance of a scope lies in one instance of this level, so that their counters can be added."""
+        """Tell whether each instance of a scope lies within one instance of this level, so that counters add up."""
         if self.scope is None:
             return scope.rank <= Scope.MODULE.rank
         return scope.rank <= self.scope.rank
@@ -42,20 +42,20 @@ CORE: Final = MetricLevel("core", Scope.CORE)
 CPU: Final = MetricLevel("cpu", Scope.CPU)
 
 USUAL: Final = (MACHINE, PACKAGE, CORE_TYPE, DIE, L3)
-"""Levels that are exported unasked, where a machine has them."""
+"""The levels that are exported by default, if a machine has them."""
 ON_REQUEST: Final = {"core": (CORE,), "cpu": (CORE, CPU)}
-"""What --per adds."""
+"""The levels that --per adds."""
 
 
 class LevelPlaces:
-    """Where the instances of a topology lie in the levels. Made once for a topology.
+    """The instances of a topology in each level, computed once for a topology.
 
     Args:
         topology: of the newest snapshot.
         levels: the levels wanted.
 
     Attributes:
-        levels: those of them that this topology has, in the order wanted.
+        levels: the wanted levels that this topology has, in their order.
     """
 
     def __init__(self, topology: Topology, levels: Sequence[MetricLevel]) -> None:
@@ -66,11 +66,11 @@ class LevelPlaces:
         self._owners: dict[tuple[str, Scope], Sequence[Hashable | None]] = {}
 
     def labels(self, level: MetricLevel) -> Mapping[Hashable, str]:
-        """What each instance of a level is called, by its key; the machine's is ""."""
+        """Return the label of each instance of a level, by its key; "" for the machine."""
         return self._labels[level.word]
 
     def owners(self, level: MetricLevel, scope: Scope) -> Sequence[Hashable | None]:
-        """The key of the level's instance that holds each instance of a finer scope; None where none does."""
+        """Return, for each instance of a finer scope, the key of the level's instance that contains it, or None."""
         found = self._owners.get((level.word, scope))
         if found is None:
             keys = self._keys[level.word]
@@ -79,7 +79,7 @@ class LevelPlaces:
         return found
 
     def cpus(self, level: MetricLevel) -> Mapping[Hashable, int]:
-        """How many CPUs are measured in each instance of a level."""
+        """Return the number of measured CPUs in each instance of a level."""
         found: dict[Hashable, int] = {}
         for key in self._keys[level.word].values():
             found[key] = found.get(key, 0) + 1
@@ -96,7 +96,7 @@ def _is_there(topology: Topology, level: MetricLevel) -> bool:
 
 
 def _keys(topology: Topology, level: MetricLevel) -> dict[int, Hashable]:
-    """The key of the instance around each CPU."""
+    """Return the key of the instance that contains each CPU."""
     if level.scope is None:
         kinds = {cpu: place.core_type for cpu, place in topology.places.items()}
         return {cpu: kind for cpu, kind in kinds.items() if kind is not None}
@@ -112,7 +112,7 @@ def _labels(topology: Topology, level: MetricLevel) -> dict[Hashable, str]:
 
 
 def row_labels(topology: Topology, scope: Scope) -> Mapping[RowId, str]:
-    """What the instances of a scope are called: sysfs' id, or all numbers of the key where ids repeat."""
+    """Return the labels of a scope's instances: the id in sysfs, or all numbers of the key if ids repeat."""
     instances = topology.instances(scope)
     ids = [instance.label for instance in instances]
     alone = len(set(ids)) == len(ids) and min(ids, default=0) >= 0
@@ -121,7 +121,7 @@ def row_labels(topology: Topology, scope: Scope) -> Mapping[RowId, str]:
 
 
 def cpu_places(topology: Topology) -> Sequence[Mapping[str, str]]:
-    """The labels of `turbotui_cpu_info`: for each CPU what the levels around it are called."""
+    """Return the labels of `turbotui_cpu_info`: for each CPU, the instances that contain it."""
     scopes = (Scope.CORE, Scope.DIE, Scope.PACKAGE, Scope.L3, Scope.NODE)
     names = {scope: row_labels(topology, scope) for scope in scopes}
     return [

@@ -1,4 +1,4 @@
-"""The scrape of a machine: fed with frames, it adds up counters and tells what each metric is now."""
+"""The metrics of a machine: adds up the counters of frames, and returns the present value of each metric."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ from turbotui.sampling.own_cost import OwnCost
 from turbotui.tables.openmetrics import base_factor, metric_names
 
 BUSY_TIMES: Final = ("stat.user", "stat.nice", "stat.system", "stat.irq", "stat.softirq")
-"""Fields of /proc/stat in which a CPU runs something (proc(5)); guest time is in the first two."""
+"""Fields of /proc/stat for which a CPU is busy (proc(5)); the first two include guest time."""
 _BUSY_COLUMN: Final = "Busy%"
 _HARDLY: Final = 1.0  # per cent
 
 
 def known_spreads(capabilities: Capabilities, catalog: Catalog) -> tuple[SpreadFamily, ...]:
-    """Spreads whose column a machine has; of alternatives the first."""
+    """Return the spreads whose column a machine has; of alternatives, the first."""
     found: list[SpreadFamily] = []
     taken: set[tuple[str, str]] = set()
     for family in SPREADS:
@@ -53,12 +53,12 @@ def known_spreads(capabilities: Capabilities, catalog: Catalog) -> tuple[SpreadF
 
 
 def columns_of_spreads(families: Iterable[SpreadFamily]) -> tuple[ColumnId, ...]:
-    """The columns of the catalog that these are made of."""
+    """Return the catalog's columns that spreads need."""
     return tuple(dict.fromkeys(family.column for family in families if family.column))
 
 
 def signals_of_spreads(families: Iterable[SpreadFamily]) -> frozenset[SignalId]:
-    """The signals that those are made of which are no column's."""
+    """Return the signals of spreads without a column."""
     return frozenset(BUSY_TIMES) if any(not family.column for family in families) else frozenset()
 
 
@@ -71,14 +71,14 @@ def _needs(family: SpreadFamily, catalog: Catalog) -> Sequence[SignalId]:
 
 def spread(frame: Frame, family: SpreadFamily, places: LevelPlaces, level: MetricLevel,
            catalog: Catalog) -> Mapping[Hashable, Mapping[str, float]]:
-    """The three values of each instance of which something is known, by their names.
+    """Return the three values of each instance, by their names, leaving out unknown instances.
 
     Args:
-        frame: the newest.
-        family: what is asked for.
-        places: of the frame's topology.
-        level: one of the family's.
-        catalog: that has the family's column.
+        frame: the newest frame.
+        family: the spread.
+        places: the instances of the frame's topology.
+        level: one of the family's levels.
+        catalog: the catalog with the family's column.
     """
     by_key: dict[Hashable, list[float]] = {}
     for key, value in zip(places.owners(level, family.scope), _values(frame, family, catalog), strict=True):
@@ -89,7 +89,7 @@ def spread(frame: Frame, family: SpreadFamily, places: LevelPlaces, level: Metri
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The smallest of the values that at least this share of them does not exceed."""
+    """Return the smallest value that at least this share of the values does not exceed."""
     return sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
 
 
@@ -108,7 +108,7 @@ def _values(frame: Frame, family: SpreadFamily, catalog: Catalog) -> Sequence[fl
 
 
 def busy_shares(frame: Frame) -> Sequence[float | None]:
-    """The share of the interval in which each CPU ran something, 0 to 1, by /proc/stat; None where unknown."""
+    """Return the busy share of each CPU, 0 to 1, by /proc/stat; None if unknown."""
     known = [name for name in BUSY_TIMES if name in frame.capabilities.signals]
     if not known:
         return [None] * len(frame.topology.cpus)
@@ -119,7 +119,7 @@ def busy_shares(frame: Frame) -> Sequence[float | None]:
 
 
 _MOST: Final = 16
-"""Meters that are told of: a large machine has four cards, two sockets, four supplies."""
+"""The most meters: a large machine has four cards, two sockets, four supplies."""
 _ENERGY, _POWER, _STATE = "energy", "power", "state"
 
 
@@ -127,10 +127,10 @@ class MeterMetrics:
     """The metrics of a machine's meters, at most 16, kind by kind.
 
     Args:
-        signals: those that the machine offers.
+        signals: the signals that the machine offers.
 
     Attributes:
-        signals: that have to be read.
+        signals: the signals to read.
     """
 
     def __init__(self, signals: Mapping[SignalId, Signal]) -> None:
@@ -156,10 +156,10 @@ class MeterMetrics:
                     self._joules[meter.column] = self._joules.get(meter.column, 0.0) + rise
 
     def metrics(self, frame: Frame | None) -> Iterator[Exposed]:
-        """The metrics now.
+        """Return the present metrics.
 
         Args:
-            frame: the newest; None before the first.
+            frame: the newest frame; None before the first one.
         """
         yield Exposed("turbotui_meter", "info", "A meter of power beside the processor: place is platform for all that "
                       "the machine takes, part for a part of it", [
@@ -175,24 +175,24 @@ class MeterMetrics:
 
 
 def _quantity(meter: PowerMeter) -> str:
-    """What of a meter is told: energy, of which no watt is missed, or else the power of a moment."""
+    """Return the quantity of a meter to export: energy, which misses nothing, else the momentary power."""
     return _ENERGY if _ENERGY in meter.quantities else _POWER
 
 
 COLUMN: Final = MetricLevel("column", None)
-"""Stands in the names, so that none is that of another metric, and in limits, of which columns are no part."""
+"""A word in the metrics' names, which keeps them distinct, and in the limits, which exempt columns."""
 _PREFIX: Final = "turbotui_"
 
 
 def column_metrics(frame: Frame, columns: Sequence[CounterColumn], level: MetricLevel,
                    places: LevelPlaces) -> Iterator[Exposed]:
-    """Gauges of columns for each instance of a level; those of a coarser level, and words, have none.
+    """Return gauges of columns for each instance of a level, except for columns of coarser levels and texts.
 
     Args:
-        frame: the newest.
-        columns: wanted.
-        level: of the topology.
-        places: of the frame's topology.
+        frame: the newest frame.
+        columns: the wanted columns.
+        level: a level of the topology.
+        places: the instances of the frame's topology.
     """
     names, labels = metric_names(columns), places.labels(level)
     for column in columns:
@@ -207,26 +207,26 @@ def column_metrics(frame: Frame, columns: Sequence[CounterColumn], level: Metric
 
 
 class AskedPart(Protocol):
-    """What a person asks for that is none of the machine's levels."""
+    """A requested part of the export beside the machine's levels."""
 
     @property
     def levels(self) -> Sequence[MetricLevel]:
-        """The levels of its metrics."""
+        """The levels of the part's metrics."""
 
     def read(self) -> tuple[Sequence[Exposed], Mapping[str, int]]:
-        """The metrics now, and of what how many were left out."""
+        """Return the present metrics, and the numbers of things left out, by their kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExportRequest:
-    """What a person wants exported.
+    """The user's request for an export.
 
     Attributes:
-        per: "core" or "cpu" for these levels too; "" for neither.
-        series, size: the limits of what nobody asked for.
-        baselines: that fit the machine.
-        columns: of the catalog, as gauges too.
-        parts: what is told beside the machine: groups, tasks.
+        per: "core" or "cpu" to add these levels; "" for neither.
+        series, size: the limits of parts that were not requested.
+        baselines: the baselines that fit the machine.
+        columns: columns of the catalog to export as gauges.
+        parts: parts beside the machine's levels: groups, tasks.
     """
 
     per: str = ""
@@ -238,16 +238,16 @@ class ExportRequest:
 
 
 _EXPORTED = frozenset({name for one in COUNTERS for name in one.signals} | {one.signal for one in GAUGES})
-"""The signals of all metrics, those too that a machine lacks."""
+"""The signals of all metrics, including those that a machine lacks."""
 
 
 class MachineMetrics:
-    """The metrics of one machine. One thread feeds frames and asks.
+    """The metrics of one machine, fed and queried by one thread.
 
     Args:
-        machine: as it was at the start.
-        capabilities: which signals it offers.
-        catalog: its columns.
+        machine: the machine as it was at the start.
+        capabilities: the signals that the machine offers.
+        catalog: the machine's columns.
         request: what is exported.
     """
 
@@ -269,17 +269,17 @@ class MachineMetrics:
 
     @property
     def seconds(self) -> float:
-        """Of what was fed."""
+        """The seconds of all frames that were fed."""
         return self._totals.seconds
 
     @property
     def columns(self) -> Sequence[ColumnId]:
-        """The columns that have to be read."""
+        """Return the columns to read."""
         return (*columns_of_spreads(self._spreads), *self._lowest(), *(one.id for one in self._request.columns))
 
     @property
     def signals(self) -> frozenset[SignalId]:
-        """The signals that have to be read beside those of the columns."""
+        """Return the signals to read beside those of the columns."""
         wanted = signals_of_counters(self._counters, self._capabilities) | signals_of_spreads(self._spreads)
         wanted |= {one.signal for one in self._gauges} | self._meters.signals
         return frozenset(wanted & self._capabilities.signals.keys())
@@ -295,11 +295,11 @@ class MachineMetrics:
         self._meters.feed(frame)
 
     def metrics(self, frame: Frame | None, cost: OwnCost) -> Sequence[Exposed]:
-        """What a scrape tells now, within the limits.
+        """Return the metrics of a scrape, within the limits.
 
         Args:
-            frame: the newest; None before the first: facts alone are known then.
-            cost: of the collector.
+            frame: the newest frame; None before the first one, when only facts are known.
+            cost: the collector's cost.
         """
         marks = about.marks_of(self._machine.host.kind)
         common = sum(len(name) + len(value) + 4 for name, value in marks.items())

@@ -1,4 +1,4 @@
-"""Metrics as text, by prometheus-client: nothing else imports that package, which is not there with every turbotui."""
+"""Renders metrics as text by prometheus-client, an optional package that no other module imports."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from turbotui.untrusted import in_cell
 
 PLAIN: Final = "text/plain; version=0.0.4; charset=utf-8"
 OPENMETRICS: Final = "application/openmetrics-text; version=1.0.0; charset=utf-8"
-_LEVEL: Final = 6  # of gzip: 5 is a tenth larger, 9 takes twice the time for a hundredth
+_LEVEL: Final = 6  # level of gzip: level 5 is a tenth larger, 9 takes twice the time for a hundredth less
 _ENDINGS: Final = {"counter": "_total", "info": "_info", "gauge": ""}
 
 
 class _Collected(Collector):
-    """Metrics in the words of prometheus-client."""
+    """Metrics as a collector of prometheus-client."""
 
     def __init__(self, metrics: Iterable[Exposed]) -> None:
         self._metrics = metrics
 
     def collect(self) -> Iterator[ClientFamily]:
-        """Give each metric with its samples."""
+        """Yield each metric with its samples."""
         for one in self._metrics:
             family = ClientFamily(one.name, _clean(one.text), one.kind)
             for labels, value in one.samples:
@@ -37,15 +37,15 @@ class _Collected(Collector):
 
 
 def _clean(text: str) -> str:
-    """A text without what would move a cursor where somebody looks at a scrape in a terminal: visible marks instead."""
+    """Replace control characters by visible marks, because scrapes may be viewed in a terminal."""
     return in_cell(text).encode("utf-8", "replace").decode()
 
 
 class RenderedScrape:
-    """One scrape in every form that is asked for, each made once, by whoever asks first.
+    """One scrape in all requested forms, each rendered at its first request.
 
     Args:
-        metrics: in the order in which they are written.
+        metrics: the metrics in order.
     """
 
     def __init__(self, metrics: Sequence[Exposed]) -> None:
@@ -53,15 +53,15 @@ class RenderedScrape:
         self._made: dict[tuple[str, bool], bytes] = {}
 
     def text(self) -> str:
-        """Prometheus' own text."""
+        """Return the scrape in Prometheus's text format."""
         return self.body(PLAIN, packed=False).decode()
 
     def body(self, content_type: str, *, packed: bool) -> bytes:
-        """The bytes of an answer.
+        """Return the bytes of an answer.
 
         Args:
             content_type: `PLAIN` or `OPENMETRICS`.
-            packed: by gzip.
+            packed: whether to compress by gzip.
         """
         found = self._made.get((content_type, packed))
         if found is None:

@@ -1,4 +1,4 @@
-"""Requests of HTTP/1.1 (RFC 9112), as far as a page of metrics needs them: GET and HEAD, no body, one answer."""
+"""Parses the HTTP/1.1 requests (RFC 9112) that a page of metrics needs: GET and HEAD, no body, one answer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 from turbotui.dataclass import dataclass
 
 MOST_HEAD: Final = 16_384
-"""Bytes of a request; Prometheus sends 400."""
+"""The most bytes of a request; Prometheus sends 400."""
 _MOST_FIELDS: Final = 64
 _LINE: Final = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]{1,32}) (/[\x21-\x7e]*) HTTP/1\.([01])")
 _FIELD: Final = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}):[ \t]*([\x21-\x7e\x80-\xff \t]*)")
@@ -18,12 +18,12 @@ _METHODS: Final = frozenset({"GET", "HEAD"})
 
 
 class RefusedError(Exception):
-    """A request that gets no metrics.
+    """A request was refused.
 
     Args:
-        status: of HTTP.
-        sentence: why.
-        headers: that belong to this status.
+        status: the HTTP status.
+        sentence: the reason.
+        headers: headers of an answer with this status.
     """
 
     def __init__(self, status: int, sentence: str, headers: Mapping[str, str] | None = None) -> None:
@@ -35,11 +35,11 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """What was asked for.
+    """A parsed request.
 
     Attributes:
         method: GET or HEAD.
-        path: without what follows a question mark.
+        path: the path without the query.
         fields: header fields, in lower case.
     """
 
@@ -49,17 +49,17 @@ class HttpRequest:
 
     @property
     def host(self) -> str:
-        """The name that the client knows us by, in lower case and without the port; "" where it says none."""
+        """The Host field in lower case without the port; "" if there is none."""
         said = self.fields.get("host", "").lower()
         return said[1:].partition("]")[0] if said.startswith("[") else said.partition(":")[0]
 
     def takes(self, content_type: str) -> bool:
-        """Whether Accept names a type (RFC 9110, 12.5.1), other than with a weight of 0."""
+        """Tell whether Accept names a type (RFC 9110, 12.5.1) with a weight other than 0."""
         return content_type in _listed(self.fields.get("accept", ""))
 
     @property
     def takes_gzip(self) -> bool:
-        """Whether the answer may be packed."""
+        """Whether the answer may be compressed by gzip."""
         return "gzip" in _listed(self.fields.get("accept-encoding", ""))
 
 
@@ -73,10 +73,10 @@ def _listed(text: str) -> Sequence[str]:
 
 
 def parse_request(head: bytes) -> HttpRequest:
-    """A request from its bytes up to the empty line.
+    """Parse a request from its bytes up to the empty line.
 
     Raises:
-        RefusedError: it is none, has another method, or brings a body.
+        RefusedError: the bytes are no request, or the request has another method or a body.
     """
     first, *lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
     found = _LINE.fullmatch(first)
@@ -104,16 +104,16 @@ def parse_request(head: bytes) -> HttpRequest:
 
 
 def check_host(name: str, known: frozenset[str]) -> None:
-    """Let a request pass that knows us by an address, or by one of our names.
+    """Refuse a request whose Host field is neither an address nor one of this server's names.
 
     A page in a browser can have its own name point to this machine (DNS rebinding), but not an address.
 
     Args:
-        name: of the Host field; "" where a client of HTTP/1.0 said none.
-        known: our names, in lower case.
+        name: the Host field's name; "" if an HTTP/1.0 client sent none.
+        known: this server's names, in lower case.
 
     Raises:
-        RefusedError: it knows us by another name.
+        RefusedError: the request has another name.
     """
     if not name or name.rstrip(".") in known:
         return

@@ -1,7 +1,7 @@
-"""Rules for Prometheus, made from the table of metrics: what to record, and when to alert.
+"""Recording and alerting rules for Prometheus, generated from the table of metrics.
 
-Rates are divided by the rate of the time that the collector counted, not by wall time: whatever the phase of scrapes
-and samples, numerator and denominator are of the same intervals.
+Rates are divided by the rate of the time that the collector counted, not by wall time. So numerator and denominator
+cover the same intervals, whatever the phase of scrapes and samples.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Final
 from turbotui.dataclass import dataclass
 
 WINDOW: Final = "2m"
-"""Of rates: eight scrapes at 15 s, two at a minute."""
+"""The window of rates: eight scrapes at 15 s, two at a minute."""
 METRIC: Final = re.compile(r"\b(turbotui_[a-z0-9_]+)(?:\{([^}]*)\})?")
-"""A metric in PromQL, with its selector."""
+"""A metric in PromQL with its selector."""
 _TIME: Final = "turbotui_sampled_seconds_total"
 
 
@@ -26,7 +26,7 @@ class RecordingRule:
     Attributes:
         name: level:metric:operation (https://prometheus.io/docs/practices/rules/).
         expression: PromQL.
-        text: what it is.
+        text: a description.
     """
 
     name: str
@@ -41,10 +41,10 @@ class PromAlertRule:
     Attributes:
         name: of the alert.
         expression: PromQL.
-        lasting: for how long it must hold.
+        lasting: the time for which the expression must hold.
         severity: its label: "critical", "warning" or "info".
-        summary: a line for people.
-        description: what it means, and what to do.
+        summary: one line for people.
+        description: the meaning, and what to do.
     """
 
     name: str
@@ -56,19 +56,19 @@ class PromAlertRule:
 
 
 def risen(metric: str, window: str = WINDOW) -> str:
-    """The rate of a counter."""
+    """Return the rate of a counter in PromQL."""
     return f"rate({metric}[{window}])"
 
 
 def busy_ratio(level: str = "machine", window: str = WINDOW) -> str:
-    """The share of the time in which CPUs did something: by MPERF, else by /proc/stat."""
+    """Return the busy share of CPUs: by MPERF, else by /proc/stat."""
     mperf, tsc = (risen(f"turbotui_{level}_{name}_cycles_total", window) for name in ("mperf", "tsc"))
     kernel = over_time(f"turbotui_{level}_busy_seconds_total", level, window)
     return f"{mperf} / {tsc} or {kernel} / turbotui_{level}_cpus"
 
 
 def busy_hertz(level: str = "machine", window: str = WINDOW) -> str:
-    """The mean clock while not idle: by APERF and MPERF, else by perf's cycles."""
+    """Return the mean clock while not idle: by APERF and MPERF, else by perf's cycles."""
     aperf, mperf, cycles = (
         risen(f"turbotui_{level}_{name}_cycles_total", window) for name in ("aperf", "mperf", "core"))
     base = f"{over_time(f'turbotui_{level}_tsc_cycles_total', level, window)} / turbotui_{level}_cpus"
@@ -77,7 +77,7 @@ def busy_hertz(level: str = "machine", window: str = WINDOW) -> str:
 
 
 def over_time(metric: str, level: str = "machine", window: str = WINDOW) -> str:
-    """The rate of a counter by the time that the collector counted: joules become watts."""
+    """Return a counter's rate over the collector's counted time, which turns joules into watts."""
     matching = "/" if level == "machine" else f"/ ignoring({level}) group_left()"
     return f"{risen(metric, window)} {matching} {risen(_TIME, window)}"
 
@@ -138,7 +138,7 @@ ALERTS: Final = (
 
 
 def recording_lines() -> Iterator[str]:
-    """The file of recording rules, as YAML."""
+    """Return the file of recording rules as YAML."""
     yield from _head("recording")
     for rule in RECORDING:
         yield f"      # {rule.text}"
@@ -147,7 +147,7 @@ def recording_lines() -> Iterator[str]:
 
 
 def alert_lines() -> Iterator[str]:
-    """The file of alert rules, as YAML."""
+    """Return the file of alerting rules as YAML."""
     yield from _head("alerts")
     for rule in ALERTS:
         yield f"      - alert: {rule.name}"
@@ -164,6 +164,6 @@ def _head(name: str) -> Sequence[str]:
 
 
 def _quoted(text: str) -> str:
-    """A double-quoted scalar of YAML 1.2; every text here is printable ASCII."""
+    """Return a double-quoted scalar of YAML 1.2; all texts here are printable ASCII."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

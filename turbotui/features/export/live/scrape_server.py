@@ -1,4 +1,4 @@
-"""The server of scrapes: few connections, short times, one answer each. A client that is slow is the first to go."""
+"""The server of scrapes: few connections, short times, one answer each; slow clients are cut first."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from turbotui.dataclass import dataclass
 from turbotui.features.export.live.requests import MOST_HEAD, HttpRequest, RefusedError, check_host, parse_request
 
 MOST_CONNECTIONS: Final = 32
-"""At once; one more ends the oldest, which has had its time: an honest scrape takes milliseconds."""
+"""The most connections at a time; one more cuts the oldest, because a normal scrape takes milliseconds."""
 _PHRASES: Final = {
     200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 405: "Method Not Allowed",
     408: "Request Timeout", 421: "Misdirected HttpRequest", 429: "Too Many Requests",
@@ -20,16 +20,16 @@ _PHRASES: Final = {
 }
 _ALWAYS: Final = {"Connection": "close", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
 _TEXT: Final = "text/plain; charset=utf-8"
-_FULL_SECONDS: Final = 0.1  # to wait where the system has no descriptor left
+_FULL_SECONDS: Final = 0.1  # seconds to wait if the system has no descriptor left
 
 
 @dataclass(frozen=True, slots=True)
 class ClientTimes:
-    """How long a client may take, in seconds.
+    """The times that a client may take, in seconds.
 
     Attributes:
-        ask: for its request, the handshake of TLS before it included.
-        take: for our answer.
+        ask: for the request, including the TLS handshake.
+        take: for receiving the answer.
     """
 
     ask: float = 5.0
@@ -38,7 +38,7 @@ class ClientTimes:
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """What a client gets."""
+    """An answer to a client."""
 
     body: bytes
     content_type: str = _TEXT
@@ -46,25 +46,27 @@ class HttpAnswer:
 
 
 class Access:
-    """Who may read: anybody, unless a web config says otherwise (`web_config`). Exchanged while the server runs.
+    """The access rules: anybody may read, unless a web config restricts it (`web_config`).
+
+    The rules can be replaced while the server runs.
 
     Attributes:
-        tls: for the connections to come; None for none.
-        headers: that every answer has.
+        tls: the TLS context of new connections; None for none.
+        headers: headers of every answer.
     """
 
     tls: ssl.SSLContext | None = None
     headers: Mapping[str, str] = {}
 
     async def check(self, request: HttpRequest, client: str) -> None:
-        """Let a request pass.
+        """Check whether a request is allowed.
 
         Args:
-            request: what is asked.
-            client: its address.
+            request: the request.
+            client: the client's address.
 
         Raises:
-            RefusedError: it must not.
+            RefusedError: the request is not allowed.
         """
 
 
@@ -73,12 +75,12 @@ class ScrapeServer:
 
     Args:
         listener: non-blocking.
-        answer: gives the answer of a request; quick, and raises `RefusedError` where there is none.
-        names: by which clients may know this server, in lower case.
-        times: that clients have.
+        answer: quickly returns the answer to a request, or raises `RefusedError`.
+        names: the names of this server that clients may use, in lower case.
+        times: the times that clients may take.
 
     Attributes:
-        access: who may read.
+        access: the access rules.
     """
 
     def __init__(self, listener: socket.socket, answer: Callable[[HttpRequest], HttpAnswer], names: frozenset[str],
@@ -91,13 +93,13 @@ class ScrapeServer:
         self.access = Access()
 
     async def run(self) -> None:
-        """Serve until cancelled; then every connection is cut."""
+        """Serve until cancelled, then cut every connection."""
         loop = asyncio.get_running_loop()
         try:
             while True:
                 try:
                     connection, address = await loop.sock_accept(self._listener)
-                except OSError:  # a client that left already, or no descriptor: the next may do
+                except OSError:  # the client left already, or no descriptor is free: the next accept may succeed
                     await asyncio.sleep(_FULL_SECONDS)
                     continue
                 if len(self._open) >= MOST_CONNECTIONS:
@@ -107,14 +109,14 @@ class ScrapeServer:
                 task = loop.create_task(self._serve(connection, str(address[0])))
                 self._open[task] = None
                 task.add_done_callback(lambda done: self._open.pop(done, None))
-                await asyncio.sleep(0)  # it begins, and closes what it was given whatever comes
+                await asyncio.sleep(0)  # the task runs at least once, and closes its connection in any case
         finally:
             for task in tuple(self._open):
                 task.cancel()
             await asyncio.gather(*self._open, return_exceptions=True)
 
     async def _serve(self, connection: socket.socket, client: str) -> None:
-        """Answer one connection; whatever it does ends with it."""
+        """Answer one connection, whose errors end only this connection."""
         writer: asyncio.StreamWriter | None = None
         try:
             async with asyncio.timeout(self._times.ask):
@@ -126,7 +128,7 @@ class ScrapeServer:
                 writer.close()
                 await writer.wait_closed()
         except (OSError, TimeoutError, asyncio.IncompleteReadError):  # ssl.SSLError is an OSError
-            return  # the client's loss
+            return  # the client gets no answer
         finally:
             if writer is not None:
                 writer.transport.abort()
@@ -169,10 +171,10 @@ class ScrapeServer:
 
 
 def listening_socket(host: str, port: int) -> socket.socket:
-    """A socket that listens.
+    """Open a listening socket.
 
     Raises:
-        OSError: it cannot be listened at.
+        OSError: the address cannot be used.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.create_server((host, port), family=family, backlog=MOST_CONNECTIONS)

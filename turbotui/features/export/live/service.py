@@ -23,10 +23,10 @@ _PAGE: Final = HttpAnswer(
 
 
 def answers(newest: Callable[[], RenderedScrape]) -> Callable[[HttpRequest], HttpAnswer]:
-    """The function that answers requests.
+    """Make the function that answers requests.
 
     Args:
-        newest: gives the newest scrape.
+        newest: returns the newest scrape.
     """
     def answer(request: HttpRequest) -> HttpAnswer:
         if request.path == "/":
@@ -42,7 +42,7 @@ def answers(newest: Callable[[], RenderedScrape]) -> Callable[[HttpRequest], Htt
 
 
 def own_names(extra: tuple[str, ...] = ()) -> frozenset[str]:
-    """The names by which clients may know this machine: its own, and those that a person gives."""
+    """Return the names of this machine that clients may use: its own, and those given by the user."""
     name = socket.gethostname()
     return frozenset(one.lower().rstrip(".") for one in ("localhost", name, name.partition(".")[0], *extra) if one)
 
@@ -53,13 +53,13 @@ def serve_until_signal(exporter: Exporter, listener: socket.socket, names: froze
 
     Args:
         exporter: not started yet.
-        listener: non-blocking.
-        names: by which clients may know this server.
-        access: who may read.
-        reread: gives that anew after each SIGHUP; an error is told, and nothing changes.
+        listener: a non-blocking listening socket.
+        names: the names of this server that clients may use.
+        access: the access rules.
+        reread: reads the rules again after each SIGHUP; an error is reported, and the old rules stay.
 
     Raises:
-        TurbotuiError: what ended the sampling.
+        TurbotuiError: the sampling failed.
     """
     server = ScrapeServer(listener, answers(lambda: exporter.newest), names, ClientTimes())
     server.access = access
@@ -79,11 +79,11 @@ async def _serve(exporter: Exporter, server: ScrapeServer, reread: Callable[[], 
         serving.cancel()
         await asyncio.gather(serving, return_exceptions=True)
     finally:
-        await asyncio.to_thread(exporter.stop)  # the sampler says its end to this loop
+        await asyncio.to_thread(exporter.stop)  # the sampler reports its end to this loop
 
 
 def _reread_into(server: ScrapeServer, reread: Callable[[], Access]) -> None:
-    """Take the web config anew; a bad one is told of, and the good one stays."""
+    """Read the web config again; if it is bad, report that and keep the old rules."""
     try:
         server.access = reread()
     except TurbotuiError as error:

@@ -1,4 +1,4 @@
-"""Metrics of the processes of one control group, on request: those that have used most, up to a number that is told."""
+"""Metrics of a control group's processes, only on request: those with the most CPU time, up to a limit."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from turbotui.machine.reading import read_bytes
 from turbotui.machine.tasks.process_stats import TICKS, ProcessStat, process_stat
 
 TASK: Final = MetricLevel("task", None)
-_PIECE: Final = 4096  # bytes of a file that are read: cgroup.procs is longer
+_PIECE: Final = 4096  # bytes of small files that are read; cgroup.procs may be longer
 _DOCUMENT: Final = "proc_pid_stat(5)"
 _NANO: Final = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class _Process:
-    """A process and the group that it is in."""
+    """A process and its control group."""
 
     pid: int
     group: str
@@ -35,11 +35,11 @@ class TaskMetrics:
 
     Args:
         host: the machine.
-        within: the control group whose processes they are, those of the groups in it included.
-        most: how many.
+        within: the control group of the processes, including its subgroups.
+        most: the most processes.
 
     Attributes:
-        levels: theirs.
+        levels: the levels of the metrics.
     """
 
     levels: Final = (TASK,)
@@ -50,7 +50,7 @@ class TaskMetrics:
         self._most = most
 
     def read(self) -> tuple[Sequence[Exposed], Mapping[str, int]]:
-        """The metrics now, and how many processes were left out."""
+        """Return the present metrics, and how many processes were left out."""
         found = list(self._processes())
         chosen = heapq.nlargest(self._most, found, key=lambda one: (one.stat.ran, -one.pid))
         return self._metrics(chosen), {"tasks": len(found) - len(chosen)}
@@ -68,13 +68,13 @@ class TaskMetrics:
     def _bytes(self, path: str) -> bytes:
         try:
             return read_bytes(self._host, path, _PIECE)
-        except HostError:  # it has ended
+        except HostError:  # the process has ended
             return b""
 
     def _text(self, path: str) -> str:
         try:
             return self._host.read_text(path)
-        except HostError:  # it has ended, or the group is gone
+        except HostError:  # the process has ended, or the group is gone
             return ""
 
     def _metrics(self, chosen: Sequence[_Process]) -> Sequence[Exposed]:

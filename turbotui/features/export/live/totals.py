@@ -1,7 +1,7 @@
-"""Counters that never go down: increases of intervals, added up for each level from when the collector began.
+"""Totals that never decrease: sums of intervals' increases for each level since the collector's start.
 
-What a register holds says nothing across a wrap, a reset or a CPU that went away; what it rose by does. So a total is
-the sum of increases: it stays when CPUs go offline, goes on when they come back, and has no width.
+A register's value means nothing across a wrap, a reset or an offline CPU, but its increases do. A total is the sum of
+increases: it stays when CPUs go offline, continues when they return, and never wraps.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from turbotui.sampling.frame import Frame
 
 
 def known_counters(capabilities: Capabilities, levels: Iterable[MetricLevel]) -> tuple[CounterFamily, ...]:
-    """The counters of these levels that a machine has; of alternatives the first."""
+    """Return the counters of these levels that a machine has; of alternatives, the first."""
     wanted = frozenset(levels)
     found: list[CounterFamily] = []
     taken: set[tuple[str, str]] = set()
@@ -30,20 +30,20 @@ def known_counters(capabilities: Capabilities, levels: Iterable[MetricLevel]) ->
 
 
 def signals_of_counters(families: Iterable[CounterFamily], capabilities: Capabilities) -> frozenset[SignalId]:
-    """The signals that these counters are made of, as far as there are any."""
+    """Return the available signals of these counters."""
     names = {name for one in families for name in (*one.signals, *one.together, one.factor)}
     return frozenset(names & capabilities.signals.keys())
 
 
 _MISSED: Final = 2
-"""Intervals in a row in which a counter may be unknown."""
+"""Consecutive intervals for which a counter may be unknown."""
 
 
 class CounterTotals:
-    """Adds up the increases of frames, which are fed in order, by one thread.
+    """Adds up the increases of frames, which one thread feeds in order.
 
     Attributes:
-        seconds: that the totals are of.
+        seconds: the time that the totals cover.
     """
 
     def __init__(self) -> None:
@@ -56,8 +56,8 @@ class CounterTotals:
         """Add an interval.
 
         Args:
-            frame: the newest.
-            places: of its topology.
+            frame: the newest frame.
+            places: the instances of its topology.
             families: the counters wanted.
         """
         if frame.older is None or frame.seconds is None:
@@ -83,10 +83,10 @@ class CounterTotals:
                 known[key] = self._fed
 
     def of(self, family: CounterFamily, level: MetricLevel) -> Mapping[Hashable, float]:
-        """A counter's totals by instance, wherever it is now; of those alone that were known of late.
+        """Return a counter's totals by present instance, leaving out instances that were unknown lately.
 
-        One that stood still for want of readings would look like 0 watts. A single interval may be unknown: after CPUs
-        came or went everything is opened anew.
+        A total that stands still for lack of readings would look like 0 watts. A single interval may be unknown,
+        because all counters are reopened when CPUs come or go.
         """
         known = self._known.get((family.stem, level.word), {})
         totals = self._of.get((family.stem, level.word), {})
@@ -94,7 +94,7 @@ class CounterTotals:
 
 
 def _increases(frame: Frame, family: CounterFamily) -> Sequence[float | None]:
-    """The increase of a counter for each instance of its scope; None where it, or what it is divided by, is unknown."""
+    """Return a counter's increase for each instance; None if it, or a signal of `together`, is unknown."""
     signals = frame.capabilities.signals
     scope = signals[family.signals[0]].scope
     found: list[float | None] = list(frame.deltas(family.signals[0]))
@@ -110,7 +110,7 @@ def _increases(frame: Frame, family: CounterFamily) -> Sequence[float | None]:
 
 
 def _factor(frame: Frame, name: SignalId) -> float:
-    """A constant of the machine; 1 where it does not tell it."""
+    """Return a constant of the machine; 1 if unknown."""
     if name not in frame.capabilities.signals:
         return 1.0
     return frame.whole_level(name) or 1.0

@@ -1,4 +1,4 @@
-"""`turbotui export` of a machine that is being read: for Prometheus, for node_exporter's textfiles, or once."""
+"""`turbotui export` of a live machine: for Prometheus, for node_exporter's textfiles, or once."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from turbotui.sampling.session import Session
 
 PRINTED: Final = ("rules", "alerts", "dashboard", "unit", "pcp")
-"""What --print gives."""
+"""The files of --print."""
 _INTERVAL: Final = "15"
-"""Seconds: what Prometheus scrapes at unless told otherwise (its documentation recommends 10 to 60)."""
+"""Prometheus's default scrape interval in seconds (its documentation recommends 10 to 60)."""
 _ONCE: Final = "1"
 _MOST, _SERIES, _SIZE = "100", "300", "30000"
 _TEXTFILE: Final = "turbotui.prom"
-"""node_exporter reads what ends so (--collector.textfile.directory)."""
+"""The suffix of files that node_exporter reads (--collector.textfile.directory)."""
 _PACKAGES: Final = {"prometheus_client": "prometheus-client", "bcrypt": "bcrypt", "yaml": "pyyaml"}
 
 
@@ -65,7 +65,7 @@ def add_live_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def print_file(name: str) -> int:
-    """Print one of the files that other programs are set up with."""
+    """Print one of the files for setting up other programs."""
     from turbotui.features.export.live.files import FILES  # noqa: PLC0415 - --help stays fast
 
     sys.stdout.write(FILES[name].text())
@@ -76,7 +76,7 @@ def run_live(arguments: argparse.Namespace) -> int:
     """Export until a signal, or once.
 
     Raises:
-        UsageError: no such address, or one that other machines reach for a machine that is not this one.
+        UsageError: the address is invalid, or would offer a machine that is not this one to other machines.
         TurbotuiError: a package is missing, the address cannot be listened at, or sampling failed.
     """
     try:
@@ -108,7 +108,7 @@ def _exporter(arguments: argparse.Namespace, interval: str) -> tuple[Exporter, M
     machine = read_machine(open_host(arguments), cpus)
     try:
         known = fitting_baselines(baselines.load(baselines.path_of(os.environ)), machine)
-    except TurbotuiError as error:  # what the machine does now is told all the same
+    except TurbotuiError as error:  # the machine's present activity is exported all the same
         print(f"turbotui: no baseline is exported: {one_line(str(error))}", file=sys.stderr, flush=True)
         known = ()
     session = Session(machine, SOURCES, seconds, LinuxHost(), cpus)
@@ -119,7 +119,7 @@ def _exporter(arguments: argparse.Namespace, interval: str) -> tuple[Exporter, M
 
 
 def _columns(session: Session, text: str) -> Sequence[CounterColumn]:
-    """The columns that a person names, as far as this machine can fill them."""
+    """Return the columns that the user names, as far as this machine has them."""
     words = [word.strip() for word in text.split(",") if word.strip()]
     found = session.catalog.select(words) if words else ()
     known = session.capabilities.signals.keys()
@@ -183,7 +183,7 @@ def _named(machine: Machine) -> str:
 
 
 def _write(arguments: argparse.Namespace) -> int:
-    """Write a file for node_exporter after each interval; it is gone at the end, for nobody would see how old it is."""
+    """Write a file for node_exporter after each interval; remove it at the end, as its age would not be seen."""
     from turbotui.features.export.live.rendering import PLAIN  # noqa: PLC0415 - --help stays fast
     from turbotui.machine.own_files import publish_file, withdraw_file  # noqa: PLC0415 - as above
     from turbotui.machine.signal_guard import guarded_signals  # noqa: PLC0415 - as above

@@ -1,7 +1,7 @@
-"""TLS and passwords (RFC 7617), by the file that Prometheus and its exporters take: --web-config.
+"""TLS and passwords (RFC 7617) by the web config file of Prometheus and its exporters: --web-config.
 
-The format: https://github.com/prometheus/exporter-toolkit/blob/master/docs/web-configuration.md. What of it is
-not known here, or cannot be done by OpenSSL, is refused by its name: nobody shall believe to be protected who is not.
+The format: https://github.com/prometheus/exporter-toolkit/blob/master/docs/web-configuration.md. Settings that are
+unknown here, or that OpenSSL cannot do, are refused by name, so that nobody believes in a protection that is absent.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from turbotui.machine.given_files import GivenFileError, read_given
 
 _HASH: Final = re.compile(r"\$2[aby]\$(0[4-9]|1[0-5])\$[./A-Za-z0-9]{53}")
 _NOBODY: Final = "$2b$10$c0SuML1dwvl4Ssh0qJXDFeTvwAjgJ4YEnQySV/iJMZxABe6pI9R1y"
-"""A hash for those who are not known, so that they wait as long as others."""
+"""A hash that is tried for unknown users, so that they wait as long as known ones."""
 _BETWEEN: Final = 1.0
-"""Seconds between two passwords of one client that have to be tried: a hash takes a tenth of a second of CPU time."""
+"""Seconds between two new passwords of one client, because a hash takes a tenth of a second of CPU time."""
 _MOST_CLIENTS: Final = 1024
-_MOST_BYTES: Final = 72  # of a password: bcrypt takes no more
+_MOST_BYTES: Final = 72  # the most bytes of a password for bcrypt
 
 
 def is_hash(text: str) -> bool:
-    """Whether a text is a hash of bcrypt that is tried in a second or two."""
+    """Tell whether a text is a bcrypt hash that takes at most a second or two."""
     return _HASH.fullmatch(text) is not None
 
 
@@ -46,7 +46,7 @@ class Passwords:
 
     Args:
         users: name -> hash.
-        now: gives seconds.
+        now: returns seconds.
     """
 
     def __init__(self, users: Mapping[str, str], now: Callable[[], float] = time.monotonic) -> None:
@@ -58,14 +58,14 @@ class Passwords:
         self._one = asyncio.Lock()
 
     async def check(self, field: str, client: str) -> None:
-        """Let a client pass that gives a user's password.
+        """Refuse a client that does not give a user's password.
 
         Args:
-            field: what its Authorization says; "" for nothing.
-            client: its address.
+            field: the Authorization field; "" for none.
+            client: the client's address.
 
         Raises:
-            RefusedError: it gives none, or a wrong one, or tries too often.
+            RefusedError: the password is missing or wrong, or the client tries too often.
         """
         user, password = _credentials(field)
         mark = hmac.digest(self._key, f"{len(user)}:{user}".encode() + password, hashlib.sha256)
@@ -127,12 +127,12 @@ _VALUE: Final = re.compile(r"[\x21-\x7e][\x20-\x7e]*")
 
 
 class ConfiguredAccess(Access):
-    """Who may read, by a web config.
+    """The access rules of a web config.
 
     Args:
-        tls: for connections; None for none.
-        headers: that every answer has.
-        passwords: None where none is asked for.
+        tls: the TLS context; None for none.
+        headers: headers of every answer.
+        passwords: the passwords; None if none are required.
     """
 
     def __init__(self, tls: ssl.SSLContext | None, headers: Mapping[str, str], passwords: Passwords | None) -> None:
@@ -147,10 +147,10 @@ class ConfiguredAccess(Access):
 
 
 def read_access(path: str) -> Access:
-    """Who may read, by a file; anybody where its name is empty.
+    """Read the access rules of a file; anybody may read if its name is empty.
 
     Raises:
-        TurbotuiError: the file, or one that it names, cannot be read, or says what is not known here.
+        TurbotuiError: the file, or a file that it names, cannot be read, or has an unknown setting.
     """
     if not path:
         return Access()
@@ -166,17 +166,17 @@ def read_access(path: str) -> Access:
 
 
 class _Reading:
-    """The reading of one file, whose name is in every sentence.
+    """Reads one web config, whose name is part of every error.
 
     Args:
-        path: of the file; paths in it begin at its folder.
+        path: the file's path; paths in the file are relative to its directory.
     """
 
     def __init__(self, path: str) -> None:
         self._path = path
 
     def access(self, found: object) -> Access:
-        """What the whole file says."""
+        """Return the access rules of the whole file."""
         parts = self._table({} if found is None else found, "the file", _PARTS)
         tls, http = parts.get("tls_server_config"), parts.get("http_server_config")
         users = parts.get("basic_auth_users")
@@ -206,7 +206,7 @@ class _Reading:
         context.maximum_version = self._one_of(said, "max_version", _VERSIONS, ssl.TLSVersion.TLSv1_3)
         certificate, key = self._file(said["cert_file"]), self._file(said["key_file"])
         try:
-            context.load_cert_chain(certificate, key, password=lambda: b"")  # a terminal is asked otherwise
+            context.load_cert_chain(certificate, key, password=lambda: b"")  # else OpenSSL would ask on the terminal
             context.verify_mode = self._one_of(said, "client_auth_type", _CLIENTS, ssl.CERT_NONE)
             if said.get("client_ca_file"):
                 context.load_verify_locations(self._file(said["client_ca_file"]))
@@ -249,7 +249,7 @@ def _why(error: Exception) -> str:
 
 
 def _openssl_name(suite: str) -> str:
-    """OpenSSL's name of a cipher suite of TLS 1.2; those of TLS 1.3 are always on, in Go as in OpenSSL."""
+    """Return OpenSSL's name of a TLS 1.2 cipher suite; TLS 1.3's are always on, in Go as in OpenSSL."""
     name = suite.removeprefix("TLS_").replace("_WITH_", "-").replace("_", "-")
     name = name.replace("AES-128", "AES128").replace("AES-256", "AES256").removesuffix("-CBC-SHA")
     return name.replace("CHACHA20-POLY1305-SHA256", "CHACHA20-POLY1305")
