@@ -1,4 +1,4 @@
-"""Top-down analysis: where the slots of the pipelines went, level by level, and what to try."""
+"""Top-down analysis: the use of pipeline slots, level by level, with advice."""
 
 from turbotui.feature import Command, Feature, ScreenSpec
 

@@ -1,4 +1,4 @@
-"""Stacked bars of shares that add up: characters for each share, and a mark where they do not add up."""
+"""Stacked bars of shares: characters for each share, and a mark if shares do not add up."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ DOUBT: Final = "?"
 
 
 def lengths(shares: Sequence[float], room: int) -> tuple[int, ...]:
-    """Characters for each share of a bar that is full; the largest remainders get what rounding leaves.
+    """Return the characters for each share of a full bar, rounded by the largest remainders.
 
     Args:
-        shares: none of them far below 0; what is below 0 gets nothing.
+        shares: the shares; negative ones get no characters.
         room: characters of the bar.
     """
     positive = [max(0.0, share) for share in shares]
@@ -30,11 +30,11 @@ def lengths(shares: Sequence[float], room: int) -> tuple[int, ...]:
 
 
 def bar_parts(row: TopdownRow, room: int, parent: str = "") -> tuple[tuple[str, int], ...]:
-    """The letters of a bar and how often each stands in it; doubt where shares do not add up, none where unknown.
+    """Return the letters of a bar with their counts; a doubt mark if shares do not add up, none if unknown.
 
     Args:
-        row: whose shares.
-        room: characters.
+        row: the row with the shares.
+        room: the characters of the bar.
         parent: the node that is divided; "" for level 1.
     """
     if row.total(parent) is None:
@@ -47,5 +47,5 @@ def bar_parts(row: TopdownRow, room: int, parent: str = "") -> tuple[tuple[str, 
 
 
 def bar_text(row: TopdownRow, room: int) -> str:
-    """A bar in letters."""
+    """Return a bar in letters."""
     return "".join(letter * length for letter, length in bar_parts(row, room))

@@ -1,8 +1,8 @@
-"""A top-down analysis of a command and all that it starts, or of programs that run, and of the regions marked there.
+"""Top-down counters of a command with its descendants, or of running programs, and of their marked regions.
 
-Counters are handed on by the kernel (perf_event_open(2), inherit), so that nothing of the command is missed, however
-short its threads live. A region has what the whole command did while the region was open in at least one thread:
-counters are read at the marks, and what is read together with other work is shared out by time, as on the roofline.
+The kernel inherits counters (perf_event_open(2), inherit), so that nothing of the command is missed, however short its
+threads live. A region gets the counts of the whole command while the region was open in at least one thread: counters
+are read at the marks, and counts that cover other work as well are apportioned by time, as on the roofline.
 """
 
 from __future__ import annotations
@@ -51,24 +51,24 @@ from turbotui.region_marks import VARIABLE
 
 _REFUSED: Final = (errno.EACCES, errno.EPERM)
 _NOTHING_MARKED: Final = f"no program marked a region: start them with {VARIABLE} naming the FIFO"
-_PAUSE: Final = 0.5  # seconds between two readings where no mark comes
+_PAUSE: Final = 0.5  # seconds between two readings without a mark
 
 
 class FamilyCounters:
-    """Counters of every group over a command, from its exec(2) on, or over a thread that runs, from now on.
+    """Counters of every group for a command, from its exec(2) on, or for a running thread, from now on.
 
     Args:
         machine: this one.
-        counters: the trees, and what is counted below level 1.
-        pid: of a process that waits before its exec, or of a thread.
-        runs: whether it is a thread that runs, and is counted with the threads that it starts.
-        children: whether processes that this thread starts are counted, too; a command's always are.
+        counters: the trees, and the events counted below level 1.
+        pid: a process that waits before its exec, or a thread.
+        runs: whether `pid` is a running thread, which is counted with the threads that it starts.
+        children: whether processes started by the thread are counted, too; a command's always are.
 
     Attributes:
-        user_only: whether counts leave the kernel out, for want of rights.
+        user_only: whether counts exclude the kernel, for lack of permission.
 
     Raises:
-        MachineError: this user may count nothing of it; a command was not run.
+        MachineError: this user may count nothing; the command was not run.
         HostError: the thread has ended.
     """
 
@@ -97,7 +97,7 @@ class FamilyCounters:
                     self.close()
                     raise MachineError(("" if runs else "the command was not run: ") + why.sentence()) from error
                 self._open[key] = why
-        if runs:  # not before: else those that are opened first count alone for a while
+        if runs:  # enabled only now; otherwise the first counters would count alone for a while
             for parts in self._open.values():
                 for part in () if isinstance(parts, Unavailable) else parts:
                     control(part.descriptors[0], ENABLE, 0, "counters of a program that runs")
@@ -134,7 +134,7 @@ class FamilyCounters:
 
 
 def added(one: Counts, other: Counts, share: float = 1.0) -> Counts:
-    """The sum of counts and of a share of other counts."""
+    """Add a share of other counts to counts."""
     found: dict[GroupKey, tuple[PartCount, ...] | Unavailable] = dict(one)
     for key, parts in other.items():
         known = found.get(key)
@@ -151,7 +151,7 @@ def added(one: Counts, other: Counts, share: float = 1.0) -> Counts:
 
 
 class RegionCounts:
-    """What was counted in each region of a command.
+    """The counts of each region of a command.
 
     Args:
         start: `time.monotonic` of the first reading.
@@ -162,33 +162,33 @@ class RegionCounts:
         self._counts: dict[str, Counts] = {}
 
     def take(self, counts: Counts, now: float) -> None:
-        """Share out what was counted since the reading before."""
+        """Apportion the counts since the previous reading."""
         for one in self.times.until(round(now * 1e9)):
             self._counts[one.name] = added(self._counts.get(one.name, {}), counts, one.share)
         if self.times.folded:
             self._counts = by_rows(self._counts, self.times.folded, added)
 
     def rows(self, counters: TopdownCounters, whole: TopdownRow, seconds: float) -> tuple[TopdownRow, ...]:
-        """The rows of the regions, longest first.
+        """Return the rows of the regions, longest first.
 
         Args:
-            counters: whose branches have the trees.
+            counters: the counters with the trees.
             whole: the row of the command.
-            seconds: how long it ran.
+            seconds: the duration of the command.
         """
         return region_rows(counters.branches, self.times.extents(), by_rows(self._counts, self.times.rows, added),
                            seconds, whole.slots())
 
     def result(self, name: str, counters: TopdownCounters, counts: Counts, seconds: float,
                notes: tuple[str, ...]) -> CommandTopdown:
-        """The regions, and all that was counted.
+        """Return the result: the whole and its regions.
 
         Args:
-            name: of what was counted.
-            counters: whose branches have the trees.
-            counts: of all of it.
+            name: the name of the whole.
+            counters: the counters with the trees.
+            counts: the counts of the whole.
             seconds: see `CommandTopdown`.
-            notes: likewise.
+            notes: see `CommandTopdown`.
         """
         place = CpuSet(RowLevel.COMMAND, ("command", 0), name, ())
         whole, *kinds = rows_with_kinds(place, counters.branches, counts, seconds)
@@ -204,13 +204,13 @@ class RegionCounts:
 
 @dataclass(frozen=True, slots=True)
 class CommandTopdown:
-    """A command that has ended, or programs that marked regions.
+    """The result for a command that has ended, or for programs that marked regions.
 
     Attributes:
-        whole: its row; `regions` those of its regions.
-        kinds: rows of what ran on each kind of core; () where it ran on one.
-        seconds: how long it ran, or was counted.
-        notes: on them.
+        whole: the row of the command or the programs; `regions` are the rows of regions.
+        kinds: a row for each core type; () if all ran on one.
+        seconds: the counted duration.
+        notes: notes for readers.
     """
 
     whole: TopdownRow
@@ -249,14 +249,14 @@ def follow_command(machine: Machine, counters: TopdownCounters, seen: Observatio
 
 
 class ProgramCounters:
-    """Counters of every thread of programs that run already, added up.
+    """The summed counters of all threads of running programs.
 
-    A process that is started while these are opened, by a thread that has none yet, is missed with all that it starts.
+    A process that is started while counters are opened, by a thread without one yet, is missed with its descendants.
 
     Args:
         machine: this one.
         counters: see `FamilyCounters`.
-        family: whether all that a program has started, and starts, is counted with it.
+        family: whether a program's present and future descendants are counted with it.
 
     """
 
@@ -269,7 +269,7 @@ class ProgramCounters:
 
     @property
     def refused(self) -> Mapping[str, int]:
-        """Why programs are not counted, and how many."""
+        """Reasons for which programs are not counted, with their numbers."""
         return self._refused
 
     def add(self, pid: int) -> None:
@@ -288,12 +288,12 @@ class ProgramCounters:
             return running_threads(self._machine.host, pid)
         try:
             return ProcessThreads(self._machine.host, (pid,), family=True).find()
-        except MachineError:  # it has ended
+        except MachineError:  # the process has ended
             return ()
 
     @property
     def user_only(self) -> bool:
-        """Whether counts of some thread leave the kernel out, for want of rights."""
+        """Whether counts of some thread exclude the kernel, for lack of permission."""
         return any(one.user_only for one in self._open)
 
     def read(self) -> Counts:
@@ -310,13 +310,13 @@ class ProgramCounters:
 
 
 def follow_programs(machine: Machine, counters: TopdownCounters, pipe: GivenPipe, seconds: float) -> CommandTopdown:
-    """Count programs that mark regions in a FIFO which a person named, each from its first mark on.
+    """Count programs that mark regions in a FIFO named by the user, each from its first mark on.
 
     Args:
-        machine: this one.
-        counters: the trees, and what is counted below level 1.
+        machine: this machine.
+        counters: the trees, and the events counted below level 1.
         pipe: the FIFO.
-        seconds: at most; it ends before that when all of them have ended, or by SIGINT.
+        seconds: the longest time; counting ends earlier when all programs have ended, or by SIGINT.
     """
     opened, processes = ProgramCounters(machine, counters), RegionProcesses(machine.host, pipe)
     poll = select.poll()
@@ -325,14 +325,14 @@ def follow_programs(machine: Machine, counters: TopdownCounters, pipe: GivenPipe
     regions, marked, over = RegionCounts(began), False, False
     counts: Counts = {}
     try:
-        with contextlib.suppress(KeyboardInterrupt):  # that is how a person ends it
+        with contextlib.suppress(KeyboardInterrupt):  # the usual end
             while not over:
                 poll.poll(1e3 * max(0.0, min(_PAUSE, began + seconds - time.monotonic())))
                 marks, fresh = processes.take()
                 for pid in fresh:
                     opened.add(pid)
                 if marks and not marked:
-                    marked, began = True, time.monotonic()  # what was before is nobody's
+                    marked, began = True, time.monotonic()  # earlier counts belong to no region
                     regions = RegionCounts(began)
                 for mark in marks:
                     regions.times.take(mark)

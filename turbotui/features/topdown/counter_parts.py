@@ -1,4 +1,4 @@
-"""Counters that go with a thread: encoded, opened as one group or as few parts as the kernel takes, and read."""
+"""Encodes, opens and reads counters of threads, as one group or as few parts as the kernel accepts."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ _GROUP: Final = 0b1000 | _TIMES
 GroupKey: TypeAlias = tuple[str, str]
 """PMU and node of a group."""
 NamedEvents: TypeAlias = "Sequence[tuple[str, EncodedEvent]]"
-"""Events with their names in formulas, "" for a leader that nobody asked for, in the order in which they are opened."""
+"""Events in the order of opening, with their names in formulas; "" for a leader that no formula uses."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartCount:
-    """What counters that were opened together say of an interval.
+    """The counts of counters that were opened together, over an interval.
 
     Attributes:
         values: increase of each event, by its name in formulas.
-        enabled: ns for which what they count ran.
-        running: ns of these in which the counters did.
+        enabled: ns for which the counted threads ran.
+        running: the part of these ns for which the counters ran.
     """
 
     values: Mapping[str, float]
@@ -48,7 +48,7 @@ class PartCount:
 
 
 Counts: TypeAlias = Mapping[GroupKey, "tuple[PartCount, ...] | Unavailable"]
-"""Counts of every group in an interval, or why there are none."""
+"""The counts of every group in an interval, or why there are none."""
 
 
 class OpenPart(Protocol):
@@ -56,7 +56,7 @@ class OpenPart(Protocol):
 
     @property
     def descriptors(self) -> Sequence[int]:
-        """The leader first."""
+        """The descriptors, the leader first."""
 
     def read(self, host: Host) -> PartCount:
         """What was counted since the last time.
@@ -85,7 +85,7 @@ class ThreadPart:
 
 
 class FamilyPart:
-    """Counters of a thread and all that it starts, which are read one by one."""
+    """Counters of a thread and its descendants, which are read one by one."""
 
     _LAYOUT: Final = struct.Struct("=3Q")
 
@@ -105,7 +105,7 @@ class FamilyPart:
 
 
 def encoded_events(machine: Machine, group: EventGroup) -> NamedEvents | Unavailable:
-    """The events of a group."""
+    """Encode the events of a group."""
     names = {group.branch.event(name): name for name in group.names}
     try:
         members = [one for bundle in bundles_of(machine, group.request) for one in bundle.members]
@@ -120,13 +120,13 @@ def open_parts(host: Host, events: NamedEvents, tid: int, first: int, flags: int
 
     Args:
         host: this machine.
-        events: of the group.
+        events: the group's events.
         tid: the thread.
         first: flags of a leader.
-        flags: of every event; with INHERIT threads and children are counted too.
+        flags: flags of every event; with INHERIT, new threads and children are counted, too.
 
     Raises:
-        HostError: as perf_event_open(2); nothing stays open.
+        HostError: as perf_event_open(2); then nothing stays open.
     """
     family = bool(flags & INHERIT)
     attrs = [counting(event) for _name, event in events]

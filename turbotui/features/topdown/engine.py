@@ -1,4 +1,4 @@
-"""The counters of a top-down analysis: the tree of each core PMU, what is opened where, what an interval says."""
+"""The counters of a top-down analysis: each core PMU's tree, the events to open, and the counts of an interval."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ from turbotui.sources.kinds import PerCpuSource
 from turbotui.sources.source import Probe, Reader, Source
 
 RECORDED_LEVELS: Final = 2
-"""Levels that a recording has: deeper levels are multiplexed."""
+"""The levels that are recorded; deeper ones are multiplexed."""
 _CORE_PMUS: Final = re.compile(r"cpu|cpu_(core|atom|lowpower)|armv[89].*")
 _WATCHDOG: Final = "/proc/sys/kernel/nmi_watchdog"
 _METRIC: Final = "topdown-"
-"""Begins names of parts of the slots counter, which take no counter of their own (Intel SDM vol. 3, 20.3.9.3)."""
+"""The prefix of parts of the slots counter, which need no counter of their own (Intel SDM vol. 3, 20.3.9.3)."""
 
 
 @dataclass(frozen=True)
 class Branch:
-    """The cores of one PMU, and their tree.
+    """The cores of one PMU, and their top-down tree.
 
     Attributes:
         pmu: its name in sysfs.
-        cpus: that it counts, of those that are watched.
+        cpus: the watched CPUs of the PMU.
         places: positions of these CPUs in the topology's order.
-        threads: CPUs of a core.
-        width: slots of a cycle; 0 where nobody says.
-        kind: of core, "P", "E" or "LP", else the PMU's name; "" where there is one kind.
+        threads: the CPUs of a core.
+        width: slots per cycle; 0 if unknown.
+        kind: the core type, "P", "E" or "LP", else the PMU's name; "" if there is one type.
     """
 
     tree: Tree
@@ -57,27 +57,27 @@ class Branch:
 
     @cached_property
     def at(self) -> Mapping[int, int]:
-        """Position of each CPU among those of the branch."""
+        """The position of each CPU among those of the branch."""
         return {cpu: position for position, cpu in enumerate(self.cpus)}
 
     def event(self, name: str) -> str:
-        """An event of the tree in perf's grammar."""
+        """Return an event of the tree in perf's grammar."""
         terms = self.tree.events[name]
         return terms if self.tree.whole else f"{self.pmu}/{terms}/"
 
     @property
     def constants(self) -> Mapping[str, float]:
-        """What formulas may name that is no count."""
+        """The constants that formulas may use."""
         return {"threads": float(self.threads), **({"width": float(self.width)} if self.width else {})}
 
 
 @dataclass(frozen=True, slots=True)
 class Drill:
-    """What is opened below level 1.
+    """The choice of nodes to count below level 1.
 
     Attributes:
         parents: the nodes whose children are counted.
-        cpus: where; None for every CPU.
+        cpus: the CPUs on which they are counted; None for all.
     """
 
     parents: tuple[str, ...] = ()
@@ -86,7 +86,7 @@ class Drill:
 
 @dataclass(frozen=True, slots=True)
 class EventGroup:
-    """The events behind the children of one node, which are counted together as far as they fit.
+    """The events behind the children of one node, counted together if they fit.
 
     Attributes:
         parent: the node; "" for level 1.
@@ -99,19 +99,19 @@ class EventGroup:
 
     @property
     def request(self) -> EventRequest:
-        """What to count."""
+        """The request for the group's events."""
         events = tuple(self.branch.event(name) for name in self.names)
         title = f"topdown {self.branch.tree.name} {self.parent}".rstrip()
         column = EventColumn(title, formula=parse_expression(" + ".join(f"'{event}'" for event in events)))
         return EventRequest(f"{title} of {self.branch.pmu}", events, events, (column,), together=True)
 
     def signal(self, name: str) -> SignalId:
-        """Id of the signal that carries an event."""
+        """Return the id of an event's signal."""
         return self.request.signal(self.branch.event(name))
 
 
 class TopdownSource(PerCpuSource):
-    """Counters of a group, on some CPUs.
+    """The source of a group's counters on some CPUs.
 
     A recording keeps its readings under the names of their signals, from which `TopdownCounters` finds them again.
     """
@@ -126,7 +126,7 @@ class TopdownSource(PerCpuSource):
         self.title = group.request.text
 
     def probe(self, machine: Machine) -> Probe:
-        """The events as they can be opened; on other CPUs than the chosen ones there are none."""
+        """Return the events that can be opened; on CPUs that were not chosen there are none."""
         found = self._source.probe(machine)
         if self._cpus is None:
             return found
@@ -152,12 +152,12 @@ class TopdownSource(PerCpuSource):
 
 @dataclass(frozen=True, slots=True)
 class GroupCounts:
-    """What a frame says of one group.
+    """The counts of one group in a frame.
 
     Attributes:
-        counts: event by its name in formulas -> increase on each CPU of the branch; None where it is unknown.
+        counts: event by its name in formulas -> increase on each CPU of the branch; None if unknown.
         ran: the part of the interval in which the counters ran, on each CPU.
-        why: why they are unknown everywhere, where they are.
+        why: the reason if the counts are unknown on all CPUs.
     """
 
     counts: Mapping[str, Sequence[float | None]]
@@ -166,11 +166,11 @@ class GroupCounts:
 
 
 class TopdownCounters:
-    """The trees of a machine's cores, and what is counted for them.
+    """The trees of a machine's cores, and the events counted for them.
 
     Attributes:
         branches: one for each core PMU that has a tree.
-        drill: what is counted below level 1.
+        drill: the nodes counted below level 1.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -182,16 +182,16 @@ class TopdownCounters:
 
     @property
     def why_none(self) -> Unavailable | None:
-        """Why nothing can be counted; None where something can."""
+        """Return why nothing can be counted; None if something can."""
         return None if self.branches else _why_none(self._machine)
 
     @property
     def only_cores(self) -> bool:
-        """Whether no CPU has slots of its own: a core's are counted for all that runs on it."""
+        """Whether slots belong to cores and not to CPUs, on all cores."""
         return bool(self.branches) and all(branch.tree.core and branch.threads > 1 for branch in self.branches)
 
     def positions(self, cpus: tuple[int, ...]) -> Mapping[str, Sequence[int]]:
-        """Positions of some CPUs among those of each branch, by PMU; a branch that has none of them is left out."""
+        """Return the positions of CPUs within their branches, by PMU, without branches that have none of them."""
         found = self._positions.get(cpus)
         if found is None:
             each = {branch.pmu: [branch.at[cpu] for cpu in cpus if cpu in branch.at] for branch in self.branches}
@@ -199,20 +199,20 @@ class TopdownCounters:
         return found
 
     def below(self, level: int) -> tuple[str, ...]:
-        """The nodes whose children are levels 2 to this one, of all trees."""
+        """Return the nodes, of all trees, whose children are on levels 2 to this one."""
         return tuple(dict.fromkeys(node.id for branch in self.branches for node in branch.tree.nodes
                                    if node.level < level and branch.tree.children(node.id)))
 
     def groups(self) -> tuple[EventGroup, ...]:
-        """Everything that is counted, level 1 first.
+        """Return all groups to count, level 1 first.
 
-        Level 2 of a slots counter takes no counter of its own, so that it is counted in the group of level 1; a second
-        group with the same leader would only take turns with the first.
+        Level 2 of a slots counter needs no counter of its own, and so is counted in the group of level 1; a second
+        group with the same leader would only be multiplexed with the first.
         """
         return self._groups(self.drill.parents)
 
     def first_groups(self) -> tuple[EventGroup, ...]:
-        """What is counted for level 1 alone."""
+        """Return the groups of level 1 alone."""
         return self._groups(())
 
     def _groups(self, parents: Sequence[str]) -> tuple[EventGroup, ...]:
@@ -231,7 +231,7 @@ class TopdownCounters:
         return tuple(found)
 
     def sources(self) -> tuple[Source, ...]:
-        """One for each group; the same one as before where nothing about it has changed."""
+        """Return one source for each group; unchanged sources stay the same objects."""
         found: dict[tuple[str, str, tuple[str, ...], frozenset[int] | None], TopdownSource] = {}
         for group in self.groups():
             cpus = self.drill.cpus if group.parent else None
@@ -244,12 +244,12 @@ class TopdownCounters:
         return tuple(found.values())
 
     def signals(self) -> frozenset[SignalId]:
-        """What has to be read for it, with the time that every counter ran."""
+        """Return the signals to read, with the running times of the counters."""
         found = {group.signal(name) for group in self.groups() for name in group.names}
         return frozenset(found | {f"{name}.{clock}" for name in found for clock in ("enabled", "running")})
 
     def counted(self, frame: Frame | None, group: EventGroup) -> GroupCounts:
-        """The increases of a group on each CPU of its branch in an interval."""
+        """Return a group's increases on each CPU of its branch in an interval."""
         if frame is None or frame.older is None:
             return GroupCounts({}, why=Unavailable(Reason.NOT_READ, "waiting for the first interval"))
         counts: dict[str, Sequence[float | None]] = {}
@@ -274,12 +274,12 @@ class TopdownCounters:
 
 
 def _of_slots(event: str) -> bool:
-    """Whether an event is the slots counter or a part of it."""
+    """Tell whether an event is the slots counter or a part of it."""
     return event == "slots" or event.startswith(_METRIC)
 
 
 def _places(frame: Frame, branch: Branch) -> Sequence[int | None]:
-    """Positions of a branch's CPUs in a frame, where CPUs may have come and gone."""
+    """Return the positions of a branch's CPUs in a frame, whose CPUs may differ."""
     cpus = frame.topology.cpus
     if len(cpus) > max(branch.places) and all(cpus[at] == cpu for at, cpu in zip(branch.places, branch.cpus,
                                                                                  strict=True)):
@@ -320,7 +320,7 @@ def _vendor_tree(machine: Machine, pmu: Pmu) -> Tree | None:
 
 
 def _tree_of(pmu: Pmu, model: str, *, watchdog: bool) -> Tree | None:
-    """The tree that is made for fewest processors of those that suit; of two alike the first."""
+    """Return the most specific tree that suits a PMU; of equally specific ones, the first."""
     fitting = [tree for tree in trees().values()
                if suits(tree, model, pmu.name, frozenset(pmu.events), watchdog=watchdog)]
     return max(fitting, key=lambda tree: (bool(tree.models), len(tree.needs)), default=None)
@@ -345,7 +345,7 @@ def _why_none(machine: Machine) -> Unavailable:
 
 
 class RecordedTopdown(TopdownCounters):
-    """Counters that are read no more; a recording has them under the names that they were read by."""
+    """The counters of a recording, which has them under their original names."""
 
     def sources(self) -> tuple[Source, ...]:
         """Give none: a recording is not read by sources."""
@@ -356,6 +356,6 @@ class RecordedTopdown(TopdownCounters):
         return frozenset()
 
     def has_any(self, frame: Frame) -> bool:
-        """Whether slots were read at both ends of an interval."""
+        """Tell whether slots were read at both ends of an interval."""
         read = frame.newer.values.keys()
         return any(group.signal(name) in read for group in self.groups() for name in group.names)

@@ -1,4 +1,4 @@
-"""The threads of a top-down analysis: those of some processes, of a command and all that it starts, or the busiest."""
+"""Finds the threads of a top-down analysis: those of some processes and their descendants, or the busiest."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from turbotui.machine.tasks.process_stats import ProcessStats
 from turbotui.machine.tasks.processes import cpu_time, name_of, threads_of
 
 MOST: Final = 64
-"""Threads that are counted at most where nobody named a process: each takes a counter of every event."""
+"""The most threads that are counted if no process was named, because each needs a counter for every event."""
 _RENAMED: Final = 20
-"""Looks at a thread in which its name is read."""
+"""The number of polls of a new thread in which its name is read."""
 _STAYS: Final = 1.5
-"""Times the CPU time that a thread needs to take the place of a counted one: counters are not opened for nothing."""
+"""The ratio of CPU times above which a thread replaces a counted one, to avoid reopening counters needlessly."""
 
 
 @dataclass(frozen=True, slots=True)
 class CountedThread:
-    """A thread that is counted.
+    """A counted thread.
 
     Attributes:
         pid, tid: numbers.
@@ -40,8 +40,8 @@ class ProcessThreads:
 
     Args:
         host: this machine.
-        pids: of the processes.
-        family: whether their children and children's children are meant too.
+        pids: the processes.
+        family: whether to include their descendants.
 
     Raises:
         MachineError: there is no such process.
@@ -58,7 +58,7 @@ class ProcessThreads:
             raise MachineError(f"there is no process {gone}: it has ended, or this user cannot see it")
 
     def find(self) -> Mapping[int, CountedThread]:
-        """The threads there are now, by their numbers."""
+        """Return the present threads by number."""
         found: dict[int, CountedThread] = {}
         waiting, seen = list(self._pids), set(self._pids)
         while waiting:
@@ -72,7 +72,7 @@ class ProcessThreads:
         return found
 
     def _named(self, pid: int, tid: int) -> CountedThread:
-        """A thread with its name, which a new one changes soon: by exec(2), or by itself."""
+        """Return a thread with its name, which new threads soon change: by exec(2), or by themselves."""
         known, looks = self._known.get(tid, (None, 0))
         if known is None or looks < _RENAMED:
             name = name_of(self._host, pid, tid)
@@ -81,27 +81,27 @@ class ProcessThreads:
         return known
 
     def _children(self, pid: int, tid: int) -> list[int]:
-        """The children of a thread (proc(5), children: CONFIG_PROC_CHILDREN)."""
+        """Return the children of a thread (proc(5), children: CONFIG_PROC_CHILDREN)."""
         return [int(word) for word in text_of(self._host, f"/proc/{pid}/task/{tid}/children").split() if word.isdigit()]
 
     @property
     def ended(self) -> bool:
-        """Whether nothing is left of the processes."""
+        """Tell whether all processes have ended."""
         return not any(_threads_of(self._host, pid) for pid in self._pids)
 
 
 class BusyThreads:
-    """The threads of the machine that ran most since the last look; the first look only begins.
+    """Finds the threads with the most CPU time since the last poll; the first poll finds none.
 
-    Threads of processes that did not run are not looked at: their numbers and times are a file each.
+    Threads of processes that did not run are not polled, because each thread is a file to read.
 
     Args:
         host: this machine.
-        most: how many.
+        most: the most threads.
 
     Attributes:
-        kept: a thread that is counted as long as it lives, however little it runs; None for none.
-        left_out: how many more ran.
+        kept: a thread that stays counted until it ends, however little it runs; None for none.
+        left_out: the number of other threads that ran.
     """
 
     def __init__(self, host: Host, most: int = MOST) -> None:
@@ -115,7 +115,7 @@ class BusyThreads:
         self.left_out = 0
 
     def find(self) -> Mapping[int, CountedThread]:
-        """The busiest threads, by their numbers; those that are counted already stay where others hardly run more."""
+        """Return the busiest threads by number; counted threads stay unless others run clearly more."""
         now = {pid: stat.ran for pid, stat in self._stats.read().items()}
         before, self._processes = self._processes, now
         self._times = {pid: times for pid, times in self._times.items() if pid in now}
@@ -133,7 +133,7 @@ class BusyThreads:
                    if tid in self._times.get(one.pid, ()) and tid not in running]
         self.left_out = max(0, len(order) - self._most)
         of |= {tid: pid for pid, times in self._times.items() for tid in times if tid == self.kept}
-        kept = [tid for tid in of if tid == self.kept]  # it may just have made room for others
+        kept = [tid for tid in of if tid == self.kept]  # the thread may just have been displaced
         wanted = list(dict.fromkeys((*kept, *order, *resting)))[: self._most]
         self._chosen = {tid: self._chosen.get(tid) or CountedThread(of[tid], tid, name_of(self._host, of[tid], tid))
                         for tid in wanted}
@@ -141,12 +141,12 @@ class BusyThreads:
 
     @property
     def ended(self) -> bool:
-        """The machine goes on."""
+        """Return False, because the machine's threads never end."""
         return False
 
 
 def _threads_of(host: Host, pid: int) -> frozenset[int]:
     try:
         return threads_of(host, pid)
-    except HostError:  # ended between two calls, or hidden (hidepid)
+    except HostError:  # the process ended between two calls, or is hidden (hidepid)
         return frozenset(int(name) for name in names_in(host, f"/proc/{pid}/task") if name.isdigit())

@@ -1,4 +1,4 @@
-"""Rows of a top-down analysis: what was counted of each, and the shares that follow."""
+"""Rows of a top-down analysis: their counts, and the shares computed from them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.frame import Frame
 
 TOLERANCE: Final = 2.0
-"""Points by which shares may miss their whole: PERF_METRICS have 8 bits each (Intel SDM vol. 3, 20.3.9.3), and counters
-of one group are read one after the other."""
+"""Percentage points by which shares may miss their whole: PERF_METRICS have 8 bits each (Intel SDM vol. 3, 20.3.9.3),
+and counters of one group are read one after the other."""
 _USEFUL: Final = ("retiring", "running")
 _WHOLE: Final = 100.0
 
@@ -24,19 +24,19 @@ _WHOLE: Final = 100.0
 UNSPLIT: Final = Unavailable(
     Reason.OUT_OF_RANGE, "what ran on several kinds of core was counted in turns, so that nobody knows for how long "
     "it ran on each", "see level 1 alone, whose counters need not take turns; rows of a kind have their shares")
-"""Why slots, CPU time and shares of several kinds together are unknown where level 2 or a deeper one is counted."""
+"""Why slots, CPU time and shares over several core types are unknown while deeper levels are counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class RegionPart:
-    """How much of a command a region of it was.
+    """The extent of a region within a command.
 
     Attributes:
-        entries: how often a thread entered it.
-        seconds: in which it was open in at least one thread.
+        entries: how often threads entered the region.
+        seconds: time for which the region was open in at least one thread.
         of_time: share of the command's run, 0 to 1.
-        of_slots: share of the command's slots; None where they are unknown.
-        apportioned: share of its time whose counts are its share by time of what was read together with other work.
+        of_slots: share of the command's slots; None if unknown.
+        apportioned: share of the region's time whose counts were apportioned by time, because they cover other work.
     """
 
     entries: int
@@ -46,21 +46,21 @@ class RegionPart:
     apportioned: float = 0.0
 
 
-@dataclass(frozen=True)  # no slots: its numbers are replaced by such that remember where they are from
+@dataclass(frozen=True)  # without slots, because tracing replaces the numbers
 class TopdownRow:
     """A row over one interval.
 
     Attributes:
-        place: which CPUs.
+        place: the CPUs of the row.
         branches: the trees of these CPUs.
-        counts: what was counted, by `count_key`.
+        counts: the counts, by `count_key`.
         ran: by group, the part of the interval in which its counters ran.
         whys: by group, why it is unknown.
         partial: groups of which some CPUs of the row are missing.
         busy: CPU time in percent of the interval; None for rows of CPUs.
-        extent: of a region of a command.
-        unsplit: whether it ran on several kinds of core and counters took turns: how long it ran on each is not known,
-            nor how many slots it had there. Shares are: what divides them ran as long.
+        extent: the extent of a region of a command.
+        unsplit: whether the row ran on several core types with multiplexed counters. Then its time and slots on each
+            type are unknown, but shares are known, because their divisors were counted equally long.
     """
 
     place: CpuSet
@@ -79,15 +79,15 @@ class TopdownRow:
 
     @property
     def several(self) -> bool:
-        """Whether the cores of the row have more than one tree."""
+        """Whether the row's cores have more than one tree."""
         return len(self.branches) > 1
 
     # Values: fractions, of floats or of numbers that remember their arithmetic
 
     def fraction(self, node_id: str) -> float | None:
-        """The share of a node, 0 to 1; None where it is unknown.
+        """Return the share of a node, 0 to 1; None if unknown.
 
-        Of cores with several trees, shares of level 1 are weighed by the slots of each; deeper ones differ in meaning.
+        For cores with several trees, shares of level 1 are weighted by slots; deeper ones differ in meaning.
         """
         if node_id not in self._known:
             self._known[node_id] = self._fraction(node_id)
@@ -112,7 +112,7 @@ class TopdownRow:
         return sum(share * weight for share, weight in found) / total if total else None
 
     def slots(self) -> float | None:
-        """How many slots, or cycles, there were in the interval."""
+        """Return the number of slots, or cycles, in the interval."""
         found = [self._evaluate(branch, branch.tree.slots, "") for branch in self.branches]
         return None if not found or None in found else sum(one for one in found if one is not None)
 
@@ -129,7 +129,7 @@ class TopdownRow:
         return self._evaluate(branch, formula, node.parent)
 
     def _evaluate(self, branch: Branch, formula: Expression, parent: str) -> float | None:
-        if not parent and not self.several:  # most formulas of level 1 are over counts alone, and so for every CPU
+        if not parent and not self.several:  # most formulas of level 1 use counts only, for every CPU
             found = formula.evaluate(self.counts)
             if found is not None:
                 return found
@@ -144,7 +144,7 @@ class TopdownRow:
         return formula.evaluate(values)
 
     def count(self, branch: Branch, parent: str, name: str) -> float | None:
-        """What was counted of an event in the group of a node's children, or of the next one above where it was."""
+        """Return an event's count in the group of a node's children, or of the next node above that counted it."""
         within: str | None = parent
         while within is not None:
             found = self.counts.get(count_key(self, branch, within, name))
@@ -155,7 +155,7 @@ class TopdownRow:
 
     @property
     def refused(self) -> Unavailable | None:
-        """Why a row of these CPUs has no shares at all, whatever was counted."""
+        """Why a row of these CPUs can have no shares at all; None if it can."""
         for branch in self.branches:
             if branch.tree.core and branch.threads > 1 and self.place.level in MOVING:
                 return Unavailable(Reason.NO_HARDWARE, f"the slots of {branch.tree.title} belong to a core, and what "
@@ -168,7 +168,7 @@ class TopdownRow:
         return None
 
     def why(self, node_id: str) -> Unavailable:
-        """Why a node's share is unknown."""
+        """Return why a node's share is unknown."""
         if self.refused is not None:
             return self.refused
         nodes = [branch.tree.by_id[node_id] for branch in self.branches if node_id in branch.tree.by_id]
@@ -191,51 +191,51 @@ class TopdownRow:
                     return self.whys[branch.pmu, parent]
         return Unavailable(Reason.OUT_OF_RANGE, "there were no slots in this interval: the CPUs of the row slept")
 
-    # What follows
+    # Derived facts
 
     def stands_out(self, node_id: str) -> bool:
-        """Whether a share is past the threshold of its vendor, in all trees that have one."""
+        """Tell whether a share is past its vendor's threshold, in all trees that have one."""
         found = [self._threshold(branch, node) for branch in self.branches
                  for node in [branch.tree.by_id.get(node_id)] if node is not None and node.rule is not None]
         return bool(found) and all(found)
 
     def _threshold(self, branch: Branch, node: Node) -> float | None:
-        """What the rule of a node gives; over shares alone these are computed once for all rules of the row."""
+        """Evaluate a node's rule; a rule over shares uses the row's shares, which are computed once."""
         rule = node.rule
         if rule is None or self.several or not branch.tree.by_id.keys() >= set(rule.names):
             return None if rule is None else self._evaluate(branch, rule, node.parent)
         return rule.evaluate({name: self.fraction(name) for name in rule.names})
 
     def percent(self, node_id: str) -> float | None:
-        """The share of a node in percent."""
+        """Return the share of a node in percent."""
         found = self.fraction(node_id)
         return None if found is None else 100.0 * found
 
     def nodes(self, parent: str = "") -> tuple[Node, ...]:
-        """The nodes below one, of all trees of the row."""
+        """Return the nodes below a node, of all trees of the row."""
         if not self.several:
             return self.branches[0].tree.children(parent) if self.branches else ()
         found = {node.id: node for branch in self.branches for node in branch.tree.children(parent)}
         return tuple(found.values())
 
     def is_divided(self, node: Node) -> bool:
-        """Whether there are shares below a node: not where the kinds of core of the row differ there."""
+        """Tell whether a node is divided in the same way in all trees of the row."""
         return not self.several and any(branch.tree.children(node.id) for branch in self.branches)
 
     def shares(self, parent: str = "") -> tuple[tuple[Node, float], ...]:
-        """Known shares below a node in percent."""
+        """Return the known shares below a node in percent."""
         if parent not in self._shares:
             found = [(node, self.fraction(node.id)) for node in self.nodes(parent)]
             self._shares[parent] = tuple([(node, 100.0 * value) for node, value in found if value is not None])
         return self._shares[parent]
 
     def hottest(self, parent: str = "") -> Node | None:
-        """The node below another one that takes most, of those that are no useful work."""
+        """Return the largest node below a node, except useful work."""
         found = [(value, node) for node, value in self.shares(parent) if node.id not in _USEFUL]
         return max(found, key=lambda one: one[0])[1] if found else None
 
     def hottest_path(self) -> tuple[Node, ...]:
-        """The hottest node of level 1, the hottest below it, and so on as far as shares are known."""
+        """Return the hottest node of level 1, the hottest below it, and so on while shares are known."""
         found: list[Node] = []
         node = self.hottest()
         while node is not None:
@@ -244,14 +244,14 @@ class TopdownRow:
         return tuple(found)
 
     def total(self, parent: str = "") -> float | None:
-        """What the nodes below one add up to in percent; None where one is unknown, or they need not add up."""
+        """Return the sum of the nodes below a node in percent; None if one is unknown, or if they need not add up."""
         if not self.branches or not all(branch.tree.adds_up(parent) for branch in self.branches):
             return None
         found = self.shares(parent)
         return sum(value for _node, value in found) if len(found) == len(self.nodes(parent)) else None
 
     def fault(self, parent: str = "") -> str:
-        """What is wrong with the shares below a node, in a sentence; "" where nothing is."""
+        """Describe what is wrong with the shares below a node; "" if nothing is."""
         if parent not in self._faults:
             self._faults[parent] = self._fault(parent)
         return self._faults[parent]
@@ -271,22 +271,22 @@ class TopdownRow:
 
 
 def count_key(row: TopdownRow, branch: Branch, parent: str, name: str) -> str:
-    """The name of a count of a row, which stands in explanations."""
+    """Return the name of a row's count for explanations."""
     return count_name(branch, parent, name, several=row.several)
 
 
 def count_name(branch: Branch, parent: str, name: str, *, several: bool) -> str:
-    """The name of a count, with its PMU where a row has several."""
+    """Return the name of a count, with its PMU if a row has several."""
     within = f"{parent}.{name}" if parent else name
     return f"{branch.pmu} {within}" if several else within
 
 
 class _Counted:
-    """A group in an interval, as rows take it.
+    """A group's counts in an interval, prepared for rows.
 
     Args:
-        group: which.
-        counts: what a frame says of it.
+        group: the group.
+        counts: the group's counts in a frame.
     """
 
     def __init__(self, group: EventGroup, counts: GroupCounts) -> None:
@@ -300,12 +300,12 @@ class _Counted:
         self._all = all(self._known)
 
     def known(self, at: Sequence[int]) -> Sequence[int]:
-        """Those of some positions whose counts are known."""
+        """Return those positions whose counts are known."""
         return at if self._all else [position for position in at if self._known[position]]
 
 
 def rows_of(counters: TopdownCounters, frame: Frame | None, wanted: Sequence[CpuSet]) -> tuple[TopdownRow, ...]:
-    """The rows of an interval."""
+    """Return the rows of an interval."""
     found = [_Counted(group, counters.counted(frame, group)) for group in counters.groups()]
     return tuple([_row(counters, found, place) for place in wanted])
 

@@ -1,4 +1,4 @@
-"""Runs a top-down analysis of what moves from CPU to CPU: threads, and a command with all that it starts."""
+"""Runs a top-down analysis of threads, or of a command with its descendants, which move between CPUs."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from turbotui.machine.observing import Observation, observe
 from turbotui.machine.region_pipes import GivenPipe, RegionPipe
 
 LOOK: Final = 0.05
-"""Seconds between two looks for new threads of processes."""
-_UNSEEN: Final = 0.05  # share of a command's CPU time that may be in no row without a word
+"""Seconds between two polls for new threads of processes."""
+_UNSEEN: Final = 0.05  # share of a command's CPU time that may be in no row without a note
 _UNSEEN_NS: Final = 50_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Moving:
-    """What is asked for.
+    """A request for an analysis of threads, a command, or programs.
 
     Attributes:
-        command: to be run; empty for what runs already.
-        pids: of processes; empty for the busiest threads of the machine.
-        seconds: of an interval.
-        intervals: how many; None until SIGINT, or the processes have ended.
-        regions: the FIFO in which programs that run mark regions; None: these are not asked for.
+        command: the command to run; empty for running programs.
+        pids: processes; empty for the busiest threads of the machine.
+        seconds: the length of an interval.
+        intervals: the number of intervals; None until SIGINT, or until the processes have ended.
+        regions: the FIFO in which running programs mark regions; None if regions are not requested.
     """
 
     command: Sequence[str]
@@ -47,10 +47,10 @@ class Moving:
 
 
 def run_moving(machine: Machine, counters: TopdownCounters, printer: TopdownPrinter, asked: Moving) -> int:
-    """Print the rows; the exit status of the command, if there is one.
+    """Print the rows, and return the exit status of the command, if there is one.
 
     Raises:
-        MachineError: there is no such process, or nothing of it may be counted.
+        MachineError: there is no such process, or it may not be counted.
         TurbotuiError: the command cannot be run.
     """
     try:
@@ -98,7 +98,7 @@ def _run_threads(machine: Machine, counters: TopdownCounters, printer: TopdownPr
 
 
 def _unseen(found: ThreadInterval, seen: Observation) -> tuple[str, ...]:
-    """What ended before it was found, by the CPU time that wait4(2) says of the command."""
+    """Return a note on threads that ended before they were found, by the command's CPU time in wait4(2)."""
     used = seen.commands[0].used_ns
     left = 0 if used is None else used - found.enabled
     if used is None or left < max(_UNSEEN_NS, _UNSEEN * used):
@@ -116,7 +116,7 @@ def _watch(machine: Machine, counters: TopdownCounters, printer: TopdownPrinter,
         threads.look()
         if not asked.pids:
             time.sleep(CHOOSING)
-        threads.measure()  # from now on
+        threads.measure()  # counted from now on
         number = 0
         while asked.intervals is None or number < asked.intervals:
             until = time.monotonic() + asked.seconds

@@ -1,4 +1,4 @@
-"""Earlier intervals of rows with counters of their own on the top-down screen: kept ones, and those of a recording."""
+"""Past intervals of the top-down screen's rows with counters of their own, kept or recorded."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class PastInterval(Generic[I]):
     """The rows of one interval; see `KeptInterval`.
 
     Attributes:
-        time_ns: when it ended, in ns since 1970.
-        seq: its number.
+        time_ns: the interval's end, in ns since 1970.
+        seq: the interval's number.
         interval: the rows.
-        size: of them, and one for the rest.
+        size: the number of rows, and one for the rest.
     """
 
     time_ns: int
@@ -32,12 +32,12 @@ class PastInterval(Generic[I]):
 
 
 class MovingPast(Generic[I]):
-    """Rows of moments of the past.
+    """The rows of past moments.
 
     Args:
-        played: the session of a recording; None for a machine that is watched.
+        played: the session of a recording; None for a live machine.
         recorded: finds the rows of a frame's interval in a recording.
-        rows: of an interval.
+        rows: returns the number of rows of an interval.
     """
 
     def __init__(self, played: PlayedSession | None, recorded: Callable[[FindRows, Frame], I | None],
@@ -50,15 +50,15 @@ class MovingPast(Generic[I]):
         self._newest: tuple[int, I | None] = 0, None
 
     def keep(self, time_ns: int, interval: I) -> None:
-        """Keep an interval, the newest one."""
+        """Keep the newest interval."""
         self._seq += 1
         self._kept.keep(PastInterval(time_ns, self._seq, interval, 1 + len(self._rows(interval))))
 
     def of(self, frame: Frame) -> I | None:
-        """The rows of a frame's interval; None where none were kept, or recorded.
+        """Return the rows of a frame's interval; None if none were kept or recorded.
 
         Raises:
-            DamagedError: what was recorded are none.
+            DamagedError: the recorded rows are invalid.
         """
         if frame.older is None:
             return None

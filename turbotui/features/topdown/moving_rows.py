@@ -1,4 +1,4 @@
-"""Rows of the top-down screen that have counters of their own while they are shown: what the screen asks of them."""
+"""The interface of the top-down screen's rows that have counters of their own while they are shown."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class MovingRowsReady(Message):
     """Posted when an interval of such rows has been counted, from the thread that counts.
 
     Args:
-        found: what was counted, or the error that ended it.
-        clocks: wall clock and monotonic clock of the tick that ended it; None where no tick did.
-        source: what counted it.
+        found: the counts, or the error that ended counting.
+        clocks: wall and monotonic clock of the tick that ended the interval; None if no tick did.
+        source: the counting object.
     """
 
     def __init__(self, found: object, clocks: tuple[int, int] | None, source: object) -> None:
@@ -40,16 +40,16 @@ class MovingRowsReady(Message):
 
 
 class MovingRows(ABC, Generic[I]):
-    """Rows of one level that go with what they count.
+    """The rows of one level whose counters follow threads.
 
     Args:
-        watch: what is watched.
+        watch: the watch of the machine.
         counters: the trees of its cores.
-        post: hands a message over to the screen, from any thread.
-        past: of these rows.
+        post: posts a message to the screen, from any thread.
+        past: the past of these rows.
 
     Attributes:
-        level: of the rows.
+        level: the level of the rows.
     """
 
     level: RowLevel
@@ -66,31 +66,31 @@ class MovingRows(ABC, Generic[I]):
     @property
     @abstractmethod
     def why_none(self) -> str:
-        """Why there can be none here; "" where there can."""
+        """Return why there can be no such rows here; "" if there can."""
 
     @property
     @abstractmethod
     def source(self) -> object:
-        """What counts now; None while nothing does."""
+        """The counting object; None while nothing is counted."""
 
     @abstractmethod
     def start(self) -> None:
-        """Begin to count; nothing happens where that was begun."""
+        """Begin to count, unless begun already."""
 
     @abstractmethod
     def stop(self) -> None:
-        """End counting, and forget what was counted last."""
+        """End counting, and drop the last counts."""
 
     @abstractmethod
     def end_interval(self, frame: Frame) -> None:
-        """The tick of a frame ends an interval; its rows are posted soon."""
+        """End an interval at a frame's tick; its rows are posted soon."""
 
     @abstractmethod
     def drill(self, place: CpuSet | None, path: Sequence[Node]) -> None:
-        """Have these nodes of a row counted, and nothing else below level 1."""
+        """Count these nodes of a row, and nothing else below level 1."""
 
     def take(self, message: MovingRowsReady) -> bool:
-        """Take what was counted; whether it is of what counts now."""
+        """Take the counts, and tell whether they are from the present source."""
         if message.source is not self.source or message.source is None:
             return False
         self.newest = found = message.found  # type: ignore[assignment]  # posted by this source
@@ -99,15 +99,15 @@ class MovingRows(ABC, Generic[I]):
         return True
 
     def has_ended(self, opened: CpuSet) -> bool:
-        """Whether what was opened is known to have ended."""
+        """Tell whether the opened thread is known to have ended."""
         del opened
         return False
 
     def found(self, frame: Frame | None) -> I | HostError | None:
-        """What was counted in the moment that is shown.
+        """Return the counts of the shown moment.
 
         Raises:
-            DamagedError: what was recorded are no such rows.
+            DamagedError: the recorded rows are invalid.
         """
         if frame is None or (self.played is None and not self.watch.held):
             return self.newest
@@ -115,16 +115,16 @@ class MovingRows(ABC, Generic[I]):
 
     @abstractmethod
     def rows(self, found: I, opened: CpuSet | None) -> Sequence[TopdownRow]:
-        """The rows of what was counted, and that of what is opened."""
+        """Return the rows of the counts, and the opened row."""
 
     def table(self, rows: Sequence[TopdownRow]) -> RowTable[TopdownRow]:
-        """The table of rows."""
+        """Make the table of rows."""
         return table_of(self.counters, self.level, rows)
 
     @abstractmethod
     def notes(self, found: I) -> tuple[str, ...]:
-        """What a reader of the rows has to know."""
+        """Return the notes for readers of the rows."""
 
     @abstractmethod
     def nothing(self, found: I | HostError | None) -> str:
-        """Why there is no row."""
+        """Return why there is no row."""

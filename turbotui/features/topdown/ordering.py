@@ -1,4 +1,4 @@
-"""The order of rows where nobody chose one: most slots first, so that idle cores stand below those that work."""
+"""The default order of rows: most slots first, so that idle cores stand below busy ones."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Final
 from turbotui.features.topdown.model import TopdownRow
 
 AHEAD: Final = 1.25
-"""Times the slots of the row above that a row needs to overtake it: rows that work alike stay where they are."""
+"""The ratio of slots at which a row overtakes the row above, so that similar rows keep their places."""
 
 
 def busiest_first(rows: Sequence[TopdownRow], before: Sequence[Hashable] = ()) -> tuple[TopdownRow, ...]:
-    """The rows in the order of their slots; rows of unknown slots last.
+    """Sort rows by their slots, rows with unknown slots last.
 
     Args:
         rows: in topology order.
-        before: the keys of the rows as they stood; rows that hardly differ keep that order, so that lines do not
-            dance from one interval to the next. Without it the order is exact.
+        before: the keys of the rows in their previous order, which rows with similar slots keep, so that lines do not
+            jump. Without it the order is exact.
     """
     slots = {row.place.key: _weight(row) for row in rows}
     if not before:
@@ -33,6 +33,6 @@ def busiest_first(rows: Sequence[TopdownRow], before: Sequence[Hashable] = ()) -
 
 
 def _weight(row: TopdownRow) -> float:
-    """Slots; of a region its share of the program's, for what is opened is counted for a shorter time than others."""
+    """Return slots; for a region its share, because an opened region is counted for a shorter time than others."""
     found = row.slots() if row.extent is None else row.extent.of_slots
     return found or 0.0

@@ -1,4 +1,4 @@
-"""What rows of a top-down analysis stand for, and the CPUs of those that are places."""
+"""The levels of rows of a top-down analysis, and the CPUs of rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from turbotui.quantities.scope import Scope
 
 
 class RowLevel(Enum):
-    """What a row stands for; the value is the word of --per, but for regions, which come with their command."""
+    """The level of a row; the value is the word of --per, except for regions, which come with their command."""
 
     MACHINE = "machine"
     PACKAGE = "package"
@@ -25,19 +25,19 @@ class RowLevel(Enum):
 
 
 MOVING: Final = (RowLevel.THREAD, RowLevel.COMMAND, RowLevel.REGION)
-"""Rows that have no CPUs of their own: what they are goes where the scheduler puts it."""
+"""Levels of rows without CPUs of their own, because the scheduler moves them."""
 
 
 @dataclass(frozen=True, slots=True)
 class CpuSet:
-    """The CPUs of a row, and its names.
+    """The CPUs of a row, and its name.
 
     Attributes:
-        key: unique among all rows of all levels.
-        name: for people.
-        package, core, cpu: as sysfs numbers them; None where the row is coarser.
-        kind: "P", "E", "LP"; "" where there is one.
-        pid, tid: of a thread, which has no CPUs of its own; with a kind it is what the thread did on such cores.
+        key: a key unique among all rows of all levels.
+        name: the name for people.
+        package, core, cpu: sysfs's numbers; None if the row is coarser.
+        kind: the core type "P", "E", "LP"; "" if there is one type.
+        pid, tid: of a thread, which has no CPUs of its own; with a kind, the part of the thread on such cores.
     """
 
     level: RowLevel
@@ -53,13 +53,13 @@ class CpuSet:
 
     @property
     def label(self) -> str:
-        """The name, and for a thread its TID and kind of core, for many threads have one name."""
+        """The name; for a thread also its TID and core type, because many threads have the same name."""
         where = f" on {self.kind} cores" if self.kind else ""
         return self.name if self.tid is None else f"{self.name} {self.tid}{where}"
 
 
 def places(topology: Topology, level: RowLevel) -> tuple[CpuSet, ...]:
-    """The rows of one level, in topology order."""
+    """Return the rows of one level, in topology order."""
     cpus = topology.cpus
     match level:
         case RowLevel.MACHINE:

@@ -1,4 +1,4 @@
-"""Prints tables of top-down analyses: as text with bars and what to try, or in the format that is asked for."""
+"""Prints tables of top-down analyses: as text with bars and advice, or in another format."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class TopdownPrinter:
     """Prints the table of every interval.
 
     Args:
-        counters: what is counted.
-        level: of the rows.
-        levels: of the tree.
-        writer: None for text.
-        notes: that a reader of every interval has to know.
+        counters: the counters.
+        level: the level of the rows.
+        levels: the depth of the tree.
+        writer: the writer of another format; None for text.
+        notes: notes for every interval.
     """
 
     def __init__(self, counters: TopdownCounters, level: RowLevel, levels: int, writer: Writer | None,
@@ -48,12 +48,12 @@ class TopdownPrinter:
         self._writer = writer
 
     def all(self, machine: Machine, frames: Iterable[Frame]) -> None:
-        """Print until there are no more intervals, or SIGINT comes."""
+        """Print all intervals, until SIGINT at the latest."""
         try:
             for frame in frames:
                 self._one(machine, frame)
         except KeyboardInterrupt:
-            pass  # that is how a person ends it
+            pass  # the usual end
         finally:
             self.end()
 
@@ -64,7 +64,7 @@ class TopdownPrinter:
 
     def rows(self, machine: Machine, rows: Sequence[TopdownRow], seconds: float, *,
              regions: Sequence[TopdownRow] = (), notes: Sequence[str] = (), wall_ns: int | None = None) -> None:
-        """Print rows that go with what they count, and regions of a command; see `write`."""
+        """Print rows of threads, and regions of a command; see `write`."""
         tables = [table_of(self._counters, self.level, rows, self._levels)]
         if regions:
             tables.append(region_table(self._counters, regions, self._levels))
@@ -75,11 +75,11 @@ class TopdownPrinter:
         """Print tables of one interval.
 
         Args:
-            machine: whose.
-            tables: of the rows; the second one of regions.
-            seconds: of the interval.
-            notes: that a reader has to know.
-            wall_ns: the end of the interval; None: now.
+            machine: the machine.
+            tables: the table of rows, and a second one of regions.
+            seconds: the length of the interval.
+            notes: notes for the reader.
+            wall_ns: the end of the interval; None for now.
         """
         facts = {branch.pmu: branch.tree.title for branch in self._counters.branches}
         faults = (row.fault() for table in tables for row in table.rows)
@@ -92,7 +92,7 @@ class TopdownPrinter:
             print_lines(_text(envelope, tables, facts.values(), self._shallow()))
 
     def _shallow(self) -> Iterator[str]:
-        """The trees that end above the level that was asked for."""
+        """Yield a note on each tree that ends above the requested level."""
         for tree in {branch.tree.name: branch.tree for branch in self._counters.branches}.values():
             if tree.deepest < self._levels:
                 yield f"{tree.title}: has {'level 1' if tree.deepest == 1 else f'levels 1 to {tree.deepest}'} only"
@@ -105,7 +105,7 @@ class TopdownPrinter:
 
 def _text(envelope: Envelope, tables: Sequence[RowTable[TopdownRow]], trees: Iterable[str],
           remarks: Iterable[str]) -> Iterator[str]:
-    """The tables with bars in place of ids, and what to try where most is lost."""
+    """Format tables with bars in place of ids, and advice on the largest loss."""
     yield f"# {', '.join([TOPDOWN, envelope.time, *filter(None, [envelope.label])])}"
     yield f"# {'; '.join(dict.fromkeys(trees))}"
     asleep = sum(_is_asleep(row) for table in tables for row in table.rows)
@@ -128,13 +128,13 @@ def _text(envelope: Envelope, tables: Sequence[RowTable[TopdownRow]], trees: Ite
 
 
 def _measured(table: RowTable[TopdownRow]) -> Sequence[TopdownColumn]:
-    """The columns of numbers, without those about the measuring."""
+    """Return the columns of numbers, without those about the measurement."""
     apart = {HOTTEST.id, TOTAL.id, RAN.id, BY_TIME.id}
     return [column for column in table.columns if not column.identity and column.id not in apart]
 
 
 def _shown(table: RowTable[TopdownRow]) -> Sequence[TopdownColumn]:
-    """The columns of numbers that some row has; all of them where no row has any."""
+    """Return the columns of numbers that some row has; all of them if no row has any."""
     measured = _measured(table)
     return [one for one in measured if any(table.cell(one, row).value is not None for row in table.rows)] or measured
 
@@ -150,5 +150,5 @@ def _table(envelope: Envelope, table: RowTable[TopdownRow]) -> Iterator[str]:
 
 
 def _is_asleep(row: TopdownRow) -> bool:
-    """Whether a row is of a thread that did not run: text leaves it out, a machine may have thousands."""
+    """Tell whether a row is a thread that did not run, of which there may be thousands; text omits them."""
     return row.place.level is RowLevel.THREAD and row.busy == 0

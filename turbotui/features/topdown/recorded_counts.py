@@ -1,4 +1,4 @@
-"""Counts of rows of a top-down analysis as a recording has them (journal.md 9): by group, and there by column."""
+"""Converts counts of top-down rows to and from a recording's JSON (journal.md 9): by group, then by column."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from turbotui.recording.said import Said, reason_facts, reason_from
 
 
 def group_facts(counts: Sequence[Counts]) -> list[dict[str, object]]:
-    """The groups of some rows."""
+    """Convert the groups of some rows to JSON."""
     keys = dict.fromkeys(key for one in counts for key in one)
     return [_group_facts(key, [one.get(key, ()) for one in counts]) for key in keys]
 
 
 def _group_facts(key: GroupKey, groups: Sequence[tuple[PartCount, ...] | Unavailable]) -> dict[str, object]:
-    """A group over all rows: its parts by column, null for a row that has no such part."""
+    """Convert a group over all rows: its parts by column, null for rows without the part."""
     whys = dict.fromkeys(one for one in groups if isinstance(one, Unavailable))
     number = {why: at for at, why in enumerate(whys)}
     parts = [() if isinstance(one, Unavailable) else one for one in groups]
@@ -35,22 +35,22 @@ def _group_facts(key: GroupKey, groups: Sequence[tuple[PartCount, ...] | Unavail
 
 
 def groups_from(said: Said, many: int) -> list[Counts]:
-    """What `group_facts` said of so many rows.
+    """Restore the groups of `group_facts` for that many rows.
 
     Raises:
-        DamagedError: it is nothing of that.
+        DamagedError: the document is invalid.
     """
     counts: list[dict[GroupKey, tuple[PartCount, ...] | Unavailable]] = [{} for _ in range(many)]
     for group in said.items():
         key = group["pmu"].text(), group["node"].text()
         for mine, one in zip(counts, _group(group, many), strict=True):
-            if one:  # else the row had no such group
+            if one:  # otherwise the row has no such group
                 mine[key] = one
     return list(counts)
 
 
 def _group(said: Said, many: int) -> Iterator[tuple[PartCount, ...] | Unavailable]:
-    """The parts of a group of each row, or why it has none."""
+    """Restore the parts of a group for each row, or the reason why it has none."""
     reasons = [reason_from(one) for one in said["reasons"].items()]
     whys = said["why"].values_or_none(int)
     parts = [(_numbers(part["enabled"], many), _numbers(part["running"], many),

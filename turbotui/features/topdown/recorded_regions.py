@@ -1,4 +1,4 @@
-"""The slots of regions as a recording has them: all that was counted until the end of an interval."""
+"""The slots of regions in recordings: all counts until the end of an interval."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class RegionSlotsRecord:
     """The slots of regions at the end of an interval; see `recording.rows.IntervalRows`.
 
     Attributes:
-        wall_ns, started_ns: clocks of the tick that ended it.
-        interval: what was counted until then.
+        wall_ns, started_ns: clocks of the tick that ended the interval.
+        interval: the counts until then.
     """
 
     wall_ns: int
@@ -34,7 +34,7 @@ class RegionSlotsRecord:
         return REGION_SLOTS_STREAM
 
     def plus(self, later: Self) -> Self:
-        """See `IntervalRows.plus`: later sums have the earlier ones in them."""
+        """See `IntervalRows.plus`: the later sums include the earlier ones."""
         return later
 
     def facts(self) -> Mapping[str, object]:
@@ -59,7 +59,7 @@ def _span_facts(span: RegionSpan) -> dict[str, object]:
 
 
 def region_slots(said: Said) -> RegionInterval:
-    """The slots of regions of a JSON document, of `RegionSlotsRecord.facts`.
+    """Restore the slots of regions from the JSON document of `RegionSlotsRecord.facts`.
 
     Raises:
         DamagedError: it is none.
@@ -84,14 +84,14 @@ def _span(said: Said) -> RegionSpan:
 
 
 def region_slots_of(rows: FindRows, frame: Frame) -> RegionInterval | None:
-    """The slots of regions at the end of a frame's interval; None where none were recorded.
+    """Return the slots of regions at the end of a frame's interval; None if none were recorded.
 
     Args:
-        rows: `Journal.rows`, or what stands for it.
-        frame: of the same recording.
+        rows: `Journal.rows`, or a function like it.
+        frame: a frame of the same recording.
 
     Raises:
-        DamagedError: what is there are none.
+        DamagedError: the record is invalid.
     """
     found = rows_of_interval(rows, REGION_SLOTS_STREAM, frame)
     return region_slots(found[-1].said) if found else None

@@ -1,4 +1,4 @@
-"""The threads of a top-down analysis as a recording has them: what the counters of each said of an interval."""
+"""The threads of a top-down analysis in recordings: the counts of each thread in an interval."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ThreadRecord:
     """The counted threads of one interval; see `recording.rows.IntervalRows`.
 
     Attributes:
-        wall_ns, started_ns: clocks of the tick that ended it.
+        wall_ns, started_ns: clocks of the tick that ended the interval.
         interval: the threads.
     """
 
@@ -51,7 +51,7 @@ class ThreadRecord:
         }
 
     def plus(self, later: Self) -> Self:
-        """See `IntervalRows.plus`. A thread is found again by its numbers."""
+        """See `IntervalRows.plus`; threads are matched by their numbers."""
         before = {one.thread: one.counts for one in self.interval.threads}
         threads = [replace(one, counts=_joined(before.pop(one.thread, {}), one.counts))
                    for one in later.interval.threads]
@@ -64,10 +64,10 @@ class ThreadRecord:
 
 
 def _joined(first: Counts, later: Counts) -> Counts:
-    """Counts of two intervals together.
+    """Join the counts of two intervals.
 
-    A group that was counted in one of them only stood for the other, in which it was to count as long as the thread
-    ran: so it is brought to both, and marked, as what takes turns is.
+    A group that was counted in one interval only is scaled to the thread's running time in both, and marked as an
+    estimate, as multiplexed groups are.
     """
     found: dict[GroupKey, tuple[PartCount, ...] | Unavailable] = {}
     for key in dict.fromkeys((*later, *first)):
@@ -86,7 +86,7 @@ def _joined(first: Counts, later: Counts) -> Counts:
 
 
 def _ran(counts: Counts) -> float:
-    """How long the thread ran, by whatever was open."""
+    """Return the time for which the thread ran, by any open counter."""
     return max((part.enabled for parts in counts.values() if isinstance(parts, tuple) for part in parts), default=0.0)
 
 
@@ -95,11 +95,11 @@ def _stood(parts: Sequence[PartCount], more: float) -> tuple[PartCount, ...]:
 
 
 def thread_record(said: Said, wall_ns: int) -> ThreadRecord:
-    """The threads of a JSON document.
+    """Restore the threads of a JSON document.
 
     Args:
-        said: that of `ThreadRecord.facts`.
-        wall_ns: when the interval ended.
+        said: the document of `ThreadRecord.facts`.
+        wall_ns: the end of the interval.
 
     Raises:
         DamagedError: it is none.
@@ -124,14 +124,14 @@ def _pair(said: Said) -> tuple[Said, Said]:
 
 
 def threads_of(rows: FindRows, frame: Frame) -> ThreadInterval | None:
-    """The threads of a frame's interval; None where none were recorded. Several intervals are added up.
+    """Return the threads of a frame's interval, adding up recorded intervals; None if none were recorded.
 
     Args:
-        rows: `Journal.rows`, or what stands for it.
-        frame: of the same recording.
+        rows: `Journal.rows`, or a function like it.
+        frame: a frame of the same recording.
 
     Raises:
-        DamagedError: what is there are no threads.
+        DamagedError: the records hold no threads.
     """
     found = [thread_record(one.said, one.wall_ns)
              for one in rows_of_interval(rows, TOPDOWN_STREAM, frame)]

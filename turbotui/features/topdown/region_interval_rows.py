@@ -1,4 +1,4 @@
-"""Rows of a screen's regions: what programs did in each since rows of regions are shown."""
+"""Rows of regions on the screen, counted since these rows are shown."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NOT_SINCE: Final = Unavailable(Reason.NOT_READ, "what lies below level 1 is cou
 
 
 def interval_rows(branches: Sequence[Branch], found: RegionInterval) -> tuple[TopdownRow, ...]:
-    """The rows of the programs and of their regions until now; the opened one since it was opened."""
+    """Return the rows of programs and regions until now; the opened row since it was opened."""
     rows = _span_rows(branches, found.first, found)
     if found.deeper is None:
         return rows
@@ -50,7 +50,7 @@ def _with_gaps(row: TopdownRow, counted: Counts) -> TopdownRow:
 
 
 def _opened(row: TopdownRow, since: TopdownRow | None) -> TopdownRow:
-    """What was counted since a row was opened; before there is anything, what there was of level 1."""
+    """Return the counts since a row was opened; until there are any, those of level 1."""
     if since is not None and since.slots() is not None:
         return since
     below = {(branch.pmu, node.id): _NOT_SINCE for branch in row.branches for node in branch.tree.nodes}
@@ -58,7 +58,7 @@ def _opened(row: TopdownRow, since: TopdownRow | None) -> TopdownRow:
 
 
 def region_interval_notes(found: RegionInterval) -> tuple[str, ...]:
-    """What a reader of rows of regions has to know."""
+    """Return the notes for readers of rows of regions."""
     ended = ", until the programs ended" if found.ended else ""
     notes = [f"counted for {found.first.seconds:.1f} s, from when its regions were first counted{ended}"]
     if found.deeper is not None:

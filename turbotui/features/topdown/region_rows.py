@@ -1,4 +1,4 @@
-"""Rows of the regions that a program marks: what was counted while each was open in at least one thread."""
+"""Rows of marked regions, with the counts while each was open in at least one thread."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from turbotui.features.topdown.thread_rows import rows_with_kinds
 from turbotui.machine.regions import RegionExtent
 
 ALL_PROGRAMS: Final = "all that mark regions"
-"""Name of the row of all programs that mark in a FIFO which a person named."""
+"""The name of the row of all programs that mark in a FIFO named by the user."""
 
 
 def region_rows(branches: Sequence[Branch], extents: Sequence[RegionExtent], counts: Mapping[str, Counts],
                 seconds: float, slots: float | None) -> tuple[TopdownRow, ...]:
-    """The rows of regions, in their order; one that ran on several kinds of core has one more for each.
+    """Return the rows of regions, in order, followed by a row for each core type if there are several.
 
     Args:
         branches: the trees of the machine's cores.
         extents: of the regions.
-        counts: by the names of regions.
-        seconds: for which the program was counted.
-        slots: of the whole program meanwhile; None where they are not known.
+        counts: the counts by the names of regions.
+        seconds: time for which the program was counted.
+        slots: slots of the whole program in that time; None if unknown.
     """
     return tuple(row for one in extents for row in _rows(branches, one, counts.get(one.name, {}), seconds, slots))
 

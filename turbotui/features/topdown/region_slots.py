@@ -1,7 +1,7 @@
 """Counts the slots of regions while a screen shows their rows: at the marks that `RegionCounting` reads.
 
-Nothing is open before rows of regions are shown and a mark has come. What is looked into has counters of its own from
-then on, and a span of its own: shares of its deeper levels and of level 1 are of the same time.
+Nothing is open before rows of regions are shown and a mark arrives. An opened row has counters and a span of its own
+from then on, so that its shares of deeper levels and of level 1 cover the same time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from turbotui.machine.regions import OTHERS, RegionExtent, RegionShare, RegionTi
 from turbotui.quantities.unavailable import Unavailable
 
 RowKey: TypeAlias = "tuple[str, int]"
-"""Key of a row, see `CpuSet`."""
+"""The key of a row, see `CpuSet`."""
 ONLY_CORES: Final = ("these cores count slots for both of their CPUs together, and not for what runs on one: screens "
                      "6 and 7 have the regions")
 
@@ -29,8 +29,8 @@ class RegionCount:
     """A region in a span.
 
     Attributes:
-        extent: how often and how long it was open.
-        counts: of all threads meanwhile.
+        extent: how often and how long the region was open.
+        counts: the counts of all threads in that time.
     """
 
     extent: RegionExtent
@@ -39,12 +39,12 @@ class RegionCount:
 
 @dataclass(frozen=True, slots=True)
 class RegionSpan:
-    """Some time in which programs were counted.
+    """A span of time in which programs were counted.
 
     Attributes:
-        seconds: how long it is.
-        whole: what the programs did in it.
-        regions: what they did in each region, longest first.
+        seconds: the length of the span.
+        whole: the counts of the programs.
+        regions: the counts in each region, longest first.
     """
 
     seconds: float
@@ -57,14 +57,14 @@ class RegionInterval:
     """The slots of regions until now.
 
     Attributes:
-        family: whether they are of a command with all that it starts, and not of all that mark in a named FIFO.
-        first: since they are counted, level 1 alone; in a recording of `record --tables region-slots` level 2 too.
-        deeper: since a row was opened, with what lies below level 1; None where none is.
-        opened: the key of that row.
-        refused: why programs are not counted, and how many.
-        user_only: whether counts leave the kernel out, for want of rights.
-        lost: marks that the FIFO had no room for.
-        ended: whether nothing is counted any more.
+        family: whether the programs are a command with its descendants, and not all that mark in a named FIFO.
+        first: the span since counting began, level 1 only; with level 2 in `record --tables region-slots`.
+        deeper: the span since a row was opened, with its nodes below level 1; None if no row is open.
+        opened: the key of the opened row.
+        refused: reasons for which programs are not counted, with their numbers.
+        user_only: whether counts exclude the kernel, for lack of permission.
+        lost: marks for which the FIFO had no room.
+        ended: whether counting has ended.
     """
 
     family: bool
@@ -78,31 +78,31 @@ class RegionInterval:
 
 
 class CountsPrograms(Protocol):
-    """Counters of programs; `ProgramCounters` is one."""
+    """The interface of counters of programs, such as `ProgramCounters`."""
 
     @property
     def refused(self) -> Mapping[str, int]:
-        """Why programs are not counted, and how many."""
+        """Reasons for which programs are not counted, with their numbers."""
 
     def add(self, pid: int) -> None:
         """Count a process as well, from now on."""
 
     @property
     def user_only(self) -> bool:
-        """Whether counts of some thread leave the kernel out."""
+        """Whether counts of some thread exclude the kernel."""
 
     def read(self) -> Counts:
-        """What was counted since the last time."""
+        """Return the counts since the last reading."""
 
     def close(self) -> None:
         """Close every counter."""
 
 
 class RegionSums:
-    """What is added up for a span.
+    """The running sums of a span.
 
     Args:
-        times: of the regions; those until now are not its own.
+        times: the regions' times until now, which are not part of the span.
     """
 
     def __init__(self, times: RegionTimes) -> None:
@@ -115,12 +115,12 @@ class RegionSums:
         self.seconds = 0.0
 
     def fits(self, counts: Counts) -> bool:
-        """Whether counts can be added: the kernel may take events that are opened anew in other parts."""
+        """Tell whether counts can be added: reopened events may have been accepted in other parts."""
         return all(_shape(counts[key]) == _shape(known) for key, known in self.whole.items()
                    if key in counts and not isinstance(known, Unavailable) and not isinstance(counts[key], Unavailable))
 
     def take(self, counts: Counts, shares: Sequence[RegionShare], seconds: float) -> None:
-        """Share out what was counted between two readings; see `CountsAtMarks.take`."""
+        """Apportion the counts between two readings; see `CountsAtMarks.take`."""
         self.whole = added(self.whole, counts)
         self.seconds += seconds
         for one in shares:
@@ -136,7 +136,7 @@ class RegionSums:
             self._apportioned = by_rows(self._apportioned, folded, float.__add__)
 
     def span(self) -> RegionSpan:
-        """The span until the last reading."""
+        """Return the span until the last reading."""
         own = self._times.rows
         entered = {name: number - self._before.get(name, 0) for name, number in self._times.entries.items()}
         rows = {name: own.get(name, OTHERS) for name in (*entered, *self._seconds)}
@@ -157,12 +157,12 @@ class RegionSlots:
     """The slots of regions from when their rows are shown; counts at the marks as `CountsAtMarks`.
 
     Args:
-        machine: whose programs they are.
-        programs: opens counters of programs, with all that these start or without.
-        levels: of the tree that are counted of every region from the beginning.
+        machine: the machine of the programs.
+        programs: opens counters of programs, with or without their descendants.
+        levels: the levels of the tree that are counted for every region from the beginning.
 
     Attributes:
-        counters: the trees, and what is counted below level 1.
+        counters: the trees, and the events counted below level 1.
     """
 
     def __init__(self, machine: Machine, programs: Callable[[TopdownCounters, bool], CountsPrograms] | None = None,
@@ -185,11 +185,11 @@ class RegionSlots:
         return ProgramCounters(self._machine, counters, family=family)
 
     def drill(self, opened: RowKey | None, drill: Drill) -> None:
-        """Choose what is counted below level 1, of which row; `open` begins with it."""
+        """Choose the nodes below level 1 to count, and their row, for the next `open`."""
         self._opened, self.counters.drill = opened, drill
 
     def open(self, pids: Sequence[int], times: RegionTimes, *, family: bool) -> None:
-        """See `CountsAtMarks.open`; level 1 goes on from what was counted before."""
+        """See `CountsAtMarks.open`; level 1 continues its sums."""
         if self._programs is not None:
             self._programs.close()
         self._family = family
@@ -227,7 +227,7 @@ class RegionSlots:
             self._refused, self._user_only = dict(self._programs.refused), self._programs.user_only
 
     def _at_first(self, counts: Counts) -> Counts:
-        """What is counted of every region, whatever else is opened: the parts of slots of level 2 are in its group."""
+        """Return the counts of the levels of every region, without other parts of the slots in level 1's group."""
         found: dict[GroupKey, tuple[PartCount, ...] | Unavailable] = {}
         for key, parts in counts.items():
             names = self._names.get(key, frozenset())
@@ -237,7 +237,7 @@ class RegionSlots:
         return found
 
     def interval(self) -> RegionInterval | None:
-        """What was counted until the last reading; None before the first mark."""
+        """Return the counts until the last reading; None before the first mark."""
         if self._first is None:
             return None
         deeper = None if self._deeper is None else self._deeper.span()
@@ -253,7 +253,7 @@ class RegionSlots:
 
 
 def _with(parts: Sequence[PartCount], names: frozenset[str]) -> Iterator[PartCount]:
-    """The parts that have some of these events, without others."""
+    """Return the parts with some of these events, without other events."""
     for part in parts:
         values = {name: value for name, value in part.values.items() if name in names}
         if values:

@@ -1,4 +1,4 @@
-"""The top-down screen: a bar of slots for each row, and what is behind its hottest part, level by level."""
+"""The top-down screen: a bar of slots for each row, and the levels below its hottest part."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from turbotui.widgets.table_messages import Moved
 
 _LEVELS: Final = (RowLevel.CORE, RowLevel.CPU, RowLevel.PACKAGE, RowLevel.KIND, RowLevel.THREAD, RowLevel.REGION)
 _LINES: Final = 12
-"""Of the opened row at most; a third of the screen where that is less."""
+"""The most lines of the opened row; a third of the screen if that is less."""
 _NAMING: Final[Naming[TopdownRow]] = Naming(lambda row: row.place.key,
                                             lambda row: f"{row.place.name} {row.place.tid or row.place.kind}",
                                             lambda row: row.place.label)
@@ -48,9 +48,9 @@ NOT_RECORDED: Final = Unavailable(Reason.NOT_READ, "this recording has no slots 
 
 
 class TopdownScreen(RowTableScreen[TopdownRow]):
-    """Bars for the machine and each core, CPU, package or kind, or for threads or regions.
+    """Bars for the machine and each core, CPU, package or core type, or for threads or regions.
 
-    Counts only while it is shown.
+    The screen counts only while it is shown.
     """
 
     where: ClassVar[Where] = Where.TOPDOWN
@@ -83,7 +83,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         self._absent = Listing(id="absent")
 
     def body(self) -> Iterable[Widget]:
-        """The table and the opened row below it, or why there are none."""
+        """Lay out the table and the opened row below it, or the reason why there are none."""
         if self._why is not None:
             yield self._absent
             return
@@ -96,17 +96,17 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
 
     @property
     def counters(self) -> TopdownCounters:
-        """What is counted, for tests."""
+        """The counters, for tests."""
         return self._counters
 
     @property
     def moving(self) -> MovingRows[Any] | None:
-        """The rows that have counters of their own, while they are shown."""
+        """The rows with counters of their own, while they are shown."""
         return self._moving.get(self._level)
 
     def read_beside(self) -> None:
-        """Count what the rows show, from now on and not only from the end of this interval."""
-        if self.moving is not None:  # counters of CPUs and of threads would take turns on the slots
+        """Count the rows' events at once, and not only from the end of this interval."""
+        if self.moving is not None:  # counters of CPUs and of threads would be multiplexed on the slots
             self.watch_state.read_also(self, (), frozenset())
             self.moving.start()
             return
@@ -114,7 +114,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         self.watch_state.session.end_interval()
 
     def on_moving_rows_ready(self, message: MovingRowsReady) -> None:
-        """Show what was counted of threads or regions."""
+        """Show the counts of threads or regions."""
         moving = self.moving
         if moving is None or not moving.take(message):
             return
@@ -126,7 +126,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
             self._fill()
 
     def close(self) -> None:
-        """See `RowTableScreen.close`: what was opened below level 1 is closed."""
+        """See `RowTableScreen.close`; closes the opened levels."""
         self._path, self._opened = (), None
         self._counters.drill = Drill()
         for moving in self._moving.values():
@@ -141,7 +141,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         self._fill()
 
     def take(self, frame: Frame) -> None:
-        """See `WatchScreen.take`: the past of cells that were drawn or looked into."""
+        """See `WatchScreen.take`; keeps the past of cells that were drawn or explained."""
         if self.moving is not None:
             self.moving.end_interval(frame)
         content = self._content(frame)
@@ -163,7 +163,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         return content
 
     def _found(self, moving: MovingRows[Any], frame: Frame | None) -> object:
-        """What was counted of threads or regions in the moment that is shown."""
+        """Return the counts of threads or regions in the shown moment."""
         try:
             return moving.found(frame)
         except DamagedError as error:
@@ -182,7 +182,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         return topdown_table(self._counters, frame, self._level, self._places[2], 1)
 
     def _ordered(self, table: RowTable[TopdownRow]) -> RowTable[TopdownRow]:
-        """The whole, then what works most: on a machine of hundreds of cores a hot one would else be far below."""
+        """Order rows: the whole, then the busiest, which would be far below among hundreds of cores."""
         whole = [row for row in table.rows if row.place.level in (RowLevel.MACHINE, RowLevel.COMMAND)]
         rows = busiest_first(table.rows[len(whole):], self._order.get(self._level, ()))
         self._order[self._level] = tuple(row.place.key for row in rows) if any(row.slots() for row in rows) else ()
@@ -223,7 +223,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         return f"Enter opens level {node.level + 1}" if row.is_divided(node) else ""
 
     def readout(self) -> str:
-        """See `TableKeys.readout`: why there is nothing stands above."""
+        """See `TableKeys.readout`; empty without rows, because the reason stands above."""
         if self._why is not None:
             return ""
         if self._table.lines:
@@ -232,10 +232,10 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
             return as_sentence(NOT_RECORDED.sentence())
         return self.moving.nothing(self._found(self.moving, self.watch_state.frame))
 
-    # The row under the cursor, and what is opened of it
+    # The row under the cursor, and its opened levels
 
     def on_table_widget_moved(self, message: Moved) -> None:
-        """Close what was opened of another row."""
+        """Close the opened levels of another row."""
         opened = None if self._opened is None else self._opened.key
         if message.table is self._table and self._path and self._table.current != opened:
             self._open((), None)
@@ -254,16 +254,16 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         if row.several:
             self.notice("This row has several kinds of core, whose deeper levels differ: t shows kinds, cores and CPUs")
         elif node is None:
-            return False  # before the first numbers Enter ends the interval, as everywhere
+            return False  # before the first numbers, Enter ends the interval, as on all screens
         elif not row.is_divided(node):
             self.notice(f"{node.words.heading} is not divided further on these cores")
         else:
-            self._table.select(row.place.key)  # else the cursor is on whichever row is first, which changes
+            self._table.select(row.place.key)  # otherwise the cursor would stay on the first row, which changes
             self._open((*self._path, node), row.place)
         return True
 
     def _open(self, path: tuple[Node, ...], place: CpuSet | None) -> None:
-        """Have these nodes of a row counted, and nothing else below level 1."""
+        """Count these nodes of a row, and nothing else below level 1."""
         row = self.row_at_cursor
         self._path, self._opened = path, place if path else None
         if self.moving is not None and self._played is None:
@@ -275,14 +275,14 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         self._fill()
 
     def action_sideways(self, by: int) -> None:
-        """While no column is chosen: open the hottest part, or close the last one; else go to the next column."""
+        """Without a chosen column, open the hottest part or close the last one; else go to the next column."""
         if by < 0 and self._path and not self._table.is_column_chosen:
             self._open(self._path[:-1], self._opened)
         elif by < 0 or self._table.is_column_chosen or not self.open_chosen():
             super().action_sideways(by)
 
     def action_rows(self) -> None:
-        """Rows for cores, CPUs, packages, kinds of core, threads, or regions."""
+        """Switch rows: cores, CPUs, packages, core types, threads, or regions."""
         self.close()
         whys = []
         at = _LEVELS.index(self._level)

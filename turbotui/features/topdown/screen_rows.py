@@ -1,4 +1,4 @@
-"""Rows of the top-down screen: stacked bars in colour, each part with its name. Nothing here knows Textual."""
+"""Rows of the top-down screen: stacked bars in colour, each part with its name; without Textual."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from turbotui.widgets.painter import TextSegment, merged
 from turbotui.widgets.row_content import RowContent, RowPainter
 
 _SENTENCE_LINES: Final = 2
-"""Of what a node means, and of what to try."""
+"""The most lines of a node's meaning and of its advice."""
 _ROLES: Final[Mapping[str, StyleRole]] = {
     "R": StyleRole.LANE_2_FULL, "S": StyleRole.LANE_4_FULL, "F": StyleRole.LANE_1_FULL, "B": StyleRole.LANE_0_FULL,
     "T": StyleRole.LANE_3_FULL, DOUBT: StyleRole.AMBER,
@@ -28,7 +28,7 @@ _BELOW: Final = (StyleRole.LANE_0, StyleRole.LANE_5, StyleRole.LANE_6, StyleRole
 
 
 def bar_segments(row: TopdownRow, room: int) -> list[TextSegment]:
-    """The bar of level 1."""
+    """Draw the bar of level 1."""
     parts = bar_parts(row, room)
     if not parts:
         return [(UNKNOWN.ljust(room), StyleRole.DIM)]
@@ -38,7 +38,7 @@ def bar_segments(row: TopdownRow, room: int) -> list[TextSegment]:
 
 
 def _named(letter: str, name: str, length: int) -> str:
-    """A part of a bar: its name where there is room for it, else the letter that it begins with; doubt is hatched."""
+    """Draw a part of a bar: its name if there is room, else its letter; doubt is hatched."""
     if letter == DOUBT:
         return letter * length
     return (name if len(name) <= length else letter.ljust(min(2, length))).ljust(length)
@@ -66,13 +66,13 @@ class TopdownPainter(RowPainter[TopdownRow]):
 
 def tree_lines(row: TopdownRow, path: Sequence[Node], width: int, key: Callable[[Node], str]) -> list[
         list[TextSegment]]:
-    """What is opened of a row: the way there, what it means, what to try, and its parts.
+    """Draw the opened levels of a row: path, meaning, advice, and parts.
 
     Args:
-        row: which.
-        path: the opened nodes, from level 1 on; () where none is.
-        width: of a line.
-        key: gives the words that say how a node is opened.
+        row: the row.
+        path: the opened nodes, from level 1 on; () if none is open.
+        width: the width of a line.
+        key: returns the words for the key that opens a node.
     """
     node = path[-1] if path else None
     hottest = row.hottest("" if node is None else node.id)
@@ -125,13 +125,13 @@ def _words(node: Node, width: int) -> list[list[TextSegment]]:
 
 
 def wrapped(text: str, width: int, role: StyleRole) -> list[list[TextSegment]]:
-    """A sentence on two lines at most."""
+    """Wrap a sentence to at most two lines."""
     lines = textwrap.wrap(text, max(20, width - 2), max_lines=_SENTENCE_LINES, placeholder=" …")
     return [[(f" {line}", role)] for line in lines]
 
 
 def _part(row: TopdownRow, node: Node, room: int, role: StyleRole, *, hot: bool) -> list[TextSegment]:
-    """One part: its name, its share, a bar as long as that of all slots would be full, or why it is unknown."""
+    """Draw one part: name, share, and a bar on the scale of all slots, or the reason why it is unknown."""
     value = row.percent(node.id)
     name = f" {'›' if hot else ' '} {node.words.title:<24.24}"
     if value is None:
@@ -143,5 +143,5 @@ def _part(row: TopdownRow, node: Node, room: int, role: StyleRole, *, hot: bool)
 
 
 def drill_of(row: TopdownRow, path: Sequence[Node]) -> Drill:
-    """What is counted while a path of a row is open: for its CPUs only."""
+    """Return the nodes to count while a path of a row is open, on the row's CPUs only."""
     return Drill(tuple(node.id for node in path), frozenset(row.place.cpus)) if path else Drill()

@@ -1,4 +1,4 @@
-"""The regions that programs mark as rows of the top-down screen."""
+"""Marked regions of programs as rows of the top-down screen."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ NO_PROGRAM: Final = ("no program marks regions here: run one beside the dashboar
                      "FIFO in which others mark (--regions FIFO)")
 _NOT_THERE: Final = Unavailable(Reason.NOT_READ, "the region was hardly on these cores since regions are counted")
 _LATER: Final = ("Entered", "Seconds", "Time%", "GSlots", "Ran%", "ByTime%")
-"""Columns behind the shares: beside a bar there is little room."""
+"""The columns behind the shares, because there is little room beside a bar."""
 _BEHIND: Final = 2  # priority: shares of level 1 have 1
 
 
 
 class ShownRegions(MovingRows[RegionInterval]):
-    """The regions of programs, since their rows are shown; see `MovingRows`."""
+    """The regions of programs, counted since their rows are shown; see `MovingRows`."""
 
     level = RowLevel.REGION
 
@@ -76,7 +76,7 @@ class ShownRegions(MovingRows[RegionInterval]):
         """See `MovingRows.stop`."""
         marks = self._marks
         if self._is_over and self.newest is not None:
-            return  # nothing is open any more, and nothing newer will come
+            return  # counting has ended, and no newer counts will come
         if self._slots is not None and marks is not None:
             marks.count_also(None)
         self._slots = self.newest = None
@@ -93,7 +93,7 @@ class ShownRegions(MovingRows[RegionInterval]):
                 recorder.rows(RegionSlotsRecord(*clocks, found))
             self.post(MovingRowsReady(found, clocks, slots))
 
-        if not marks.ask(publish):  # the program has ended: what was counted stays
+        if not marks.ask(publish):  # the program has ended; its counts stay
             self._is_over = True
             publish()
 
@@ -129,7 +129,7 @@ class ShownRegions(MovingRows[RegionInterval]):
 
     def nothing(self, found: RegionInterval | HostError | None) -> str:
         """See `MovingRows.nothing`."""
-        del found  # with an interval there are the programs
+        del found  # with an interval there is at least the programs' row
         if self.played is not None:
             return as_sentence(NO_REGIONS_RECORDED.sentence())
         if self._is_over:

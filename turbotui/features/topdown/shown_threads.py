@@ -92,7 +92,7 @@ class ShownThreads(MovingRows[ThreadInterval]):
         key, branches = None if opened is None else opened.key, self.counters.branches
         shown = [row for row in thread_rows(branches, found) if row.busy or row.place.key == key]
         if opened is not None and self._threads is not None and all(row.place.key != key for row in shown):
-            shown.append(waiting_row(opened, branches))  # as long as it lives: a person looks into it
+            shown.append(waiting_row(opened, branches))  # stays counted until it ends, because its row is open
         return shown
 
     def notes(self, found: ThreadInterval) -> tuple[str, ...]:

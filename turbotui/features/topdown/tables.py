@@ -1,4 +1,4 @@
-"""The table of a top-down analysis: a row for each place, a column for each node, and what is hottest."""
+"""The table of a top-down analysis: a row for each part of the machine, a column for each node, the hottest path."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _IDS: Final[dict[str, TopdownColumn]] = {
 
 
 class _Share:
-    """The percent of a node in a row."""
+    """The share of a node in a row, in percent."""
 
     def __init__(self, node: str) -> None:
         self.node = node
@@ -72,14 +72,14 @@ class _Share:
 
 
 def node_column(node: Node) -> TopdownColumn:
-    """The column of a node."""
+    """Make the column of a node."""
     return Column(node.words.column, "%", 1, (), _Share(node.id), width=max(6, len(node.words.column)),
                   priority=node.level, scale=PERCENT, document=node.document,
                   help=f"{node.words.heading}, level {node.level}. {node.words.sentence}")
 
 
 def node_of(column: TopdownColumn) -> str:
-    """The node that a column shows; "" for none."""
+    """Return the node of a column; "" for other columns."""
     return column.compute.node if isinstance(column.compute, _Share) else ""
 
 
@@ -122,7 +122,7 @@ RAN: Final[TopdownColumn] = Column("Ran%", "%", 0, (), _ran, width=4, priority=5
 
 
 def _busy(row: TopdownRow) -> Value:
-    return None if row.unsplit and not row.several else row.busy  # of all kinds together it is known
+    return None if row.unsplit and not row.several else row.busy  # of all core types together it is known
 
 
 BUSY: Final[TopdownColumn] = Column("CPU%", "%", 1, (), _busy, width=6, priority=0,
@@ -153,18 +153,18 @@ BY_TIME: Final[TopdownColumn] = Column(
     "ByTime%", "%", 1, (), _of_extent("apportioned", 100.0), width=7, priority=5,
     help="Share of its time whose counts are its share by time of what was read together with other work.")
 EXACT: Final = 0.05
-"""Share of a region's time that may be apportioned without a mark."""
+"""The share of a region's time that may be apportioned without a mark."""
 
 
 def region_table(counters: TopdownCounters, rows: Sequence[TopdownRow], levels: int = 1) -> RowTable[TopdownRow]:
-    """The table of the regions of a command."""
+    """Make the table of the regions of a command."""
     table = table_of(counters, RowLevel.REGION, rows, levels)
     _name, *others = table.columns
     return replace(table, name=REGIONS, columns=(_REGION, *_EXTENT, *others, BY_TIME))
 
 
 def columns_of(counters: TopdownCounters, levels: int) -> tuple[TopdownColumn, ...]:
-    """The columns of nodes down to a level, children behind their parents' level, of all trees."""
+    """Return the columns of all trees' nodes down to a level, level by level."""
     found: dict[str, TopdownColumn] = {}
     for level in range(1, levels + 1):
         for branch in counters.branches:
@@ -176,29 +176,29 @@ def columns_of(counters: TopdownCounters, levels: int) -> tuple[TopdownColumn, .
 
 def topdown_table(counters: TopdownCounters, frame: Frame | None, level: RowLevel, places: Sequence[CpuSet],
                   levels: int = 1) -> RowTable[TopdownRow]:
-    """The table of an interval.
+    """Make the table of an interval.
 
     Args:
-        counters: what is counted.
-        frame: the interval; None before there is one.
-        level: of the rows.
+        counters: the counters.
+        frame: the interval; None before the first.
+        level: the level of the rows.
         places: the rows.
-        levels: how deep columns go.
+        levels: the depth of the columns.
     """
     return table_of(counters, level, rows_of(counters, frame, places), levels)
 
 
 def table_of(counters: TopdownCounters, level: RowLevel, rows: Sequence[TopdownRow],
              levels: int = 1) -> RowTable[TopdownRow]:
-    """The table of rows that are there.
+    """Make the table of given rows.
 
     Args:
-        counters: what is counted.
-        level: of the rows.
-        rows: in their order.
-        levels: how deep columns go.
+        counters: the counters.
+        level: the level of the rows.
+        rows: the rows in order.
+        levels: the depth of the columns.
     """
-    ran = RAN if levels > 1 else replace(RAN, compute=_ran_first)  # of what the columns show
+    ran = RAN if levels > 1 else replace(RAN, compute=_ran_first)  # of the shown columns
     busy = (BUSY,) if level in MOVING else ()
     one_kind = level is RowLevel.THREAD and len(counters.branches) < 2
     ids = [_IDS[name] for name in _IDENTITY[level] if not (one_kind and name == "kind")]
@@ -208,7 +208,7 @@ def table_of(counters: TopdownCounters, level: RowLevel, rows: Sequence[TopdownR
 
 
 def judge(column: TopdownColumn, row: TopdownRow, value: Value) -> Cell:
-    """A value with its marks, or why it is unknown."""
+    """Return a value with its marks, or why it is unknown."""
     node = node_of(column)
     if value is None:
         if node:
@@ -236,7 +236,7 @@ def _parent(row: TopdownRow, node: str) -> str:
 
 
 def basis(column: TopdownColumn, row: TopdownRow) -> CellEvidence:
-    """The events behind a node, and what it means."""
+    """Return the events behind a node, and its meaning."""
     name = node_of(column)
     readings: list[tuple[str, ...]] = []
     remarks: list[str] = []

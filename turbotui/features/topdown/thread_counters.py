@@ -1,9 +1,9 @@
-"""Counters of a top-down analysis on threads: a group for each, on whichever CPU it runs.
+"""Top-down counters of threads: a group for each thread, on whichever CPU it runs.
 
-The tasks feature samples its counters at switches, below a leader that samples. Intel's slots metrics take no such
-leader (intel_pmu_hw_config in arch/x86/events/intel/core.c), so that the groups here only count: they are opened on a
-thread alone and read at the end of an interval. They are not handed on, for read(2) gives the sum of a thread and all
-that it made (perf_event_open(2), inherit): new threads are found in /proc, and those that end before are told of.
+The tasks feature samples its counters at switches, below a sampling leader. Intel's slots metrics allow no such leader
+(intel_pmu_hw_config in arch/x86/events/intel/core.c), so the groups here only count: they are opened for each thread
+and read at the end of an interval. They are not inherited, because read(2) returns the sum over a thread and those that
+it created (perf_event_open(2), inherit). New threads are found in /proc; threads that end before are reported.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 _REFUSED: Final = (errno.EACCES, errno.EPERM)
 _NO_ROOM: Final = (errno.EMFILE, errno.ENFILE)
 _GroupId: TypeAlias = tuple[str, str, tuple[str, ...]]
-"""PMU, node and events of a group: with level 2 the slots counter has more of them."""
+"""PMU, node and events of a group; with level 2, the slots counter has more events."""
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadCounts:
-    """A thread in an interval."""
+    """The counts of a thread in an interval."""
 
     thread: CountedThread
     counts: Counts
@@ -51,15 +51,15 @@ class ThreadCounts:
 
 @dataclass(frozen=True, slots=True)
 class ThreadInterval:
-    """All threads in an interval.
+    """The counted threads of an interval.
 
     Attributes:
-        threads: that were counted.
-        seconds: how long it was.
-        left_out: threads that ran and were not counted, for there are too many.
-        refused: why threads could not be counted, and how many.
-        user_only: whether counts leave the kernel out, for want of rights.
-        gone: the thread that was looked into, if it has ended; else None.
+        threads: the counted threads.
+        seconds: the length of the interval.
+        left_out: the number of threads that ran and were not counted, because there are too many.
+        refused: reasons for which threads could not be counted, with their numbers.
+        user_only: whether counts exclude the kernel, for lack of permission.
+        gone: the opened thread if it has ended, else None.
     """
 
     threads: tuple[ThreadCounts, ...]
@@ -71,7 +71,7 @@ class ThreadInterval:
 
     @property
     def enabled(self) -> float:
-        """CPU time of all threads together in ns, as their counters saw it."""
+        """The CPU time of all threads in ns, by their counters."""
         return sum(max((part.enabled for parts in one.counts.values() if not isinstance(parts, Unavailable)
                         for part in parts), default=0.0) for one in self.threads)
 
@@ -81,13 +81,13 @@ class ThreadCounters:
 
     Args:
         machine: this one.
-        counters: the trees, and what is counted below level 1.
-        finder: says which threads there are.
+        counters: the trees, and the events counted below level 1.
+        finder: finds the threads.
 
     Attributes:
-        only: the thread for which what lies below level 1 is counted; None for all of them.
-        refused: why threads were not counted at the last look, and how many.
-        user_only: whether counts leave the kernel out, for want of rights.
+        only: the thread for which levels below 1 are counted; None for all threads.
+        refused: reasons for which threads were not counted at the last poll, with their numbers.
+        user_only: whether counts exclude the kernel, for lack of permission.
     """
 
     def __init__(self, machine: Machine, counters: TopdownCounters, finder: ProcessThreads | BusyThreads) -> None:
@@ -106,14 +106,14 @@ class ThreadCounters:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing is left of what is counted."""
+        """Whether all counted processes have ended."""
         return self._finder.ended
 
     def look(self, *, on_exec: bool = False) -> None:
-        """Open counters for threads that came, and close those of threads that nobody counts any more.
+        """Open counters for new threads, and close those of threads that are no longer counted.
 
         Args:
-            on_exec: they begin to count with exec(2).
+            on_exec: whether counting begins with exec(2).
         """
         found = self._found = self._finder.find()
         for thread in [one for one in self._open if found.get(one.tid) != one]:
@@ -123,7 +123,7 @@ class ThreadCounters:
         every, first = _by_id(self._counters.groups()), _by_id(self._counters.first_groups())
         for thread in found.values():
             wanted = every if self.only is None or thread.tid == self.only else first
-            mine = self._open.pop(thread, {})  # put back under its newest name
+            mine = self._open.pop(thread, {})  # kept under its newest name
             for key in [key for key in mine if key not in wanted]:
                 self._close_group(mine.pop(key))
             try:
@@ -132,14 +132,14 @@ class ThreadCounters:
             except HostError as error:
                 for parts in mine.values():
                     self._close_group(parts)
-                if error.errno != errno.ESRCH:  # it has ended meanwhile
+                if error.errno != errno.ESRCH:  # the thread has ended meanwhile
                     why = self._why(error, thread)
                     self.refused[why] = self.refused.get(why, 0) + 1
                 continue
             self._open[thread] = mine
 
     def measure(self) -> ThreadInterval:
-        """End the interval."""
+        """End the interval, and return it."""
         self.look()
         ended, self._ended = self._ended, []
         now = self._host.now_ns()
@@ -148,7 +148,7 @@ class ThreadCounters:
                               dict(self.refused), self.user_only, None if self.only in self._found else self.only)
 
     def close(self) -> None:
-        """Give every descriptor back."""
+        """Close every descriptor."""
         for thread in list(self._open):
             self._close(thread)
 
@@ -180,7 +180,7 @@ class ThreadCounters:
         return self._encoded[key]
 
     def _opened(self, thread: CountedThread, group: EventGroup, *, on_exec: bool) -> list[OpenPart] | Unavailable:
-        """The counters of a group on a thread: as one, or as few parts as the kernel takes.
+        """Open the counters of a group on a thread, as one or as few parts as the kernel accepts.
 
         Raises:
             HostError: ESRCH, the thread has ended; EACCES, EPERM, EMFILE or ENFILE.
@@ -193,7 +193,7 @@ class ThreadCounters:
                               EXCLUDE_KERNEL | EXCLUDE_HV if self.user_only else 0)
         except HostError as error:
             if error.errno in _REFUSED and not self.user_only:
-                self.user_only = True  # without the kernel's part a user may count what is his own
+                self.user_only = True  # users may count their own threads without the kernel's part
                 try:
                     return self._opened(thread, group, on_exec=on_exec)
                 except HostError:

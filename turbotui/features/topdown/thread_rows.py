@@ -1,4 +1,4 @@
-"""Rows of threads, commands and regions: what counters that went with them say."""
+"""Rows of threads, commands and regions, from counters that followed them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from turbotui.features.topdown.thread_counters import ThreadInterval
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 USER_ONLY: Final = ("counts leave the kernel out: kernel.perf_event_paranoid hides it from this user",)
-"""The note on counts that do."""
+"""The note on counts that exclude the kernel."""
 _ALL: Final = 0.99
 _VISIT: Final = 0.01
-"""Share of the time on another kind of core that is left out, with a mark: deeper levels of two kinds do not join."""
+"""The share of time on another core type that is ignored, with a mark, as deeper levels cannot be joined."""
 _NEVER: Final = Unavailable(Reason.NEVER_RAN, "the counters of this row never ran in this interval",
                             "end other perf sessions, or let it run longer")
 _NOT_COUNTED: Final = Unavailable(Reason.NOT_READ, "the thread was not among the busiest, and is counted from the next "
@@ -27,19 +27,19 @@ _DID_NOT_RUN: Final = Unavailable(Reason.ASLEEP, "the thread did not run in this
 
 
 def thread_rows(branches: Sequence[Branch], interval: ThreadInterval) -> tuple[TopdownRow, ...]:
-    """The rows of threads, those of most slots first; a thread that ran on several kinds of core has one for each."""
+    """Return the rows of threads, most slots first; a thread has a row for each core type that it ran on."""
     rows = [row for one in interval.threads
             for row in kind_rows(_place(one.thread), branches, one.counts, interval.seconds)]
     return tuple(sorted(rows, key=lambda row: (-(row.slots() or 0.0), -(row.busy or 0.0), row.place.key)))
 
 
 def waiting_row(place: CpuSet, branches: Sequence[Branch], why: Unavailable = _NOT_COUNTED) -> TopdownRow:
-    """The row of what lives, and was not counted in an interval, or not on such cores.
+    """Return the row of a thread that was not counted in an interval, or not on such cores.
 
     Args:
-        place: what it is.
+        place: the row's identity.
         branches: the trees of the machine's cores.
-        why: it was not counted.
+        why: why it was not counted.
     """
     branches = [branch for branch in branches if branch.kind == place.kind] or branches
     return TopdownRow(place, tuple(branches), {}, {}, {(branch.pmu, ""): why for branch in branches})
@@ -51,7 +51,7 @@ def _place(thread: CountedThread) -> CpuSet:
 
 
 def kind_rows(place: CpuSet, branches: Sequence[Branch], counts: Counts, seconds: float) -> tuple[TopdownRow, ...]:
-    """What ran, apart for each kind of core that it ran on: level 2 and deeper ones of two kinds do not join.
+    """Return a row for each core type that was used, because deeper levels of two types cannot be joined.
 
     Args:
         place: see `counted_row`.
@@ -67,7 +67,7 @@ def kind_rows(place: CpuSet, branches: Sequence[Branch], counts: Counts, seconds
 
 def rows_with_kinds(place: CpuSet, branches: Sequence[Branch], counts: Counts, seconds: float) -> tuple[
         TopdownRow, ...]:
-    """The row of all that ran, and where that was on several kinds of core, the rows of each of them.
+    """Return the row of the whole, and if it ran on several core types, a row for each of them.
 
     Args:
         place: see `counted_row`.
@@ -86,17 +86,17 @@ def _on(place: CpuSet, branch: Branch) -> CpuSet:
 
 def counted_row(place: CpuSet, branches: Sequence[Branch], counts: Counts, seconds: float,
                 only: Branch | None = None) -> TopdownRow:
-    """A row of counters that went from CPU to CPU with what they count.
+    """Make a row from counters that followed threads from CPU to CPU.
 
-    A counter stands while its thread is on a CPU of another kind. So where there are several kinds each is to have run
-    for its share of the time in which those of level 1 did.
+    A counter pauses while its thread is on a CPU of another core type. So on machines with several types, each counter
+    is expected to run for its type's share of the time in which the counters of level 1 ran.
 
     Args:
-        place: what the row is of.
+        place: the row's identity.
         branches: the trees of the machine's cores.
-        counts: of every group, by PMU and node.
-        seconds: of the interval.
-        only: one of the trees, for what ran on such cores; None: for all of it.
+        counts: the counts of every group, by PMU and node.
+        seconds: the length of the interval.
+        only: one of the trees, for the part on such cores; None for the whole.
     """
     at_first = {branch.pmu: _share_of(_parts(counts, branch.pmu, "")) for branch in branches}
     enabled = max((part.enabled for branch in branches for part in _parts(counts, branch.pmu, "")), default=0.0)
@@ -115,7 +115,7 @@ def counted_row(place: CpuSet, branches: Sequence[Branch], counts: Counts, secon
     ran: dict[GroupKey, float] = {}
     whys: dict[GroupKey, Unavailable] = {}
     for branch in here:
-        # where kinds of core together ran all the time, a counter stood for no other reason than the other kind
+        # if core types together cover the whole time, counters paused only for the other type
         expected = 1.0 if len(branches) == 1 else at_first[branch.pmu] / (total if total < _ALL else 1.0)
         for key, group in counts.items():
             if key[0] != branch.pmu:
@@ -136,12 +136,12 @@ def counted_row(place: CpuSet, branches: Sequence[Branch], counts: Counts, secon
 
 
 def _share_of(parts: Sequence[PartCount]) -> float:
-    """The part of the time in which counters ran, of those of a group that ran longest."""
+    """Return the part of the time in which the longest running part of a group ran."""
     return max((part.running / part.enabled for part in parts if part.enabled), default=0.0)
 
 
 def _near(share: float) -> float:
-    """A share, 1 from nearly 1 on: groups are not read at one instant."""
+    """Round a share of nearly 1 to 1, because groups are not read at one instant."""
     return 1.0 if share >= _ALL else share
 
 
@@ -158,7 +158,7 @@ def _parts(counts: Counts, pmu: str, parent: str) -> Sequence[PartCount]:
 
 
 def interval_notes(found: ThreadInterval) -> tuple[str, ...]:
-    """What a reader of rows of threads has to know."""
+    """Return the notes for readers of rows of threads."""
     notes = []
     if found.left_out:
         notes.append(f"the {MOST} busiest threads; {found.left_out} more ran and are not counted")

@@ -13,14 +13,14 @@ from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
 
 CHOOSING: Final = 0.3
-"""Seconds in which the busiest threads show, before the first of them are counted."""
+"""Seconds for finding the busiest threads, before counting begins."""
 
 
 class BusyThreadWatch:
-    """The busiest threads, from `start` to `stop`.
+    """Counts the busiest threads from `start` to `stop`.
 
     Args:
-        machine: whose threads.
+        machine: the machine of the threads.
         publish: called on the watch's own thread with each interval, and the clocks of its request; with the error that
             ended it.
     """
@@ -43,7 +43,7 @@ class BusyThreadWatch:
         return self._counters
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._runner.start()
 
     def request(self, clocks: tuple[int, int] | None = None) -> None:
@@ -57,7 +57,7 @@ class BusyThreadWatch:
             self._wake.notify()
 
     def drill(self, tid: int | None, drill: Drill) -> None:
-        """Have what lies below level 1 counted of one thread, from now on."""
+        """Count levels below 1 of one thread from now on."""
         with self._wake:
             self._drill = tid, drill
             self._wake.notify()
@@ -88,7 +88,7 @@ class BusyThreadWatch:
             self._threads.close()
 
     def _next(self) -> bool:
-        """Wait for a request; whether there is one."""
+        """Wait for a request, and tell whether there is one."""
         while True:
             with self._wake:
                 self._wake.wait_for(lambda: self._over or self._due or self._drill is not None)

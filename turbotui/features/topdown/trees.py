@@ -1,4 +1,4 @@
-"""Top-down trees as facts: which node of a core's pipeline is which formula over events, from `trees.toml`."""
+"""Top-down trees from `trees.toml`: the formula over events for each node of a core's pipeline."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _FILE: Final = "trees.toml"
 LEVELS: Final = 4
 """The deepest level of any tree."""
 CONSTANTS: Final = ("threads", "width")
-"""Names in formulas that are no counts: CPUs of a core, slots of a cycle."""
+"""Constants in formulas: CPUs per core, slots per cycle."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeWords:
-    """What a node means, whatever the core.
+    """The meaning of a node on all cores.
 
     Attributes:
-        title: for people; `column` is its title in tables.
-        letter: in bars.
-        sentence: what is counted.
-        advice: what to try where the node is large.
-        below: what the nodes below tell, where the tree of a core has some; then it is part of the advice.
+        title: the title for people; `column` is the title in tables.
+        letter: the letter in bars.
+        sentence: a description of the counts.
+        advice: what to try if the node is large.
+        below: what deeper nodes tell; part of the advice if the core's tree has such nodes.
     """
 
     title: str
@@ -43,7 +43,7 @@ class NodeWords:
 
     @property
     def heading(self) -> str:
-        """The title as a sentence begins; abbreviations stay as they are."""
+        """The title with a capital letter; abbreviations stay unchanged."""
         return self.title[:1].upper() + self.title[1:]
 
 
@@ -52,17 +52,17 @@ class Node:
     """A node of a tree.
 
     Attributes:
-        id: unique in its tree.
-        words: what it means.
-        parent: id of the node that it divides; "" at level 1.
-        share: formula of its share of all slots, or cycles, 0 to 1.
+        id: the id, unique in the tree.
+        words: the meaning.
+        parent: id of the node above; "" at level 1.
+        share: formula of the share of all slots, or cycles, 0 to 1.
         unit: "slots" or "cycles".
         level: from 1.
-        when, otherwise: where `when` is not above 0, `otherwise` is computed instead of `share`.
-        metric: the vendor's name of the same; "" where the vendor has none.
-        document: where the formula is from.
-        rule: the vendor's threshold: not 0 where the share is past it; None where none is known.
-        threshold: the same in the vendor's words, and `threshold_document` where they are from.
+        when, otherwise: if `when` is not above 0, `otherwise` is computed instead of `share`.
+        metric: the vendor's name of the node; "" if there is none.
+        document: the source of the formula.
+        rule: the vendor's threshold, which is not 0 if the share is past it; None if unknown.
+        threshold: the threshold in the vendor's words; `threshold_document` is the source.
     """
 
     id: str
@@ -81,7 +81,7 @@ class Node:
 
     @property
     def formulas(self) -> tuple[Expression, ...]:
-        """Every formula that may be computed for it."""
+        """All formulas that may be computed for the node."""
         return tuple(one for one in (self.share, self.when, self.otherwise) if one is not None)
 
 
@@ -90,17 +90,17 @@ class Tree:
     """The tree of one family of cores.
 
     Attributes:
-        models, pmus: patterns of the processors and core PMUs that it is for.
-        needs: names of events without which it is for no PMU.
+        models, pmus: patterns of the processors and core PMUs that the tree is for.
+        needs: names of events that a PMU must have for this tree.
         watchdog: whether the kernel's NMI watchdog leaves too few counters.
         core: whether slots belong to a core, and not to a CPU of it.
         unit: what level 1 divides: "slots" or "cycles".
-        slots: formula of how many there were.
-        width: slots of a cycle; 0 for what the PMU says.
-        whole: whether events are whole strings in perf's grammar, and no terms of the PMU.
+        slots: formula of the number of slots or cycles.
+        width: slots per cycle; 0 for the PMU's own value.
+        whole: whether events are whole strings in perf's grammar, and not terms of the PMU.
         events: name in formulas -> name or terms of the PMU's event.
         nodes: parents before children.
-        by_id: the nodes by their ids; `below` those that divide each.
+        by_id: the nodes by their ids; `below` holds the children of each.
     """
 
     name: str
@@ -127,24 +127,24 @@ class Tree:
                                            for parent in parents})
 
     def children(self, parent: str) -> tuple[Node, ...]:
-        """The nodes that divide one; those of level 1 for ""."""
+        """Return the children of a node; the nodes of level 1 for ""."""
         return self.below.get(parent, ())
 
     @property
     def deepest(self) -> int:
-        """The deepest level that it has."""
+        """The deepest level of the tree."""
         return max(node.level for node in self.nodes)
 
     def adds_up(self, parent: str) -> bool:
-        """Whether the children of a node divide it: those in another unit need not add up to it."""
+        """Tell whether the children of a node add up to it; those in another unit need not."""
         above = self.unit if not parent else self.by_id[parent].unit
         below = self.children(parent)
         return bool(below) and all(node.unit == above for node in below) and below[0].level <= _DIVIDED
 
     def counted_for(self, parent: str) -> tuple[str, ...]:
-        """The events, by their names in formulas, that the children of a node are computed of.
+        """Return the events, by their names in formulas, for the children of a node.
 
-        Nodes above them are computed of what is counted for these; siblings are counted together.
+        Siblings are counted together, and the nodes above are computed from the same counts.
         """
         below = self.children(parent)
         names: dict[str, None] = {}
@@ -165,18 +165,18 @@ class Tree:
 
 
 _METRIC: Final = re.compile(r"tma_\w+", re.ASCII)
-_DIVIDED: Final = 2  # deeper nodes name causes, of which a vendor's table need not have all
+_DIVIDED: Final = 2  # deeper nodes name causes, and a vendor's table need not have all of them
 
 
 def suits(tree: Tree, model: str, pmu: str, events: frozenset[str], *, watchdog: bool) -> bool:
-    """Whether a tree is for a core PMU of a processor.
+    """Tell whether a tree is for a core PMU of a processor.
 
     Args:
-        tree: which.
-        model: as `events.set_files.model_id` writes it.
-        pmu: name in sysfs.
+        tree: the tree.
+        model: the processor's identifier by `events.set_files.model_id`.
+        pmu: the PMU's name in sysfs.
         events: names in the PMU's events folder.
-        watchdog: whether the NMI watchdog holds a counter of the PMU.
+        watchdog: whether the NMI watchdog occupies a counter of the PMU.
     """
     return (
         any(re.fullmatch(pattern, pmu) for pattern in tree.pmus)
@@ -217,16 +217,16 @@ class _WrittenTree:
 
 @functools.cache
 def node_words() -> Mapping[str, NodeWords]:
-    """What each node means, by its id, on a core whose tree has nothing below it."""
+    """Return each node's meaning by id, on a core whose tree has no nodes below it."""
     return {name: _words(name, table) for name, table in _written()["node"].items()}
 
 
 @functools.cache
 def trees() -> Mapping[str, Tree]:
-    """Every tree by name; of two that suit a PMU the one that is made for fewer processors is meant.
+    """Return all trees by name; of two that suit a PMU, the more specific one applies.
 
     Raises:
-        InternalError: the table is not well made.
+        InternalError: the table is malformed.
     """
     written, words = _written(), node_words()
     found: dict[str, Tree] = {}
@@ -283,7 +283,7 @@ def _node(row: _WrittenNode, tree: _WrittenTree, words: Mapping[str, NodeWords],
 
 
 def _with_advice(nodes: Sequence[Node]) -> Iterator[Node]:
-    """The nodes, each with what those below it tell, if there are any."""
+    """Return nodes whose advice includes what the nodes below tell, if there are any."""
     parents = {node.parent for node in nodes}
     for node in nodes:
         words = node.words
@@ -292,8 +292,8 @@ def _with_advice(nodes: Sequence[Node]) -> Iterator[Node]:
 
 
 def _with_thresholds(nodes: Sequence[Node], thresholds: Mapping[str, Any]) -> Iterator[Node]:
-    """The nodes with what their vendor says of their metrics, over ids of nodes."""
-    ids = {node.metric: node.id for node in nodes if node.metric}  # others are unknown, and decide nothing
+    """Return nodes with their vendor's thresholds, as expressions over ids of nodes."""
+    ids = {node.metric: node.id for node in nodes if node.metric}  # other names are unknown, and decide nothing
     for node in nodes:
         said = thresholds["metrics"].get(node.metric, "")
         text = _METRIC.sub(lambda name: ids.get(name[0], name[0]), said).replace("&", "and").replace("|", "or")

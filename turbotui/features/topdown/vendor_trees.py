@@ -1,7 +1,7 @@
-"""Level 1 of cores for which there is no tree, by the metrics of the vendor's own tables.
+"""Level 1 of cores without a tree, by the metrics of the vendor's tables.
 
-Perf's tables and those of `--event-tables` have a group TopdownL1 for many cores (Broadwell, Neoverse E1, ...): their
-expressions are the shares. Deeper levels are not taken: which metric divides which is not in the tables.
+perf's tables and those of `--event-tables` have a group TopdownL1 for many cores (Broadwell, Neoverse E1, ...), whose
+expressions are the shares. Deeper levels are not used, because the tables do not tell which metric divides which.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from turbotui.quantities.expressions import Expression, parse_expression
 from turbotui.quantities.grammar import Step
 
 _GROUPS: Final = ("TopdownL1", "PipelineL1")
-"""Of level 1: Intel's and Arm's, and AMD's."""
+"""The groups of level 1: Intel's and Arm's, and AMD's."""
 _NODES: Final = {"retiring": "retiring", "bad_spec": "bad_speculation", "frontend": "frontend", "backend": "backend",
                  "contention": "contention"}
-"""Part of a metric's name, and the node that it is."""
+"""Parts of metrics' names, with their nodes."""
 _LEAST: Final = 3
-"""Nodes without which level 1 is none."""
+"""The nodes that level 1 must have."""
 _SLOTS: Final = ("tma_info_thread_slots", "tma_info_core_slots")
 _CYCLES: Final = ("cpu-cycles", "cpu_cycles", "cycles")
 _OF_A_CORE: Final = frozenset({"#smt_on", "#core_wide"})
-"""Facts in expressions by which slots are those of a core."""
+"""Literals in expressions which show that slots belong to a core."""
 
 
 def vendor_tree(machine: Machine, pmu: Pmu) -> Tree | None:
-    """Level 1 of a PMU's cores by the tables that this machine has; None where they say nothing of it."""
+    """Return level 1 of a PMU's cores by the machine's tables; None if they have none."""
     try:
         return tree_of_tables(machine, pmu, open_vendor_tables(machine.host))
     except (NoTablesError, UsageError):
@@ -49,10 +49,10 @@ def vendor_tree(machine: Machine, pmu: Pmu) -> Tree | None:
 
 
 def tree_of_tables(machine: Machine, pmu: Pmu, tables: VendorTables) -> Tree | None:
-    """Level 1 of a PMU's cores by some tables.
+    """Return level 1 of a PMU's cores by some tables.
 
     Raises:
-        MetricError: a metric of the group cannot be had here.
+        MetricError: a metric of the group cannot be computed here.
     """
     constants = MachineConstants(machine, open_engine(machine.host))
     found: dict[str, tuple[VendorMetric, EventColumn]] = {}
@@ -71,7 +71,7 @@ def tree_of_tables(machine: Machine, pmu: Pmu, tables: VendorTables) -> Tree | N
     nodes = tuple(_node(node, words[node], metric, column) for node, (metric, column) in found.items())
     names = dict.fromkeys(name for formula in (*(node.share for node in nodes), slots) for name in formula.names)
     nodes = tuple(node if node.rule is None or names.keys() >= set(node.rule.names) else replace(
-        node, rule=None, threshold="") for node in nodes)  # no event is counted for a threshold alone
+        node, rule=None, threshold="") for node in nodes)  # no event is counted only for a threshold
     if ELAPSED in names or any(isinstance(constants.encoded(name), UsageError) for name in names):
         return None
     said = f"metrics {_GROUPS[0]} of {tables.source}: level 1 only"
@@ -87,7 +87,7 @@ def _metrics(tables: VendorTables, pmu: Pmu, constants: MachineConstants) -> Ite
 
 
 def _slots(tables: VendorTables, pmu: Pmu, constants: MachineConstants) -> Expression | None:
-    """The formula of the slots, or cycles where no metric tells them."""
+    """Return the formula of the slots, or of cycles if no metric has slots."""
     for name in _SLOTS:
         for metric in tables.metric(name):
             if core_of(metric) in (pmu.name, DEFAULT_CORE):
@@ -109,15 +109,15 @@ def _node(name: str, words: NodeWords, metric: VendorMetric, column: EventColumn
 
 
 def _inlined(column: EventColumn) -> Expression:
-    """A metric's formula over events alone."""
+    """Return a metric's formula over events alone."""
     assert column.formula is not None, "a metric is a formula"  # noqa: S101 - column_of made it
     return _over_events(column.formula, column.parts)
 
 
 def _over_events(formula: Expression, named: Parts) -> Expression:
-    """A formula over events alone: what it refers to is put in its place."""
+    """Replace references to other metrics in a formula, so that only events remain."""
     parts: dict[str, tuple[Step, ...]] = {}
-    for name, part in named:  # each after those that it refers to itself
+    for name, part in named:  # each behind the metrics that it refers to
         parts[name] = _replaced(part.steps, parts)
     return _expression(_replaced(formula.steps, parts))
 

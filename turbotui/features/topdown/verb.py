@@ -1,4 +1,4 @@
-"""`turbotui topdown`: where the slots of the pipelines went, of CPUs, threads, a command, or the machine."""
+"""`turbotui topdown`: the use of pipeline slots by CPUs, threads, a command, or the machine."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from turbotui.tables.envelope import envelope_now
 from turbotui.tables.formats import Writer
 
 _INTERVAL: Final = "1"
-_LONG: Final = 10.0**7  # seconds: a command ends its interval
+_LONG: Final = 10.0**7  # seconds, longer than any run, because a command ends its interval
 WHOLE_MACHINE: Final = ("these cores count slots for both of their CPUs together, and not for what runs on one: this "
                         "is the whole machine while the command ran")
 ONLY_CORES: Final = ("--regions: these cores count slots for both of their CPUs together, and not for what runs on "
@@ -78,8 +78,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Print tables until the intervals are over, the command or the recording is, or SIGINT comes.
 
     Raises:
-        UsageError: options that cannot be meant.
-        TurbotuiError: a recording holds no slots.
+        UsageError: the options contradict each other.
+        TurbotuiError: the recording holds no slots.
     """
     if arguments.intervals is not None and arguments.intervals < 1:
         raise UsageError(f"-n {arguments.intervals}: at least one interval")
@@ -128,10 +128,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _level(arguments: argparse.Namespace) -> RowLevel:
-    """The rows that are asked for.
+    """Return the level of the requested rows.
 
     Raises:
-        UsageError: options that exclude each other.
+        UsageError: the options exclude each other.
     """
     if arguments.threads and arguments.per not in (None, RowLevel.THREAD.value):
         raise UsageError(f"--threads is --per thread: leave --per {arguments.per} out")
@@ -156,7 +156,7 @@ def _level(arguments: argparse.Namespace) -> RowLevel:
 
 
 def run_beside(session: Session, command: Sequence[str], printer: TopdownPrinter) -> int:
-    """One interval around a command; its exit status."""
+    """Measure one interval around a command, and return its exit status."""
     with observe(command) as seen:
         with one_interval(session) as frames:
             seen.run()
@@ -220,7 +220,7 @@ def _replay_regions(arguments: argparse.Namespace, journal: Journal, counters: T
 
 def _replay_threads(journal: Journal, counters: TopdownCounters, printer: TopdownPrinter, frames: Iterable[Frame],
                     pids: frozenset[int]) -> None:
-    """Print the recorded threads of intervals; of some processes where these are named."""
+    """Print the recorded threads of intervals, only those of the named processes if any."""
     for frame in frames:
         found = threads_of(journal.rows, frame)
         if found is None:

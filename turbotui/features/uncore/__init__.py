@@ -1,4 +1,4 @@
-"""Uncore PMUs, a table a kind: what is counted of each, what is derived from it, where every number comes from."""
+"""Uncore PMUs, one table for each kind: counts, derived values, and the origin of every number."""
 
 from turbotui.feature import Command, Feature, ScreenSpec
 

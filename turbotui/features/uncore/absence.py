@@ -23,7 +23,7 @@ UNNAMED: Final = "the kernel names no events of these PMUs"
 
 
 def unnamed(pmu: str) -> str:
-    """A sentence for a kind of PMU of which nothing is shown, and what to do about it."""
+    """Return a sentence about a kind of PMU without shown values, and what to do about it."""
     return f"{UNNAMED}: -e {pmu}/event=0x1,umask=0x2/ counts one by its code, from the processor's uncore manual"
 
 
@@ -33,7 +33,7 @@ NOT_RECORDED: Final = Unavailable(
 
 
 def why_none(machine: Machine) -> Unavailable:
-    """The reason; for a machine without one PMU that has a cpumask."""
+    """Return the reason why a machine has no PMU with a cpumask."""
     if isinstance(machine.host, Elsewhere):
         return Unavailable(Reason.NOT_READ, f"{machine.host.read_by}, which sends no uncore counters",
                            "run turbotui there")

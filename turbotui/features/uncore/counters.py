@@ -1,4 +1,4 @@
-"""The uncore counters: the kinds of PMU, what is counted of each, with which filters, and the values of a frame."""
+"""The uncore counters: kinds of PMU, the events counted for each, filters, and the values of a frame."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from turbotui.sources.perf_group import Times
 from turbotui.sources.uncore import Order, UncoreSource
 
 _FEWEST: Final = 4
-"""Counters that every uncore PMU has: a data fabric of AMD has 4 before the second version of its counters."""
+"""Counters that every uncore PMU has at least: AMD's data fabric has 4 in its first version."""
 _UNLINKED = ("no PCI Express link is up below it, sysfs does not say its speed (current_link_speed, ..._width), or "
              "only root may read which root ports it counts")
 _UNSIZED = "its unit depends on the size of the L3, which sysfs does not say (cache/index*/size) or which differs here"
@@ -36,14 +36,14 @@ _EMPTY = "a divisor is zero: nothing of it happened in this interval"
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The value of one cell, with what it was made of.
+    """The value of one cell, with its inputs.
 
     Attributes:
         value: in the metric's unit; None where it is unknown.
-        why: why it is None.
-        estimated: a counter ran only part of the interval and was scaled.
-        partial: some units of a sum are unknown, so that it is too small.
-        inputs: what went into the formula: increases, and the interval in ns.
+        why: why the value is None.
+        estimated: whether a counter ran only part of the interval and was scaled.
+        partial: whether some units of a sum are unknown, so that it is too small.
+        inputs: the inputs of the formula: increases, and the interval in ns.
         ran: the part of the interval in which the counters ran, 0 to 1.
     """
 
@@ -56,7 +56,7 @@ class Reading:
 
 
 def bundles_of(metrics: Sequence[Metric]) -> tuple[tuple[str, ...], ...]:
-    """Which events must be counted in the same time: those of each metric, less what is part of another one's."""
+    """Return the sets of events that must be counted together: each metric's, unless part of another one's."""
     parts = {frozenset(part) for one in metrics for part in _together(one)}
     sets = sorted(parts, key=lambda one: (-len(one), sorted(one)))
     kept: list[frozenset[str]] = []
@@ -64,13 +64,13 @@ def bundles_of(metrics: Sequence[Metric]) -> tuple[tuple[str, ...], ...]:
         if not any(each <= other for other in kept):
             kept.append(each)
     names = dict.fromkeys(name for one in metrics for name in one.needs)
-    # no clock leads a group: filters are not for clocks, and those of a group are compared with its leader's
+    # no clock leads a group: clocks have no filters, and members' filters are compared with the leader's
     order = {name: (name in CLOCKS, place) for place, name in enumerate(names)}
     return tuple(tuple(sorted(each, key=order.__getitem__)) for each in kept)
 
 
 def _together(metric: Metric) -> Sequence[Sequence[str]]:
-    """The events of a metric in as few groups as any PMU can count: only those of a plain sum may be apart."""
+    """Return a metric's events in as few groups as any PMU can count; only events of a plain sum may be split."""
     needs = metric.needs
     if metric.pmu in ALONE:
         return [(name,) for name in needs]
@@ -83,19 +83,19 @@ def _together(metric: Metric) -> Sequence[Sequence[str]]:
 
 
 def is_counted(metric: Metric, bundles: Sequence[frozenset[str]]) -> bool:
-    """Whether a metric can be worked out of what bundles count."""
+    """Tell whether a metric can be computed from the counts of bundles."""
     return all(any(bundle.issuperset(part) for bundle in bundles) for part in _together(metric))
 
 
 class UncoreCounters:
-    """What is counted of a machine's uncore, as a person has chosen.
+    """The uncore events that are counted, as the user has chosen.
 
     Attributes:
         kinds: the units of each kind of PMU.
     """
 
     unread: ClassVar[str] = "was not read in this interval: it is read while a screen shows it"
-    """Why a PMU has no reading in a frame."""
+    """The reason why a PMU has no reading in a frame."""
 
     def __init__(self, machine: Machine) -> None:
         self.kinds: tuple[UncoreUnits, ...] = find_kinds(machine)
@@ -111,27 +111,27 @@ class UncoreCounters:
         self._made = 0
         self._names: dict[tuple[int, str, tuple[str, ...]], _Behind] = {}
 
-    # What is shown
+    # Shown columns
 
     def shown(self, units: UncoreUnits) -> tuple[Metric, ...]:
-        """The metrics of a kind that are columns of its table."""
+        """Return the metrics of a kind that are columns of its table."""
         return self._shown[units.kind.id]
 
     def show(self, units: UncoreUnits, metrics: Sequence[Metric]) -> None:
-        """Show these, in the kind's order; what was typed comes last."""
+        """Show these metrics, in the kind's order; typed events come last."""
         known = (*units.metrics, *units.raw)
         chosen = [one for one in known if one in metrics]
         self._shown[units.kind.id] = tuple(dict.fromkeys((*chosen, *metrics)))
 
     def count_beside(self, wanted: Mapping[str, Sequence[Metric]]) -> None:
-        """Count these too, by id of their kind, though no table has a column of them; {} to stop."""
+        """Also count these metrics, by their kind's id, without columns in any table; {} to stop."""
         self._beside = {kind: tuple(metrics) for kind, metrics in wanted.items()}
 
     def typed(self, units: UncoreUnits, text: str) -> Metric:
-        """An event that a person typed: as `typed_metric` takes it, or a name of the vendor's tables.
+        """Return the metric of a typed event: as `typed_metric` takes it, or a name of the vendor's tables.
 
         Raises:
-            EventError: see `typed_metric`; tables that somebody named cannot be used.
+            EventError: see `typed_metric`; or tables named by the user cannot be used.
         """
         try:
             return typed_metric(units, text)
@@ -147,23 +147,23 @@ class UncoreCounters:
         self.kinds = tuple(kinds)
 
     def settings(self, pmu: str) -> Mapping[str, int]:
-        """The filters of a PMU that are not left at their defaults."""
+        """Return the filters of a PMU that are not at their defaults."""
         return self._settings.get(pmu, {})
 
     def filters_said(self, units: UncoreUnits, row: Row) -> str:
-        """What the filters of a row leave out, in words; "" where the row counts everything."""
+        """Describe what a row's filters leave out; "" if the row counts everything."""
         if not row.is_sum:
             return settings_said(units.pmu, self.settings(row.units[0].pmu.name))
         filtered = sum(bool(self.settings(unit.pmu.name)) for unit in row.units)
         return f"{filtered} of {len(row.units)} filtered" if filtered else ""
 
     def set_filters(self, pmus: Sequence[str], settings: Mapping[str, int]) -> None:
-        """Count with these filters from now on; check them first (`events.uncore.filters`)."""
+        """Count with these filters from now on; the caller has checked them (`events.uncore.filters`)."""
         for pmu in pmus:
             self._settings[pmu] = {name: value for name, value in settings.items() if value}
 
     def look_up(self) -> None:
-        """Look up every file that values depend on, so that a recording has them."""
+        """Read every file that values depend on, so that a recording keeps them."""
         self.stacks.read([unit for units in self.kinds for unit in units.units])
         self._memory.of(1, 1)
         for units in self.kinds:
@@ -171,10 +171,10 @@ class UncoreCounters:
                 for unit in units.units:
                     self._latencies.unit_of(unit.cpu)
 
-    # What is read
+    # Reading
 
     def sources(self) -> tuple[UncoreSource, ...]:
-        """One for each PMU of which something is shown; the same one as before where nothing about it has changed."""
+        """Return one source for each PMU with shown values; unchanged sources stay the same objects."""
         found: list[UncoreSource] = []
         for units in self.kinds:
             bundles = bundles_of((*self.shown(units), *self._beside.get(units.kind.id, ())))
@@ -196,19 +196,19 @@ class UncoreCounters:
         return known
 
     def signals(self) -> frozenset[SignalId]:
-        """What has to be read for everything that is shown."""
+        """Return the signals that shown values need."""
         return frozenset(name for source in self.sources() for name in source.order.signals())
 
     def order_of(self, unit: UncoreUnit) -> Order | None:
-        """What is counted of a unit's PMU; None where nothing is."""
+        """Return the request of a unit's PMU; None if nothing is counted."""
         source = self._sources.get(unit.pmu.name)
         return None if source is None else source.order
 
     def follow(self, frame: Frame | None) -> None:
-        """Take what was counted in a frame for what is counted, where that is not a person's choice any more."""
+        """Adopt the counted events of a frame, for recordings, in which the user chooses no events."""
 
     def encoded(self, unit: UncoreUnit, event: str) -> EncodedEvent | str:
-        """An event of a unit with its filters as the kernel gets it, or why it is none."""
+        """Encode an event of a unit with its filters, or return why that is impossible."""
         order = self.order_of(unit)
         if order is None:
             return f"{unit.pmu.name} {self.unread}"
@@ -218,16 +218,16 @@ class UncoreCounters:
             return str(error)
 
     def scale(self, unit: UncoreUnit, event: str) -> float:
-        """The factor from counts of an event to its unit."""
+        """Return the factor from counts of an event to its unit."""
         encoded = self.encoded(unit, event)
         if isinstance(encoded, str):
             return 1.0
         return right_scale(unit.pmu.name, encoded.unit, encoded.scale, self._model)
 
-    # What a frame says
+    # Values of a frame
 
     def reading(self, frame: Frame, units: UncoreUnits, row: Row, metric: Metric) -> Reading:
-        """One cell. In a sum the increases are added and clocks averaged before the formula is computed."""
+        """Compute one cell; for a sum of units, increases are added and clocks averaged before the formula."""
         parts = [self._increases(frame, unit, metric) for unit in row.units]
         known = [part for part in parts if isinstance(part, dict)]
         if not known:
@@ -253,17 +253,17 @@ class UncoreCounters:
         return Reading(value, why, estimated, len(known) < len(parts), inputs, ran)
 
     def _links(self, row: Row) -> float | None:
-        """GB/s of the links below the units of a row in one direction, those that are up; None where none says it."""
+        """Return the GB/s of a row's links that are up, in one direction; None if unknown."""
         speeds = [speed for unit in row.units if (speed := self.stacks.link(unit)) is not None]
         return sum(speeds) if speeds else None
 
     def _sampled(self, row: Row) -> float | None:
-        """The ns of one count of sampled latency, which is one for all L3s of a row or unknown."""
+        """Return the ns of one count of sampled latency; None unless the same for all L3s of a row."""
         found = {self._latencies.unit_of(unit.cpu) for unit in row.units}
         return found.pop() if len(found) == 1 else None
 
     def _behind(self, order: Order, unit: UncoreUnit, metric: Metric) -> _Behind | None:
-        """The signals behind a formula; None where they are not counted."""
+        """Return the signals behind a formula; None if they are not counted."""
         key = (order.number, unit.key, metric.needs)
         if key not in self._names:
             bundles = [frozenset(events) for events in order.bundles]
@@ -278,7 +278,7 @@ class UncoreCounters:
         return self._names[key]
 
     def _increases(self, frame: Frame, unit: UncoreUnit, metric: Metric) -> dict[str, float] | Unavailable:
-        """Increases of a metric's events, the interval by the counters' own clock, and the part of it they ran."""
+        """Return the increases of a metric's events, the interval by the counters' clock, and their running share."""
         order = self.order_of(unit)
         behind = None if order is None else self._behind(order, unit, metric)
         if behind is None:
@@ -305,13 +305,13 @@ class UncoreCounters:
         return found
 
     def _rise(self, frame: Frame, unit: UncoreUnit, signal: SignalId) -> float | Unavailable:
-        """By how much a signal of a unit rose in a frame's interval."""
+        """Return the increase of a unit's signal in a frame's interval."""
         known = frame.capabilities.signals.get(signal)
         if known is None:
             return frame.capabilities.missing.get(signal) or Unavailable(
                 Reason.NOT_READ, f"{unit.pmu.name} {self.unread}"
             )
-        delta = frame.deltas(signal)[0]  # of the whole machine's scope: there is one
+        delta = frame.deltas(signal)[0]  # the scope is the whole machine, with one instance
         if delta is not None:
             return delta
         return problem(frame, known, frame.topology.cpus[:1]) or Unavailable(
@@ -321,14 +321,14 @@ class UncoreCounters:
 
 @dataclass(frozen=True, slots=True)
 class _Behind:
-    """The signals behind a formula: of its events, and the times of the groups that they are counted in."""
+    """The signals behind a formula: those of its events, and the times of their groups."""
 
     events: Mapping[str, SignalId]
     times: tuple[Times, ...]
 
 
 def _no_value(metric: Metric, inputs: Mapping[str, float | None]) -> Unavailable:
-    """Why a formula of known counts has no value."""
+    """Return why a formula of known counts has no value."""
     if LINK in inputs and inputs[LINK] is None:
         return Unavailable(Reason.NO_HARDWARE, _UNLINKED)
     if L3_UNIT in inputs and inputs[L3_UNIT] is None:

@@ -1,6 +1,6 @@
-"""C on the uncore screen: what one table shows: derived values, events by name, and events typed as terms.
+"""The window of C on the uncore screen: chooses a table's derived values, events by name, and typed events.
 
-What is typed is looked for in the vendor's tables too, in names and descriptions.
+Typed text is also searched in the names and descriptions of the vendor's tables.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from turbotui.events.vendor.searching import EventSearch
 
 _TABLES = "table "
-"""Begins the key of a line that is an event of the vendor's tables."""
+"""The prefix of the keys of lines with events of the vendor's tables."""
 _MOST = 60
-_FEWEST = 2  # characters that are looked for there
+_FEWEST = 2  # least characters of a search there
 _WIDE = 40
 
 
 class Typing(Choosing, Protocol):
-    """A table whose columns a person chooses or types."""
+    """A table whose columns the user chooses or types."""
 
     def add_typed(self, text: str) -> None:
         """Show an event given as terms or by the vendor's name; raises UsageError where there is no such event."""
@@ -43,10 +43,10 @@ class EventPicker(RowPicker):
     """The columns of the table of one kind; Enter adds an event that is typed as terms.
 
     Args:
-        choosing: whose columns.
-        current: id of the column that the list's cursor begins on.
-        units: of the kind.
-        host: whose events can be counted; None where a recording is shown.
+        choosing: the table.
+        current: id of the column on which the cursor begins.
+        units: the units of the kind.
+        host: the machine whose events can be counted; None for a recording.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "take", "add terms", priority=True)]
@@ -67,8 +67,8 @@ class EventPicker(RowPicker):
         self._search: EventSearch | None = None
 
     def on_mount(self) -> None:
-        """Search at once; the vendor's tables are searched when they have been read."""
-        if self._host is not None:  # Textual calls on_mount of the classes above by itself
+        """Search at once, and again when the vendor's tables have been read."""
+        if self._host is not None:  # Textual itself calls on_mount of the base classes
             self.run_worker(self._read_tables(self._host))
 
     async def _read_tables(self, host: Host) -> None:
@@ -94,7 +94,7 @@ class EventPicker(RowPicker):
 
     @property
     def _chosen_row(self) -> VendorEvent | None:
-        """The event of the tables under the cursor."""
+        """Return the event of the vendor's tables under the cursor."""
         key = self.query_one(Listing).key
         if self._search is None or not key.startswith(_TABLES):
             return None
@@ -117,15 +117,15 @@ class EventPicker(RowPicker):
             self.fill()
 
     def matches(self, column: Column[Any], wanted: str) -> bool:
-        """See `RowPicker.matches`: terms that are being typed hide nothing."""
+        """See `RowPicker.matches`; terms hide nothing."""
         return "=" in wanted or super().matches(column, wanted)
 
     def more_about(self, column: Column[Any]) -> Sequence[str]:
-        """See `RowPicker.more_about`: what the kernel writes for the events."""
+        """See `RowPicker.more_about`: the kernel's terms of the events."""
         return ["; ".join(self._pmu.events[name].text if name in self._pmu.events else name for name in column.needs)]
 
     def action_take(self) -> None:
-        """Show the event that was typed as terms, or show or hide what is under the cursor."""
+        """Show the event that was typed as terms, or toggle the column under the cursor."""
         field = self.query_one(Input)
         if "=" not in field.value:
             self.action_show_or_hide()

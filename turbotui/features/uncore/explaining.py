@@ -1,4 +1,4 @@
-"""What a cell of an uncore table was made of: the numbers in its formula, events, encodings, PMU and scope."""
+"""The evidence of uncore cells: numbers in the formula, events, encodings, PMU and scope."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from turbotui.quantities.tables import CellEvidence
 from turbotui.quantities.uncore import ELAPSED, Metric, filter_of
 
 _NAME = re.compile(r"'([^']+)'|[A-Za-z_][\w.]*", re.ASCII)
-_UNITS_LISTED = 4  # of a sum; more would fill the window
+_UNITS_LISTED = 4  # units of a sum; more would fill the window
 _MANY = "there are more events than counters"
 _FILTERED = "a unit has one register that picks requests for all counters: events with other settings are multiplexed"
 _DEFAULTS = "filters: none set, everything is counted"
@@ -23,7 +23,7 @@ _OWN = "filters: those of the events alone"
 
 
 def with_numbers(formula: str, inputs: Mapping[str, float | None]) -> str:
-    """A formula with its names replaced by their numbers of this interval."""
+    """Return a formula with names replaced by their numbers of this interval."""
 
     def number(match: re.Match[str]) -> str:
         name = match[1] or match[0]
@@ -35,15 +35,15 @@ def with_numbers(formula: str, inputs: Mapping[str, float | None]) -> str:
 
 def evidence_of(counters: UncoreCounters, kind: UncoreUnits, row: Row, metric: Metric, reading: Reading, *,
                 ports: PortMap | None) -> CellEvidence:
-    """What a number of a row was made of: its events, the units that counted them, and how.
+    """Return the evidence of a number: its events, the units that counted them, and how.
 
     Args:
-        counters: what is counted.
-        kind: whose row it is.
+        counters: the counters.
+        kind: the kind of the row.
         row: a unit or a sum.
         metric: the column.
         reading: the cell.
-        ports: the root ports of the machine; None where they were not looked up.
+        ports: the machine's root ports; None if they were not read.
     """
     arithmetic = [f"= {metric.formula}"]
     if reading.inputs:
@@ -81,7 +81,7 @@ def _remarks(kind: UncoreUnits, row: Row, metric: Metric, reading: Reading) -> I
 
 
 def _event(counters: UncoreCounters, row: Row, event: str, reading: Reading, name: str) -> tuple[str, ...]:
-    """The increase of an event, and how the kernel gets it."""
+    """Describe the increase of an event, and its encoding."""
     amount = reading.inputs.get(event)
     counted = f"Δ{name} = {'—' if amount is None else f'{amount:,.0f}'}"
     encoded = counters.encoded(row.units[0], event)
@@ -103,7 +103,7 @@ def _event(counters: UncoreCounters, row: Row, event: str, reading: Reading, nam
 
 
 def _unit(counters: UncoreCounters, unit: UncoreUnit, unset: str) -> tuple[str, ...]:
-    """Where a unit is, and its filters: `unset` where nobody set one."""
+    """Describe a unit's position and filters; `unset` without filters."""
     place = "" if unit.package == UNKNOWN else f", package {unit.package}"
     place += "" if unit.die == UNKNOWN else f", die {unit.die}"
     near = f", for CPUs {format_cpulist(unit.near)}" if unit.near else ""

@@ -1,4 +1,4 @@
-"""f on the uncore screen: the filters of one PMU, or of all of its kind, set live after a check."""
+"""The window of f on the uncore screen: sets the filters of one PMU, or of all of its kind, after a check."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DEVICE = ("src_bdf", "src_bdf_en")
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """A line below a field that sets it; what chooses a device drops the root ports, and the other way round."""
+    """A line below a field that sets the field; choosing a device drops the root ports, and vice versa."""
 
     key: str
     set: bool
@@ -37,12 +37,12 @@ class _Choice:
 
 
 class FilterForm(ListWindow):
-    """Form for filters: Space changes a switch, Enter takes a number; what is valid counts at once.
+    """The form of filters: Space changes a switch, Enter takes a number; valid filters apply at once.
 
     Args:
-        counters: whose counters are filtered.
+        counters: the counters to filter.
         ports: root ports and devices, for hints.
-        units, row: what the cursor was on; a sum stands for all its units.
+        units, row: the kind and row under the cursor; a sum stands for all its units.
         changed: called when filters changed.
     """
 
@@ -75,12 +75,12 @@ class FilterForm(ListWindow):
         self._draft: dict[str, int] = dict(counters.settings(self._mine[0]))
 
     def parts(self) -> Iterable[Widget]:
-        """A field for numbers, what was said of the last change, and the filters."""
+        """Lay out a field for numbers, the result of the last change, and the filters."""
         field = SearchField(placeholder="value", select_on_focus=False)
         return field, Static("what is not set passes", id="said", markup=False), Listing()
 
     def _choices(self, field: Field) -> list[_Choice]:
-        """The values that a field offers: each bit of a mask, each device below the root complex."""
+        """Return the values that a field offers: each bit of a mask, each device below the root complex."""
         ports = () if self._row.is_sum else self._ports.of(self._row.units[0])
         value = self._draft.get(field.name, 0)
         if field.meaning.bits:
@@ -107,7 +107,7 @@ class FilterForm(ListWindow):
         return found
 
     def fill(self) -> None:
-        """Show the filters with their values, and the devices and bits that a field offers."""
+        """Show the filters with their values, and the devices and bits that fields offer."""
         count = len(self._pmus)
         name = self._pmus[0] if count == 1 else f"all {count} {self._units.kind.title} units"
         self.query_one(".window", Vertical).border_title = f"filters of {name}".replace("[", "\\[")
@@ -147,7 +147,7 @@ class FilterForm(ListWindow):
         self.query_one(Listing).show(items)
 
     def _field(self) -> Field | None:
-        """The one under the cursor, or the one that a choice under the cursor is of."""
+        """Return the field under the cursor, or that of the choice under the cursor."""
         return self._fields.get(re.split("[#=]", self.query_one(Listing).key)[0])
 
     # Changing
@@ -158,7 +158,7 @@ class FilterForm(ListWindow):
         if field is None or not event.value.strip():
             return
         if ":" in event.value and "src_bdf" in self._fields:
-            field = self._fields["src_bdf"]  # nothing else is written with a colon
+            field = self._fields["src_bdf"]  # only addresses have a colon
             self.query_one(Listing).select(field.name)
         try:
             value = read_value(self._units.pmu, field, event.value)
@@ -167,7 +167,7 @@ class FilterForm(ListWindow):
             return
         draft = {**self._draft, field.name: value}
         if field.name == "src_bdf" and value and "src_bdf_en" in self._fields:
-            draft["src_bdf_en"] = 1  # a device without it would count nothing
+            draft["src_bdf_en"] = 1  # without the enable bit, a device filter would count nothing
         if field.name in ("dst_addr_base", "dst_addr_mask") and value and "dst_addr_en" in self._fields:
             draft["dst_addr_en"] = 1
         self.query_one(Input).value = ""
@@ -175,7 +175,7 @@ class FilterForm(ListWindow):
         self._take(draft, hint)
 
     def _hint(self, text: str, value: int) -> str:
-        """A warning that a device to filter by is not below this root complex, as far as is known."""
+        """Return a warning if a device to filter by is known not to be below this root complex."""
         elsewhere = self._ports.elsewhere(text, self._mine)
         if elsewhere:
             return f"{text.strip()} is below {elsewhere}: nothing of it passes here"
@@ -185,13 +185,13 @@ class FilterForm(ListWindow):
         return ""
 
     def _addresses(self) -> list[str]:
-        """The devices below this root complex, as far as they are known."""
+        """Return the known devices below this root complex."""
         if self._row.is_sum:
             return []
         return [address for port in self._ports.of(self._row.units[0]) for address in (port.address, *port.devices)]
 
     def _near(self, text: str) -> str:
-        """The most alike devices of this root complex, for an address that was mistyped."""
+        """Return the most similar devices of this root complex, for a mistyped address."""
         found = difflib.get_close_matches(text, self._addresses(), n=3, cutoff=0.3)
         return f" Near it: {', '.join(f'{one} = {bdf_value(one):#06x}' for one in found)}." if found else ""
 
@@ -220,11 +220,11 @@ class FilterForm(ListWindow):
         self._take(self._draft)
 
     def _take(self, draft: Mapping[str, int], hint: str = "") -> None:
-        """Count with these filters if they can be together; else say what excludes what, and count on as before.
+        """Count with these filters if they are compatible; else say which conflict, and keep the old ones.
 
         Args:
             draft: values by field.
-            hint: what is odd about it although it can be.
+            hint: a warning about compatible filters.
         """
         self._draft = {name: value for name, value in draft.items() if value}
         try:
@@ -243,7 +243,7 @@ class FilterForm(ListWindow):
         self.fill()
 
     def on_listing_chosen(self) -> None:
-        """A click switches too."""
+        """Switch on a click, too."""
         key = self.query_one(Listing).key
         if key not in self._fields or self._fields[key].is_switch:
             self.action_switch()

@@ -1,4 +1,4 @@
-"""Kinds of uncore PMU on a machine: their units, what can be shown of them, the rows that sum them by package."""
+"""Kinds of uncore PMU on a machine: their units, their metrics, and the rows that sum them by package."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from turbotui.quantities.uncore import (
 from turbotui.untrusted import one_line
 
 _FIRST_EVENTS = 4
-"""Events shown of a kind of PMU of which nothing is derived, until a person chooses."""
+"""The number of events shown for a kind of PMU without derived values, until the user chooses."""
 _CLOCK = "GHz"
 TRAFFIC: Final = frozenset({"GB/s", "M/s", "1/cycle"})
-"""What units can take more or less of; clocks, latencies and shares of hits are no load."""
+"""Units of metrics that are a load of a unit; clocks, latencies and shares of hits are none."""
 MACHINE: Final = "machine Σ"
-"""Label of the sum over all packages."""
+"""The label of the sum over all packages."""
 _SYSFS = "the PMU's events in sysfs"
-_COUNTS = ("M/s", " * 1000")  # a count in a ns is a thousand million a second
+_COUNTS = ("M/s", " * 1000")  # one count per ns is a thousand million per second
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ class UncoreUnits:
 
     Attributes:
         units: by package, die and number.
-        metrics: what can be derived here: all its events are there.
+        metrics: the derived values whose events all exist.
         raw: the events that the kernel names, as rates.
-        edges: what of it stands on the map of traffic.
+        edges: the kind's edges on the map of traffic.
     """
 
     kind: UncoreKind
@@ -64,18 +64,18 @@ class UncoreUnits:
 
     @property
     def starting(self) -> tuple[Metric, ...]:
-        """The metrics that are shown until a person chooses others."""
+        """The metrics that are shown until the user chooses others."""
         return tuple(one for one in self.metrics if not one.chosen) or self.raw[:_FIRST_EVENTS]
 
     @property
     def no_peak(self) -> str:
-        """Why nothing of the kind is held against a peak; "" where something is, and where nothing is derived."""
+        """Why no metric of the kind is compared with a peak; "" if one is, or if nothing is derived."""
         loads = any(one.scale is PERCENT for one in self.metrics)
         return "" if loads or not self.metrics else self.kind.no_peak
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
-        """A sum for the machine where it has several packages, one for each package, and the units of each after it."""
+        """Return a sum for a machine of several packages, and for each package a sum followed by its units."""
         found: list[Row] = []
         packages = dict.fromkeys(unit.package for unit in self.units)
         if len(packages) > 1:
@@ -90,7 +90,7 @@ class UncoreUnits:
         return tuple(found)
 
     def find(self, package: int) -> tuple[UncoreUnit, ...]:
-        """The units of one package."""
+        """Return the units of one package."""
         return tuple(unit for unit in self.units if unit.package == package)
 
 
@@ -99,11 +99,11 @@ class Row:
     """A unit, or the units of a package together.
 
     Attributes:
-        key: names the row in every interval.
-        label: for people, in a few characters.
-        units: one, or those that are added.
-        package: that they lie in.
-        parent: key of the sum that a unit is part of; None where there is none.
+        key: the row's key in every interval.
+        label: a short label for people.
+        units: one unit, or those that are added.
+        package: the units' package.
+        parent: key of the sum that a unit is part of; None if there is none.
     """
 
     key: str
@@ -119,12 +119,12 @@ class Row:
 
     @property
     def is_machine(self) -> bool:
-        """Whether it is the sum of all packages, which are not folded below it."""
+        """Whether the row is the sum of all packages, which are not folded below it."""
         return self.label == MACHINE
 
 
 def label_of(unit: UncoreUnit, around: Sequence[UncoreUnit]) -> str:
-    """A unit in a few characters: its package where it is alone there, else its number, die or CPU too."""
+    """Return a short label: the package of a unit that is alone there, else also number, die or CPU."""
     where = "" if unit.package == UNKNOWN else f"pkg {unit.package}"
     if len(around) == 1:
         return where or unit.pmu.name
@@ -143,7 +143,7 @@ def label_of(unit: UncoreUnit, around: Sequence[UncoreUnit]) -> str:
 
 
 def find_kinds(machine: Machine) -> tuple[UncoreUnits, ...]:
-    """The kinds of a machine, in the order of `kind_order` and then of the names of what is not there."""
+    """Return the kinds of a machine, in the order of `kind_order`, then other kinds by name."""
     by_kind: dict[str, list[UncoreUnit]] = {}
     for unit in find_units(machine):
         by_kind.setdefault(unit.kind, []).append(unit)
@@ -160,31 +160,31 @@ def _units_of(kind: UncoreKind, units: tuple[UncoreUnit, ...], processor: str, t
                for one in metrics_of(kind.id, processor) if all(can_count(pmu, name) for name in one.needs)]
     absent = {one.what for one in fitting if one.tier and one.chosen}
     edges = tuple(edge for edge in edges_of(kind.id, processor) if absent.isdisjoint((edge.inward, edge.outward)))
-    fitting.sort(key=lambda one: one.unit == _CLOCK)  # what moves is looked for first, how fast its clock is last
+    fitting.sort(key=lambda one: one.unit == _CLOCK)  # amounts of traffic come first, clocks last
     raw = tuple(raw_metric(kind.id, pmu, name) for name in pmu.events if _is_count(pmu, name))
     return UncoreUnits(kind, units, tuple(fitting), raw, edges)
 
 
 def _is_count(pmu: Pmu, event: str) -> bool:
-    """Whether an event is a running count of known scale that needs no parameter."""
+    """Tell whether an event is a running count of known scale without parameters."""
     return _is_summable(pmu, event) and "?" not in pmu.events[event].text
 
 
 def _is_summable(pmu: Pmu, event: str) -> bool:
-    """Whether an event is a running count of known scale, with the parameters that it needs."""
+    """Tell whether an event is a running count of known scale, whose parameters are given."""
     found = pmu.events[event]
     return math.isfinite(found.scale) and not is_meaningless(pmu.name, event) and not found.snapshot
 
 
 def can_count(pmu: Pmu, event: str) -> bool:
-    """Whether a PMU has an event: by its name, or every field of its terms."""
+    """Tell whether a PMU has an event, by its name or by every field of its terms."""
     if event in pmu.events:
         return _is_count(pmu, event)
     return "=" in event and all(_fits(pmu, name, value) for name, value in terms_of(event).items())
 
 
 def _fits(pmu: Pmu, field: str, value: str) -> bool:
-    """Whether a PMU has a field that can hold a value: kernels that do not know a processor give it narrower ones."""
+    """Tell whether a PMU has a field for a value; kernels that do not know a processor give narrower fields."""
     if field not in pmu.formats:
         return False
     try:
@@ -195,12 +195,12 @@ def _fits(pmu: Pmu, field: str, value: str) -> bool:
 
 
 def terms_of(event: str) -> Mapping[str, str]:
-    """The fields of an event written as terms."""
+    """Return the fields of an event written as terms."""
     return {part.partition("=")[0]: part.partition("=")[2] for part in event.split(",")}
 
 
 def raw_metric(kind: str, pmu: Pmu, event: str) -> Metric:
-    """One event as a rate: in GB/s where its unit file says bytes, in that file's unit, else in millions a second."""
+    """Make the rate of an event: in GB/s if its unit is bytes, else in its unit, else in millions per second."""
     known = pmu.events.get(event)
     unit, factor = _COUNTS
     if known is not None and known.unit:
@@ -211,7 +211,7 @@ def raw_metric(kind: str, pmu: Pmu, event: str) -> Metric:
 
 
 def typed_metric(units: UncoreUnits, text: str) -> Metric:
-    """An event that a person typed: a name, terms such as event=0x35,umask=0x1, or a name with terms after it.
+    """Make the metric of a typed event: a name, terms such as event=0x35,umask=0x1, or a name with terms.
 
     Raises:
         EventError: the PMU has no such event or field, or a value is no number or too large.

@@ -1,4 +1,4 @@
-"""The map of traffic on the screen: its picture, and below it the table of its edges, which the keys act on."""
+"""The map of traffic on the screen: a picture, and below it the table of edges, on which the keys act."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from turbotui.widgets.table_view import TableView
 from turbotui.widgets.table_widget import TableWidget
 
 EdgeWidget: TypeAlias = TableWidget[RowContent[Any], Column[Any], Hashable]
-_EDGES = 6  # lines that are left for the table: a title and a few edges
+_EDGES = 6  # least lines for the table: a title and a few edges
 _NO_FOLDS = "The map has no sums to fold: t shows the tables"
 NO_FILTERS = "Filters are set for units: t shows their tables"
 
@@ -33,14 +33,14 @@ def _painter(view: RowView[Any], seconds: float, width: int) -> RowPainter[Any]:
 
 
 class MapPanel(Vertical):
-    """The picture above the edges. The edge under the cursor stands out in the picture.
+    """The picture above the table of edges; the edge under the cursor is highlighted in the picture.
 
     Args:
-        seconds: of an interval.
+        seconds: the length of an interval.
 
     Attributes:
         table: the edges.
-        no_folds: what is said of folding here.
+        no_folds: the notice for the keys that fold.
     """
 
     no_folds = _NO_FOLDS
@@ -59,12 +59,12 @@ class MapPanel(Vertical):
 
     def show_traffic(self, counters: UncoreCounters, traffic: Sequence[Traffic], seq: int,
                      fill: Callable[[EdgeWidget, RowContent[Any]], None]) -> None:
-        """Show what the edges carried in a newer interval.
+        """Show the edges' traffic in a new interval.
 
         Args:
-            counters: what is counted.
-            traffic: of every edge.
-            seq: number of the interval.
+            counters: the counters.
+            traffic: the traffic of every edge.
+            seq: the number of the interval.
             fill: shows the content of the table.
         """
         self._traffic = traffic
@@ -87,7 +87,7 @@ class MapPanel(Vertical):
 
 
 def edges_content(counters: UncoreCounters, traffic: Sequence[Traffic], seq: int) -> RowContent[Any]:
-    """The table of edges for the screen, its texts as wide as they have to be."""
+    """Make the table of edges for the screen, with text columns as wide as their texts."""
     table = traffic_table(counters, traffic)
 
     def widened(column: Column[Any]) -> Column[Any]:

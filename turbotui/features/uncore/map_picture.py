@@ -1,8 +1,8 @@
 """The map of traffic as text: a package in the middle, its memory on the left, devices on the right, links below.
 
-Names stand where lines have room, those of links left of the line that comes out of the package, so that 80 columns
-hold them whole. It takes the most detailed way of drawing that fits: every edge, devices added up, links added up too,
-packages beside each other, a few lines without a box for each package, and one line for each.
+Names stand where lines have room, those of links left of the line that leaves the package, so that they fit 80 columns
+uncut. The map uses the most detailed layout that fits: every edge; devices added up; links added up, too; packages side
+by side; a few lines without a box for each package; one line for each package.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from turbotui.widgets.painter import TextSegment
 MapLine = list[TextSegment]
 _Way = Callable[["_Package"], list[MapLine]]
 
-_INWARD, _OUTWARD = "◀", "▶"  # on the right of a package; on its left they are the other way round
+_INWARD, _OUTWARD = "◀", "▶"  # arrows on the right of a package; reversed on its left
 _DOWN, _UP = "▼", "▲"
 _UNKNOWN: Final = "—"
 _OF: Final = " of "
@@ -28,9 +28,9 @@ _LEFT, _BOX = 14, 11
 _ARROW: Final = 13
 _NARROW: Final = 78
 _BESIDE: Final = 98
-"""Columns that a package takes beside another one."""
+"""Characters of a package beside another one."""
 _NAME, _TOLD = 10, 15
-"""Columns of a package's name, and of numbers behind a name, where it is drawn in a few lines."""
+"""Characters of a package's name, and of numbers behind a name, in the layout of a few lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +38,12 @@ class _Stroke:
     """One line of the map: one edge, or several added up.
 
     Attributes:
-        name: what is at its other side.
-        inward, outward, total: GB/s; None where unknown.
+        name: the name of the other end.
+        inward, outward, total: GB/s; None if unknown.
         share: of the peak.
         peak: GB/s.
-        least: something in the sum is unknown.
-        chosen: it stands out, for the cursor is on it.
+        least: whether a part of the sum is unknown.
+        chosen: whether the cursor is on the edge.
     """
 
     name: str
@@ -57,14 +57,14 @@ class _Stroke:
 
     @property
     def role(self) -> StyleRole:
-        """The colour of its share; plain where nobody knows the peak."""
+        """The colour of the share; plain if the peak is unknown."""
         if self.chosen:
             return StyleRole.CELL
         return StyleRole.PLAIN if self.share is None else role_of(self.share)
 
     @property
     def limit(self) -> str:
-        """The share of the peak in words; "" where there is none."""
+        """The share of the peak in words; "" if unknown."""
         return "" if self.share is None or self.peak is None else f"{100 * self.share:.1f}%{_OF}{self.peak:.0f}"
 
 
@@ -87,7 +87,7 @@ def _added(name: str, rows: Sequence[Traffic], chosen: str) -> _Stroke:
     peak = of(row.peak.value for row in rows) if all(row.peak.value is not None for row in rows) else None
     shared = any(row.edge.place.kind.shared or row.edge.together for row in rows)
     most = total if shared else max((value for value in (inward, outward) if value is not None), default=None)
-    # a direction that a PMU does not count at all is another one's matter: of CXL links each counts one
+    # a PMU may count one direction only and leave the other to another PMU, as for CXL links
     least = any((place.inward and row.inward.value is None) or (place.outward and row.outward.value is None)
                 for row in rows for place in (row.edge.place,))
     share = None if most is None or not peak else most / peak
@@ -96,7 +96,7 @@ def _added(name: str, rows: Sequence[Traffic], chosen: str) -> _Stroke:
 
 @dataclass(frozen=True, slots=True)
 class _Package:
-    """What hangs on one package."""
+    """The strokes around one package."""
 
     name: str
     memory: tuple[Traffic, ...]
@@ -105,13 +105,13 @@ class _Package:
 
 
 def draw_map(traffic: Sequence[Traffic], width: int, height: int, chosen: str = "") -> list[MapLine]:
-    """The map in so many columns, and lines if it can be.
+    """Draw the map in this many columns, and lines if possible.
 
     Args:
-        traffic: of every edge, by package.
-        width: columns; what is longer is cut.
-        height: lines that there are.
-        chosen: key of the edge that stands out.
+        traffic: the traffic of every edge, by package.
+        width: columns; longer lines are cut.
+        height: the available lines.
+        chosen: key of the highlighted edge.
     """
     packages = [_package(name, [row for row in traffic if row.edge.start == name])
                 for name in dict.fromkeys(row.edge.start for row in traffic)]
@@ -132,7 +132,7 @@ def draw_map(traffic: Sequence[Traffic], width: int, height: int, chosen: str = 
 
 
 def _side_by_side(blocks: Sequence[Sequence[MapLine]], columns: int) -> list[MapLine]:
-    """Blocks in so many columns, row by row."""
+    """Arrange blocks in this many columns, row by row."""
     lines: list[MapLine] = []
     for at in range(0, len(blocks), columns):
         row = blocks[at : at + columns]
@@ -161,7 +161,7 @@ def _each(rows: Sequence[Traffic], chosen: str) -> list[_Stroke]:
 
 
 def _sums(rows: Sequence[Traffic], chosen: str) -> list[_Stroke]:
-    """Edges of one kind, and of a link to one package, added up."""
+    """Add up the edges of one kind, and those of links to one package."""
     groups: dict[str, list[Traffic]] = {}
     for row in rows:
         linked = row.edge.place.kind is EdgeKind.PACKAGE
@@ -173,7 +173,7 @@ def _sums(rows: Sequence[Traffic], chosen: str) -> list[_Stroke]:
 
 
 def _block(package: _Package, ports: Sequence[_Stroke], links: Sequence[_Stroke], chosen: str) -> list[MapLine]:
-    """A package's box with memory on its left, ports on its right, and links below."""
+    """Draw a package's box with memory on its left, ports on its right, and links below."""
     left = [line for row in package.memory for line in _memory(_stroke(row, chosen), row)]
     left = left or [[("no PMU counts the memory".ljust(_LEFT + _ARROW), StyleRole.DIM)]]
     rows = max(len(left), len(ports), 3)
@@ -208,7 +208,7 @@ def _wire(text: str, stroke: _Stroke) -> MapLine:
 
 
 def _apart(text: str, role: StyleRole) -> MapLine:
-    """A text in its colour between blanks that have none: a cursor marks what is said, not the room around it."""
+    """Return a text in its colour between plain blanks, so that a cursor marks the text only."""
     said = text.strip()
     left, _, right = text.partition(said) if said else (text, "", "")
     return [segment for segment in ((left, StyleRole.PLAIN), (said, role), (right, StyleRole.PLAIN)) if segment[0]]
@@ -230,7 +230,7 @@ def _link(stroke: _Stroke, indent: int) -> MapLine:
 
 
 def _row(package: _Package, width: int, chosen: str) -> list[MapLine]:
-    """A package in a few lines: memory and ports, then what goes to each other package."""
+    """Draw a package in a few lines: memory and ports, then links to each other package."""
     first = [_total(_memory_word(package), package.memory, chosen)] if package.memory else []
     first += [_told(stroke) for stroke in _sums(package.ports, chosen)]
     ends = [_told(stroke) for stroke in _sums(package.links, chosen)]
@@ -242,7 +242,7 @@ def _row(package: _Package, width: int, chosen: str) -> list[MapLine]:
 
 
 def _line(package: _Package, chosen: str) -> MapLine:
-    """A package in one line: memory, links and ports, each added up."""
+    """Draw a package in one line: memory, links and ports, each added up."""
     line: MapLine = [(f"{package.name:<{_NAME}}", StyleRole.SUMMARY)]
     for word, rows in ((_memory_word(package), package.memory), ("links", package.links), ("ports", package.ports)):
         line += _total(word, rows, chosen) if rows else []
@@ -250,7 +250,7 @@ def _line(package: _Package, chosen: str) -> MapLine:
 
 
 def _memory_word(package: _Package) -> str:
-    """What memory is called: what is counted at the most says so."""
+    """Return the name of memory: that of the edge with the most traffic."""
     return "mem ≤" if any(row.edge.place.label.startswith("≤") for row in package.memory) else "mem"
 
 
@@ -259,7 +259,7 @@ def _total(word: str, rows: Sequence[Traffic], chosen: str) -> MapLine:
 
 
 def _told(stroke: _Stroke, *, both: bool = False) -> MapLine:
-    """Edges added up, in a few characters."""
+    """Format a sum of edges in a few characters."""
     inward, outward = (_amount(value, least=stroke.least, decimals=1) for value in (stroke.inward, stroke.outward))
     text = _amount(stroke.total, decimals=1) if both else f"{_UP}{inward} {_DOWN}{outward}"
     share = "" if stroke.share is None else f" {100 * stroke.share:.0f}%"
@@ -269,7 +269,7 @@ def _told(stroke: _Stroke, *, both: bool = False) -> MapLine:
 
 
 def _cut(line: MapLine, width: int) -> MapLine:
-    """A line that ends at the right border."""
+    """Cut a line at the right border."""
     found: MapLine = []
     for text, role in line:
         if width <= 0:
@@ -280,7 +280,7 @@ def _cut(line: MapLine, width: int) -> MapLine:
 
 
 def _fitting(text: str, width: int) -> str:
-    """A text at most this wide: a share goes without its peak before it is cut."""
+    """Fit a text into a width; the peak behind a share is dropped before the text is cut."""
     if len(text) <= width:
         return text
     share, of, _peak = text.partition(_OF)

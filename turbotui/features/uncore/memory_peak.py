@@ -1,4 +1,4 @@
-"""The most that memory can move, by the modules that firmware describes (SMBIOS type 17, DMTF DSP0134 3.7, 7.18)."""
+"""The peak bandwidth of memory, by the modules that firmware describes (SMBIOS type 17, DSP0134 3.7, 7.18)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from turbotui.quantities.scope import Scope
 
 
 class MemoryPeak:
-    """GB/s of a machine's memory and of parts of it. Firmware is asked once, when somebody wants to know.
+    """The peak GB/s of a machine's memory and parts of it; firmware is read once, when needed.
 
     Attributes:
-        why: why it is not known, as one sentence.
+        why: a sentence why the peak is unknown.
     """
 
     why = ("how much memory can move is told by SMBIOS type 17 alone, which only root may read and which has to name "
@@ -24,7 +24,7 @@ class MemoryPeak:
 
     @cached_property
     def _channels(self) -> tuple[float, ...]:
-        """GB/s of each channel; empty where firmware does not tell them apart, or a host invented them."""
+        """GB/s of each channel; empty if firmware does not tell channels apart, or a hypervisor invented them."""
         if self._machine.model.hypervisor:
             return ()
         packages = max(1, len(self._machine.topology.instances(Scope.PACKAGE)))
@@ -33,11 +33,11 @@ class MemoryPeak:
         return tuple(rate for rate in rates if rate) if all(rates) else ()
 
     def of(self, units: int, every: int) -> float | None:
-        """GB/s of what so many units count of all those that count the machine's memory; None where it is not known.
+        """Return the peak GB/s of some of the units that count the machine's memory; None if unknown.
 
         Args:
-            units: in the row.
-            every: of the machine.
+            units: the number of units in the row.
+            every: the number of units of the machine.
         """
         rates = self._channels
         if units != every and (len(set(rates)) > 1 or (len(rates) % every and every % max(1, len(rates)))):
@@ -46,7 +46,7 @@ class MemoryPeak:
 
 
 def _rate(modules: tuple[Module, ...]) -> float | None:
-    """GB/s of a channel: as wide as its widest module, as fast as its slowest; None where either is not told."""
+    """Return a channel's GB/s: as wide as its widest module, as fast as its slowest; None if unknown."""
     widths, speeds = [one.bits for one in modules], [one.mts for one in modules]
     if not all(widths) or not all(speeds):
         return None

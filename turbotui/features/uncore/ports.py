@@ -1,4 +1,4 @@
-"""Which PCI devices a root complex's PMU counts, as far as the machine tells."""
+"""The PCI devices that a root complex's PMU counts, as far as the machine tells."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Port:
 
 
 class PortMap:
-    """The root ports of a machine by the PMUs that count them. Looked up once."""
+    """The root ports of a machine by the PMUs that count them, read once."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -32,11 +32,11 @@ class PortMap:
 
     @property
     def untold(self) -> bool:
-        """Whether there are root ports, but not one says where it is."""
+        """Whether there are root ports, but none tells its position."""
         return bool(self._ports) and all(port.place is None for port in self._ports)
 
     def of(self, unit: UncoreUnit) -> tuple[Port, ...]:
-        """The root ports of a unit, by number; none for what is no PMU of a root complex, and where it is unknown."""
+        """Return a unit's root ports by number; none if unknown, or for PMUs other than a root complex's."""
         mine = [
             (port.place.port, port)
             for port in self._ports
@@ -53,14 +53,14 @@ class PortMap:
         )  # fmt: skip
 
     def elsewhere(self, address: str, pmus: Sequence[str]) -> str:
-        """The PMU that counts a device given with its domain, if it is none of these; "" where it is not known."""
+        """Return the PMU that counts a device (with domain), if it is none of these PMUs; "" if unknown."""
         for port in self._ports:
             if port.place is not None and address.strip().lower() in (port.address, *port.devices):
                 return "" if set(port.place.pmus) & set(pmus) else port.place.pmus[0]
         return ""
 
     def note(self, unit: UncoreUnit) -> str:
-        """The addresses of a unit's root ports on one line; "" for what has none."""
+        """Return the addresses of a unit's root ports on one line; "" if it has none."""
         if "_rc_" not in unit.pmu.name:
             return ""
         if self.untold:

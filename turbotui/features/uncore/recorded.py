@@ -1,4 +1,4 @@
-"""The uncore counters of a recording: what was counted is what its sources say, moment by moment."""
+"""The uncore counters of a recording, whose sources tell the counted events of each moment."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from turbotui.sources.uncore import Order, UncoreSource
 
 
 class RecordedCounters(UncoreCounters):
-    """Counters that are read no more.
+    """The uncore counters of a recording.
 
     Args:
-        machine: the recorded one, of which the files of its PMUs were kept.
+        machine: the recorded machine, with the kept files of its PMUs.
         definitions: everything that was counted beside the catalog at any time of the recording; tables have the
-            columns that can be made of it, whether or not an interval has it.
+            columns that can be computed from it, whether or not an interval has values.
     """
 
     unread = "was not recorded at this time"
@@ -46,7 +46,7 @@ class RecordedCounters(UncoreCounters):
             self._shown[units.kind.id] = _made_of(units, bundles[units.kind.id])
 
     def show_all(self) -> None:
-        """Show every derived value that what was counted gives, also those that have to be chosen."""
+        """Show every derived value that the counted events give, even those that are not shown by default."""
         for units in self.kinds:
             derived = [one for one in units.metrics if is_counted(one, self._bundles[units.kind.id])]
             self.show(units, (*derived, *(one for one in self.shown(units) if one not in derived)))
@@ -60,7 +60,7 @@ class RecordedCounters(UncoreCounters):
         return frozenset()
 
     def follow(self, frame: Frame | None) -> None:
-        """See `UncoreCounters.follow`: what was counted then, with which filters."""
+        """See `UncoreCounters.follow`: adopts the events and filters of a frame."""
         if frame is None or frame.capabilities is self._followed:
             return
         self._followed = frame.capabilities
@@ -82,16 +82,16 @@ class RecordedCounters(UncoreCounters):
         return self._orders.get(unit.pmu.name)
 
     def has_any(self, frame: Frame) -> bool:
-        """Whether anything of these kinds was read at both ends of an interval."""
+        """Tell whether any unit of these kinds was read at both ends of an interval."""
         self.follow(frame)
         read = frame.newer.values.keys()
         return any(name in read for order in self._orders.values() for name in order.signals())
 
 
 def _made_of(units: UncoreUnits, bundles: Sequence[frozenset[str]]) -> tuple[Metric, ...]:
-    """What can be worked out of bundles: derived values, then each event that is in none of them.
+    """Return the metrics of bundles: derived values, then each event that is in none of them.
 
-    A value that has to be chosen is shown where one of its events was counted for nothing else.
+    A value that is not shown by default is shown if one of its events was counted for nothing else.
     """
     derived = [one for one in units.metrics if is_counted(one, bundles)]
     plain = {name for one in derived if not one.chosen for name in one.needs}
@@ -102,6 +102,6 @@ def _made_of(units: UncoreUnits, bundles: Sequence[frozenset[str]]) -> tuple[Met
         if event not in needed:
             try:
                 found.append(typed_metric(units, event))
-            except EventError:  # the kept files name no such field: its counts are shown of no column
+            except EventError:  # the kept files name no such field, so no column can show its counts
                 continue
     return tuple(found)

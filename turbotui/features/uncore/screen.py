@@ -48,13 +48,13 @@ from turbotui.widgets.table_view import TableView
 from turbotui.widgets.table_widget import TableWidget
 
 _MANY: Final = 15
-"""Units of a kind from which only their sums are shown at first."""
+"""The number of a kind's units from which only their sums are shown at first."""
 
 KindWidget: TypeAlias = RowWidget[Row]
 
 
 class UncoreScreen(RowTableScreen[Row]):
-    """Tables below each other, the keys acting on the one that the cursor is in. Counts only while it is shown."""
+    """The uncore screen: tables below each other; keys act on the table with the cursor. Counts only while shown."""
 
     where: ClassVar[Where] = Where.UNCORE
     number = "5"
@@ -110,7 +110,7 @@ class UncoreScreen(RowTableScreen[Row]):
         return unit_painter(view, width)
 
     def body(self) -> Iterable[Widget]:
-        """The tables, or why there are none."""
+        """Lay out the tables, or the reason why there are none."""
         if not self._tables:
             yield self._absent
             return
@@ -121,16 +121,16 @@ class UncoreScreen(RowTableScreen[Row]):
 
     @property
     def tables(self) -> Sequence[KindWidget]:
-        """See `RowTableScreen.tables`: of the map, its edges."""
+        """See `RowTableScreen.tables`: on the map, the table of edges."""
         return (self._map.table,) if self._mapped else tuple(self._tables.values())
 
     @property
     def counters(self) -> UncoreCounters:
-        """What is counted, for tests."""
+        """The counters, for tests."""
         return self._counters
 
     def read_beside(self) -> None:
-        """Count what the tables show, from now on and not only from the end of this interval."""
+        """Count the tables' events at once, and not only from the end of this interval."""
         session = self.watch_state.session
         self.watch_state.read_also(self, self._counters.sources(), self._counters.signals())
         session.end_interval()
@@ -143,7 +143,7 @@ class UncoreScreen(RowTableScreen[Row]):
         self._fill()
 
     def take(self, frame: Frame) -> None:
-        """See `WatchScreen.take`: the past of cells that were drawn or looked into."""
+        """See `WatchScreen.take`; keeps the past of cells that were drawn or explained."""
         for units in self._counters.kinds:
             content = self._content(units, frame)
             self.past(content).push(content, (), ())
@@ -152,7 +152,7 @@ class UncoreScreen(RowTableScreen[Row]):
             self.past(edges).push(edges, (), ())
 
     def readout(self) -> str:
-        """See `TableKeys.readout`: nothing is waited for where there are no tables, and why stands above."""
+        """See `TableKeys.readout`; empty without tables, because the reason stands above."""
         return super().readout() if self._tables else ""
 
     def show_frame(self) -> None:
@@ -176,7 +176,7 @@ class UncoreScreen(RowTableScreen[Row]):
         for units, table in zip(self._counters.kinds, self._tables.values(), strict=True):
             self.fill(table, self._content(units, self.watch_state.frame))
         for at, (units, line) in enumerate(zip(self._counters.kinds, self._captions, strict=True)):
-            room = self.size.width - 1  # beside the scroll bar
+            room = self.size.width - 1  # without the scroll bar
             caption = caption_of(units, self._content(units, self.watch_state.frame), room)
             line.show([caption], (Hot(0, 0, self.size.width, f"fold_table({at})"),))
         self._show_charts()
@@ -198,7 +198,7 @@ class UncoreScreen(RowTableScreen[Row]):
         self._below.show(lines)
 
     def _content(self, units: UncoreUnits, frame: Frame | None) -> RowContent[Row]:
-        """The content of a kind's table, made once for a frame."""
+        """Return the content of a kind's table, made once for a frame."""
         made_of, content = self._contents.get(units.kind.id, (None, None))
         if content is None or made_of is not frame:
             content = self._new_content(units, frame)
@@ -215,11 +215,11 @@ class UncoreScreen(RowTableScreen[Row]):
 
     @property
     def _units(self) -> UncoreUnits | None:
-        """The kind whose table the cursor is in."""
+        """Return the kind of the table with the cursor."""
         return next((units for units in self._counters.kinds if self._tables[units.kind.id] is self._table), None)
 
     def enter(self, table: KindWidget) -> None:
-        """See `TableKeys.enter`: the cursor stays in its column, as far as there are so many."""
+        """See `TableKeys.enter`; the cursor stays in its column, if the table has so many."""
         before = self._table
         if table is before:
             return
@@ -231,7 +231,7 @@ class UncoreScreen(RowTableScreen[Row]):
         table.show_cursor(shown=True)
 
     def _enter_beside(self, by: int) -> bool:
-        """Enter the next or previous table that has rows; whether there is one."""
+        """Enter the next or previous table with rows, and tell whether there is one."""
         tables = self.tables
         at = tables.index(self._table) + by if tables else 0
         while 0 <= at < len(tables) and not tables[at].lines:
@@ -247,7 +247,7 @@ class UncoreScreen(RowTableScreen[Row]):
             self.enter(event.widget)
 
     def on_table_widget_moved(self, message: Moved) -> None:
-        """Keep the cursor in sight; with a table's first row, what stands above it."""
+        """Keep the cursor in sight, and the lines above a table's first row with it."""
         if self._mapped:
             self._map.draw()
         elif message.table is self._table:
@@ -260,27 +260,27 @@ class UncoreScreen(RowTableScreen[Row]):
     # Actions
 
     def action_move(self, by: int) -> None:
-        """Up or down, from table to table."""
+        """Move up or down, from table to table."""
         before = self._table.current
         super().action_move(by)
         if self._table.current == before and self._enter_beside(by):
             self._table.move_to_end(last=by < 0)
 
     def action_page(self, by: int) -> None:
-        """The next or previous table; of the map, the next or previous page of edges."""
+        """Go to the next or previous table, or page of the map's edges."""
         if self._mapped:
             super().action_page(by)
         elif self._enter_beside(by):
             self._table.move_to_end(last=False)
 
     def action_end(self, by: int) -> None:
-        """First or last row of all."""
+        """Go to the first or last row of all tables."""
         while self._enter_beside(by):
             pass
         super().action_end(by)
 
     def action_sideways(self, by: int) -> None:
-        """The next or previous column; at the left edge of a sum: fold or unfold."""
+        """Go to the next or previous column; at the left edge of a sum, fold or unfold."""
         line = self._table.line
         if by < 0 and line is not None and line.open is not None:
             if not self._table.move_column(by):
@@ -320,7 +320,7 @@ class UncoreScreen(RowTableScreen[Row]):
 
     @property
     def known_columns(self) -> Sequence[Column[Any]]:
-        """See `RowTableScreen.known_columns`: derived values, what was typed, every event, and what is no number."""
+        """See `RowTableScreen.known_columns`: derived values, typed events, all events, and text columns."""
         units, content = self._units, self._table.content
         if self._mapped:
             return super().known_columns
@@ -339,7 +339,7 @@ class UncoreScreen(RowTableScreen[Row]):
         return ("derived" if column in units.metrics else "events, each as a rate" if column in units.raw else "typed")
 
     def toggle(self, column: Column[Any]) -> None:
-        """See `RowTableScreen.toggle`: what is not shown is not counted."""
+        """See `RowTableScreen.toggle`; hidden columns are not counted."""
         units = self._units
         if units is None or not isinstance(column, Metric):
             super().toggle(column)
@@ -350,7 +350,7 @@ class UncoreScreen(RowTableScreen[Row]):
         self._changed()
 
     def add_typed(self, text: str) -> None:
-        """Show an event that a person typed as terms.
+        """Show an event that the user typed as terms.
 
         Raises:
             EventError: see `UncoreCounters.typed`.
@@ -365,7 +365,7 @@ class UncoreScreen(RowTableScreen[Row]):
             self.toggle(metric)
 
     def action_columns(self) -> None:
-        """Choose what the table under the cursor shows."""
+        """Choose the columns of the table under the cursor."""
         units, cell = self._units, self._table.selected
         if self._mapped:
             super().action_columns()
@@ -374,7 +374,7 @@ class UncoreScreen(RowTableScreen[Row]):
             self.app.push_screen(EventPicker(self, cell[0].id if cell else "", units, host))
 
     def action_filters(self) -> None:
-        """Filter what the row under the cursor counts."""
+        """Open the filters of the row under the cursor."""
         if self._mapped:
             self.notice(NO_FILTERS)
             return
@@ -390,7 +390,7 @@ class UncoreScreen(RowTableScreen[Row]):
         self.app.push_screen(FilterForm(self._counters, self._ports, units, row, self._changed))
 
     def action_traffic(self) -> None:
-        """Show the map of traffic in place of the tables, or the tables again; only what is seen is counted."""
+        """Switch between tables and the map of traffic; only visible values are counted."""
         if not self._tables:
             return
         if not self._mapped:
@@ -408,5 +408,5 @@ class UncoreScreen(RowTableScreen[Row]):
 
 
 def _sums(units: UncoreUnits) -> frozenset[Hashable]:
-    """The rows of a kind that can be folded."""
+    """Return the rows of a kind that can be folded."""
     return frozenset(row.key for row in units.rows if row.is_sum)

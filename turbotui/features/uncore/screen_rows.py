@@ -1,4 +1,4 @@
-"""How an uncore table stands on the screen: its units below their sums, its titles above their units of measurement."""
+"""The layout of an uncore table on the screen: units below their sums, titles above units of measurement."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from turbotui.widgets.row_list import RowList, passes
 from turbotui.widgets.slots import row_slots
 
 FILTERED: Final = " [f]"
-"""After the label of a row that does not count everything: there may be no room for the column that says more."""
+"""The mark of a row with filters, because there may be no room for the column of filters."""
 _NARROWEST: Final = 8
-"""Characters of a text that is cut."""
+"""The least characters of a text that is cut."""
 
 
 def _says_no_events(row: Row) -> str:
@@ -32,11 +32,11 @@ def _says_no_events(row: Row) -> str:
 
 
 NO_EVENTS: Final[Column[Row]] = Column("events", "", -1, (), _says_no_events, help="why there is no number")
-"""The column of a table that has no numbers."""
+"""The column of a table without numbers."""
 
 
 def caption_of(units: UncoreUnits, content: RowContent[Row], width: int) -> list[TextSegment]:
-    """The line above a table, which ends behind a word where it is wider than this. What counts comes first."""
+    """Return the line above a table, cut behind a word at this width; the important words come first."""
     kind, many = units.kind, f"{len(units.units)} x {units.kind.id}"
     fullest = content.whole.fullest() if isinstance(content.whole, UncoreTable) else None
     line: list[TextSegment] = [(f"   {kind.title}", StyleRole.SUMMARY)]
@@ -49,7 +49,7 @@ def caption_of(units: UncoreUnits, content: RowContent[Row], width: int) -> list
 
 
 def content_of(table: UncoreTable) -> RowContent[Row]:
-    """A table for the screen: places and texts are as wide as they have to be, so that nothing moves."""
+    """Make a table's content for the screen, with constant widths of positions and texts, so that nothing moves."""
 
     def said(row: Row) -> str:
         name = f"{len(row.units)} x {table.units.kind.title}" if row.is_sum else row.units[0].pmu.name
@@ -71,10 +71,10 @@ def content_of(table: UncoreTable) -> RowContent[Row]:
 
 
 class UnitRows(RowList[RowContent[Row], Column[Any], Hashable]):
-    """Sums in their order, each followed by its units in theirs."""
+    """Sorted sums, each followed by its sorted units."""
 
     def arranged(self, content: RowContent[Row], view: RowView[Row]) -> Sequence[Line[Hashable]]:
-        """See `RowList.arranged`: a sum stays as long as one of its units passes the filter."""
+        """See `RowList.arranged`: a sum is shown if one of its units passes the filter."""
         outer: list[Hashable] = []
         parts: dict[Hashable, list[Hashable]] = {}
         for key in content.rows:
@@ -104,15 +104,15 @@ class UnitRows(RowList[RowContent[Row], Column[Any], Hashable]):
 
 
 _MUCH_MORE: Final = 2.0
-"""Times the mean of the others from which a unit stands out."""
+"""The ratio to the others' mean from which a unit is highlighted."""
 
 
 @dataclass(kw_only=True)
 class UnitPainter(RowPainter[Row]):
-    """Paints sums in bright, units that take clearly more traffic than the others by how much of the most that is.
+    """Paints sums brightly, and units with clearly more traffic than others by their share of the maximum.
 
-    No document says how much traffic a unit can take, so they are compared with each other: where they share it
-    alike, nothing stands out. Units of measurement stand in a second line of titles.
+    No document states the most traffic of a unit, so units are compared with each other; evenly shared traffic is not
+    highlighted. Units of measurement stand in a second line of titles.
     """
 
     _greatest: dict[str, float | None] = field(default_factory=dict)
@@ -123,7 +123,7 @@ class UnitPainter(RowPainter[Row]):
         self._greatest.clear()
 
     def _most(self, content: RowContent[Row], column: Column[Row]) -> float | None:
-        """The greatest traffic of a unit, where it is far beyond the others' mean; None where units are alike."""
+        """Return the greatest traffic of a unit if it is far above the others' mean; None if units are alike."""
         if column.id not in self._greatest:
             units = [row for row in content.whole.rows if not row.is_sum]
             values = [value for value in content.whole.values(column, units) if isinstance(value, int | float)]
@@ -169,7 +169,7 @@ class UnitPainter(RowPainter[Row]):
 
 
 def unit_painter(view: RowView[Row], width: int) -> UnitPainter:
-    """A painter; texts behind the numbers are cut to the room that these leave."""
+    """Make a painter that cuts texts behind the numbers to the room left."""
     fixed, moving = row_slots(view, width, stacked=True)
     taken = (*fixed, *(slot for slot in moving if slot.column.decimals >= 0))
     room = width - sum(slot.outer for slot in taken) - len(RULE) - 2

@@ -1,4 +1,4 @@
-"""What is at the other end of uncore units: devices of stacks, ends of UPI links, speeds of PCI Express links."""
+"""The other ends of uncore units: devices of stacks, ends of UPI links, speeds of PCI Express links."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LINKS: Final = "uncore_upi"
 
 
 class StackMap:
-    """The stacks and links of a machine. Each is looked up once, when it is asked for."""
+    """The stacks and links of a machine, each read once, when needed."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -33,7 +33,7 @@ class StackMap:
         return self._stacks[bus]
 
     def link(self, unit: UncoreUnit) -> float | None:
-        """GB/s of a unit's links in one direction; None for what has none, and where it is not known."""
+        """Return the GB/s of a unit's links in one direction; None if it has none, or if unknown."""
         if unit.kind == STACKS:
             return self._stack(unit).gigabytes
         if unit.key not in self._links:
@@ -45,7 +45,7 @@ class StackMap:
         return read_root_ports(self._host)
 
     def read(self, units: Iterable[UncoreUnit]) -> None:
-        """Look all of them up, so that a recording has their files."""
+        """Read all of them, so that a recording keeps their files."""
         for unit in units:
             if unit.kind == STACKS:
                 self.note(unit)
@@ -53,7 +53,7 @@ class StackMap:
                 self.link(unit)
 
     def note(self, unit: UncoreUnit) -> str:
-        """What is at the other end, on one line: devices as lspci names them, or a link of another die."""
+        """Describe the other end on one line: devices as lspci names them, or a link of another die."""
         if unit.kind == LINKS:
             return other_end(unit.peer)
         if unit.peer not in self._notes:

@@ -1,4 +1,4 @@
-"""Uncore tables: a row for each unit and each sum, a column for each metric, the filters where there are some."""
+"""Uncore tables: a row for each unit and sum, a column for each metric, and a column of filters if any are set."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NO_FRAME: Final = Reading(why=Unavailable(Reason.NOT_READ, "waiting for the fir
 
 @dataclass(frozen=True, slots=True)
 class Fullest:
-    """The unit of a table that is nearest to its peak: in words, and by what share of it."""
+    """The unit of a table that is nearest to its peak, and its share of the peak."""
 
     said: str
     share: float
@@ -37,13 +37,13 @@ class Fullest:
 
 @dataclass(frozen=True, kw_only=True)
 class UncoreTable(RowTable[Row]):
-    """One kind of uncore PMU over one interval. Its name is that of the kind; made by `uncore_table`.
+    """One kind of uncore PMU over one interval, named after the kind; made by `uncore_table`.
 
     Attributes:
-        counters: what is counted.
-        units: of the kind.
-        frame: of the interval; None before there is one.
-        ports: the root ports of the machine, which are a column then; None where they are not looked up.
+        counters: the counters.
+        units: the kind.
+        frame: the interval's frame; None before the first.
+        ports: the machine's root ports, for a column; None without that column.
     """
 
     counters: UncoreCounters
@@ -54,7 +54,7 @@ class UncoreTable(RowTable[Row]):
 
     @property
     def identity(self) -> Sequence[str]:
-        """See `tables.Table.identity`: where a unit is, its PMU in sysfs, the CPU that it is opened on."""
+        """See `tables.Table.identity`: a unit's position, its PMU in sysfs, and the CPU on which it is opened."""
         return _IDENTITY
 
     def identify(self, row: Row) -> Identity:
@@ -70,7 +70,7 @@ class UncoreTable(RowTable[Row]):
         return Identity("unit", {**names, "pmu": unit.pmu.name, "cpu": unit.cpu})
 
     def reading(self, row: Row, metric: Metric) -> Reading:
-        """A value with what it was made of; worked out once."""
+        """Return a value with its inputs, computed once."""
         key = (row.key, metric.id)
         if key not in self._readings:
             self._readings[key] = (_NO_FRAME if self.frame is None
@@ -96,13 +96,13 @@ class UncoreTable(RowTable[Row]):
                            ports=self.ports)
 
     def own_rows(self, column: Column[Any]) -> Sequence[Row]:
-        """See `tables.Table.own_rows`: the units, of which the sums are made."""
+        """See `tables.Table.own_rows`: the units, whose sums the other rows are."""
         del column
         return [row for row in self.rows if not row.is_sum]
 
     @property
     def counts(self) -> bool:
-        """Whether anything of the kind is counted."""
+        """Whether any event of the kind is counted."""
         return bool(self._metrics)
 
     @property
@@ -111,7 +111,7 @@ class UncoreTable(RowTable[Row]):
         return [column for column in columns if isinstance(column, Metric)]
 
     def fullest(self) -> Fullest | None:
-        """The unit that is nearest to the most that it can take; None where no column says that of this kind."""
+        """Return the unit nearest to its peak; None if no column of this kind has a peak."""
         loads = [column for column in self._metrics if column.scale is PERCENT]
         found = [(value, row, column) for column in loads for row in self.own_rows(column)
                  if isinstance(value := self.reading(row, column).value, int | float)]
@@ -122,16 +122,16 @@ class UncoreTable(RowTable[Row]):
         return Fullest(f"{which} {value:.1f} %", value / 100)
 
     def reasons(self) -> tuple[str, ...]:
-        """Why values are unknown, a sentence each."""
+        """Return a sentence for each reason of unknown values."""
         if not any(isinstance(column, Metric) for column in self.columns):
             return (no_events(self.units),)
         cells = (self.cell(column, row) for row in self.rows for column in self.columns)
         return tuple(dict.fromkeys(cell.why.sentence() for cell in cells if cell.why is not None))
 
 
-@dataclass(frozen=True)  # compared by what it holds, so that the column of a frame is that of the one before
+@dataclass(frozen=True)  # compared by value, so that the column is the same in successive frames
 class _Filters:
-    """What a row of a kind leaves out."""
+    """The filters of a row in words."""
 
     counters: UncoreCounters
     units: UncoreUnits
@@ -152,7 +152,7 @@ class _Ports:
 
 @dataclass(frozen=True)
 class _Ends:
-    """What is at the other end of a unit in words."""
+    """The other end of a unit in words."""
 
     stacks: StackMap
 
@@ -162,7 +162,7 @@ class _Ends:
 
 def uncore_table(counters: UncoreCounters, units: UncoreUnits, frame: Frame | None,
                  ports: PortMap | None = None) -> UncoreTable:
-    """The table of a kind: `UncoreTable` says what of."""
+    """Make the table of a kind; see `UncoreTable` for the arguments."""
     counters.follow(frame)
     columns: tuple[Column[Any], ...] = (PLACE, *counters.shown(units))
     if any(counters.settings(unit.pmu.name) for unit in units.units):
@@ -177,12 +177,12 @@ def uncore_table(counters: UncoreCounters, units: UncoreUnits, frame: Frame | No
 
 
 def no_events(units: UncoreUnits) -> str:
-    """What is said of PMUs of which nothing is counted, and what to do."""
+    """Say that no events of some PMUs are counted, and what to do."""
     fields = ", ".join(sorted(units.pmu.formats)) or "none"
     return (f"nothing is counted of {units.pmu.name}: the kernel names no events of these PMUs, and this processor's "
             f"are not known here; -e {units.kind.id}/event=0x1/ counts one by its terms (fields: {fields})")
 
 
 def no_units() -> RowTable[Row]:
-    """The table of a machine that has no uncore PMU."""
+    """Return the table of a machine without uncore PMUs."""
     return RowTable("uncore", "unit", (PLACE,), ())

@@ -1,4 +1,4 @@
-"""Edges of the map of traffic: how much goes between packages, memory, links and devices, by derived values of PMUs."""
+"""Edges of the map of traffic between packages, memory, links and devices, by derived values of PMUs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from turbotui.sampling.frame import Frame
 
 _UNIT: Final = "GB/s"
 _SAME_MEMORY: Final = {"uncore_imc_free_running": "uncore_imc", "arm_cmn": "arm_dmc620"}
-"""Kinds that count the memory's traffic of another kind once more: whoever asks, or less exactly."""
+"""Kinds of PMU that count the same memory traffic as another kind, at the requester or less exactly."""
 _TOGETHER: Final = Unavailable(Reason.NO_HARDWARE, "this PMU counts both directions together: see total")
 NO_EDGES: Final = ("no uncore PMU here counts bytes between packages, memory and devices; "
                    "turbotui uncore shows what they count")
@@ -29,15 +29,15 @@ _WAITING: Final = Reading(why=Unavailable(Reason.NOT_READ, "waiting for the firs
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """One edge, as the machine has it.
+    """One edge of a machine.
 
     Attributes:
-        key: names it in every interval.
-        place: of the values: kind, label and the names of the values.
+        key: the edge's key in every interval.
+        place: the edge's definition: kind, label and names of the values.
         units: the kind of PMU.
         row: the units that count it, added.
-        package: sysfs' id; -1 where the machine does not say.
-        end: what is at the other side, for people.
+        package: sysfs's id; -1 if unknown.
+        end: the other end, for people.
     """
 
     key: str
@@ -49,12 +49,12 @@ class Edge:
 
     @property
     def start(self) -> str:
-        """The package, for people; the machine of PMUs that do not say which package they are in."""
+        """The package, for people; "machine" for PMUs that do not tell their package."""
         return "machine" if self.package == UNKNOWN else f"package {self.package}"
 
     @property
     def source(self) -> str:
-        """The PMUs that count it."""
+        """The PMUs that count the edge."""
         names = list(dict.fromkeys(unit.pmu.name for unit in self.row.units))
         return names[0] if len(names) == 1 else f"{len(names)} x {self.units.kind.id}"
 
@@ -64,11 +64,11 @@ class Edge:
         return bool(self.place.inward) and self.place.inward == self.place.outward
 
     def metric(self, name: str) -> Metric | None:
-        """The value of a name that can be counted here; None where there is none."""
+        """Return the metric of a name if it can be counted here, else None."""
         return next((one for one in self.units.metrics if one.what == name and one.unit == _UNIT), None)
 
     def metrics(self) -> Iterator[Metric]:
-        """Everything that has to be counted for it."""
+        """Return all metrics that the edge needs."""
         for name in dict.fromkeys((self.place.inward, self.place.outward, self.place.peak)):
             found = self.metric(name) if name else None
             if found is not None:
@@ -77,15 +77,15 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """What an edge carried in an interval, each in GB/s with what it was made of.
+    """The traffic of an edge in an interval, in GB/s with the inputs of each value.
 
     Attributes:
         inward: into the package.
         outward: out of it.
         total: both.
-        peak: the most it can take; in each direction, or of both where they share it.
-        sender: the edge of the other package whose outward traffic is the inward one here; None where it is counted.
-        share: of the peak, 0 to 1; None where it is not known.
+        peak: the peak in each direction, or of both if they share it.
+        sender: the edge at the other package whose outward traffic is this edge's inward traffic; None if counted here.
+        share: the share of the peak, 0 to 1; None if unknown.
     """
 
     edge: Edge
@@ -106,7 +106,7 @@ class Traffic:
 
 
 def find_edges(machine: Machine, kinds: Sequence[UncoreUnits]) -> tuple[Edge, ...]:
-    """Every edge that a PMU of the machine counts or stands for, by package."""
+    """Return every edge that a PMU of the machine counts, sorted by package."""
     dies = {(place.package, place.die) for place in machine.topology.places.values()}
     packages = _Packages(tuple(sorted({package for package, _die in dies})), len(dies))
     found = [edge for units in kinds for place in units.edges for edge in _edges(packages, units, place)]
@@ -119,7 +119,7 @@ def find_edges(machine: Machine, kinds: Sequence[UncoreUnits]) -> tuple[Edge, ..
 
 
 def metrics_by_kind(edges: Sequence[Edge]) -> Mapping[str, tuple[Metric, ...]]:
-    """What has to be counted for edges, by the id of the kind of PMU."""
+    """Return the metrics that edges need, by the id of the kind of PMU."""
     found: dict[str, dict[Metric, None]] = {}
     for edge in edges:
         found.setdefault(edge.units.kind.id, {}).update(dict.fromkeys(edge.metrics()))
@@ -128,7 +128,7 @@ def metrics_by_kind(edges: Sequence[Edge]) -> Mapping[str, tuple[Metric, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class _Packages:
-    """The packages of a machine, and how many dies it has: links are told by dies."""
+    """The packages of a machine, and its number of dies, by which links are named."""
 
     ids: tuple[int, ...]
     dies: int
@@ -151,12 +151,12 @@ def _edges(packages: _Packages, units: UncoreUnits, place: EdgeRow) -> Iterator[
 
 
 def _placed(packages: _Packages, package: int) -> int:
-    """A package; what says none lies in the only one of a machine that has one."""
+    """Return a unit's package; an unknown package is the only one of a single-package machine."""
     return packages.ids[0] if package == UNKNOWN and len(packages.ids) == 1 else package
 
 
 def _end(packages: _Packages, units: UncoreUnits, place: EdgeRow, unit: UncoreUnit) -> str:
-    """What is at the other side of an edge of a unit."""
+    """Return the other end of a unit's edge."""
     several = len(units.find(unit.package)) > 1
     number = unit.pmu.name.removeprefix(f"{units.kind.id}_") if several else ""
     label = " ".join(filter(None, (place.label or units.kind.title, number)))
@@ -171,13 +171,13 @@ def _end(packages: _Packages, units: UncoreUnits, place: EdgeRow, unit: UncoreUn
 
 
 def _far_end(unit: UncoreUnit) -> int | None:
-    """The package at the other end of a link, as sysfs-devices-mapping has it: "upi_1,die_3"."""
+    """Return the package at the other end of a link, from sysfs-devices-mapping ("upi_1,die_3")."""
     number = unit.peer.rpartition("die_")[2]
     return int(number) if "die_" in unit.peer and number.isdecimal() else None
 
 
 def traffic_of(counters: UncoreCounters, frame: Frame | None, edges: Sequence[Edge]) -> tuple[Traffic, ...]:
-    """What each edge carried in the interval of a frame."""
+    """Return the traffic of each edge in a frame's interval."""
     if frame is None:
         return tuple(Traffic(edge, _WAITING, _WAITING, _WAITING, _WAITING) for edge in edges)
     counters.follow(frame)
@@ -187,9 +187,9 @@ def traffic_of(counters: UncoreCounters, frame: Frame | None, edges: Sequence[Ed
 
 
 def _sender(row: Traffic, rows: Sequence[Traffic]) -> Traffic | None:
-    """The edge at the other package of which what goes out is what comes in here, where nothing here counts that.
+    """Return the other package's edge whose outward traffic is this edge's inward traffic, if not counted here.
 
-    It is told of two packages alone: of more, nobody says which of them sent it.
+    That is known for two packages only; with more, the sender is unknown.
     """
     place = row.edge.place
     if place.kind is not EdgeKind.PACKAGE or place.inward or not place.outward:
@@ -200,7 +200,7 @@ def _sender(row: Traffic, rows: Sequence[Traffic]) -> Traffic | None:
 
 
 def _sum(one: Reading, other: Reading) -> Reading:
-    """Two directions together; unknown where one is."""
+    """Add two directions; unknown if one is."""
     if one.value is None or other.value is None:
         return Reading(why=one.why or other.why)
     return Reading(one.value + other.value, None, one.estimated or other.estimated, one.partial or other.partial)
@@ -221,7 +221,7 @@ def _traffic(counters: UncoreCounters, frame: Frame, edge: Edge) -> Traffic:
 
 
 def _of_others(column: str, row: Traffic) -> CellEvidence:
-    """What a cell is made of that is made of other cells of its row."""
+    """Return the evidence of a cell that is computed from other cells of its row."""
     def said(reading: Reading) -> str:
         return "—" if reading.value is None else f"{reading.value:.3f}"
 
@@ -270,7 +270,7 @@ class TrafficTable(RowTable[Traffic]):
     """The edges over one interval, made by `traffic_table`.
 
     Attributes:
-        counters: what is counted.
+        counters: the counters.
     """
 
     counters: UncoreCounters = field(compare=False)
@@ -309,7 +309,7 @@ class TrafficTable(RowTable[Traffic]):
         return evidence_of(self.counters, edge.units, edge.row, metric, reading, ports=None)
 
     def reasons(self) -> tuple[str, ...]:
-        """Why values are unknown, a sentence each, with the edges that it is said of."""
+        """Return a sentence for each reason of unknown values, with its edges."""
         found: dict[str, list[str]] = {}
         for row in self.rows:
             for why in (self.cell(column, row).why for column in _NUMBERS[:4]):
@@ -320,5 +320,5 @@ class TrafficTable(RowTable[Traffic]):
 
 
 def traffic_table(counters: UncoreCounters, traffic: Sequence[Traffic]) -> TrafficTable:
-    """The table of the map's edges."""
+    """Make the table of the map's edges."""
     return TrafficTable("traffic", "edge", (_FROM, _TO, *_NUMBERS, _BY), tuple(traffic), counters=counters)

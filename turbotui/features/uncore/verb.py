@@ -1,4 +1,4 @@
-"""`turbotui uncore`: what memory controllers, fabrics and links do: a table for each kind of uncore PMU."""
+"""`turbotui uncore`: the activity of memory controllers, fabrics and links, a table for each kind of PMU."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _watched(machine: Machine, counters: UncoreCounters, seconds: float, intervals: int | None) -> Iterator[Frame]:
-    """The intervals of a machine."""
+    """Yield the intervals of a machine."""
     session = Session(machine, (), seconds, LinuxHost())
     session.read_also(counters.sources(), counters.signals())
     return (frame for frame in frames_of(session, intervals) if frame.older is not None)
@@ -112,7 +112,7 @@ def _replay(arguments: argparse.Namespace) -> int:
     """Print the tables of a recording.
 
     Raises:
-        UsageError: an option that only a machine can follow.
+        UsageError: an option needs a live machine.
         TurbotuiError: no uncore counter was recorded in that time.
     """
     from turbotui.features.uncore.recorded import RecordedCounters  # noqa: PLC0415 - most runs watch a machine
@@ -134,11 +134,11 @@ def _replay(arguments: argparse.Namespace) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Tell:
-    """How an interval is told.
+    """The output of an interval.
 
     Attributes:
-        tables: in every format.
-        text: lines for people of an envelope and the tables.
+        tables: makes the tables of every format.
+        text: formats an envelope and the tables for people.
     """
 
     tables: Callable[[Frame], Sequence[RowTable[Any]]]
@@ -150,7 +150,7 @@ def _tables_of(counters: UncoreCounters) -> _Tell:
 
 
 def _map_of(machine: Machine, counters: UncoreCounters) -> _Tell:
-    """The map of traffic, of which only the edges are counted."""
+    """Make the output of the map of traffic, for which only edges are counted."""
     edges = find_edges(machine, counters.kinds)
     for units in counters.kinds:
         counters.show(units, ())
@@ -159,7 +159,7 @@ def _map_of(machine: Machine, counters: UncoreCounters) -> _Tell:
 
 
 def _map_text(envelope: Envelope, tables: Sequence[TrafficTable]) -> Iterator[str]:
-    """The picture, and why what is unknown in it is."""
+    """Format the picture, and the reasons of its unknown values."""
     if envelope.label:
         yield f"# {envelope.label}"
     width, height = shutil.get_terminal_size((120, 36))
@@ -185,14 +185,14 @@ def _print(machine: Machine, counters: UncoreCounters, tell: _Tell, frames: Iter
             else:
                 writer.write(envelope, tables)
     except KeyboardInterrupt:
-        pass  # that is how a person ends it
+        pass  # the usual end
     finally:
         if writer is not None:
             writer.end()
 
 
 def _text(envelope: Envelope, tables: Sequence[UncoreTable]) -> Iterator[str]:
-    """Lines of tables: title, rows, and the reasons of what is unknown in them."""
+    """Format tables: title, rows, and the reasons of unknown values."""
     if envelope.label:
         yield f"# {envelope.label}"
     for table in tables:
@@ -223,7 +223,7 @@ def _chosen(counters: UncoreCounters, words: list[str]) -> tuple[UncoreUnits, ..
 
 
 def _aimed(counters: UncoreCounters, text: str) -> tuple[UncoreUnits, tuple[str, ...], str]:
-    """The kind, the PMUs and the rest of PMU/REST/."""
+    """Split PMU/REST/ into the kind, its PMUs and the rest."""
     name, slash, rest = text.rstrip("/").partition("/")
     if not slash and "=" not in text:
         return _named(counters, text)
@@ -234,17 +234,17 @@ def _aimed(counters: UncoreCounters, text: str) -> tuple[UncoreUnits, tuple[str,
         if name in names:
             return units, (name,), rest
         fitting = names if name == units.kind.id else tuple(one for one in names if names_instance(name, one))
-        if fitting:  # as perf takes it: imc is uncore_imc_0 and those beside it
+        if fitting:  # as in perf, imc means uncore_imc_0 and its siblings
             return units, fitting, rest
     kinds = ", ".join(units.kind.id for units in counters.kinds)
     raise UsageError(f"{text!r}: there is no uncore PMU {name!r} here, and no kind of that name; there are {kinds}")
 
 
 def _named(counters: UncoreCounters, name: str) -> tuple[UncoreUnits, tuple[str, ...], str]:
-    """The kind and the PMUs of an event whose name says which they are.
+    """Return the kind and the PMUs of an event by its name.
 
     Raises:
-        UsageError: no kind of PMU has it, or several.
+        UsageError: no kind of PMU has the event, or several have.
     """
     found = []
     for units in counters.kinds:
@@ -258,10 +258,10 @@ def _named(counters: UncoreCounters, name: str) -> tuple[UncoreUnits, tuple[str,
 
 
 def _show_event(counters: UncoreCounters, text: str, kinds: Sequence[UncoreUnits]) -> UncoreUnits:
-    """Show an event; of a kind that --kind leaves out, only what is asked for by name.
+    """Show an event; a kind that --kind leaves out shows only its requested events.
 
     Raises:
-        UsageError, EventError: no kind of PMU has it.
+        UsageError, EventError: no kind of PMU has the event.
     """
     units, _pmus, event = _aimed(counters, text)
     derived = [one for one in units.metrics if one.what == event.strip().lower()]
@@ -272,7 +272,7 @@ def _show_event(counters: UncoreCounters, text: str, kinds: Sequence[UncoreUnits
 
 
 def _filter(counters: UncoreCounters, text: str) -> UncoreUnits:
-    """Filter what PMUs count, and give their kind.
+    """Set filters of PMUs, and return their kind.
 
     Raises:
         UsageError, EventError: there is no such PMU or field, or the filters exclude each other.
