@@ -257,16 +257,9 @@ class FramesApp(App[int]):
     def _record_to(self, path: str | None) -> None:
         if path is None or not path.strip():
             return
-        from turbotui.app.live_recorder import LiveRecorder  # noqa: PLC0415 - as above
-        from turbotui.recording.framing import RecordingError  # noqa: PLC0415 - as above
+        from turbotui.app.live_recorder import begin_recording  # noqa: PLC0415 - as above
 
-        try:
-            machine, opens = self.watched.session.machine, self.open_recorder
-            self.watched.recorder = LiveRecorder(path.strip(), machine, *(() if opens is None else (opens,)))
-        except RecordingError as error:
-            self._say(str(error))
-        else:
-            self._say(f"Recording to {path.strip()} until Ctrl+R is pressed again")
+        self._say(begin_recording(self.watched, path.strip(), self.open_recorder))
 
     async def _search(self, cursor: TimeCursor, by: int) -> None:
         """Search the past in a task beside keys and frames."""

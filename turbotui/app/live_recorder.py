@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from turbotui.app.watch import Watch
 from turbotui.machine.machine import Machine
 from turbotui.quantities.moments import age
 from turbotui.recording.framing import RecordingError
@@ -91,3 +92,21 @@ def default_path(machine: Machine, now: float) -> str:
     name = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in machine.host.name)
     stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(now))
     return str(Path(f"{name or 'machine'}-{stamp}.ttj"))
+
+
+def begin_recording(watch: Watch, path: str, open_recorder: Callable[[str, Machine], FrameRecorder] | None) -> str:
+    """Record a watch's frames to a file from now on.
+
+    Args:
+        watch: the watch, which gets the recorder.
+        path: of the file.
+        open_recorder: opens the file; None for one file that is never divided or thinned.
+
+    Returns:
+        A sentence for the status line: that the recording began, or why not.
+    """
+    try:
+        watch.recorder = LiveRecorder(path, watch.session.machine, open_recorder or Recorder)
+    except RecordingError as error:
+        return str(error)
+    return f"Recording to {path} until Ctrl+R is pressed again"

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from turbotui.app.interval_steps import next_interval
 from turbotui.app.lingering import Lingering
 from turbotui.app.past import TimeCursor
 from turbotui.app.player import Player
@@ -35,9 +36,6 @@ if TYPE_CHECKING:  # most users record nothing and run no command
     from turbotui.app.live_recorder import LiveRecorder
     from turbotui.diagnosis.rules import SlownessRule
     from turbotui.quantities.presentation import Limits
-
-STEPS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0)
-"""Intervals that + and - step through, in seconds."""
 
 LONG = 600
 """Number of intervals kept of the whole machine, and of cells that a user explained or graphed."""
@@ -413,12 +411,7 @@ class Watch:
     # Interval
 
     def step_interval(self, by: int) -> float:
-        """The next longer or shorter interval of 1-2-5 steps."""
-        now = self.interval
-        if by > 0:
-            seconds = next((step for step in STEPS if step > now * 1.001), max(now, STEPS[-1]))
-        else:
-            seconds = next((step for step in reversed(STEPS) if step < now * 0.999), min(now, STEPS[0]))
-        self.interval = seconds
+        """Change to the next longer or shorter interval, and return it."""
+        seconds = self.interval = next_interval(self.interval, by)
         self.session.set_interval(seconds)
         return seconds
