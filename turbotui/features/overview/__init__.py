@@ -1,4 +1,4 @@
-"""Overview: the screen that the dashboard starts with. What is wrong, since when, on which CPUs, and who."""
+"""Overview, the dashboard's first screen: what is wrong, since when, on which CPUs, and by which tasks."""
 
 from turbotui.feature import Feature, ScreenSpec
 

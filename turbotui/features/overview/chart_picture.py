@@ -1,4 +1,4 @@
-"""A chart as characters: an area in eighths with its limits drawn in. Nothing here knows Textual."""
+"""Draws a chart as characters: an area in eighths, with its limits; without Textual."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _AT_LIMIT: Final = 0.97
 
 
 def picture(chart: Chart, width: int, height: int) -> list[list[TextSegment]]:
-    """The area of a chart with its limits; lines have the colour of the level that they stand at."""
+    """Draw the area of a chart with its limits, lines in the colour of their level."""
     lines = area(chart.past, chart.top, width, height)
     found: list[list[TextSegment]] = []
     words: dict[int, list[str]] = {}
-    for limit in chart.limits:  # those at one value share a line: "PL1 TDP 700"
+    for limit in chart.limits:  # limits of one value share a line: "PL1 TDP 700"
         labels = words.setdefault(max(0, height - 1 - int(limit.value / chart.top * height)), [])
         value = f"{chart.target[0].as_shown(limit.value):,.0f}"
         labels[:] = [*labels[:-1], limit.word, value] if labels[-1:] == [value] else [*labels, limit.word, value]
@@ -32,7 +32,7 @@ def picture(chart: Chart, width: int, height: int) -> list[list[TextSegment]]:
 
 
 def _limited(text: str, role: StyleRole, label: str) -> list[TextSegment]:
-    """A line of an area with the line of a limit through it, and its words at the left."""
+    """Draw a line of an area with a limit's line through it, and the limit's words at the left."""
     full = FULL_LEVELS[LEVELS.index(role)]
     words = dict(enumerate(label, 1)) if len(label) + 2 <= len(text) else {}
     return merged([(words.get(at, _CUT), full) if char == "█" else (words[at], StyleRole.DIM) if at in words
@@ -40,7 +40,7 @@ def _limited(text: str, role: StyleRole, label: str) -> list[TextSegment]:
 
 
 def framed(chart: Chart, width: int, height: int, seconds: float, cursor: Target | None) -> list[Line]:
-    """A chart in a frame, with its value in the upper edge and its length in the lower one."""
+    """Draw a chart in a frame, with its value in the upper edge and its time span in the lower one."""
     inner = max(0, width - 2)
     title, reached = said(chart), chart.ceiling is not None and chart.share >= _AT_LIMIT
     mark = MARK_AMBER if reached else ""
@@ -60,7 +60,7 @@ def framed(chart: Chart, width: int, height: int, seconds: float, cursor: Target
 
 
 def said(chart: Chart) -> str:
-    """The value of a chart in a fixed width: "41.0 %"."""
+    """Format the value of a chart in a fixed width: "41.0 %"."""
     column = chart.target[0]
     unit = column.shown_unit
     decimals = 1 if unit == "%" else 0

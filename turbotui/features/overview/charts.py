@@ -1,4 +1,4 @@
-"""Charts of the whole machine: which there are here, their past and their limits. Nothing here knows Textual."""
+"""Charts of the whole machine: those that can be drawn here, their past and limits; without Textual."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from turbotui.widgets.painter import nice_top
 from turbotui.widgets.panel import Target
 
 _ROOM_ABOVE: Final = 1.06
-"""A scale ends so far above its greatest limit that the limit's line can be seen."""
+"""The ratio of a scale's end to its greatest limit, so that the limit's line is visible."""
 _FAR: Final = 2.5
-"""A limit so many times beyond what was seen would leave only a flat curve: PL4 is a peak of milliseconds."""
+"""The ratio to the highest value above which a limit is left out, as PL4 would leave only a flat curve."""
 
 _STAY: Final = 0.15
 _NEAR: Final = 0.5
 _LEAST: Final = 2
-"""Charts that are shown at least where there are so many."""
+"""The least number of charts, if there are that many."""
 _FLAT: Final = 0.02
-"""The share of the scale below which a curve is a line at the bottom: nothing waits, nothing is stolen."""
+"""The share of the scale below which a curve counts as flat at the bottom."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChartSpec:
-    """What a chart shows, by names of columns of which the first that the machine has is taken.
+    """The definition of a chart, by names of columns, of which the first that the machine has is used.
 
     Attributes:
         word: its title.
-        columns: of the curve.
-        limits: words and columns of lines drawn into it; a word names one line, of the first column that there is.
+        columns: columns for the curve.
+        limits: words and columns of limit lines; each word is one line, of its first available column.
         screen: mode of the screen that tells more.
-        usual: shown wherever it can be had; others only beside or instead of those.
-        per_cpu: whether the number of CPUs is a limit: more of it than that waits.
+        usual: whether the chart is shown whenever available; others only beside or instead of those.
+        per_cpu: whether the number of CPUs is a limit.
     """
 
     word: str
@@ -61,7 +61,7 @@ CHARTS: Final = (
     ChartSpec("Memory waits", ("PSImem%",), screen="tasks", usual=False),
     ChartSpec("Interrupts", ("IRQ/s",), usual=False),
 )
-"""In the order in which they stand on the screen."""
+"""All charts, in the order of the screen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class ChartSource:
     """A chart that this machine has: its columns, found once.
 
     Attributes:
-        spec: what it is.
+        spec: the definition.
         column: of the curve.
         limits: word and column of each line.
     """
@@ -99,11 +99,11 @@ class Chart:
     Attributes:
         word: its title.
         target: the cell whose past it shows.
-        value: of now, None if unknown.
+        value: the present value; None if unknown.
         past: oldest first, the newest last, NaN for gaps.
         top: end of the scale.
         limits: lines, the lowest first.
-        ceiling: the value that must not be reached; None where there is none.
+        ceiling: the value that must not be reached; None if there is none.
     """
 
     word: str
@@ -116,21 +116,21 @@ class Chart:
 
     @property
     def share(self) -> float:
-        """How near the value is to its ceiling, or to the end of the scale."""
+        """The value's share of its ceiling, or of the scale."""
         return 0.0 if self.value is None else self.value / (self.ceiling or self.top)
 
     @property
     def is_flat(self) -> bool:
-        """Whether all of its past lies at the bottom."""
+        """Whether the whole past lies at the bottom."""
         return not any(value > _FLAT * self.top for value in self.past)
 
 
 def chart_sources(catalog: Catalog, has: Iterable[CounterColumn]) -> tuple[ChartSource, ...]:
-    """The charts of a machine.
+    """Find the charts of a machine.
 
     Args:
         catalog: every column by its name.
-        has: those columns of it that can be had.
+        has: tells which columns are available.
     """
     there = {column.id for column in has}
 
@@ -147,7 +147,7 @@ def chart_sources(catalog: Catalog, has: Iterable[CounterColumn]) -> tuple[Chart
 
 
 def chart_of(source: ChartSource, frame: Frame, history: History, count: int) -> Chart:
-    """Make a chart of the newest intervals, so many at most."""
+    """Make a chart of at most `count` newest intervals."""
     value = _known(frame.cell(source.column, SYSTEM_ROW))
     past = past_of(history, source.column.id, SYSTEM_ROW, count)
     peak = max([one for one in past if one == one], default=value or 0.0)  # noqa: PLR0124 - NaN: a gap
@@ -169,24 +169,23 @@ def chart_of(source: ChartSource, frame: Frame, history: History, count: int) ->
 
 
 def past_of(history: History, name: ColumnId, row: RowId, count: int) -> Sequence[float]:
-    """The last values of a cell, so many at most, oldest first; empty if none was kept."""
+    """Return at most `count` last values of a cell, oldest first; empty if none were kept."""
     ring = history.ring(name, row)
     return () if ring is None else ring.values(count)
 
 
 def chosen(charts: Sequence[Chart], usual: Sequence[bool], room: int, before: Sequence[str]) -> list[int]:
-    """Positions of the charts that are shown where there is room for some of them only.
+    """Return the positions of the charts to show if there is room for only some of them.
 
-    The first one (load) always is; then of the usual ones the nearest to its limit; then others in their order, but
-    first those that are far up their scale. One of the others of which there is nothing to see takes no room, unless
-    fewer than two charts are left. One that was shown stays until another is clearly nearer, for a chart that comes and
-    goes cannot be read.
+    The first one (load) is always shown; then the usual chart nearest to its limit; then others in their order, those
+    far up their scale first. An empty chart that is not usual is left out, unless fewer than two charts remain. A
+    shown chart stays until another one is clearly nearer to its limit, because charts that come and go cannot be read.
 
     Args:
-        charts: all.
-        usual: which of them are shown wherever they can be had.
-        room: how many may be shown, at least one.
-        before: words of those that were shown.
+        charts: all charts.
+        usual: whether each chart is shown whenever available.
+        room: the most charts, at least one.
+        before: words of the charts that were shown before.
     """
     empty = {at for at, chart in enumerate(charts) if is_empty(chart, usual[at], before)}
 
@@ -203,7 +202,7 @@ def chosen(charts: Sequence[Chart], usual: Sequence[bool], room: int, before: Se
 
 
 def is_empty(chart: Chart, usual: bool, before: Sequence[str]) -> bool:
-    """Whether there is nothing to see in a chart: one that is not always shown, was not shown, and is flat."""
+    """Tell whether a chart is empty: not usual, not shown before, and flat."""
     return not usual and chart.word not in before and chart.is_flat
 
 

@@ -1,4 +1,4 @@
-"""The map of a machine with many CPUs: a mark for each core, by package and L3. Nothing here knows Textual."""
+"""The map of a machine with many CPUs: a mark for each core, by package and L3; without Textual."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from turbotui.widgets.levels import LEVELS, STEPS, role_of
 from turbotui.widgets.painter import TextSegment
 
 _MARKS: Final = "·▁▂▃▄▅▆▇█"
-"""Nine steps of a level: readable without colour."""
+"""Marks for nine levels, readable without colour."""
 _UNKNOWN: Final = "?"
 _UNKNOWN_LOOK: Final = _UNKNOWN, StyleRole.DIM
 _CURSOR: Final = "●"
 _SIZES: Final = (4, 3, 2, 1)
-"""Characters of a mark that are tried, the blank after it included where there is more than one."""
+"""The widths of marks to try, including the blank after marks of more than one character."""
 _GREATER: Final = (8, 7, 6, 5)
-"""Characters of a mark that are tried where the map takes no further line: width that is left would be empty."""
+"""Greater widths to try if the map needs no further line, so that no width is left empty."""
 _FIGURES: Final = 36
-"""Characters that the figures of a package want beside its cores: they tell more than greater marks."""
+"""Characters for a package's figures beside its cores, which tell more than wider marks."""
 
 
 @dataclass(frozen=True, slots=True)
 class MapMark:
-    """The place of one core (one CPU where cores have no siblings).
+    """The position of one core (one CPU if cores have no siblings).
 
     Attributes:
-        x: its first character.
-        row: whose level it shows.
-        place: of the row in its level.
+        x: the mark's first character.
+        row: the row whose level the mark shows.
+        place: the row's position in its scope.
     """
 
     x: int
@@ -47,13 +47,13 @@ class MapMark:
 
 @dataclass(frozen=True, slots=True)
 class MapLine:
-    """A line of the map: its label, and its marks from left to right; or names of the blocks of the line below.
+    """A line of the map: a label with marks from left to right, or names of the blocks on the line below.
 
     Attributes:
-        label: in front.
-        marks: of cores.
-        names: of blocks, with their first characters.
-        package: of whose lines it is the first, where there are several.
+        label: the text in front.
+        marks: marks of cores.
+        names: names of blocks, with their first characters.
+        package: the package whose first line this is, if there are several packages.
     """
 
     label: str
@@ -64,12 +64,12 @@ class MapLine:
 
 @dataclass(frozen=True, slots=True)
 class CoreMapPlan:
-    """Where everything stands.
+    """The layout of the map.
 
     Attributes:
         size: characters of a mark that are painted.
         label: characters before the first mark.
-        lines: from the top.
+        lines: the lines, from the top.
     """
 
     size: int
@@ -78,26 +78,26 @@ class CoreMapPlan:
 
     @property
     def width(self) -> int:
-        """Characters of the longest line."""
+        """The characters of the longest line."""
         return max((line.marks[-1].x + self.size for line in self.lines if line.marks), default=self.label)
 
     def at(self, x: int, y: int) -> RowId | None:
-        """The row whose mark stands at a character of a line of the map."""
+        """Return the row whose mark stands at a character of a line."""
         if not 0 <= y < len(self.lines):
             return None
         return next((mark.row for mark in self.lines[y].marks if mark.x <= x < mark.x + self.size), None)
 
 
 def mark_scope(topology: Topology) -> Scope:
-    """What has a mark: cores, which are CPUs where none has siblings."""
+    """Return the scope of marks: cores, or CPUs if no core has siblings."""
     return Scope.CORE if len(topology.instances(Scope.CORE)) < len(topology.cpus) else Scope.CPU
 
 
 def plan_map(topology: Topology, width: int, lines: int) -> CoreMapPlan:
-    """The map with the greatest marks with which it takes no more than so many lines; else with the smallest.
+    """Lay out the map with the widest marks that fit into that many lines, else with the narrowest.
 
-    Names of blocks are worth smaller marks, as long as a blank stands between two of them. Lines of a package are about
-    as long as each other: room that is left stands together at the right.
+    Names of blocks take precedence over wide marks while a blank separates marks. A package's lines have similar
+    lengths, so that room that is left stands together at the right.
     """
     def at(size: int, said: bool, inside: int = width) -> CoreMapPlan:
         return _named(_lay_out(topology, inside, size), said=said)
@@ -122,7 +122,7 @@ def plan_map(topology: Topology, width: int, lines: int) -> CoreMapPlan:
 
 
 def _named(plan: CoreMapPlan, *, said: bool) -> CoreMapPlan:
-    """The plan with the names of blocks above them, once for lines that have the same ones; or without names."""
+    """Add the names of blocks above them, once for lines with the same blocks, if there is room."""
     lines: list[MapLine] = []
     before: tuple[tuple[int, str], ...] = ()
     for line in plan.lines:
@@ -135,12 +135,12 @@ def _named(plan: CoreMapPlan, *, said: bool) -> CoreMapPlan:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Cores that share a label: those of an L3, or of a kind of core in a package.
+    """Cores with a common label: those of an L3, or of a core type in a package.
 
     Attributes:
-        label: the kind of core.
-        name: of the L3 among several: "CCD 3"; else "".
-        places: of the cores in their level.
+        label: the core type.
+        name: the name of the L3, "CCD 3", if there are several; else "".
+        places: the cores' positions in their scope.
     """
 
     label: str
@@ -148,12 +148,12 @@ class _Block:
     places: tuple[int, ...]
 
     def said(self, room: int) -> str:
-        """As much of the name as there is room for: its number alone, or nothing, where there is little."""
+        """Return as much of the name as fits: all of it, its number, or nothing."""
         return next((text for text in (self.name, self.name.rpartition(" ")[2]) if len(text) <= room), "")
 
 
 def _blocks(topology: Topology, package: RowId, scope: Scope) -> list[_Block]:
-    """The groups of a package's cores, each by kind of core and L3."""
+    """Group a package's cores by core type and L3."""
     members = topology.instances(scope)
     slices = {instance.row for instance in topology.instances(Scope.L3)}
     found: dict[tuple[str, int], list[int]] = {}
@@ -163,7 +163,7 @@ def _blocks(topology: Topology, package: RowId, scope: Scope) -> list[_Block]:
         kind = topology.places[cpu].core_type or ""
         found.setdefault((kind, topology.index(Scope.L3, cpu) if len(slices) > 1 else 0), []).append(at)
     caches = topology.instances(Scope.L3)
-    apart = len({kind for kind, _ in found}) == 1 < len(found)  # kinds of core have words of their own
+    apart = len({kind for kind, _ in found}) == 1 < len(found)  # core types have words of their own
     named = [row_name(topology, caches[at].row, inside=True) if apart else "" for _, at in found]
     return [_Block(KINDS.get(kind, kind), name, tuple(places))
             for ((kind, _), places), name in zip(found.items(), named, strict=True)]
@@ -205,7 +205,7 @@ def _lay_out(topology: Topology, width: int, size: int) -> CoreMapPlan:
 
 
 def map_lines(plan: CoreMapPlan, frame: Frame, column: CounterColumn, cursor: RowId | None) -> list[list[TextSegment]]:
-    """The map, each mark in the colour of its level: that of the busiest CPU of its core."""
+    """Draw the map, each mark in the colour of its core's busiest CPU."""
     greatest = [-1.0] * len(frame.rows(mark_scope(frame.topology)))
     cells = frame.cells(column, frame.rows(Scope.CPU))
     for core, value in zip(frame.topology.places_in(mark_scope(frame.topology)), cells, strict=True):
@@ -216,9 +216,9 @@ def map_lines(plan: CoreMapPlan, frame: Frame, column: CounterColumn, cursor: Ro
 
 
 def _look(share: float) -> tuple[str, StyleRole]:
-    """The mark of a level, and its colour."""
-    if 0.0 <= share < 1.0:  # of a thousand cores nearly all: a call of max or min costs more than the rest
-        # rounded before 1 is added: 8 times the greatest number below 1, and 1, are 9
+    """Return the mark of a level, and its colour."""
+    if 0.0 <= share < 1.0:  # nearly all of a thousand cores; a call of max or min would cost more than the rest
+        # rounded before adding 1, because 8 times the greatest float below 1 plus 1 is 9
         return _MARKS[int(share * 8) + (share > 0.02)], LEVELS[int(share * STEPS)]
     return _MARKS[8 if share > 0.0 else 0], role_of(share)
 
@@ -250,6 +250,6 @@ def _line(line: MapLine, plan: CoreMapPlan, looks: Sequence[tuple[str, StyleRole
 
 
 def first_cpu(topology: Topology, row: RowId) -> int | None:
-    """The first CPU of a core or a CPU; None if it has gone."""
+    """Return the first CPU of a core or CPU; None if it is gone."""
     instance = topology.instance(row)
     return instance.cpus[0] if instance is not None and instance.cpus else None

@@ -1,4 +1,4 @@
-"""What the overview tells of a CPU: how busy it is, its clock, its heat, how it idles. Nothing here knows Textual."""
+"""The overview's numbers of a CPU: load, clock, temperature, idle state; without Textual."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from turbotui.widgets.levels import level_bar, role_of
 from turbotui.widgets.panel import Span, Target
 
 _HARDWARE_IDLE: Final[tuple[ColumnId, ...]] = ("CPU%c1e", "CPU%c1", "CPU%c3", "CPU%c6", "CPU%c7")
-"""States as the hardware counted them; where there are none, those that the kernel asked for."""
+"""Idle states as counted by hardware, or, if there are none, as requested by the kernel."""
 KINDS: Final = {"P": "P", "E": "E", "LP": "LP-E"}
-"""Kinds of core, as people write them."""
+"""Core types, as people write them."""
 NUMBER: Final = 5
 """Characters of Busy%."""
 _STATE: Final = 8
@@ -29,10 +29,10 @@ IDLE: Final = _STATE + 5
 
 @dataclass(frozen=True, slots=True)
 class CpuNumbers:
-    """Columns of a CPU that this machine has.
+    """The columns of a CPU that this machine has.
 
     Attributes:
-        busy, clock, heat: None for what it has not.
+        busy, clock, heat: None if not available.
         idle: columns of idle states, with their words.
     """
 
@@ -50,15 +50,15 @@ class CpuNumbers:
 
 @dataclass(frozen=True, slots=True)
 class CpuSource:
-    """What lines of CPUs are painted from.
+    """The data from which lines of CPUs are drawn.
 
     Attributes:
         frame: the newest one.
         numbers: columns.
-        history: rings of what has a past.
-        runs: who runs on a CPU, by its number; empty where nobody knows.
+        history: the past of cells.
+        runs: the task that runs on a CPU, by its number; empty if unknown.
         cursor: the cell under the cursor.
-        levels: shares of what is possible.
+        levels: cells' shares of their possible range.
     """
 
     frame: Frame
@@ -71,13 +71,13 @@ class CpuSource:
 
 def cpu_numbers(has: Iterable[CounterColumn], busy: CounterColumn | None,
                 clock: CounterColumn | None, heat: CounterColumn | None) -> CpuNumbers:
-    """The columns of a CPU.
+    """Choose the columns of a CPU.
 
     Args:
-        has: those that can be had.
-        busy: as the summary line has it.
-        clock: as above.
-        heat: as above.
+        has: the available columns.
+        busy: the summary line's column.
+        clock: the summary line's column.
+        heat: the summary line's column.
     """
     there = {column.id: column for column in has}
     hardware = [(f"C{name[5:]}".replace("e", "E"), there[name]) for name in _HARDWARE_IDLE if name in there]
@@ -91,7 +91,7 @@ IdleState: TypeAlias = tuple[str, float, CounterColumn] | None
 
 
 def idle_states(frame: Frame, numbers: CpuNumbers, rows: tuple[RowId, ...]) -> list[IdleState]:
-    """The idle states of CPUs."""
+    """Return the idle states of CPUs."""
     cells = [frame.cells(column, rows) for _, column in numbers.idle]
     found: list[IdleState] = []
     for values in zip(*cells, strict=True) if cells else [()] * len(rows):
@@ -103,16 +103,16 @@ def idle_states(frame: Frame, numbers: CpuNumbers, rows: tuple[RowId, ...]) -> l
 
 
 def kind_of(frame: Frame, cpu: int) -> str:
-    """The kind of a CPU's core, "" where all are of one kind."""
+    """Return a CPU's core type; "" if all cores have the same type."""
     kind = frame.topology.places[cpu].core_type or ""
     return KINDS.get(kind, kind)
 
 
-# Spans of a line; each has its width whatever it says
+# Spans of a line, each of a constant width
 
 
 def bar_spans(column: CounterColumn, row: RowId, value: Value, width: int, cursor: Target | None) -> list[Span]:
-    """A bar, and the number beside it."""
+    """Draw a bar and the number beside it."""
     share = value / 100 if isinstance(value, int | float) else None
     role = StyleRole.DIM if share is None else role_of(share)
     text = UNKNOWN.rjust(NUMBER) if share is None else f"{100 * share:{NUMBER}.1f}"
@@ -123,7 +123,7 @@ def bar_spans(column: CounterColumn, row: RowId, value: Value, width: int, curso
 
 
 def number_span(source: CpuSource, column: CounterColumn, row: RowId, width: int, value: Value) -> Span:
-    """A whole number in the colour of its level, marked where it is past the column's thresholds."""
+    """Draw an integer in the colour of its level, marked if past the column's thresholds."""
     shown = column.as_shown(value)
     text = f"{shown:,.0f}" if isinstance(shown, int | float) else UNKNOWN
     over = alarm(column, value)
@@ -136,7 +136,7 @@ def number_span(source: CpuSource, column: CounterColumn, row: RowId, width: int
 
 
 def idle_spans(found: IdleState, row: RowId, cursor: Target | None) -> Sequence[Span]:
-    """An idle state and its share."""
+    """Draw an idle state and its share."""
     if found is None:
         return [Span(" " * IDLE)]
     word, share, column = found

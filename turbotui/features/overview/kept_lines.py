@@ -1,4 +1,4 @@
-"""Lines of one moment, drawn once: a key or a look at the tasks changes few of them. Nothing here knows Textual."""
+"""A cache of the drawn lines of one moment, few of which a key or new tasks change; without Textual."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from turbotui.widgets.panel import Line
 
 
 class KeptLines:
-    """Remembers what was drawn of a frame, by what else it depends on."""
+    """Caches the drawn lines of a frame by their other dependencies."""
 
     def __init__(self) -> None:
         self._frame: Callable[[], Frame | None] = lambda: None
@@ -18,14 +18,14 @@ class KeptLines:
         self._lines: dict[Hashable, list[Line]] = {}
 
     def begin(self, frame: Frame, *of: object) -> bool:
-        """Forget everything if this is another moment.
+        """Empty the cache if this is another moment.
 
         Args:
-            frame: what is drawn; it is not kept alive.
-            of: what all lines depend on beside it.
+            frame: the frame, which is not kept alive.
+            of: what all lines depend on besides the frame.
 
         Returns:
-            Whether it is.
+            Whether it is another moment.
         """
         if self._frame() is frame and self._of == of:
             return False
@@ -34,7 +34,7 @@ class KeptLines:
         return True
 
     def get(self, key: Hashable, draw: Callable[[], list[Line]]) -> list[Line]:
-        """Lines kept by what they depend on, drawn on first use."""
+        """Return the lines for some dependencies, drawn on first use."""
         found = self._lines.get(key)
         if found is None:
             found = self._lines[key] = draw()

@@ -1,4 +1,4 @@
-"""The widget of the overview: lines of which those that changed are drawn, with a cursor on their numbers."""
+"""The overview's widget, which draws only changed lines, and has a cursor on numbers."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from turbotui.widgets.segment_lines import SegmentLines
 
 @dataclass(frozen=True, slots=True)
 class CellPlace:
-    """Where a cell is drawn.
+    """The position of a drawn cell.
 
     Attributes:
-        letters: the words among what is drawn, without its numbers.
+        letters: the drawn words, without numbers.
     """
 
     x: int
@@ -38,7 +38,7 @@ class CellPlace:
         return self.target
 
     def name(self, topology: Topology) -> str:
-        """The words that a search finds: row, column and what stands beside the number; of a core its CPUs, too."""
+        """Return the words for searches: row, column, the text beside the number, and a core's CPUs."""
         column, row = self.target
         core = topology.instance(row) if row.scope is Scope.CORE else None
         cpus = () if core is None else (f"cpu {cpu}" for cpu in core.cpus)
@@ -46,7 +46,7 @@ class CellPlace:
 
 
 def places_of(lines: Sequence[Line]) -> list[CellPlace]:
-    """Where cells are drawn, from the top left on; neighbours of one target are one place."""
+    """Return the positions of cells, from the top left; adjacent spans of one target are joined."""
     found: list[CellPlace] = []
     for y, line in enumerate(lines):
         x = 0
@@ -64,7 +64,7 @@ def places_of(lines: Sequence[Line]) -> list[CellPlace]:
 
 @dataclass(frozen=True, slots=True)
 class TextPlace:
-    """Where words are drawn that are no number."""
+    """The position of drawn words that are no number."""
 
     x: int
     y: int
@@ -82,7 +82,7 @@ class TextPlace:
 
 
 def texts_of(lines: Sequence[Line]) -> list[TextPlace]:
-    """Where words are drawn: titles, names of processes, sentences."""
+    """Return the positions of words: titles, names of processes, sentences."""
     found: list[TextPlace] = []
     for y, line in enumerate(lines):
         x = 0
@@ -98,11 +98,11 @@ def _letters(text: str) -> str:
 
 
 def nearest(places: Sequence[CellPlace], here: CellPlace, across: int, down: int) -> CellPlace | None:
-    """The next place in a direction: on the same line across, else on the nearest line that has one.
+    """Return the next position in a direction: on the same line, or on the nearest line with one.
 
     Args:
-        places: all of them.
-        here: where one is.
+        places: all positions.
+        here: the present position.
         across: -1 for left, 1 for right, 0 for neither.
         down: -1 for up, 1 for down, 0 for neither.
     """
@@ -118,7 +118,7 @@ def nearest(places: Sequence[CellPlace], here: CellPlace, across: int, down: int
 
 
 def _segments(line: Sequence[Span]) -> list[TextSegment]:
-    """A line with neighbours of one role joined, as `merged` joins them."""
+    """Join adjacent spans of one role, as `merged` does."""
     found: list[TextSegment] = []
     text, role = "", StyleRole.PLAIN
     for span in line:
@@ -134,13 +134,13 @@ def _segments(line: Sequence[Span]) -> list[TextSegment]:
 
 
 class OverviewLines(SegmentLines):
-    """Lines that are made for the widget's size; clicks are told with their places."""
+    """Lines made for the widget's size; clicks are reported with their positions."""
 
     DEFAULT_CSS = "OverviewLines { height: 1fr; }"
 
     @dataclass()
     class Clicked(Message):
-        """A place was clicked, so many times."""
+        """A position was clicked, with the number of clicks."""
 
         x: int
         y: int
@@ -156,8 +156,8 @@ class OverviewLines(SegmentLines):
         """Show these lines.
 
         Args:
-            lines: from the top.
-            lit: the words that were looked for; "" for none.
+            lines: the lines, from the top.
+            lit: the searched words to highlight; "" for none.
         """
         before, self.lines = self.lines, lines
         if lit:
@@ -168,10 +168,10 @@ class OverviewLines(SegmentLines):
         self.show([known[y] if known and line is before[y] else _segments(line) for y, line in enumerate(lines)])
 
     def on_resize(self) -> None:
-        """Have the lines made for the new size."""
-        super().on_resize()  # before they are made: Textual runs the base's handler by itself too, but after this one
+        """Request lines for the new size."""
+        super().on_resize()  # called before lines are made, because Textual runs the base's handler after this one
         self._resized()
 
     async def on_click(self, event: events.Click) -> None:
-        """Tell the screen."""
+        """Post a message about the click to the screen."""
         self.post_message(self.Clicked(event.x, event.y, event.chain))

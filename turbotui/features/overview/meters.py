@@ -1,4 +1,4 @@
-"""A meter for each CPU of a machine with few of them. Nothing here knows Textual."""
+"""Meters for each CPU of a machine with few CPUs; without Textual."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from turbotui.widgets.spark import spark
 LEAST: Final = 37
 """Characters of the narrowest meter."""
 _GOOD: Final = 64
-"""Characters from which a meter has everything."""
+"""Characters from which a meter is complete."""
 _BOX: Final = 5
 """Lines from which a CPU has a chart of its own."""
 _MHZ, _HEAT = 7, 5
@@ -39,13 +39,13 @@ _SPARK: Final = 30
 
 @dataclass(frozen=True, slots=True)
 class MeterPlan:
-    """How meters stand.
+    """The arrangement of meters.
 
     Attributes:
-        across: in a line.
+        across: meters in a line.
         down: lines of meters.
-        width: of one, in characters.
-        height: of one, in lines: 1, or that of a chart in a frame.
+        width: characters of a meter.
+        height: lines of a meter: 1, or those of a chart in a frame.
     """
 
     across: int
@@ -55,36 +55,36 @@ class MeterPlan:
 
     @property
     def lines(self) -> int:
-        """Lines of all of them."""
+        """The lines of all meters."""
         return self.down * self.height
 
 
 def plan_meters(cpus: int, width: int, lines: int, most: int) -> MeterPlan | None:
-    """How the meters of so many CPUs stand; None where they are too many for the room.
+    """Arrange the meters of that many CPUs; None if they do not fit.
 
     Args:
-        cpus: how many.
-        width: of the screen.
-        lines: that they may take with a line each.
-        most: that they may take in all where each has a chart of its own.
+        cpus: the number of CPUs.
+        width: the width of the screen.
+        lines: the most lines for meters of one line.
+        most: the most lines for meters with charts.
     """
     for room in (_GOOD, LEAST):
         across = max(1, min(cpus, width // room))
         down = -(-cpus // across)
         if down <= lines and width // across >= LEAST:
-            across = -(-cpus // down)  # as few as so many lines need: they are wider then
+            across = -(-cpus // down)  # as few as that many lines need, so that meters are wider
             height = most // down
             return MeterPlan(across, down, width // across, height if height >= _BOX else 1)
     return None
 
 
 def meter_lines(source: CpuSource, plan: MeterPlan, kept: KeptLines) -> list[Line]:
-    """All meters, from top to bottom and then from left to right.
+    """Draw all meters, from top to bottom and then from left to right.
 
     Args:
-        source: what they are painted from.
-        plan: how they stand.
-        kept: those of this moment that were drawn before.
+        source: the data.
+        plan: the arrangement.
+        kept: the cache of this moment's lines.
     """
     cpus = source.frame.topology.cpus
     label = len(str(max(cpus, default=0))) + 2 + _kind_width(source, cpus)
@@ -92,7 +92,7 @@ def meter_lines(source: CpuSource, plan: MeterPlan, kept: KeptLines) -> list[Lin
     def draw(cpu: int) -> list[Line]:
         return _box(source, cpu, plan) if plan.height > 1 else [_meter(source, cpu, plan.width, label)]
 
-    runs = bool(source.runs)  # then each line has a place for a name
+    runs = bool(source.runs)  # then each line has room for a name
     boxes = []
     for cpu in cpus:
         lit = source.cursor[0].id if source.cursor is not None and source.cursor[1] == cpu_row(cpu) else ""
@@ -109,7 +109,7 @@ def _kind_width(source: CpuSource, cpus: Sequence[int]) -> int:
 
 
 def _meter(source: CpuSource, cpu: int, width: int, label: int) -> Line:
-    """One meter of exactly so many characters: what has no room leaves from the right."""
+    """Draw one meter of exactly that many characters; parts are dropped from the right."""
     frame, numbers, row, cursor = source.frame, source.numbers, cpu_row(cpu), source.cursor
     kind = kind_of(frame, cpu)
     digits = label - (6 if label > 6 else 1)
@@ -142,7 +142,7 @@ def _meter(source: CpuSource, cpu: int, width: int, label: int) -> Line:
 
 
 def _box(source: CpuSource, cpu: int, plan: MeterPlan) -> list[Line]:
-    """A CPU with a chart of its own: its load over time in a frame, the rest in the upper edge."""
+    """Draw a CPU with its load over time in a frame, and its other numbers in the upper edge."""
     frame, numbers, row, cursor = source.frame, source.numbers, cpu_row(cpu), source.cursor
     inner, edge = plan.width - 2, Span("│", StyleRole.RULE)
     kind = kind_of(frame, cpu)

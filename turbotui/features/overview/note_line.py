@@ -1,4 +1,4 @@
-"""The last line of the overview: the machine around its CPUs, and how much of them cannot be read."""
+"""The last line of the overview: load, memory, uptime, and sources that cannot be read."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _DAY: Final = 86400
 
 
 def note_line(facts: MachineAround, mute: int, sources: int, width: int) -> str:
-    """Load, memory and time on the left as far as they fit, sources that tell nothing on the right; "" for nothing.
+    """Draw load, memory and uptime at the left as far as they fit, and unreadable sources at the right.
 
     Args:
-        facts: of the machine.
-        mute: sources of numbers that cannot be read.
-        sources: all of them.
-        width: characters.
+        facts: facts of the machine.
+        mute: the number of sources that cannot be read.
+        sources: the number of all sources.
+        width: characters of the line.
     """
     said = list(_said(facts))
     told = ("", "") if not mute else (f"{mute} of {sources} sources of numbers cannot be read here: 9 says why",

@@ -1,4 +1,4 @@
-"""The overview as lines: which parts there are, how high each is, what stands in them. Nothing here knows Textual."""
+"""Draws the overview as lines: its parts, their heights, their content; without Textual."""
 
 from __future__ import annotations
 
@@ -26,38 +26,38 @@ from turbotui.widgets.frame_levels import FrameLevels
 from turbotui.widgets.panel import Line, Span, Target
 
 _NARROWEST: Final = 30
-"""Characters of a chart that is always shown; others are shown where all have as many as `_WIDER`."""
+"""The least characters of a usual chart; other charts need `_WIDER` for each."""
 _WIDER: Final = 40
 _BESIDE: Final = 110
-"""Characters from which tasks stand beside the rows of CPUs."""
+"""The width from which tasks stand beside the rows of CPUs."""
 _LEFT: Final = 72
-"""Characters of rows of CPUs that have tasks beside them, at least."""
+"""The least characters of rows of CPUs with tasks beside them."""
 _BOTH: Final = 9
-"""Lines from which both rows of CPUs and tasks below them are shown."""
+"""The height from which both rows of CPUs and tasks below them are shown."""
 _TWO: Final = 22
-"""Lines of charts from which they stand in two rows, where there are more of them than one row has room for."""
+"""The height of the charts' part from which charts may stand in two rows."""
 _FEW: Final = 4
-"""The most tasks seen so far are counted in so many, so that what is above them seldom moves."""
+"""The room for tasks grows in steps of this many, so that parts above seldom move."""
 _ROWS: Final = 10
-"""Rows that stand out, where there are tasks to show below them."""
+"""The number of highlighted rows if tasks are shown below them."""
 _FIGURES: Final = {"Load": 5, "Clock": 7, "Power": 7, "Heat": 5}
-"""Charts whose number each package has beside its cores, and its characters."""
+"""Charts whose value stands beside each package's cores, and its characters."""
 _BETWEEN: Final = 1
 _NO_PAST: Final = "not kept of the past: 7 has tasks of the time in which it was shown, or recorded"
-"""What stands in the place of tasks of the past."""
+"""The text in place of tasks at a past moment."""
 
 
 @dataclass(frozen=True, slots=True)
 class OverviewScene:
-    """What is painted.
+    """The data of a picture.
 
     Attributes:
-        frame: the newest one, or one of the past.
-        history: what led to it.
-        look: at the tasks; None where there are none to look at, or the past is shown.
-        has_tasks: whether there will be some.
-        seconds: of an interval.
-        levels: shares of what is possible.
+        frame: the newest frame, or one of the past.
+        history: the past before it.
+        look: the polled tasks; None if there are none, or if the past is shown.
+        has_tasks: whether tasks will be available.
+        seconds: the length of an interval.
+        levels: cells' shares of their possible range.
         cursor: the cell under the cursor.
         note: the last line; "" for none.
         past: whether the frame is one of the past.
@@ -76,17 +76,17 @@ class OverviewScene:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Lines of each part.
+    """The lines of each part.
 
     Attributes:
-        charts: of the charts, their frames included.
-        meters: of few CPUs; None where there are too many for meters.
-        core_map: of many.
-        rows: lines of CPUs that stand out, the title not counted.
-        tasks: lines of tasks, the title not counted.
+        charts: lines of charts, including frames.
+        meters: the arrangement of meters; None if there are too many CPUs.
+        core_map: lines of the map of many CPUs.
+        rows: lines of highlighted CPUs, without the title.
+        tasks: lines of tasks, without the title.
         beside: whether tasks stand beside the rows.
         gap: empty lines between parts.
-        note: whether the last line is there.
+        note: whether there is a last line.
     """
 
     charts: int
@@ -101,15 +101,15 @@ class Parts:
 
 def parts(topology: Topology, width: int, height: int, *, has_tasks: bool, note: bool,
           most: int | None = None) -> Parts:
-    """Divide the room: charts keep a quarter of it, and get what the others leave.
+    """Divide the room: charts keep a quarter, and get what other parts leave.
 
     Args:
-        topology: the CPUs.
+        topology: the machine's topology.
         width: characters.
         height: lines.
         has_tasks: whether tasks are shown.
         note: whether there is a last line.
-        most: tasks that there are at most; None if unknown.
+        most: the most tasks; None if unknown.
     """
     note = note and height >= 14
     gap = 1 if height >= 34 else 0
@@ -150,11 +150,11 @@ def _figure_width(column: CounterColumn, size: int) -> int:
 
 
 class OverviewPainter:
-    """Paints the overview, and remembers what must stay in its place.
+    """Draws the overview, and remembers positions that must not change.
 
     Args:
-        sources: charts that the machine has.
-        numbers: columns of a CPU.
+        sources: the machine's charts.
+        numbers: the columns of a CPU.
     """
 
     def __init__(self, sources: Sequence[ChartSource], numbers: CpuNumbers) -> None:
@@ -172,11 +172,11 @@ class OverviewPainter:
 
     @property
     def map_plan(self) -> CoreMapPlan | None:
-        """The map that was painted last; its first line is `map_top`."""
+        """The last drawn map, whose first line is `map_top`."""
         return None if self._parts is None else self._parts.core_map
 
     def lines(self, scene: OverviewScene, width: int, height: int) -> list[Line]:
-        """All lines."""
+        """Draw all lines."""
         frame = scene.frame
         if scene.look is not None and scene.look.tasks:
             self._most = max(self._most or 0, -(-len(scene.look.tasks) // _FEW) * _FEW)
@@ -201,7 +201,7 @@ class OverviewPainter:
         return [*found[:height - plan.note], *([(Span(scene.note, StyleRole.DIM),)] if plan.note else [])]
 
     def _map_lines(self, scene: OverviewScene, plan: CoreMapPlan, busy: CounterColumn, width: int) -> list[Line]:
-        """The map, and where there is room at its right the figures of each package."""
+        """Draw the map, with the figures of each package if there is room at the right."""
         frame, cursor = scene.frame, scene.cursor
         lines = [tuple(Span(text, role) for text, role in line) for line in
                  map_lines(plan, frame, busy, None if cursor is None else cursor[1])]
@@ -222,7 +222,7 @@ class OverviewPainter:
         return lines
 
     def _source(self, scene: OverviewScene) -> CpuSource:
-        """What lines of CPUs are painted from."""
+        """Return the data for lines of CPUs."""
         runs = {} if scene.look is None else scene.look.runs
         return CpuSource(scene.frame, self._numbers, scene.history, runs, scene.cursor, scene.levels)
 
@@ -246,14 +246,14 @@ class OverviewPainter:
         return lines
 
     def _framed(self, scene: OverviewScene, at: int, room: int, height: int) -> list[Line]:
-        """One chart in its frame."""
+        """Draw one chart in its frame."""
         chart = self.charts[at]
         lit = scene.cursor if scene.cursor == chart.target else None
         return self._kept.get((chart.word, room, height, lit is None), partial(
             framed, chart, room, height, scene.seconds, lit))
 
     def _row_lines(self, scene: OverviewScene, plan: Parts, width: int, gap: list[Line]) -> list[Line]:
-        """Rows that stand out and tasks."""
+        """Draw highlighted rows and tasks."""
         tasks = () if scene.look is None else scene.look.tasks
         absent = _NO_PAST if scene.past else ""
         found: list[Line] = []
@@ -272,7 +272,7 @@ class OverviewPainter:
         return found
 
     def _task_lines(self, tasks: Sequence[TopTask], *of: Any) -> list[Line]:
-        """Lines of tasks, drawn once for each look at them: most frames have none of their own."""
+        """Draw lines of tasks, once for each poll, because most frames have no new tasks."""
         if self._tasks[0] is not tasks or self._tasks[1] != of:
             self._tasks = tasks, of, task_lines(tasks, *of)
         return self._tasks[2]

@@ -1,4 +1,4 @@
-"""The overview: whether the machine is fine, and if not which, why and who."""
+"""The overview screen: whether the machine is fine, and if not, which CPUs, why, and which tasks."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.panel import Target
 
 _CHARTED = 32
-"""CPUs up to which each has its load over time, for a chart of its own."""
+"""The number of CPUs up to which each has a chart of its load over time."""
 
 
 _COPIED = 1_000
-"""Characters of a verdict that is copied: all of it."""
+"""Characters of a copied verdict, which is not cut."""
 
 
 class OverviewScreen(SearchScreen):
-    """Verdict, charts of the whole machine, every CPU, and who keeps them busy."""
+    """The screen with verdict, charts of the whole machine, every CPU, and the busiest tasks."""
 
     where: ClassVar[Where] = Where.OVERVIEW
     number = "0"
@@ -82,19 +82,19 @@ class OverviewScreen(SearchScreen):
 
     @property
     def wanted(self) -> Sequence[CounterColumn]:
-        """What is drawn, and the columns of the tables that are one key away."""
+        """The drawn columns, and those of the tables that are one key away."""
         mine = [column for source in self._sources for column in (source.column, *(one for _, one in source.limits))]
         judged = self._judge.wanted(lambda column: self.watch_state.why_absent(column) is None)
         return (*self.watch_state.columns, *mine, *self._numbers.columns, *judged)
 
     def show_columns(self) -> None:
-        """Have what is drawn read."""
+        """Request the drawn columns."""
         self.watch_state.want(self.wanted)
         if self.composed:
             self._paint()
 
     def take(self, frame: Frame) -> None:
-        """Judge a frame, and look at the tasks, seldom, and only while this screen is shown."""
+        """Judge a frame; poll tasks, seldom, and only while this screen is shown."""
         self._judge.push(frame)
         if self._has_tasks and self.is_current and self._looking is None and self.is_mounted:
             host = self.watch_state.session.machine.host
@@ -112,7 +112,7 @@ class OverviewScreen(SearchScreen):
             self._paint()
 
     def show_frame(self) -> None:
-        """Paint the newest frame, then the lines around it."""
+        """Draw the newest frame, then the lines around it."""
         self._paint()
         super().show_frame()
         self.show_status()
@@ -128,7 +128,7 @@ class OverviewScreen(SearchScreen):
         self._lines.show_lines(self._painter.lines(scene, size.width, size.height), self._lit)
 
     def _note(self, width: int) -> str:
-        """The machine around its CPUs, and how many sources cannot be read; these are counted once for each probing."""
+        """Return the last line, with the number of unreadable sources, counted once for each probing."""
         capabilities = self.watch_state.session.capabilities
         if capabilities is not self._noted:
             self._noted = capabilities
@@ -137,10 +137,10 @@ class OverviewScreen(SearchScreen):
             self._mute = mute, len(probes)
         look = None if self.watch_state.in_past else self._look
         said = note_line(MachineAround() if look is None else look.machine, *self._mute, width)
-        return said or (" " if self._has_tasks else "")  # the line keeps its place until there is something to say
+        return said or (" " if self._has_tasks else "")  # the line keeps its place until it has content
 
     def second_line(self, width: int) -> list[TextSegment]:
-        """The verdict, in the place of the gauges, which are charts here."""
+        """Return the verdict in place of the gauges, which are charts here."""
         found = self._verdict()
         key = f"  {found.key} " if found.key else ""
         room = width - len(key)
@@ -149,7 +149,7 @@ class OverviewScreen(SearchScreen):
         return [(text.ljust(room), role), (key, StyleRole.KEY)]
 
     def _verdict(self) -> OverviewVerdict:
-        """Of now, or of the moment of the past that is shown."""
+        """Return the verdict of now, or of the shown past moment."""
         frame = self.watch_state.frame
         past = frame is not None and self.watch_state.in_past
         return self._judge.verdict_of(frame) if past and frame is not None else self._judge.verdict()
@@ -157,7 +157,7 @@ class OverviewScreen(SearchScreen):
     # The cell under the cursor
 
     def readout(self) -> str:
-        """The number under the cursor, and what it is."""
+        """Describe the number under the cursor."""
         frame = self.watch_state.frame
         if frame is None:
             return self.waiting_for("the first reading")
@@ -172,7 +172,7 @@ class OverviewScreen(SearchScreen):
         return f"{column.id} · {row_name(frame.topology, row)} · {said(column, value)} · {words}"
 
     def copied(self) -> str:
-        """See `WatchScreen.copied`: the verdict where there is no cursor."""
+        """See `WatchScreen.copied`: the verdict without a cursor."""
         from turbotui.app.one_cell import cell_said  # noqa: PLC0415 - the first screen loads what it draws
 
         frame = self.watch_state.frame
@@ -181,7 +181,7 @@ class OverviewScreen(SearchScreen):
         return self._verdict().fitted(_COPIED) if self._cursor is None else cell_said(frame, *self._cursor)
 
     def _places(self) -> list[CellPlace]:
-        """All cells that are drawn, the marks of the map among them."""
+        """Return the positions of all drawn cells, including the map's marks."""
         found = places_of(self._lines.lines)
         plan, busy = self._painter.map_plan, self._numbers.busy
         if plan is not None and busy is not None:
@@ -204,7 +204,7 @@ class OverviewScreen(SearchScreen):
 
     @staticmethod
     def _first(places: Sequence[CellPlace]) -> CellPlace:
-        """Where the cursor comes from nowhere: the first CPU."""
+        """Return the cursor's first position: the first CPU."""
         return next((place for place in places if place.target[1].scope in {Scope.CORE, Scope.CPU}), places[0])
 
     def _select(self, target: Target | None, lit: str = "") -> None:
@@ -213,7 +213,7 @@ class OverviewScreen(SearchScreen):
         self.show_status()
 
     def on_overview_lines_clicked(self, message: OverviewLines.Clicked) -> None:
-        """Put the cursor there; twice: open the CPU."""
+        """Move the cursor to the click; a double click opens the CPU."""
         found = next((place for place in self._places()
                       if place.y == message.y and place.x <= message.x < place.x + place.width), None)
         if found is not None:
@@ -222,7 +222,7 @@ class OverviewScreen(SearchScreen):
                 self.open_chosen()
 
     def find(self, text: str, *, after: bool = False) -> bool:
-        """See `SearchScreen.find`: a number by its row or column; words that are no number are lit."""
+        """See `SearchScreen.find`: finds a number by row or column; other words are highlighted."""
         frame = self.watch_state.frame
         if frame is None:
             return False
@@ -232,7 +232,7 @@ class OverviewScreen(SearchScreen):
         names = [place.name(frame.topology) for place in places]
         row = None if self._cursor is None or not after else self._cursor[1]
         if row is not None and next_match([row_name(frame.topology, row)], text, 0) is not None:
-            # the next row is meant, not the next number of this one
+            # the search continues in the next row, not at this row's next number
             names = ["" if at != here and isinstance(place, CellPlace) and place.target[1] == row else name
                      for at, (place, name) in enumerate(zip(places, names, strict=True))]
         found = next_match(names, text, max(0, here + after))
@@ -263,7 +263,7 @@ class OverviewScreen(SearchScreen):
             self._select(places[0 if by < 0 else -1].target)
 
     def drop_cursor(self) -> None:
-        """Take the cursor away."""
+        """Remove the cursor."""
         self._select(None)
 
     def action_explain(self) -> None:
@@ -307,7 +307,7 @@ class OverviewScreen(SearchScreen):
             self.app.show_row(screen, row)
 
     def _pointed(self) -> Target | None:
-        """The cell to act on; where there is no cursor yet, it comes to the first CPU."""
+        """Return the cell to act on; without a cursor, move it to the first CPU."""
         if self._cursor is None:
             self._go(0, 0)
         return self._cursor

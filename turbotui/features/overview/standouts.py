@@ -1,4 +1,4 @@
-"""Rows that stand out of many: the busiest, the hottest, the slowest of the busy. Nothing here knows Textual."""
+"""Highlighted rows among many: the busiest, the hottest, the slowest of the busy; without Textual."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.panel import Line, Span
 
 MARGIN: Final = 0.02
-"""A row passes another when it is so much (of its value) beyond it; less would be a dance of equals."""
-_BUSY_ENOUGH: Final = 50.0  # percent: of idle CPUs nobody wants to know that they are slow
+"""The share by which a row must exceed another to pass it, so that similar rows do not swap places."""
+_BUSY_ENOUGH: Final = 50.0  # percent of load from which a slow CPU matters
 _SHARES: Final = (("busiest", 0.5), ("hottest", 0.25), ("slowest", 0.25))
 _WORD: Final = 9
 _BAR: Final = 40
@@ -35,12 +35,12 @@ _IDLE: Final = IDLE + 2
 
 
 def settled(before: Sequence[RowId], values: Mapping[RowId, float], count: int) -> list[RowId]:
-    """The rows with the greatest values, in an order that stays for as long as it is nearly right.
+    """Return the rows with the greatest values, in an order that changes only if clearly wrong.
 
     Args:
-        before: the rows that were shown, in their order.
-        values: of all rows.
-        count: how many are shown.
+        before: the rows shown before, in their order.
+        values: the values of all rows.
+        count: the number of rows to show.
     """
     def beyond(one: RowId, other: RowId) -> bool:
         return values[one] > values[other] + MARGIN * abs(values[other])
@@ -57,7 +57,7 @@ def settled(before: Sequence[RowId], values: Mapping[RowId, float], count: int) 
         if not beyond(row, least):
             break
         kept[kept.index(least)] = row
-    for end in range(1, len(kept)):  # by insertion: whoever did not pass stays
+    for end in range(1, len(kept)):  # insertion sort, so that rows that do not pass stay
         at = end
         while at > 0 and beyond(kept[at], kept[at - 1]):
             kept[at - 1], kept[at] = kept[at], kept[at - 1]
@@ -67,14 +67,14 @@ def settled(before: Sequence[RowId], values: Mapping[RowId, float], count: int) 
 
 @dataclass(frozen=True, slots=True)
 class Standout:
-    """A row and why it is shown."""
+    """A highlighted row, and the reason."""
 
     row: RowId
     word: str
 
 
 class Standouts:
-    """Chooses rows, and keeps them in their places."""
+    """Chooses highlighted rows, and keeps them in their places."""
 
     def __init__(self) -> None:
         self._before: dict[str, list[RowId]] = {}
@@ -82,7 +82,7 @@ class Standouts:
     def choose(self, frame: Frame, numbers: CpuNumbers, count: int) -> list[Standout]:
         """Choose at most `count` rows: the busiest, then the hottest, then the slowest of the busy.
 
-        Each row is there once; a machine that does not know its heat has more of the busiest.
+        Each row is chosen once; on a machine without temperatures there are more of the busiest.
         """
         busy, heat = _known(frame, numbers.busy), _known(frame, numbers.heat)
         loaded = {row for row, value in busy.items() if value >= _BUSY_ENOUGH}
@@ -109,12 +109,12 @@ class Standouts:
 
 
 def _known(frame: Frame, column: CounterColumn | None) -> dict[RowId, float]:
-    """The numbers of a column other than 0, each once: by the first CPU of what it is of."""
+    """Return a column's values other than 0, each once, by the first CPU of its instance."""
     if column is None:
         return {}
     cells = frame.cells(column, frame.rows(column.scope))
     rows = _first_cpus(frame.topology, column.scope)
-    if set(map(type, cells)) == {float} and 0.0 not in cells:  # nearly always: a thousand are not looked at one by one
+    if set(map(type, cells)) == {float} and 0.0 not in cells:  # usually
         return dict(zip(rows, cast("Sequence[float]", cells), strict=True))
     return {row: float(value) for row, value in zip(rows, cells, strict=True)
             if isinstance(value, int | float) and value}
@@ -127,7 +127,7 @@ def _first_cpus(topology: Topology, scope: Scope) -> Sequence[RowId]:
 
 
 def standout_lines(source: CpuSource, rows: Sequence[Standout], width: int) -> list[Line]:
-    """A title, and a line of exactly so many characters for each row."""
+    """Draw a title, and a line of exactly `width` characters for each row."""
     frame, numbers, runs, cursor = source.frame, source.numbers, source.runs, source.cursor
     digits = max(4, len(str(max(frame.topology.cpus, default=0))) + 1)
     hybrid = any(place.core_type for place in frame.topology.places.values())
@@ -146,7 +146,7 @@ def standout_lines(source: CpuSource, rows: Sequence[Standout], width: int) -> l
     title += "".join(word.ljust(size) if word.startswith(" ") else word.rjust(size) for word, size in after)
     lines: list[Line] = [(Span(title[:width].ljust(width), StyleRole.TITLE),)]
     names = {word for word, _ in after}
-    chosen = tuple(one.row for one in rows)  # asked for together, a column at a time
+    chosen = tuple(one.row for one in rows)  # computed together, a column at a time
     busy, clock, heat = ([None] * len(rows) if column is None else frame.cells(column, chosen)
                          for column in (numbers.busy, numbers.clock, numbers.heat))
     idle = idle_states(frame, numbers, chosen) if "  idle in" in names else [None] * len(rows)

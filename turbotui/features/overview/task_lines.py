@@ -1,4 +1,4 @@
-"""Processes that use the CPUs, as lines. Nothing here knows Textual."""
+"""Draws the processes that use the CPUs as lines; without Textual."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from turbotui.widgets.panel import Line, Span
 
 _NAME: Final = 16
 _FEW: Final = ("process", "memory")
-"""What stays beside the arguments where there is no room for all: what a process runs tells more than its threads."""
+"""The columns that stay beside the arguments if not all fit, as arguments tell more than threads."""
 _LEAST_BAR: Final = 10
 _FIXED: Final = ((" process", 9), (" state", 6), (" threads", 8), ("  CPU", 5), (" memory", 9), ("   CPU time", 11))
-"""Titles after the name, with their widths; they leave from the right."""
+"""Titles after the name, with their widths; they are dropped from the right."""
 _CPU_PERCENT: Final = 8
 _BAR: Final = 16
 _ARGUMENTS: Final = 16
-"""Characters from which on arguments are shown: four processes of one interpreter are told apart by them."""
+"""The width from which arguments are shown, which tell processes of one interpreter apart."""
 
 
 def task_lines(tasks: Sequence[TopTask], width: int, count: int, before: str = "",
                absent: str = "") -> list[Line]:
-    """A title, and a line of exactly so many characters for each process.
+    """Draw a title, and a line of exactly `width` characters for each process.
 
     Args:
-        tasks: the greatest first.
+        tasks: the processes, busiest first.
         width: characters.
-        count: lines of tasks at most.
-        before: stands between these lines and what is left of them.
-        absent: why there are none, where nobody will look.
+        count: the most lines of tasks.
+        before: the text between these lines and what stands at their left.
+        absent: why there are no tasks, if they are never polled.
     """
     inner = width - len(before)
     fixed = list(_FIXED)

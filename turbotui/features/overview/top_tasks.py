@@ -1,6 +1,7 @@
-"""Who uses the CPUs: processes by the time that /proc says they ran, looked at seldom enough to cost nothing.
+"""Polls the processes that use the CPUs in /proc, seldom enough to cost almost nothing.
 
-No counters: the tasks screen watches threads by perf events. Here a list of processes every few seconds is enough.
+This needs no counters: the tasks screen watches threads by perf events, here a list of processes every few seconds is
+enough.
 """
 
 from __future__ import annotations
@@ -20,34 +21,34 @@ from turbotui.untrusted import one_line
 T = TypeVar("T")
 
 PAUSE: Final = 3.0
-"""Seconds between two looks at least."""
+"""The least seconds between two polls."""
 _SHARE: Final = 1 / 500
-"""Of the time that may be spent on looking: a look that takes the CPU for 20 ms comes every 10 s."""
+"""The share of the time for polls: a poll that takes 20 ms of CPU time is repeated after 10 s."""
 _LONGEST: Final = 30.0
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 _MOST: Final = 60
 _NAMED: Final = 24
-"""Processes whose command lines are read: as many as a large screen shows."""
+"""The number of processes whose command lines are read, as many as a large screen shows."""
 _MEMORY: Final = ("MemTotal", "MemAvailable")
 _KIB: Final = 1024
-_MUCH: Final = 20.0  # percent of a CPU: who uses less was there, but is not what one sees there
+_MUCH: Final = 20.0  # percent of a CPU below which a process is not the one that runs there
 
 
 @dataclass(frozen=True, slots=True)
 class TopTask:
-    """A process and what it used since the look before.
+    """A process, and its use of CPUs since the previous poll.
 
     Attributes:
-        pid: its number.
+        pid: the process's number.
         name: at most 15 characters, fit for a terminal.
         state: proc(5): R, S, D, ...
-        threads: how many it has.
-        cpu: on which its first thread ran last.
-        percent: of one CPU that it used.
-        bytes: of memory that it holds.
-        running: seconds of CPU time since it began.
-        arguments: of its command line, without the folder of the program, and without the program where
-            that is the name; "" for those that use little.
+        threads: the number of threads.
+        cpu: the CPU on which its first thread ran last.
+        percent: CPU use in percent of one CPU.
+        bytes: resident memory.
+        running: seconds of CPU time since its start.
+        arguments: the command line without the program's directory, and without the program if its name is
+            `name`; "" for processes that use little.
     """
 
     pid: int
@@ -63,7 +64,7 @@ class TopTask:
 
 @dataclass(frozen=True, slots=True)
 class MachineAround:
-    """What a person wants to know of a machine beside its CPUs; None where /proc does not tell.
+    """Facts of a machine beside its CPUs; None if /proc does not tell.
 
     Attributes:
         load: averages of tasks that run or wait for storage over 1, 5 and 15 minutes (proc_loadavg(5)).
@@ -78,16 +79,16 @@ class MachineAround:
 
 @dataclass(frozen=True, slots=True)
 class ProcessLook:
-    """The processes that one reading of /proc found.
+    """The result of one poll of /proc.
 
     Attributes:
-        at: when it had ended, in ns of the host's clock.
-        began: when it had begun, likewise.
-        spent: process -> when it began and ticks that it ran, in all.
-        tasks: those that ran since the look before, the greatest first; none after the first look.
-        count: processes in all.
-        machine: the machine around them.
-        took: ns of CPU time that it took, and what was looked at beside it.
+        at: the end of the poll, in ns of the host's clock.
+        began: the beginning of the poll, in ns of the host's clock.
+        spent: process -> its start time and all ticks that it ran.
+        tasks: processes that ran since the previous poll, busiest first; none after the first poll.
+        count: the number of all processes.
+        machine: facts of the machine.
+        took: ns of CPU time of the poll, including what was polled together with it.
     """
 
     at: int
@@ -100,29 +101,29 @@ class ProcessLook:
 
     @property
     def next(self) -> int:
-        """When another look may be taken, in ns of the host's clock."""
-        if not self.tasks:  # nobody is known yet
+        """The earliest time of the next poll, in ns of the host's clock."""
+        if not self.tasks:  # no process is known yet
             return self.at + round(PAUSE * 1e9)
         return self.at + round(min(_LONGEST * 1e9, max(PAUSE * 1e9, self.took / _SHARE)))
 
     @property
     def runs(self) -> Mapping[int, str]:
-        """Who ran last on a CPU, by its number: of processes with one thread, as only that thread's CPU is told."""
+        """The process that ran last on each CPU; only processes with one thread, whose CPU /proc tells."""
         return {task.cpu: task.name for task in reversed(self.tasks) if task.threads == 1 and task.percent >= _MUCH}
 
 
 def look(host: Host, processes: Mapping[int, ProcessStat], before: ProcessLook | None,
          began: int | None = None) -> ProcessLook:
-    """Look at all processes.
+    """Evaluate a reading of all processes.
 
     Args:
         host: the machine.
-        processes: what was just read of them; none where they cannot be read.
-        before: the look before; None for the first one.
-        began: when the reading of the processes began, by the host's clock; None for now.
+        processes: the processes just read; none if they cannot be read.
+        before: the previous poll; None for the first one.
+        began: the beginning of the reading, by the host's clock; None for now.
     """
     now = host.now_ns()
-    # Readings take seconds on a machine that swaps: nobody is to be told to have run more than there was time.
+    # Readings take seconds on a swapping machine; no process may seem to have run longer than the time that passed.
     seconds = 0.0 if before is None else (now - before.began) / 1e9
     ran: list[TopTask] = []
     if before is not None and seconds > 0:
@@ -135,7 +136,7 @@ def look(host: Host, processes: Mapping[int, ProcessStat], before: ProcessLook |
 
 
 def _task(pid: int, stat: ProcessStat, before: int, seconds: float) -> TopTask:
-    """A process that had run for so many ticks at the look before."""
+    """Make the task of a process that had run for `before` ticks at the previous poll."""
     percent = 100.0 * (stat.ran - before) / TICKS / seconds
     return TopTask(pid, one_line(stat.name), stat.state, stat.threads, stat.cpu, percent, stat.pages * _PAGE,
                    stat.ran / TICKS)
@@ -148,7 +149,7 @@ def _arguments(host: Host, task: TopTask) -> str:
 
 
 def _machine(host: Host) -> MachineAround:
-    """Load, memory and time of a machine, each as far as it is told."""
+    """Read load, memory and uptime of a machine, each if available."""
     load, up = _numbers(host, "/proc/loadavg", 3), _numbers(host, "/proc/uptime", 1)
     memory: dict[str, int] = {}
     try:
@@ -164,7 +165,7 @@ def _machine(host: Host) -> MachineAround:
 
 
 def _numbers(host: Host, path: str, count: int) -> tuple[float, ...] | None:
-    """The first words of a file, if so many are numbers."""
+    """Return the first `count` words of a file as numbers, if they are numbers."""
     try:
         found = tuple(float(word) for word in host.read_text(path).split()[:count])
     except (HostError, ValueError):
@@ -174,13 +175,13 @@ def _numbers(host: Host, path: str, count: int) -> tuple[float, ...] | None:
 
 def look_and(host: Host, stats: ProcessStats, before: ProcessLook | None,
              beside: Callable[[Mapping[int, ProcessStat], int], T]) -> Callable[[], tuple[ProcessLook, T]]:
-    """A call that reads all processes, looks at them, and has somebody else look, whose time counts as well.
+    """Make a call that reads and evaluates all processes, and passes them on; the time of both counts.
 
     Args:
         host: the machine.
-        stats: reads its processes.
-        before: the look before; None for the first one.
-        beside: is given what was read of the processes, and when the reading began by the host's clock.
+        stats: reads the processes.
+        before: the previous poll; None for the first one.
+        beside: called with the processes read, and the beginning of the reading by the host's clock.
     """
     def both() -> tuple[ProcessLook, T]:
         began, began_ns = time.thread_time_ns(), host.now_ns()

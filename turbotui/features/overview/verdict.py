@@ -1,4 +1,4 @@
-"""The one sentence on top: what is in the way of the machine's work. Nothing here knows Textual."""
+"""The sentence on top: what hinders the machine's work; without Textual."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from turbotui.sampling.frame import Frame
 from turbotui.untrusted import one_line
 
 _PART_ENDS: Final = re.compile(r"[;:,] | \(")
-"""Between parts of a sentence; a number has no blank behind its comma."""
+"""The separator of a sentence's parts; numbers have no blank behind their commas."""
 
 
 @dataclass(frozen=True, slots=True)
 class OverviewVerdict:
-    """What is said of the machine.
+    """The verdict on the machine.
 
     Attributes:
         text: a sentence, fit for a terminal.
-        since: for how long it has been so; "" where nothing is wrong.
-        who: tasks or groups that have most to do with it; "" where nobody is named.
-        key: of the screen that tells more; "" for none.
-        wrong: whether something is in the way.
+        since: the duration of the finding; "" if nothing is wrong.
+        who: the tasks or groups mainly involved; "" if none are named.
+        key: the key of the screen that tells more; "" for none.
+        wrong: whether something is wrong.
     """
 
     text: str
@@ -70,9 +70,9 @@ class Judge:
     """Judges each new frame, and single frames of the past.
 
     Args:
-        catalog: of the machine.
-        host: whose tasks are looked at to find who has to do with a finding; None where there are none to look at.
-        rules: what is judged by.
+        catalog: the machine's catalog.
+        host: the machine whose tasks are polled for those behind a finding; None if there are none.
+        rules: the rules of the diagnosis.
     """
 
     def __init__(self, catalog: Catalog, host: Host | None, rules: Sequence[SlownessRule]) -> None:
@@ -83,39 +83,39 @@ class Judge:
         self._now: Finding | None = None
 
     def wanted(self, can: Callable[[CounterColumn], bool]) -> tuple[CounterColumn, ...]:
-        """The columns that have to be read."""
+        """Return the columns to read."""
         return self._diagnosis.wanted(can, costly=False)
 
     def push(self, frame: Frame) -> None:
-        """Take in the newest frame."""
+        """Judge the newest frame."""
         self._diagnosis.push(frame)
         self._now = self._diagnosis.verdict()
 
     def look(self, processes: Mapping[int, ProcessStat], began_ns: int) -> Seen | None:
-        """Look at tasks and control groups if there is something to find those for who have to do with it.
+        """Poll tasks and control groups if there is a finding, for those behind it.
 
-        It reads files of every control group: on a thread of its own, and seldom.
+        This reads files of every control group, so callers do it seldom, on a thread of its own.
 
         Args:
-            processes: what was just read of them.
-            began_ns: when that reading began, by the host's clock.
+            processes: the processes just read.
+            began_ns: the beginning of that reading, by the host's clock.
         """
         return None if self._looks is None or self._now is None else self._looks.look(processes, began_ns)
 
     def take(self, seen: Seen | None) -> None:
-        """Keep what a look has found."""
+        """Keep the result of a poll."""
         if seen is not None:
             self._diagnosis.seen = seen
 
     def verdict(self) -> OverviewVerdict:
-        """What is so now."""
+        """Return the verdict of now."""
         found = self._now
         if found is not None and self._looks is not None:
             found = next(iter(self._looks.name((found,))))
         return self._said(found, self._diagnosis)
 
     def verdict_of(self, frame: Frame) -> OverviewVerdict:
-        """What was so in an interval of the past; for how long tells who looks at those before it, too (window W)."""
+        """Return the verdict of a past interval, without a duration, which needs earlier intervals (window W)."""
         alone = MachineDiagnosis(self._catalog, self._rules)
         alone.push(frame)
         return replace(self._said(alone.verdict(), alone), since="")

@@ -1,4 +1,4 @@
-"""The cache-aware roofline: what a machine can reach, where an application stands below it, and why.
+"""The cache-aware roofline: a machine's peaks, the position of an application below them, and its bound.
 
 Definitions: for a window of time, F floating-point operations, B bytes of the loads and stores that the core issued, T
 seconds; arithmetic intensity AI = F / B, performance P = F / T. B is the same for every level of the memory, so an

@@ -1,4 +1,4 @@
-"""What is read of the whole machine beside a command that is counted: the packages' energy and the memory's traffic."""
+"""Reads the packages' energy and the memory's traffic of the whole machine while a command is counted."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _PATIENCE = 5.0  # seconds for the first reading
 
 
 class MachineReadings:
-    """Energy of all packages and the memory's traffic beside a command, where they can be had.
+    """The energy of all packages and the memory's traffic during a command, if available.
 
     Args:
-        machine: real.
+        machine: the real machine.
         interval: seconds between two readings.
     """
 
@@ -36,12 +36,12 @@ class MachineReadings:
         self._reads = bool(self._signals) or bool(self._memory.sources())
 
     def energy(self) -> Energy:
-        """Energy that was used since the last call."""
+        """Return the energy since the last call."""
         return self._meter.take()
 
     @property
     def traffic(self) -> float | None:
-        """Bytes per second of all memory while it was known; None where nobody counts."""
+        """The bytes per second of all memory while known; None if nothing counts them."""
         return self._moved / self._seconds if self._seconds else None
 
     @property
@@ -50,7 +50,7 @@ class MachineReadings:
         return self._memory.note
 
     def start(self) -> None:
-        """Begin; the first reading is done on return."""
+        """Begin; the first reading is complete on return."""
         if self._reads:
             first: queue.Queue[bool] = queue.Queue()
 

@@ -1,4 +1,4 @@
-"""Command mode of `turbotui roofline`: the definition's events over a command and all that it starts."""
+"""Command mode of `turbotui roofline`: counts the definition's events over a command and its descendants."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ _TASK_CLOCK: Final = PerfAttr(1, 1)  # PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CL
 _HYBRID_SHIFT: Final = 32  # PERF_PMU_TYPE_SHIFT
 _INSTRUCTIONS: Final = 1  # PERF_COUNT_HW_INSTRUCTIONS
 TIME_SLICE: Final = 0.05
-"""Seconds in which a set counts before the next one does."""
+"""The seconds of a set's time slice."""
 _FIRST: Final = 0.005
 """Seconds of the first slices, shorter so that every event set runs at least once on short commands."""
 
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """A command that has ended.
+    """The result of a command that has ended.
 
     Attributes:
         status: its exit status, or 128 and the number of the signal that ended it.
         points: one for each interval.
         busy: CPUs that it kept busy, on average.
-        user_only: whether the kernel's part was left out.
-        sets: how many sets of events were multiplexed at most; 1 for no multiplexing.
+        user_only: whether the kernel's part was excluded.
+        sets: the most sets of events that were multiplexed; 1 for no multiplexing.
         interrupted: whether SIGINT came before its end.
-        regions: that it marked.
-        functions: that it was in.
+        regions: the regions that it marked.
+        functions: its sampled functions.
     """
 
     status: int
@@ -65,8 +65,8 @@ class Followed:
 class _Plan:
     """Sets in the order of their groups.
 
-    Multiplexed sets each begin with the instructions that they are joined by. Where there are none, on machines with
-    several kinds of core, the first set of each kind counts instructions, which have a counter of their own: it runs
+    Each multiplexed set begins with instructions, by which sets are joined. Without multiplexing, on machines with
+    several core types, the first set of each type counts instructions, which have a counter of their own that runs
     whenever the command is on such a core.
     """
 
@@ -75,12 +75,12 @@ class _Plan:
 
     @property
     def most(self) -> int:
-        """Sets of the kind of core that has most."""
+        """The number of sets of the core type with most sets."""
         return max((len(sets) for sets in self.sets), default=1)
 
     @property
     def firsts(self) -> tuple[int, ...]:
-        """The group of each kind's first set, where sets are multiplexed."""
+        """The group of each core type's first set, if sets are multiplexed."""
         found = [1]
         for sets in self.sets[:-1]:
             found.append(found[-1] + len(sets))
@@ -88,7 +88,7 @@ class _Plan:
 
     @property
     def later(self) -> frozenset[int]:
-        """Groups that wait for their time slice."""
+        """The groups that wait for their time slice."""
         if self.most == 1:
             return frozenset()
         return frozenset(first + at for first, sets in zip(self.firsts, self.sets, strict=True)
@@ -124,8 +124,8 @@ def follow(
     """Run a command with its counters open from its first instruction.
 
     Args:
-        machine: this one.
-        core_types: kinds of core, each with a definition that counts operations.
+        machine: this machine.
+        core_types: core types, each with a definition that counts operations.
         words: the command.
         interval: seconds between two readings.
         sizing: how accesses become bytes.
@@ -169,7 +169,7 @@ def _sample(machine: Machine, pid: int, events: Sequence[SampledEvent]) -> IpSam
 
 
 def _open(machine: Machine, core_types: tuple[CountedCoreType, ...], pid: int) -> tuple[CommandCounters, _Plan]:
-    """All events, else those without which there is no point."""
+    """Open all events, else only those that a point needs."""
     first: HostError | None = None
     for optional in (True, False):
         absent = (
@@ -210,7 +210,7 @@ def _watch(counters: CommandCounters, plan: _Plan, seen: Observation, name: str,
             regions.add(shares, speed, estimated=estimated)
         last, cut = newer, now
         if now < deadline and not over:
-            continue  # a mark
+            continue  # a mark has arrived
         speed, estimated = speed_of(plan.core_types, plan.sets, newer[1:], older[1:], now - before, sizing=sizing)
         if speed is not None and now > before:
             point = point_of(name, speed, now - before, estimated=estimated)
@@ -222,14 +222,14 @@ def _watch(counters: CommandCounters, plan: _Plan, seen: Observation, name: str,
 
 
 class _MultiplexedSets:
-    """The sets of one kind of core, which are multiplexed.
+    """The multiplexed sets of one core type.
 
     Args:
-        counters: all that are open.
-        first: the group of its first set.
-        sets: its sets.
-        scaled: whether counts are brought to all the time that a set was on, where somebody else had its counters. On
-            machines with several kinds of core a counter also stands while the command is on another kind.
+        counters: all open counters.
+        first: the group of the first set.
+        sets: the sets.
+        scaled: whether counts are scaled to the whole time slice if others used the counters. On machines with several
+            core types a counter also pauses while the command is on another type.
     """
 
     def __init__(
@@ -244,11 +244,11 @@ class _MultiplexedSets:
         self.taken: list[tuple[int, SetInterval]] = []
 
     def take(self, number: int, seconds: float, *, rotate: bool) -> None:
-        """Note what the set that is on has counted; with `rotate` let the next one count."""
+        """Take the counts of the active set; with `rotate`, activate the next set."""
         at = self._at
         newer = self._counters.read_set(self._first + at)
         changes = [difference(new, old) for new, old in zip(newer, self._seen[at], strict=True)]
-        # What is counted between this reading and the change stays for the set's next time slice.
+        # Counts between this reading and the change belong to the set's next time slice.
         self._seen[at] = newer
         values = [estimate(change) if self._scaled else float(change.value) for change in changes]
         counts = {event.key: value for event, value in zip(self._sets[at], values[1:], strict=True)
@@ -267,7 +267,7 @@ def _watch_multiplexed(counters: CommandCounters, plan: _Plan, seen: Observation
     seen.run()
     began = before = turned = time.monotonic()
     regions = RegionWatch(pipe, began)
-    number = 0  # of the interval; a time slice belongs to the one that it begins in
+    number = 0  # number of the interval; a time slice belongs to the interval in which it begins
     slices = 0
     over = False
     while not over:
@@ -275,7 +275,7 @@ def _watch_multiplexed(counters: CommandCounters, plan: _Plan, seen: Observation
         over = regions.wait(seen, deadline)
         regions.hear()
         now = time.monotonic()
-        # A mark cuts a slice, and the set stays on: sets that took turns with regions would each see one of them only.
+        # A mark cuts a slice without changing the set; otherwise each set might see only one of the regions.
         rotate = now >= deadline
         for kind in kinds:
             kind.take(number, now - before, rotate=rotate)
@@ -302,7 +302,7 @@ def _joined_points(
     *,
     sizing: Sizing,
 ) -> tuple[RooflinePoint, ...]:
-    """A point for each interval whose operations are known, of all kinds of core together."""
+    """Make a point for each interval with known operations, over all core types."""
     each = [dict(joined_intervals(slices)) for slices in taken]
     points: list[RooflinePoint] = []
     ended = 0.0
@@ -330,14 +330,14 @@ def speed_of(
     *,
     sizing: Sizing,
 ) -> tuple[Speed | None, bool]:
-    """Speed of a command between two readings, over all types of core, and whether counters were multiplexed.
+    """Return a command's speed between two readings over all core types, and whether counters were multiplexed.
 
     Args:
-        core_types: kinds of core.
-        sets: of each core type.
-        newer: groups as read: of each core type its sets, before them one with instructions where there are several.
-        older: the reading before.
-        seconds: between them.
+        core_types: the core types.
+        sets: the sets of each core type.
+        newer: groups as read: each core type's sets, preceded by one with instructions if there are several types.
+        older: the previous reading.
+        seconds: the time between the readings.
         sizing: how accesses become bytes.
     """
     if seconds <= 0:
@@ -348,8 +348,8 @@ def speed_of(
     for core_type, mine in zip(core_types, sets, strict=True):
         expected: int | None = None
         if len(core_types) > 1:
-            # A counter of one kind of core stands while the command is on another: it should have run as long as the
-            # instructions of that kind did.
+            # A counter of one core type pauses while the command is on another: it should have run as long as the
+            # instructions of that type did.
             expected = difference(newer[at][0], older[at][0]).running
             at += 1
         counts: dict[str, float] = {}

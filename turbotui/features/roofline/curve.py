@@ -1,6 +1,6 @@
-"""Bandwidth over the size of the working set: what loads, and streaming stores, reach as the set outgrows each cache.
+"""Bandwidth of loads and streaming stores over the size of the working set, as it outgrows each cache.
 
-Plateaus are found in what was measured, not taken from the caches that are described; each is then held against them.
+Plateaus are found in the measured rates, not derived from the described caches, and then compared with these.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from turbotui.machine.caches import Cache
 FIRST: Final = 4 << 10
 STEP: Final = 2**0.5
 _WHOLE: Final = 1024  # bytes that the longest loop body walks
-_FLAT: Final = 0.12  # neighbours whose rates differ by less are of one plateau
-_LEAST: Final = 3  # sizes of a plateau: half an octave each
-_BEYOND: Final = 4  # times the largest cache: there a set lies in memory
+_FLAT: Final = 0.12  # neighbours whose rates differ by less belong to one plateau
+_LEAST: Final = 3  # least sizes of a plateau, half an octave each
+_BEYOND: Final = 4  # times the largest cache, beyond which a set lies in memory
 _LEAST_END: Final = 256 << 20
-_SHARE: Final = 0.25  # of the available memory, for all threads together
+_SHARE: Final = 0.25  # share of the available memory for all threads together
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class CurvePoint:
     """The rate of one kernel over one working set.
 
     Attributes:
-        bytes: of each thread's set.
+        bytes: bytes of each thread's set.
         rate: bytes per second of all threads together.
         disturbed: whether other work ran meanwhile.
     """
@@ -39,12 +39,12 @@ class CurvePoint:
 
 @dataclass(frozen=True, slots=True)
 class Plateau:
-    """Sizes over which the rate stays.
+    """A range of sizes with a constant rate.
 
     Attributes:
         first, last: bytes of the smallest and the largest set.
         rate: median of the rates, bytes per second.
-        level: of the caches that are described, the one that a set of the last size fits into; "DRAM" beyond them.
+        level: the described cache into which a set of the last size fits; "DRAM" beyond all caches.
     """
 
     first: int
@@ -55,14 +55,14 @@ class Plateau:
 
 @dataclass(frozen=True, slots=True)
 class BandwidthCurve:
-    """One kernel over ever larger working sets.
+    """One kernel over increasing working sets.
 
     Attributes:
         threads: "one", "all" or the CPU set.
-        kernel: "loads", "streaming stores"; with the node of the memory where it is not the threads' own.
-        points: from the smallest set on.
-        plateaus: that the points have, from the smallest set on.
-        notes: what is not said by the numbers.
+        kernel: "loads", "streaming stores"; with the memory's node if it is not the threads' own.
+        points: the points, by increasing size.
+        plateaus: the plateaus, by increasing size.
+        notes: remarks beside the numbers.
     """
 
     threads: str
@@ -73,13 +73,13 @@ class BandwidthCurve:
 
 
 def curve_sizes(caches: Sequence[Cache], threads: int, available: int | None, first: int = FIRST) -> Iterator[int]:
-    """Working sets of each thread, half an octave apart, until together they lie in memory.
+    """Return the sizes of each thread's set, half an octave apart, until the sets lie in memory.
 
     Args:
-        caches: as described.
-        threads: that walk a set each.
-        available: bytes of memory that may be had (MemAvailable); None where unknown.
-        first: bytes of the smallest.
+        caches: the described caches.
+        threads: the number of threads, each with a set.
+        available: bytes of available memory (MemAvailable); None if unknown.
+        first: bytes of the smallest set.
     """
     end = max(_BEYOND * max((cache.size for cache in caches), default=0), _LEAST_END)
     if available is not None:
@@ -91,7 +91,7 @@ def curve_sizes(caches: Sequence[Cache], threads: int, available: int | None, fi
 
 
 def find_plateaus(points: Sequence[CurvePoint], caches: Sequence[Cache]) -> tuple[Plateau, ...]:
-    """Runs of sizes whose rates stay near their median, the longest that there are; from the smallest set on."""
+    """Find the longest runs of sizes whose rates stay near their median, by increasing size."""
     found = []
     at = 0
     while at < len(points):

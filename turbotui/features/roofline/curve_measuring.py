@@ -18,14 +18,14 @@ from turbotui.quantities.precision import Precision
 from turbotui.quantities.scope import Scope
 
 _CLOCK: LoopShape = LoopShape(0, 64)
-_SHAPE_AT = 1  # of an assembler's shapes: the middle one reads every level well
-_FIRST_STREAMED = 256 << 10  # streaming stores meet no cache: small sets only show how long a walk's end takes
+_SHAPE_AT = 1  # of the assembler's loop shapes the middle one, which reads every level well
+_FIRST_STREAMED = 256 << 10  # streaming stores bypass caches, so small sets only show the cost of a walk's end
 _NO_NODES = "one NUMA node: there is no remote memory"
 
 
 @dataclass(frozen=True, slots=True)
 class _Variant:
-    """A kernel and the memory that it works on; `node` None: that of the threads."""
+    """A kernel and the node of its memory; None for the threads' own node."""
 
     mix: Mix
     node: int | None = None
@@ -40,8 +40,8 @@ def measure_curves(machine: Machine, choices: Sequence[tuple[str, tuple[int, ...
     Args:
         machine: the real one that this runs on.
         choices: sets of CPUs that run a thread each, with a word for each set.
-        check: called where no thread runs a kernel; what it raises ends the measurement.
-        progress: told before each curve.
+        check: called while no thread runs a kernel; an exception ends the measurement.
+        progress: called before each curve.
 
     Raises:
         MachineError: not this machine, or it cannot be measured here.

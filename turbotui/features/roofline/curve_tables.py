@@ -56,19 +56,19 @@ def _judge_flat(_column: Column[_Flat], _row: _Flat, value: Value) -> Cell:
 
 
 def curve_tables(curves: Sequence[BandwidthCurve]) -> tuple[AnyTable, ...]:
-    """Every point, and the plateaus."""
+    """Return the tables of points and plateaus."""
     points = [_Point(curve, one) for curve in curves for one in curve.points]
     return (RowTable("curve", "size", _POINTS, points, _judge_point), plateau_table(curves))
 
 
 def plateau_table(curves: Sequence[BandwidthCurve]) -> AnyTable:
-    """The plateaus of each curve."""
+    """Make the table of each curve's plateaus."""
     rows = [_Flat(curve, number, one) for curve in curves for number, one in enumerate(curve.plateaus, 1)]
     return RowTable("plateaus", "plateau", _PLATEAUS, rows, _judge_flat)
 
 
 def curve_lines(envelope: Envelope, curves: Sequence[BandwidthCurve], width: int) -> Iterator[str]:
-    """Each curve as bars over sizes, then the plateaus."""
+    """Format each curve as bars over sizes, then the plateaus."""
     if envelope.label:
         yield f"# {envelope.label}"
     for curve in curves:
@@ -80,7 +80,7 @@ def curve_lines(envelope: Envelope, curves: Sequence[BandwidthCurve], width: int
 
 
 def curve_bars(curve: BandwidthCurve, width: int) -> Iterator[str]:
-    """A curve as a bar for each size, those of a plateau with its number and level."""
+    """Format a curve as a bar for each size, with number and level of its plateau."""
     top = max((one.rate for one in curve.points), default=1.0)
     room = max(10, width - 40)
     yield f"{curve.kernel}, {curve.threads} thread{'' if curve.threads == 'one' else 's'} [GB/s by working set]"
@@ -93,6 +93,6 @@ def curve_bars(curve: BandwidthCurve, width: int) -> Iterator[str]:
 
 
 def size_text(size: int) -> str:
-    """A working set for people."""
+    """Format the size of a working set."""
     small = size < 10 << 20 and size % (1 << 20)
     return f"{size / 1024:,.0f} KiB" if small else f"{size / (1 << 20):,.0f} MiB"

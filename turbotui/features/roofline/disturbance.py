@@ -1,4 +1,4 @@
-"""Whether a roof is a measurement: what else ran while it was measured, and whether its rounds agree."""
+"""Detects other work during the measurement of a roof, and rounds that disagree."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from turbotui.machine.machine import Machine
 from turbotui.quantities.scope import Scope
 
 ENOUGH: Final = 3
-"""Rounds that have to agree for a roof to be believed."""
-_SIBLINGS: Final = 0.1  # CPUs beside that share a core's units, busy on average
-_OTHERS: Final = 0.25  # CPUs beside that share a cache or memory
-_OF_MANY: Final = 0.05  # of so many CPUs that share it: one busy CPU in a hundred takes no bandwidth from the others
+"""The number of rounds that must agree."""
+_SIBLINGS: Final = 0.1  # average busy sibling CPUs, for roofs of a core's units
+_OTHERS: Final = 0.25  # average busy CPUs that share a cache or memory
+_OF_MANY: Final = 0.05  # share of the CPUs that share it: one busy CPU in a hundred takes no bandwidth from the others
 _STOLEN: Final = 0.03
 
 
@@ -23,9 +23,9 @@ class Disturbance:
     """Watches for other work on the CPUs of a measurement, from now on until `found`.
 
     Args:
-        machine: this one.
-        cpus: those of the threads.
-        level: whose roof is measured: "L1" to "L3", "DRAM"; "" for arithmetic.
+        machine: this machine.
+        cpus: the threads' CPUs.
+        level: the measured level, "L1" to "L3" or "DRAM"; "" for arithmetic.
     """
 
     def __init__(self, machine: Machine, cpus: Sequence[int], level: str) -> None:
@@ -36,7 +36,7 @@ class Disturbance:
         self._before = read_cpu_times(self._host)
 
     def found(self, rounds: Rounds) -> tuple[str, ...]:
-        """Why these rounds are no measurement, as clauses; none where they are one."""
+        """Return why these rounds are no valid measurement, as clauses; none if they are."""
         after = read_cpu_times(self._host)
         words = []
         if rounds.best.disturbed:
@@ -54,7 +54,7 @@ class Disturbance:
 
 
 def _sharing(machine: Machine, cpus: frozenset[int], level: str) -> frozenset[int]:
-    """The CPUs whose work takes from what is measured: siblings, those below the same cache, or of the package."""
+    """Return the CPUs that compete for the measured resource: siblings, or those of the cache or the package."""
     topology = machine.topology
     found: set[int] = set()
     for cpu in cpus:

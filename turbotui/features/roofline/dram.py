@@ -1,7 +1,7 @@
 """The theoretical bandwidth of a machine's memory: channels times transfers a second times width.
 
-First what firmware and kernel tell of this very machine; where that is not enough, the most that its family of
-processors supports, which is an upper limit and said to be one. Where neither is known there is no number.
+The number is from what firmware and kernel tell of this machine, else the most that its family of processors supports,
+which is marked as an upper limit. If neither is known there is no number.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from turbotui.machine.memory_families import FamilyMemory, family_memory
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.sentences import several
 
-_BYTES = 8  # of a channel whose width nobody tells: 64 bits
+_BYTES = 8  # bytes of a channel of unknown width: 64 bits
 
 
 @dataclass(frozen=True, slots=True)
 class Dram:
-    """Memory bandwidth by the sheet.
+    """The theoretical bandwidth of memory.
 
     Attributes:
-        rate: bytes per second of the whole machine; None where it is not known.
+        rate: bytes per second of the whole machine; None if unknown.
         at_most: whether the rate is only an upper limit.
-        note: where it is from, or why it is not known, as one sentence for people.
+        note: a sentence on its source, or why it is unknown.
     """
 
     rate: float | None
@@ -31,12 +31,12 @@ class Dram:
     note: str
 
     def of(self, share: float) -> float | None:
-        """Bytes per second of a share of the packages."""
+        """Return the bytes per second of a share of the packages."""
         return None if self.rate is None else self.rate * share
 
 
 def dram_of(machine: Machine) -> Dram:
-    """The bandwidth of a machine's memory, or why it is not known."""
+    """Return the bandwidth of a machine's memory, or why it is unknown."""
     if machine.model.hypervisor:
         return Dram(None, False, "no DRAM roof: a virtual machine does not show its host's memory channels")
     packages = max(1, len(machine.topology.instances(Scope.PACKAGE)))
@@ -45,12 +45,12 @@ def dram_of(machine: Machine) -> Dram:
 
 
 def bandwidth(facts: MemoryFacts, family: FamilyMemory | None, packages: int) -> Dram:
-    """The bandwidth by what a machine tells and by what its family may have.
+    """Compute the bandwidth from a machine's facts, else from the limits of its family.
 
     Args:
-        facts: by firmware and kernel.
-        family: None where it is in no table.
-        packages: of the machine.
+        facts: facts by firmware and kernel.
+        family: the family of processors; None if it is in no table.
+        packages: the number of packages.
     """
     speeds = {module.mts for module in facts.modules}
     if facts.modules and None not in speeds and all(module.bits for module in facts.modules):
@@ -77,7 +77,7 @@ def _by_modules(facts: MemoryFacts, family: FamilyMemory | None, packages: int) 
                                  f"{words}, as SMBIOS type 17 says")
     fastest = max(_channel_rate((module,)) for module in modules)
     if facts.channels:
-        # Firmware does not name the channels, the kernel counts them: each as fast and as wide as the fastest module.
+        # Firmware names no channels but the kernel counts them: each counts as fast and wide as the fastest module.
         return Dram(facts.channels * fastest, len({(one.bits, one.mts) for one in modules}) > 1,
                     f"DRAM: {several(facts.channels, 'channel')} (EDAC) at {words} (SMBIOS type 17)")
     rate = sum(_channel_rate((module,)) for module in modules)
@@ -89,7 +89,7 @@ def _by_modules(facts: MemoryFacts, family: FamilyMemory | None, packages: int) 
 
 
 def _channel_rate(modules: tuple[Module, ...]) -> float:
-    """Bytes per second of a channel: as wide as its widest module, as fast as its slowest."""
+    """Return a channel's bytes per second: as wide as its widest module, as fast as its slowest."""
     return max(one.bits or 0 for one in modules) / 8 * min(one.mts or 0 for one in modules) * 1e6
 
 

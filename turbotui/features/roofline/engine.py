@@ -1,4 +1,4 @@
-"""Counts for the roofline, of a command or of whatever runs on a machine, and finds its roofs. Nothing here prints."""
+"""Counts a command or a machine for the roofline, and finds the roofs; without output."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ from turbotui.sources import SOURCES
 from turbotui.sources.roofline import why_uncounted
 
 BY_MIX: Final = Sizing()
-"""Bytes of an access by the mix of widths of the floating-point instructions."""
+"""The default model of an access's bytes: the mix of widths of floating-point instructions."""
 _INTERRUPTED = "interrupted: this is what was counted until then"
 _SHARES: Final = "--by function runs it all the same, for the shares of its functions and regions in its time"
-_SIGINT_STATUS = 128 + signal.SIGINT  # as shells have it, for a command that Ctrl-C ended
+_SIGINT_STATUS = 128 + signal.SIGINT  # the exit status that shells give a command ended by Ctrl-C
 
 
 def count_command(
@@ -67,14 +67,14 @@ def count_command(
     """Run a command and count it.
 
     Args:
-        machine: this one.
+        machine: this machine.
         words: the command.
         interval: seconds between two points.
-        core_types: kinds of core, each with a definition that counts operations; None for the machine's.
+        core_types: core types, each with a definition that counts operations; None for the machine's.
         sizing: how accesses become bytes.
-        theory: whether measured roofs are passed over.
-        levels: whether the bytes of memory levels are counted too.
-        functions: whether its functions are sampled; then it is run even where operations cannot be counted.
+        theory: whether to ignore measured roofs.
+        levels: whether to count the bytes of memory levels, too.
+        functions: whether to sample its functions; then the command runs even if operations cannot be counted.
 
     Raises:
         MachineError: the events cannot be counted here, or for this user; the command was not run.
@@ -138,25 +138,25 @@ def count_command(
 def count_machine(machine: Machine, interval: float = 1.0, intervals: int = 10, *,
                   cpus: frozenset[int] | None = None, by: Scope | None = None, sizing: Sizing = BY_MIX,
                   theory: bool = False, levels: bool = False, regions: MarkPipe | None = None) -> Result:
-    """Count whatever runs on a machine; SIGINT and SIGTERM end that early.
+    """Count everything that runs on a machine; SIGINT and SIGTERM end that early.
 
     Args:
         machine: real, simulated or recorded.
         interval: seconds between two points.
-        intervals: how many.
-        cpus: only these; None for all.
-        by: a level of the topology that has a row for each of its instances beside the machine's.
+        intervals: the number of intervals.
+        cpus: only these CPUs; None for all.
+        by: a scope whose instances have rows beside the machine's.
         sizing: how accesses become bytes.
         theory: whether measured roofs are passed over.
         levels: whether the bytes of memory levels are counted too.
         regions: the FIFO of programs that mark regions; None for none.
 
     Raises:
-        MachineError: nothing that is needed for a point can be counted here.
+        MachineError: events that a point needs cannot be counted here.
     """
     session = Session(machine, SOURCES, interval, LinuxHost(), cpus)
     definitions = measured_definitions(session.capabilities.signals)
-    if not definitions and regions is None:  # the times of regions are known without counters
+    if not definitions and regions is None:  # the regions' times are known even without counters
         raise MachineError(f"nothing to place on the roofline: {session.capabilities.why_missing(NO_FLOPS).sentence()}")
     groups = {"roofline", "levels"} if levels else {"roofline"}
     columns = [column.id for column in session.catalog.columns
@@ -190,21 +190,21 @@ def count_machine(machine: Machine, interval: float = 1.0, intervals: int = 10, 
 def place_recorded(machine: Machine, frames: Iterable[Frame], capabilities: Capabilities, catalog: Catalog, *,
                    traffic: MemoryTraffic | None = None, by: Scope | None = None, sizing: Sizing = BY_MIX,
                    theory: bool = False, rows: FindRows | None = None) -> Result:
-    """Place recorded intervals.
+    """Make the result of recorded intervals.
 
     Args:
-        machine: the recorded one.
-        frames: of the recording.
-        capabilities: of the recording.
-        catalog: its columns.
-        traffic: of the memory, as far as it was recorded; None: it is left out.
+        machine: the recorded machine.
+        frames: the recording's frames.
+        capabilities: the recording's capabilities.
+        catalog: the recording's columns.
+        traffic: the memory's recorded traffic; None to leave it out.
         by: see `count_machine`.
-        sizing: likewise.
-        theory: likewise.
-        rows: finds what else was recorded, `Journal.rows`; None: regions are left out.
+        sizing: see `count_machine`.
+        theory: see `count_machine`.
+        rows: finds recorded rows, `Journal.rows`; None to leave out regions.
 
     Raises:
-        MachineError: nothing that is needed for a point was recorded.
+        MachineError: events that a point needs were not recorded.
     """
     definitions = measured_definitions(capabilities.signals)
     totals: list[RegionTotals] = []
@@ -228,7 +228,7 @@ def place_recorded(machine: Machine, frames: Iterable[Frame], capabilities: Capa
 
 
 def _with_regions(found: Result, machine: Machine, totals: RegionTotals, sizing: Sizing, *, theory: bool) -> Result:
-    """Place the regions of programs beside what else was placed."""
+    """Add the regions of programs to a result."""
     regions = Regions(points_of_totals(totals, sizing, machine.topology), totals.notes())
     row = next((one.point.row for one in regions.points if one.point is not None), SYSTEM_ROW)
     return replace(found, regions=regions, region_roofs=roofs_for(machine, row, os.environ, theory=theory),
@@ -257,7 +257,7 @@ def _placed(machine: Machine, frames: Iterable[Frame], capabilities: Capabilitie
         if any(point.row == SYSTEM_ROW for point in reading.points):
             energy = energy.plus(used)
         else:
-            missed += 1  # its energy belongs to work that is not known
+            missed += 1  # its energy belongs to unknown work
     seen = {point.name for point in points}
     silent = [name for _, name in rows if name not in seen]
     notes = [f"not counted, and left out: {', '.join(silent[:8])}{' ...' if len(silent) > 8 else ''}"] if silent else []
@@ -285,7 +285,7 @@ def _rows(machine: Machine, scope: Scope | None) -> list[tuple[RowId, str]]:
 
 
 def _choices(machine: Machine, rows: Sequence[tuple[RowId, str]], *, theory: bool) -> dict[str, LevelRoofs]:
-    """Roofs of each row; equal ones are made once."""
+    """Return the roofs of each row; equal ones are made once."""
     known: dict[tuple[object, ...], LevelRoofs] = {}
     found = {}
     for row, name in rows:
@@ -301,7 +301,7 @@ def _choices(machine: Machine, rows: Sequence[tuple[RowId, str]], *, theory: boo
 
 
 def _frames(session: Session, intervals: int, interrupts: list[int]) -> Iterator[Frame]:
-    """Frames until there are enough, or until SIGINT or SIGTERM, which is put into `interrupts`."""
+    """Yield that many frames, or until SIGINT or SIGTERM, which is added to `interrupts`."""
 
     def end(number: int) -> None:
         interrupts.append(number)
@@ -342,12 +342,12 @@ def _notes(definitions: Sequence[MetricDefinition], points: Sequence[RooflinePoi
 
 @dataclass(frozen=True, slots=True)
 class FoundRoofs:
-    """Roofs of the machine that this runs on.
+    """The roofs of this machine.
 
     Attributes:
-        sets: one for each set of CPUs that was asked for.
-        stored: the file that some of them are from; "" where all were measured now.
-        unsure: words of those that are not stored, for other work disturbed them.
+        sets: one for each requested set of CPUs.
+        stored: the file with stored roofs; "" if all were measured now.
+        unsure: words of sets that are not stored, because other work disturbed them.
     """
 
     sets: tuple[RoofSet, ...]
@@ -358,18 +358,18 @@ class FoundRoofs:
 def find_roofs(machine: Machine, choices: Sequence[tuple[str, tuple[int, ...]]], *, quick: bool = False,
                fresh: bool = False, check: Callable[[], None] = lambda: None,
                progress: ShowProgress = lambda *_step: None) -> FoundRoofs:
-    """Load the roofs that are stored, measure the others, and store those.
+    """Load stored roofs, measure the others, and store these.
 
     Args:
         machine: the real one that this runs on.
         choices: sets of CPUs that run a thread each, with a word for each set; see `threads_of`.
-        quick: measure only the widest arithmetic and loads, and store nothing.
-        fresh: measure all of them again.
-        check: called where no thread runs a kernel; what it raises ends the measurement, and nothing is stored.
-        progress: told before each step.
+        quick: whether to measure only the widest arithmetic and loads, and store nothing.
+        fresh: whether to measure all again.
+        check: called while no thread runs a kernel; an exception ends the measurement, and nothing is stored.
+        progress: called before each step.
 
     Raises:
-        MachineError: they cannot be measured here.
+        MachineError: roofs cannot be measured here.
     """
     path = os.path.join(storage.folder(os.environ), storage.file_name(machine))
     stored = {} if fresh else {(one.threads, one.cpus): one for one in storage.load(path)}

@@ -16,21 +16,21 @@ _RIGHT: Final = 24
 _TOP: Final = 48
 _BOTTOM: Final = 64
 _COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#000000")
-"""Told apart by most people with a colour vision deficiency (Okabe and Ito)."""
+"""Colours that most people with a colour vision deficiency can distinguish (Okabe and Ito)."""
 _SHAPES: Final = {"scalar": "circle", "SSE": "square", "NEON": "square", "AVX": "diamond"}
 """Marks by dominating width; wider ones are triangles."""
 _ESCAPED: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
-"""Of text in XML 1.0 (2.4); the standard library's own would load HTTP and TLS, 6 MB."""
+"""Escapes of XML 1.0 (2.4); the standard library's function would load HTTP and TLS, 6 MB."""
 
 
 def svg_text(plot: Plot, points: Sequence[RooflinePoint], *, title: str, notes: Sequence[str] = ()) -> str:
-    """The roofs with points, one colour a row, older ones paler.
+    """Draw roofs and points, one colour for each row, older points paler.
 
     Args:
         plot: axes and roofs.
-        points: oldest first; those without a place, or outside the axes, are left out, and their number is said.
-        title: above the drawing: the machine, and that it is simulated where it is.
-        notes: below it.
+        points: the points, oldest first; a note counts those that have no position or lie outside the axes.
+        title: the title: the machine, and whether it is simulated.
+        notes: sentences below the drawing.
     """
     shown = [point for point in points if point.has_place and _inside(plot, point)]
     hidden = len(points) - len(shown)

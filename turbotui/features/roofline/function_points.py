@@ -1,8 +1,8 @@
-"""Functions of a command: their shares of its time by samples, and their operations and bytes by samples of events.
+"""The functions of a command: shares of its time by timed samples, operations and bytes by sampled events.
 
-A sample by time stands for a millisecond of a CPU. A sample by an event stands for as many of it as the counter was set
-to; a function's counts make its intensity as a core's do (`quantities.roofline.counted`). Overflows are taken some
-instructions late, so that counts of short functions next to each other mix.
+A timed sample stands for a millisecond of a CPU. A sample of an event stands for the counter's period; a function's
+intensity follows from its counts as a core's does (`quantities.roofline.counted`). Overflow interrupts arrive some
+instructions late, so counts of short adjacent functions mix.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 
 _SHOWN: Final = 40
 _PERIOD: Final = 2_000_003
-"""Events of a sample: of two a cycle at 4 GHz 4,000 samples a second, of a millionth of the work none."""
+"""The period of sampled events: two events a cycle at 4 GHz give 4,000 samples a second."""
 _SOFTWARE: Final = 1  # PERF_TYPE_SOFTWARE, whose events are thousands a second
 _RARE_PERIOD: Final = 97
 _ALWAYS: Final = 0.98
@@ -39,17 +39,17 @@ _NO_WORK: Final = Unavailable(Reason.NOT_READ, "not every event of operations co
 
 @dataclass(frozen=True, slots=True)
 class FunctionPoint:
-    """A function of a command, or all of a file that has no name for it.
+    """A function of a command, or all unnamed code of a file.
 
     Attributes:
-        name: of the function; in () where there is none.
-        file: that it is in, its last part; "" where nothing is known.
-        samples: by time.
-        share: of all samples by time.
-        error: standard deviation of that share, of so many samples.
-        flops: operations by samples of their events; None where they are not sampled.
-        bytes: loaded and stored, likewise.
-        why: why operations or bytes are not known; None where they are.
+        name: the name; in () for unnamed code.
+        file: the last part of its file's path; "" if unknown.
+        samples: the number of timed samples.
+        share: the share of all timed samples.
+        error: the standard deviation of that share.
+        flops: operations by sampled events; None if not sampled.
+        bytes: bytes loaded and stored; None if not sampled.
+        why: why operations or bytes are unknown; None if they are known.
     """
 
     name: str
@@ -73,8 +73,8 @@ class Functions:
 
     Attributes:
         points: the busiest first, then the rest together.
-        samples: by time, of all.
-        notes: what must be known beside the numbers.
+        samples: the number of all timed samples.
+        notes: notes for readers.
     """
 
     points: tuple[FunctionPoint, ...] = ()
@@ -84,34 +84,34 @@ class Functions:
 
 @dataclass(frozen=True, slots=True)
 class SampledEvent:
-    """An event that is sampled at its overflows, of one kind of core."""
+    """An event of one core type that is sampled at its overflows."""
 
     core_type: CountedCoreType
     event: MetricEvent
 
     @property
     def sampled(self) -> SampledAttr:
-        """The event with the number of it that a sample stands for, and the CPUs that count it."""
+        """The event with its period, and the CPUs that count it."""
         rare = self.core_type.pmu.type == _SOFTWARE
         return SampledAttr(replace(self.core_type.attr(self.event), sample_period=_RARE_PERIOD if rare else _PERIOD),
                            self.core_type.cpus)
 
 
 def sampled_events(core_types: Sequence[CountedCoreType]) -> tuple[SampledEvent, ...]:
-    """The events of operations, accesses and widths of each kind of core."""
+    """Return the events of operations, accesses and widths of each core type."""
     return tuple(SampledEvent(core_type, event) for core_type in core_types for event in core_type.definition.events)
 
 
 def function_points(sampler: IpSampler, events: Sequence[SampledEvent], sizing: Sizing, since: float,
                     tables: dict[CodeFile, FunctionTable] | None = None) -> Functions:
-    """The functions of what was sampled.
+    """Compute functions from samples.
 
     Args:
-        sampler: whose rings nobody empties meanwhile.
-        events: in the order in which the sampler was given them.
+        sampler: the sampler, whose rings nobody else reads meanwhile.
+        events: the events in the sampler's order.
         sizing: how accesses become bytes.
-        since: when the command began, in seconds since 1970.
-        tables: symbols of files that were read before; those that are read now are added.
+        since: the start of the command, in seconds since 1970.
+        tables: symbol tables of files, to which newly read ones are added.
     """
     tables = {} if tables is None else tables
     times: Counter[tuple[str, str]] = Counter()
@@ -138,7 +138,7 @@ def function_points(sampler: IpSampler, events: Sequence[SampledEvent], sizing: 
 
 def _named(file: CodeFile, offset: int, tables: dict[CodeFile, FunctionTable],
            since: float) -> tuple[tuple[str, str], str]:
-    """(function, file), and why there is no name."""
+    """Return (function, file), and why there is no name."""
     if file == KERNEL:
         return ("(kernel)", ""), ""
     if file == OTHER_MODE:
@@ -166,7 +166,7 @@ def _point(key: tuple[str, str], number: tuple[int, int], found: Counted | None,
 
 def _counted(counts: Mapping[int, float], events: Sequence[SampledEvent], asked: Sequence[int],
              sizing: Sizing) -> Counted | None:
-    """Operations and bytes of a function, over all kinds of core; an event without a sample is not in it."""
+    """Return operations and bytes of a function over all core types, from events that have samples."""
     flops, size, known = 0.0, 0.0, False
     for core_type in {id(event.core_type): event.core_type for event in events}.values():
         mine = {events[at].event.key: counts.get(at, 0.0) for at in asked if events[at].core_type is core_type}

@@ -1,4 +1,4 @@
-"""Samples the functions of CPUs or of a thread while somebody looks, on a thread of its own."""
+"""Samples the functions of CPUs or of a thread while a window shows them, on a thread of its own."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.untrusted import one_line
 
 LONGEST: Final = 10.0
-"""Seconds of one sampling: enough for shares within a percent, and nobody forgets it."""
-_EVERY: Final = 1.0  # seconds between two tables
+"""The seconds of one sampling, enough for shares within a percent; it ends by itself."""
+_EVERY: Final = 1.0  # seconds between two published tables
 _TASKS: Final = 6
 _ENDED: Final = "(ended)"
 
 
 @dataclass(frozen=True, slots=True)
 class SampledFunctions:
-    """What a sampling has found so far.
+    """The result of a sampling so far.
 
     Attributes:
-        seconds: since it began.
-        cost: CPU seconds of its own thread: emptying rings, reading symbol tables.
-        over: whether it has ended.
-        functions: with their shares.
-        tasks: processes with their share of the samples by time, the busiest first.
-        why: why nothing is sampled; None where something is.
-        uncounted: why operations and bytes are not; None where they are.
+        seconds: the duration so far.
+        cost: CPU seconds of the sampling thread: emptying rings, reading symbol tables.
+        over: whether the sampling has ended.
+        functions: the functions with their shares.
+        tasks: processes with their share of the timed samples, the busiest first.
+        why: why nothing is sampled; None if something is.
+        uncounted: why operations and bytes are not sampled; None if they are.
     """
 
     seconds: float = 0.0
@@ -53,7 +53,7 @@ class SampledFunctions:
 
 
 def why_not_sampled(host: Host) -> Unavailable | None:
-    """Why no functions can be sampled on a kind of machine; None where the kernel is to be asked."""
+    """Return why functions cannot be sampled on a kind of machine; None if the kernel decides."""
     if host.kind is HostKind.REAL:
         return None if host.pins else Unavailable(
             Reason.NOT_READ, "this machine is read by a collector elsewhere, which takes no samples of functions",
@@ -66,12 +66,12 @@ class FunctionWatch:
     """Samples from `start` to `stop`, or for `LONGEST`.
 
     Args:
-        machine: this one.
-        code: what is sampled.
+        machine: this machine.
+        code: the CPUs or the thread to sample.
         sizing: how accesses become bytes.
         publish: called on the watch's thread about once a second, and at the end.
-        uncounted: why the events of operations and bytes are not sampled; None: they are.
-        longest: seconds of the sampling.
+        uncounted: why the events of operations and bytes are not sampled; None if they are.
+        longest: the most seconds of the sampling.
     """
 
     def __init__(self, machine: Machine, code: SampledCode, sizing: Sizing,
@@ -92,11 +92,11 @@ class FunctionWatch:
         self._thread.start()
 
     def stop(self) -> None:
-        """End; what was found is not published any more. Never waits."""
+        """End without waiting; nothing is published any more."""
         self._stop.set()
 
     def wait(self, seconds: float) -> bool:
-        """Wait for the end; whether it has come."""
+        """Wait for the end, and tell whether it came."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
 
@@ -134,7 +134,7 @@ class FunctionWatch:
             over = now - began >= self._longest
             if over or now - told >= _EVERY:
                 told = now
-                # a file with another inode than the mapped one is another file: of a container, or replaced since
+                # another inode means another file: in a container, or replaced since it was mapped
                 found = function_points(sampler, events, how, 0.0, tables)
                 self._publish(SampledFunctions(now - began, time.thread_time() - used, over, found,
                                                self._tasks(sampler), uncounted=self._uncounted))

@@ -1,8 +1,8 @@
-"""Points by memory level: the same operations over the bytes of each level, each under the roof of that level.
+"""Points by memory level: the same operations over the bytes of each level, each under that level's roof.
 
-Bytes of L1 are those that the core loads and stores; of L2 and L3 the cache lines that come in and, where an event
-counts them, go out; of DRAM what the memory's controllers move. The level that binds is the one that is used most: of
-whose bandwidth the bytes counted there are the largest share.
+Bytes of L1 are those that the core loads and stores; of L2 and L3 the cache lines that come in and, if an event counts
+them, go out; of DRAM the memory controllers' bytes. The binding level is the one with the highest used share of its
+bandwidth.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 
 _LEVELS: Final = ("L1", "L2", "L3", "DRAM")
 LETTERS: Final = {"L1": "1", "L2": "2", "L3": "3", "DRAM": "M"}
-"""What stands for a level in a picture."""
+"""The letter of each level in a picture."""
 _NO_EVENTS: Final = Unavailable(Reason.NOT_READ, "no event of this level was counted for all of these cores",
                                 "run turbotui roofline --levels, which counts those that there are")
 _NO_WIDTH: Final = Unavailable(Reason.NOT_READ, "the bytes that cores load and store are not known here",
@@ -34,13 +34,13 @@ class LevelPoint:
     """A point by the bytes of one memory level.
 
     Attributes:
-        point: with its operations.
+        point: the point with its operations.
         level: "L1", "L2", "L3", "DRAM".
-        gbytes: GB/s of that level; None where they are not counted.
-        roof: GB/s that the level can give; None where no roof is known.
-        share: of that bandwidth which is used; None where one of them is not known.
-        binds: whether the level is used most of all that are known, and at least `BINDING` of it.
-        why: why bytes or share are not known.
+        gbytes: GB/s of the level; None if not counted.
+        roof: peak GB/s of the level; None if no roof is known.
+        share: the share of the peak that is used; None if unknown.
+        binds: whether the level has the highest share of all levels, and at least `BINDING`.
+        why: why bytes or share are unknown.
     """
 
     point: RooflinePoint
@@ -59,11 +59,11 @@ class LevelPoint:
 
 @dataclass(frozen=True, slots=True)
 class LevelVerdict:
-    """What binds a point by the bytes of all levels.
+    """The bound of a point by the bytes of all levels.
 
     Attributes:
-        points: of each level, from the core outwards.
-        compute: share of the flat roof that is reached; None where no roof is known.
+        points: the points of each level, from the core outwards.
+        compute: the reached share of the flat roof; None if no roof is known.
     """
 
     points: tuple[LevelPoint, ...]
@@ -88,7 +88,7 @@ class LevelVerdict:
 
 
 def level_verdict(point: RooflinePoint, choice: LevelRoofs) -> LevelVerdict:
-    """A point by the bytes of each level that is counted or has a roof."""
+    """Return a point by the bytes of each level that is counted or has a roof."""
     roofs = choice.under(point.working)
     rates = {} if roofs is None else {one.level: one.rate / 1e9 for one in roofs.best_bandwidths()}
     peak = None if roofs is None else flat_roof(roofs, point.gflops * 1e9, point.dominant, point.single)
@@ -102,7 +102,7 @@ def level_verdict(point: RooflinePoint, choice: LevelRoofs) -> LevelVerdict:
 
 
 def level_notes(points: Sequence[RooflinePoint], *, wanted: bool) -> list[str]:
-    """Why the bytes of caches are not known although somebody wants them."""
+    """Return why the requested bytes of caches are unknown."""
     if not wanted or not points or any(point.levels for point in points):
         return []
     return ["bytes of L2 and L3 are not known: not every kind of core here has events that count the lines of a level"]
@@ -115,7 +115,7 @@ def _points(point: RooflinePoint, rates: dict[str, float], used: float | None) -
     for level in _LEVELS:
         gbytes, roof = counted.get(level), rates.get(level)
         if gbytes is None and roof is None:
-            continue  # an L3 that there is not
+            continue  # the machine has no L3
         share = None if gbytes is None or not roof else gbytes / roof
         if level == "DRAM" and gbytes is not None:
             share = used

@@ -1,4 +1,4 @@
-"""Places on the roofline of the rows of a frame: CPUs, cores, packages or the whole machine, now."""
+"""Points on the roofline for the rows of a frame: CPUs, cores, packages or the whole machine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from turbotui.sampling.frame import Frame
 from turbotui.sampling.sweep import each_row
 
 REGION: Final = "region "
-"""Begins the identity of a region's point; that of a thread's has the name of its application."""
+"""The prefix of the identity of a region's point; a thread's identity has its application's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,24 +24,24 @@ class RooflinePoint:
     """The point of one row in one interval.
 
     Attributes:
-        row: of the frame.
-        name: as shown to people: "cpu 17", "package 0".
+        row: the frame's row.
+        name: the name for people: "cpu 17", "package 0".
         gflops: GFLOP/s.
-        gbytes: GB/s that its cores load and store; None where the width of an access is not known.
-        intensity: flop/byte; None where bytes are not known, or there are none.
-        dominant: the width of most of its floating-point instructions; "" where that is not counted.
-        width: the model behind the bytes; None where there are none, or several.
+        gbytes: GB/s that its cores load and store; None if the width of accesses is unknown.
+        intensity: flop/byte; None if bytes are unknown or 0.
+        dominant: the width of most of its floating-point instructions; "" if not counted.
+        width: the model behind the bytes; None if there is none, or several.
         seconds: at the end of the interval, from the start of the first one.
-        length: seconds of the interval; of a thread those in which it ran.
+        length: seconds of the interval; for a thread, its running time.
         estimated: whether counters were multiplexed.
-        task: of a thread, what names it from interval to interval; its row is then the CPU where it was seen last. Of a
-            region its name behind `REGION`; its row is then one CPU, or the machine where several are kept busy.
-        single: share of its operations that are in single precision; None where no event tells.
-        half: share of those in half precision, with a matrix unit's.
-        working: what works for the row, which decides its share of the roofs; None where that is not known.
-        not_scheduled: of a thread, whether it did not run while a set was on that its place needs: it did work, but
-            where it stands is not known.
-        levels: GB/s between two levels of the memory, by the outer one's name ("L2": between L1 and L2), where counted.
+        task: for a thread, its identity in all intervals; its row is then the CPU where it was seen last. For a region
+            its name behind `REGION`; its row is then one CPU, or the machine if several are busy.
+        single: the share of operations in single precision; None if no event tells.
+        half: the share of operations in half precision, including a matrix unit's.
+        working: the part of the machine that works for the row, which decides its share of the roofs; None if unknown.
+        not_scheduled: whether a thread did not run during the time slice of a set that its point needs, so that its
+            position is unknown although it worked.
+        levels: GB/s between two memory levels, by the outer level's name ("L2": between L1 and L2), if counted.
     """
 
     row: RowId
@@ -63,12 +63,12 @@ class RooflinePoint:
 
     @property
     def identity(self) -> RowId | str:
-        """The key of a row or thread, equal in every interval."""
+        """The key of a row or thread in every interval."""
         return self.task or self.row
 
     @property
     def is_region(self) -> bool:
-        """Whether it is of a region of a command, in all that it ran until now."""
+        """Whether the point is of a command's region, over all its run until now."""
         return self.task.startswith(REGION)
 
     @property
@@ -82,8 +82,8 @@ class IntervalPoints:
     """The rows of one interval.
 
     Attributes:
-        points: of the rows that are counted, in topology order.
-        unknown: how many rows are not counted.
+        points: the points of counted rows, in topology order.
+        unknown: the number of rows that are not counted.
         at_work: the cores that worked.
     """
 
@@ -106,13 +106,13 @@ def read_points(
     """Compute the points of rows of a frame.
 
     Args:
-        frame: with two snapshots.
-        rows: and their names for people.
-        definitions: that this machine counts (`measured_definitions`).
+        frame: a frame with two snapshots.
+        rows: the rows, with their names for people.
+        definitions: the definitions that this machine counts (`measured_definitions`).
         sizing: how accesses become bytes.
         seconds: machine time at the end of the frame.
         estimated: whether counters were multiplexed.
-        weights: arithmetic of a core of each kind (`verdicts.core_weights`).
+        weights: relative arithmetic of a core of each type (`verdicts.core_weights`).
         traffic: bytes per second of the memory, by package row.
     """
     by_cpu = _all_cpus(frame, definitions, sizing) if frame.older is not None else {}
@@ -133,9 +133,9 @@ def read_points(
 
 
 def total_of(points: Sequence[RooflinePoint]) -> RooflinePoint | None:
-    """A row over several intervals: sums of operations and bytes, and ratios made of those; None for no interval.
+    """Sum a row over several intervals, with ratios of the sums; None for no interval.
 
-    Bytes count only where they are known, and an intensity divides the operations of those intervals by them.
+    Bytes are summed over intervals in which they are known, and divide the operations of these intervals.
     """
     if not points:
         return None
@@ -163,12 +163,12 @@ def total_of(points: Sequence[RooflinePoint]) -> RooflinePoint | None:
 
 
 def giga(levels: tuple[tuple[str, float], ...]) -> tuple[tuple[str, float], ...]:
-    """Bytes per second by level as GB/s."""
+    """Convert bytes per second by level to GB/s."""
     return tuple((level, rate / 1e9) for level, rate in levels)
 
 
 def moments_of(points: Sequence[RooflinePoint]) -> tuple[Moment, ...]:
-    """Intervals of one row, for `find_phases`; bytes are those of whatever is known."""
+    """Convert the intervals of a row for `find_phases`."""
     return tuple(
         Moment(point.length, (point.intensity or 0.0) * (point.gbytes or 0.0) * point.length * 1e9,
                (point.gbytes or 0.0) * point.length * 1e9, point.dominant)
@@ -177,7 +177,7 @@ def moments_of(points: Sequence[RooflinePoint]) -> tuple[Moment, ...]:
 
 
 def _speed(frame: Frame, row: RowId, by_cpu: Mapping[RowId, Speed | None]) -> Speed | None:
-    """The speed of a row, made of the speeds of its CPUs."""
+    """Return the speed of a row from the speeds of its CPUs."""
     if row.scope is Scope.CPU:
         return by_cpu.get(row)
     if row.scope is Scope.SYSTEM:
@@ -187,5 +187,5 @@ def _speed(frame: Frame, row: RowId, by_cpu: Mapping[RowId, Speed | None]) -> Sp
 
 
 def _all_cpus(frame: Frame, definitions: Sequence[MetricDefinition], sizing: Sizing) -> dict[RowId, Speed | None]:
-    """Each CPU's speed, made once, however many rows it is in; all of them in one sweep over the signals."""
+    """Compute the speed of every CPU once, in one sweep over the signals."""
     return {row: cpu_speed(inputs, definitions, sizing) for row, inputs in each_row(frame, Scope.CPU)}

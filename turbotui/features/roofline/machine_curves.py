@@ -1,4 +1,4 @@
-"""Power, performance and efficiency of the whole machine over time, beside the roofs. Nothing here knows Textual."""
+"""Power, performance and efficiency of the whole machine over time, beside the roofs; without Textual."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from turbotui.widgets.painter import TextSegment, nice_top
 from turbotui.widgets.spark import spark
 
 _WHOLE = 100.0
-"""From here on a number is shown without a fraction."""
+"""The value from which a number is shown without a fraction."""
 
 
 class MachineCurves:
-    """The last intervals' numbers; NaN where one is unknown."""
+    """The numbers of the last intervals; NaN for unknown ones."""
 
     def __init__(self) -> None:
         self._watts: deque[float] = deque(maxlen=KEPT)
@@ -24,7 +24,7 @@ class MachineCurves:
         self._efficiency: deque[float] = deque(maxlen=KEPT)
 
     def add(self, watts: float, gflops: float) -> None:
-        """Take the numbers of one more interval.
+        """Add the numbers of an interval.
 
         Args:
             watts: of all packages.
@@ -35,11 +35,11 @@ class MachineCurves:
         self._efficiency.append(gflops / watts if watts > 0 else math.nan)
 
     def lines(self, width: int, seq: int) -> list[list[TextSegment]]:
-        """A line for each, with its newest number and a curve.
+        """Draw a line for each quantity, with its newest number and a curve.
 
         Args:
             width: characters of a curve.
-            seq: number of the newest interval, by which curves move.
+            seq: number of the newest interval, which moves the curves.
         """
         rows = (("power", "W", self._watts), ("all", "GF/s", self._speed), ("effic.", "GF/s/W", self._efficiency))
         return [[(f" {word:<7}", StyleRole.DIM), (f"{_text(values):>7}", StyleRole.SUMMARY),

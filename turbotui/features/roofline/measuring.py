@@ -1,4 +1,4 @@
-"""Measures the roofs of the machine this runs on, with machine code of its own."""
+"""Measures the roofs of this machine with generated machine code."""
 
 from __future__ import annotations
 
@@ -42,23 +42,23 @@ from turbotui.quantities.precision import Precision
 from turbotui.quantities.scope import Scope
 
 ShowProgress = Callable[[int, int, str], None]
-"""Called with steps done, steps in all, and what comes next."""
+"""A function called with steps done, all steps, and a description of the next one."""
 
 _CLOCK_UNROLL: Final = 64
-_SHORT: Final = 0.003  # seconds of a round that is tried again: so short that a scheduler seldom cuts it
-_LONGEST: Final = 32.0  # seconds for all roofs that are measured together, however many kinds of core there are
+_SHORT: Final = 0.003  # seconds of a repeated round, short enough that the scheduler seldom interrupts it
+_LONGEST: Final = 32.0  # seconds for all roofs that are measured together, however many core types there are
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """Time and repetitions that are spent on one roof.
+    """The time and repetitions spent on one roof.
 
     Attributes:
         trial_rounds, trial_seconds: of each loop shape.
         rounds, seconds: of the fastest shape.
         retries: more runs of the fastest shape while other work disturbs it.
-        budget: seconds for each roof on average, within which a disturbed roof is tried again; once they are exceeded,
-            `hurried` counts instead.
+        budget: average seconds for each roof, within which a disturbed roof is repeated; once exceeded, `hurried`
+            applies instead.
         hurried: (trial rounds, rounds) while behind time.
     """
 
@@ -71,7 +71,7 @@ class Effort:
     hurried: tuple[int, int]
 
 
-# 72 roofs, the default on a machine with AVX-512, end within 60 s where nothing else runs.
+# The 72 roofs of the default on a machine with AVX-512 take less than 60 s if nothing else runs.
 THOROUGH: Final = Effort(3, 0.008, 12, 0.015, 12, 0.55, (2, 7))
 QUICK: Final = Effort(2, 0.008, 7, 0.010, 3, 0.5, (2, 7))
 
@@ -91,7 +91,7 @@ class _Access:
 
 
 def threads_of(machine: Machine, word: str, chosen: frozenset[int] | None) -> tuple[int, ...]:
-    """The CPUs of "one", "all" (one for each core, since siblings share its units), or of a set."""
+    """Return the CPUs of "one", "all" (one for each core, whose units siblings share), or of a set."""
     if chosen is not None:
         return tuple(sorted(chosen))
     firsts = tuple(instance.cpus[0] for instance in machine.topology.instances(Scope.CORE))
@@ -99,14 +99,14 @@ def threads_of(machine: Machine, word: str, chosen: frozenset[int] | None) -> tu
 
 
 class Measuring:
-    """The measurement of one choice of CPUs: what is measured, and the run.
+    """The measurement of one choice of CPUs.
 
     Args:
-        machine: the real one that this runs on.
+        machine: the real machine that this runs on.
         word: "one", "all" or the CPU set, for people.
-        cpus: one thread on each.
-        quick: only the widest arithmetic and loads, shorter.
-        check: called before each of the many runs of a kernel, while no thread runs any; what it raises ends the run.
+        cpus: the CPUs, with one thread each.
+        quick: whether to measure only the widest arithmetic and loads, in less time.
+        check: called before each run of a kernel, while no thread runs one; an exception ends the measurement.
 
     Raises:
         MachineError: not this machine, or no kernels for its architecture.
@@ -154,21 +154,21 @@ class Measuring:
 
     @property
     def steps(self) -> int:
-        """The number of roofs that are measured."""
+        """The number of roofs to measure."""
         return len(self._arithmetic) + sum(len(self._mixes_of(one.level))
                                            for one in working_sets(self._caches, self._cpus, None))
 
     def _mixes_of(self, level: str) -> tuple[Mix, ...]:
-        """Of a level; streaming stores pass the caches by, and so are memory's alone."""
+        """Return the mixes of a level; streaming stores bypass caches, and so belong to memory only."""
         return tuple(mix for mix in self._mixes if mix is not Mix.STREAMING or level == "DRAM")
 
     def run(self, progress: ShowProgress, done: int = 0, total: int | None = None) -> RoofSet:
         """Measure everything.
 
         Args:
-            progress: told before each step.
+            progress: called before each step.
             done: steps before this run.
-            total: steps of all runs; None: of this one.
+            total: steps of all runs; None for this run's.
 
         Raises:
             MachineError: executable memory, memory or a CPU is refused.
@@ -209,7 +209,7 @@ class Measuring:
         )
 
     def _accesses(self, clock: Kernel) -> list[_Access]:
-        """The memory accesses to measure for each level, once the size of the last cache is known."""
+        """Return the memory accesses to measure for each level, after finding the last cache's size."""
         available = available_memory(self._machine)
         loads = self._assembler.memory[Mix.LOADS][0]
         kernel = self._assembler.write_memory(self._widest, Precision.DOUBLE, Mix.LOADS, loads,
@@ -283,7 +283,7 @@ class Measuring:
 
 
 def _disturbances(evidence: Sequence[RoofEvidence]) -> list[str]:
-    """One sentence about the roofs that are no measurement."""
+    """Return a sentence about roofs that were disturbed."""
     count = sum(one.disturbed for one in evidence)
     if not count:
         return []
@@ -308,7 +308,7 @@ def _evidence(rounds: Rounds, size: int, disturbances: tuple[str, ...]) -> RoofE
 
 
 def machine_title(machine: Machine) -> str:
-    """The machine's name, with the words that its numbers must carry: what is simulated, and what is virtual."""
+    """Return the machine's name, with the words for simulated and virtual machines."""
     words = [] if machine.host.kind is HostKind.REAL else [f"{machine.host.kind.value} {machine.host.name}"]
     if machine.model.hypervisor:
         words.append("virtual machine")
@@ -316,7 +316,7 @@ def machine_title(machine: Machine) -> str:
 
 
 def _load(machine: Machine) -> tuple[str, ...]:
-    """The load average of the last minute, as a note (/proc/loadavg, proc(5))."""
+    """Return a note on the load average of the last minute (/proc/loadavg, proc(5))."""
     try:
         return (f"load average before measuring: {machine.host.read_text('/proc/loadavg').split()[0]}",)
     except (HostError, IndexError):
@@ -324,7 +324,7 @@ def _load(machine: Machine) -> tuple[str, ...]:
 
 
 def available_memory(machine: Machine) -> int | None:
-    """MemAvailable of /proc/meminfo in bytes (kernel filesystems/proc.rst)."""
+    """Return MemAvailable of /proc/meminfo in bytes (kernel filesystems/proc.rst)."""
     for line in text_of(machine.host, "/proc/meminfo").splitlines():
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) * 1024

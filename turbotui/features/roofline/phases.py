@@ -1,4 +1,4 @@
-"""Phases: stretches of a run in which an application stays at one place of the roofline."""
+"""Phases: parts of a run in which an application stays at one point of the roofline."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Final
 from turbotui.dataclass import dataclass
 
 NEAR_INTENSITY: Final = 0.05
-"""Intervals belong together while their intensity stays within this share of the phase's."""
+"""The relative deviation of intensity within a phase."""
 NEAR_PERFORMANCE: Final = 0.15
-"""Intervals belong together while their performance, which also moves with the clock, stays within this share."""
+"""The relative deviation of performance within a phase; performance also varies with the clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """Intervals that belong together, as sums, so that a phase's ratios are those of the whole of it.
+    """Adjacent similar intervals, as sums, so that ratios are those of the whole phase.
 
     Attributes:
         start: seconds from the start of the run.
@@ -41,7 +41,7 @@ class Phase:
         flops: floating-point operations.
         bytes: loaded and stored.
         dominant: the width of most floating-point instructions.
-        intervals: how many.
+        intervals: the number of intervals.
     """
 
     start: float
@@ -63,10 +63,10 @@ class Phase:
 
 
 def find_phases(moments: Sequence[Moment]) -> tuple[Phase, ...]:
-    """Cut a run into phases.
+    """Divide a run into phases.
 
-    An interval between two phases that belongs to neither holds the change from one to the other: it stays an
-    interval of its own (`intervals` 1), so that it spoils no phase's mean.
+    An interval between two phases that fits neither contains the change between them. It stays a phase of its own
+    (`intervals` 1), so that it does not affect other phases' means.
     """
     phases: list[Phase] = []
     at = 0.0
@@ -82,9 +82,9 @@ def find_phases(moments: Sequence[Moment]) -> tuple[Phase, ...]:
 
 
 def kinds_of(phases: Sequence[Phase]) -> tuple[Phase, ...]:
-    """The behaviours that phases repeat: phases at one place become one, in the order of their first appearance.
+    """Join phases at the same point to behaviours, in the order of their first appearance.
 
-    Single intervals are left out unless there is nothing else: they are changes from one behaviour to the next.
+    Single intervals are changes between behaviours, and are left out unless there is nothing else.
     """
     steady = [phase for phase in phases if phase.intervals > 1] or list(phases)
     kinds: list[Phase] = []
@@ -101,7 +101,7 @@ def kinds_of(phases: Sequence[Phase]) -> tuple[Phase, ...]:
 
 
 def _near(phase: Phase, moment: Moment) -> bool:
-    """Whether a phase and an interval have the same width and similar intensity and performance."""
+    """Tell whether a phase and an interval have the same width and similar intensity and performance."""
     if phase.dominant != moment.dominant:
         return False
     return (_alike(phase.flops * moment.bytes, moment.flops * phase.bytes, NEAR_INTENSITY)

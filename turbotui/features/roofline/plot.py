@@ -1,4 +1,4 @@
-"""The roofline as a drawing: log-log coordinates, ticks, lines and labels, before any terminal or file format."""
+"""The roofline as an abstract drawing: log-log coordinates, ticks, lines and labels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from turbotui.features.roofline.roofs import Bandwidth, Peak, RoofSet, ridge
 from turbotui.machine.code.shapes import Mix
 from turbotui.quantities.precision import Precision
 
-_MARGIN: Final = 2.0  # factor left free beyond the outermost ridge, peak or point
+_MARGIN: Final = 2.0  # factor of free space beyond the outermost ridge, peak or point
 _MINOR: Final = (2, 5)
 X_TITLE: Final = "arithmetic intensity [flop/byte]"
 Y_TITLE: Final = "GFLOP/s"
@@ -24,11 +24,11 @@ _INTEGER: Final = ("arithmetic intensity [op/byte]", "GOP/s")
 
 @dataclass(frozen=True, slots=True)
 class AxisTick:
-    """A place on an axis.
+    """A tick of an axis.
 
     Attributes:
         value: on the axis' scale.
-        label: as written beside it.
+        label: the text beside the tick.
         major: whether it is a power of ten.
     """
 
@@ -43,7 +43,7 @@ class LogAxis:
 
     Attributes:
         low, high: ends, in the axis' unit.
-        title: with the unit.
+        title: the title, with the unit.
     """
 
     low: float
@@ -51,21 +51,21 @@ class LogAxis:
     title: str
 
     def place(self, value: float) -> float:
-        """0 at the low end, 1 at the high one; beyond them outside of that.
+        """Return the position of a value: 0 at the low end, 1 at the high end, other values beyond.
 
         Raises:
-            UsageError: the value is not positive, so a logarithmic axis has no place for it.
+            UsageError: the value is not positive, and so has no position on a logarithmic axis.
         """
         if value <= 0:
             raise UsageError(f"{value} has no place on a logarithmic axis")
         return (math.log10(value) - math.log10(self.low)) / (math.log10(self.high) - math.log10(self.low))
 
     def value(self, place: float) -> float:
-        """The value at a place: what `place` undoes."""
+        """Return the value at a position; the inverse of `place`."""
         return float(10 ** (math.log10(self.low) + place * (math.log10(self.high) - math.log10(self.low))))
 
     def zoomed(self, factor: float, centre: float) -> LogAxis:
-        """The axis seen `factor` times nearer around a value.
+        """Return the axis zoomed by `factor` around a value.
 
         Raises:
             UsageError: the factor or the value is not positive.
@@ -76,7 +76,7 @@ class LogAxis:
         return LogAxis(self.value(middle - middle / factor), self.value(middle + (1 - middle) / factor), self.title)
 
     def ticks(self) -> tuple[AxisTick, ...]:
-        """Powers of ten, and 2 and 5 times them where less than two decades are shown."""
+        """Return ticks at powers of ten, and at 2 and 5 times them if less than two decades are shown."""
         return tuple(tick for tick in self._candidates() if self.low <= tick.value <= self.high)
 
     def _candidates(self) -> Iterator[AxisTick]:
@@ -88,7 +88,7 @@ class LogAxis:
 
 
 class LineKind(Enum):
-    """Kind of a line: roof of a memory level, or of an instruction."""
+    """The kind of a line: roof of a memory level, or of an instruction."""
 
     MEMORY = "memory"
     COMPUTE = "compute"
@@ -112,7 +112,7 @@ class PlotLine:
 
 @dataclass(frozen=True, slots=True)
 class PlotMark:
-    """A labelled place: a ridge point, or an application's point.
+    """A labelled point: a ridge, or an application's point.
 
     Attributes:
         intensity: flop/byte.
@@ -130,11 +130,11 @@ class Plot:
     """Roofs, ridge points, points and axes of one picture.
 
     Attributes:
-        title: whose roofs, and whether they are measured.
-        x, y: axes.
+        title: the machine, and whether the roofs are measured.
+        x, y: the axes.
         lines: roofs, the outermost first.
-        ridges: where each level's roof meets the highest flat one.
-        points: of applications.
+        ridges: the intersections of each level's roof with the highest flat one.
+        points: the points of applications.
     """
 
     title: str
@@ -146,7 +146,7 @@ class Plot:
 
 
 def chosen_peaks(roofs: RoofSet, precision: Precision | None = None) -> tuple[Peak, ...]:
-    """The flat roofs worth drawing: the highest stream of each width in a precision or in double, highest first."""
+    """Return the flat roofs to draw: each width's highest stream in a precision or in double, highest first."""
     best: dict[str, Peak] = {}
     top = roofs.top_peak(precision) or roofs.top_peak()
     for peak in () if top is None else roofs.flat_roofs(top.precision):
@@ -160,13 +160,13 @@ def chosen_peaks(roofs: RoofSet, precision: Precision | None = None) -> tuple[Pe
 
 def build_plot(roofs: RoofSet, points: Iterable[PlotMark] = (), mix: Mix | None = None,
                precision: Precision | None = None) -> Plot:
-    """Lay out roofs and points; the axes hold every ridge, every peak and every point that has a place.
+    """Lay out roofs and points, with axes that contain every ridge, peak and point.
 
     Args:
-        roofs: at least one flat and one slanted.
-        points: of applications; those without flops or bytes have no place and are left out.
-        mix: the slanted roofs to draw; None: the steepest of each level.
-        precision: of the flat roofs; None: double, or single where there is none.
+        roofs: at least one flat and one slanted roof.
+        points: points of applications; those without flops or bytes are left out.
+        mix: the mix of the slanted roofs to draw; None for the steepest of each level.
+        precision: the precision of the flat roofs; None for double, else single.
 
     Raises:
         UsageError: there is no flat or no slanted roof.
@@ -187,7 +187,7 @@ def build_plot(roofs: RoofSet, points: Iterable[PlotMark] = (), mix: Mix | None 
 
 
 def plot_within(roofs: RoofSet, x: LogAxis, y: LogAxis, precision: Precision | None = None) -> Plot:
-    """Roofs on given axes, the flat ones of a precision.
+    """Lay out roofs on given axes, the flat ones in a precision.
 
     Raises:
         UsageError: there is no flat or no slanted roof.
@@ -223,7 +223,7 @@ def _threads(roofs: RoofSet) -> str:
 
 
 def _amount(value: float) -> str:
-    """Four digits, and never an exponent."""
+    """Format a number with four digits and without an exponent."""
     return f"{value:.4g}" if value < 9_999.5 else f"{value:.0f}"
 
 

@@ -1,4 +1,4 @@
-"""Points of the roofline as a table: a row for each row of the machine, or thread, and interval."""
+"""The table of roofline points: one row for each row of the machine, or thread, and interval."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _NOT_SCHEDULED: Final = Unavailable(Reason.NEVER_RAN, "the task did not run whil
 NO_WIDTHS: Final = Unavailable(Reason.NOT_READ, "the widths of floating-point instructions are not counted")
 _SEVERAL: Final = Unavailable(Reason.NOT_READ, "bytes come in several ways, or are not known")
 SCALED: Final = frozenset({"flop/byte", "GFLOP/s", "GB/s"})
-"""Units of what is made of counts, which may be estimates."""
+"""The units of values computed from counts, which may be estimates."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Numbered:
-    """A point, and the number of its interval among those of its row or thread, from 1."""
+    """A point, with its number among its row's or thread's intervals, from 1."""
 
     number: int
     point: RooflinePoint
@@ -49,14 +49,14 @@ _COLUMNS: Final[tuple[Column[_Numbered], ...]] = (
 
 
 def why_unplaced(point: RooflinePoint) -> Unavailable | None:
-    """Why a point has no intensity; None where it has one."""
+    """Return why a point has no intensity; None if it has one."""
     if point.intensity is not None:
         return None
     return _NOT_SCHEDULED if point.not_scheduled else NO_BYTES if point.gbytes is None else _NO_ACCESS
 
 
 def judge_point(column: Column[Any], point: RooflinePoint, value: Value) -> Cell:
-    """One value of a point."""
+    """Return a value of a point with its marks, or the reason why it is unknown."""
     if value is not None:
         return Cell(value, estimated=point.estimated and column.unit in SCALED)
     if column.id == "width":
@@ -65,7 +65,7 @@ def judge_point(column: Column[Any], point: RooflinePoint, value: Value) -> Cell
 
 
 def point_table(points: Iterable[RooflinePoint]) -> AnyTable:
-    """Spots of any level, oldest first."""
+    """Make the table of points of any level, oldest first."""
     seen: Counter[object] = Counter()
     rows = []
     for point in points:

@@ -1,9 +1,8 @@
-"""Points of the regions that a command marks: what is counted between two readings, shared out by time.
+"""Points of a command's marked regions: counts between two readings, apportioned by time.
 
-A counter of a command has all of its threads. So a region's point is what the command did while the region was open in
-at least one thread, whatever the other threads did. Counters are read at the marks too; where one reading has more
-than the region (its marks came faster than readings may), the region gets its share of time of that, and is marked as
-estimated.
+A command's counters cover all of its threads. So a region's point is what the command did while the region was open in
+at least one thread, whatever other threads did. Counters are read at the marks; if marks come faster than readings are
+allowed, a reading covers more than the region, which gets its share by time and is marked as estimated.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ from turbotui.quantities.speeds import Speed, sum_speeds
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 FindDefinition: TypeAlias = Callable[[str], MetricDefinition | None]
-_EXACT: Final = 0.05  # share of a region's time that may be apportioned without a mark
-_MANY: Final = 64  # points of a region that are kept before they are added up
-_MOST_SLICES: Final = 20_000  # time slices that are kept to be joined at the end, 1 kB each; beyond, marks cut few
+_EXACT: Final = 0.05  # share of a region's time that may be apportioned without marking it as estimated
+_MANY: Final = 64  # points of a region that are kept before they are summed
+_MOST_SLICES: Final = 20_000  # time slices kept for joining at the end, 1 kB each; beyond that, marks cut few slices
 _LATER: Final = 0.5
 _NOT_COUNTED: Final = Unavailable(Reason.NOT_READ, "the region was open too briefly for every set of events to count",
                                   "let it run longer, or more often")
@@ -43,12 +42,12 @@ class RegionPoint:
     """A region of a command over its whole run.
 
     Attributes:
-        name: as marked, made visible.
-        entries: how often a thread entered it.
-        seconds: in which it was open in at least one thread.
-        apportioned: share of that time whose counts are its share by time of what was read together with other time.
-        point: its place; None where its operations are not known.
-        why: then the reason.
+        name: the name as marked, with control characters made visible.
+        entries: how often threads entered the region.
+        seconds: time for which the region was open in at least one thread.
+        apportioned: share of that time whose counts were apportioned by time.
+        point: the region's point; None if its operations are unknown.
+        why: the reason for that None.
     """
 
     name: str
@@ -64,8 +63,8 @@ class Regions:
     """All regions of a command.
 
     Attributes:
-        points: by the time that they took, longest first.
-        notes: what went wrong with marks.
+        points: the regions, longest first.
+        notes: errors of marks.
     """
 
     points: tuple[RegionPoint, ...] = ()
@@ -73,10 +72,10 @@ class Regions:
 
 
 class RegionWatch:
-    """The regions of a command while it runs.
+    """The regions of a running command.
 
     Args:
-        pipe: that its marks come through.
+        pipe: the FIFO of its marks.
         start: `time.monotonic` of the first reading.
     """
 
@@ -88,25 +87,25 @@ class RegionWatch:
         self._pause_until = 0.0
 
     def wait(self, seen: Observation, until: float) -> bool:
-        """Wait for a mark, but no sooner than the last reading's cost allows; for the end; or until a time."""
+        """Wait for a mark (no sooner than the last reading's cost allows), for the end, or until a time."""
         if seen.wait(min(until, self._pause_until)):
             return True
         return time.monotonic() < until and seen.wait(until, also=self._pipe.descriptor)
 
     def hear(self) -> None:
-        """Take the marks that have come; the counters are to be read next."""
+        """Take the marks that arrived, before the counters are read."""
         for mark in self._pipe.take():
             self._times.take(mark)
 
     def until(self, now: float) -> Sequence[RegionShare]:
-        """The regions that were open since the last reading."""
+        """Return the regions that were open since the last reading, with their shares of the time."""
         found = self._times.until(round(now * 1e9))
         rest = self._pipe.rest() if len(self._shares) < _MOST_SLICES else _LATER
         self._pause_until = time.monotonic() + rest
         return found
 
     def add(self, shares: Sequence[RegionShare], speed: Speed | None, *, estimated: bool) -> None:
-        """Give each region its share of what was counted between two readings."""
+        """Add to each region its share of the counts between two readings."""
         for one in shares:
             if speed is None:
                 break
@@ -120,11 +119,11 @@ class RegionWatch:
             self._points = by_rows(self._points, self._times.folded, list.__add__)
 
     def add_slice(self, shares: Sequence[RegionShare]) -> None:
-        """Note the regions of a time slice in which one set of events counted."""
+        """Add the regions of a time slice of one event set."""
         self._shares.append({one.name: one.share for one in shares})
 
     def slices(self, taken: Sequence[tuple[int, SetInterval]]) -> Mapping[str, Sequence[tuple[int, SetInterval]]]:
-        """The share of each region in the time slices, as slices of one interval; by the names of rows."""
+        """Return each region's share of the time slices, as slices of one interval, by the names of rows."""
         rows = self._times.rows
         found: dict[str, list[tuple[int, SetInterval]]] = {}
         for shares, (_number, one) in zip(self._shares, taken, strict=True):
@@ -136,10 +135,10 @@ class RegionWatch:
         return found
 
     def found(self, points: Mapping[str, RooflinePoint] | None = None) -> Regions:
-        """All regions at the end.
+        """Return all regions at the end.
 
         Args:
-            points: of multiplexed sets, by the names of rows; None: what was added.
+            points: points of multiplexed sets, by the names of rows; None for the added speeds.
         """
         times = self._times
         own = by_rows(self._points, times.rows, list.__add__)
@@ -161,14 +160,14 @@ class RegionWatch:
 
 
 def point_of(name: str, speed: Speed, seconds: float, *, estimated: bool) -> RooflinePoint:
-    """The point of a speed that was held for so many seconds."""
+    """Make the point of a speed over that many seconds."""
     return RooflinePoint(SYSTEM_ROW, name, speed.flops / 1e9, None if speed.bytes is None else speed.bytes / 1e9,
                          speed.intensity, speed.dominant, speed.width, seconds, seconds, estimated,
                          single=speed.single, half=speed.half, levels=giga(speed.levels))
 
 
 def speed_of_rates(definition: MetricDefinition, rates: Mapping[str, float], sizing: Sizing) -> Speed | None:
-    """The speed of counts a second by the keys of their events; None where operations are not known."""
+    """Compute the speed from counts per second by event keys; None if operations are unknown."""
     found = counted(definition, rates, sizing)
     if found is None:
         return None
@@ -178,12 +177,12 @@ def speed_of_rates(definition: MetricDefinition, rates: Mapping[str, float], siz
 
 def points_of_totals(totals: RegionTotals, sizing: Sizing, topology: Topology,
                      definitions: FindDefinition = known_definition) -> tuple[RegionPoint, ...]:
-    """The points of regions that were counted while a command ran, or runs.
+    """Compute the points of regions that are or were counted while a command ran.
 
     Args:
-        totals: of the regions.
+        totals: the regions' totals.
         sizing: how accesses become bytes.
-        topology: of the machine; the command's share of it is that of the CPUs that it keeps busy.
+        topology: the machine's topology; the command's share is that of the CPUs that it keeps busy.
         definitions: finds a definition of operations by its slug.
     """
     found = []
@@ -206,7 +205,7 @@ def points_of_totals(totals: RegionTotals, sizing: Sizing, topology: Topology,
 
 def _kind_speed(kind: KindCounts, seconds: float, sizing: Sizing,
                 definitions: FindDefinition) -> Speed | None:
-    """The speed on one kind of core: sets that took turns are joined by instructions."""
+    """Compute the speed on one core type; multiplexed sets are joined by instructions."""
     definition = definitions(kind.definition)
     if definition is None or not kind.sets:
         return None

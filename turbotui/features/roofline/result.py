@@ -1,4 +1,4 @@
-"""What `turbotui roofline` found: each row over the whole run and what bounds it, its phases, and its energy."""
+"""The result of `turbotui roofline`: rows over the whole run with their bounds, phases, and energy."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 _NO_WORK: Final = Unavailable(Reason.OUT_OF_RANGE, "there was no floating-point work")
 
 
-@dataclass(frozen=True)  # no slots: the verdict is kept
+@dataclass(frozen=True)  # without slots, because the verdict is cached
 class JudgedPoint:
-    """A point of an interval, or of a whole run, below its roofs. The verdict is worked out when it is first asked for.
+    """A point of an interval or a whole run below its roofs, with a verdict computed when needed.
 
     Attributes:
         point: sums, and ratios of sums.
@@ -34,12 +34,12 @@ class JudgedPoint:
 
     @cached_property
     def verdict(self) -> RoofVerdict | None:
-        """The verdict on what bounds the point; None where that cannot be said."""
+        """The verdict on the point's bound; None if unknown."""
         return self.choice.judge(self.point)
 
     @property
     def why(self) -> Unavailable | None:
-        """Why there is no verdict; None where there is one."""
+        """Why there is no verdict; None if there is one."""
         if self.verdict is not None:
             return None
         roofs = self.choice.under(self.point.working)
@@ -51,7 +51,7 @@ class JudgedPoint:
 
     @property
     def used(self) -> float | None:
-        """The share of the memory's bandwidth that its controllers counted; None where nobody counts."""
+        """The share of the memory's bandwidth that its controllers counted; None if nothing counts it."""
         return self.choice.used(self.point.working)
 
 
@@ -60,12 +60,12 @@ class PhaseOfRow:
     """A phase of a row, or a behaviour that its phases repeat.
 
     Attributes:
-        name: of the row.
-        number: of the behaviour, from 1; None for a change from one to the next.
-        phase: when, and what was done.
-        at: its number among the phases of its row, from 1; 0 for a behaviour.
-        verdict: of a behaviour, what bounds it; None where that cannot be said.
-        why: then the reason.
+        name: the row's name.
+        number: the number of the behaviour, from 1; None for a change between behaviours.
+        phase: the time and the sums.
+        at: the phase's number among those of its row, from 1; 0 for a behaviour.
+        verdict: the bound of a behaviour; None if unknown.
+        why: the reason for that None.
     """
 
     name: str
@@ -81,8 +81,8 @@ class JudgedRegion:
     """A region of a command below the command's roofs.
 
     Attributes:
-        region: with its times, and its point where there is one.
-        judged: that point; None where there is none.
+        region: the region with its times and its point, if any.
+        judged: that point below its roofs; None if there is none.
     """
 
     region: RegionPoint
@@ -94,21 +94,21 @@ class Result:
     """The points of one run, with roofs, notes and energy.
 
     Attributes:
-        host, kind: the machine's name, and whether it is the real one.
-        title: of the machine, for people.
-        points: of every row and interval, oldest first.
-        roofs: for each row's name.
-        counted: how it was counted, for people.
-        notes: what must be known beside the numbers.
-        joules: energy of all packages over the run; None where it cannot be had.
-        why_no_energy: then the reason.
+        host, kind: the machine's name and kind.
+        title: the machine's title for people.
+        points: the points of every row and interval, oldest first.
+        roofs: the roofs by the row's name.
+        counted: the way of counting, for people.
+        notes: notes for readers.
+        joules: energy of all packages over the run; None if unknown.
+        why_no_energy: the reason for that None.
         seconds: length of the run.
         status: exit status of the command.
-        energy_seconds: over which the joules were; counters are read a little before and after what is counted.
-        regions: that a command marked.
+        energy_seconds: the time of the joules, which are read a little before and after the counted run.
+        regions: the regions that a command marked.
         region_roofs: the roofs of a command's regions.
-        levels: whether bytes of memory levels were asked for.
-        functions: that a command was in.
+        levels: whether bytes of memory levels were requested.
+        functions: the sampled functions of a command.
     """
 
     host: str
@@ -138,7 +138,7 @@ class Result:
 
     @property
     def main(self) -> list[RooflinePoint]:
-        """The row whose course is shown: the last one, which is the whole machine or the command."""
+        """The row whose phases are shown: the last one, which is the whole machine or the command."""
         rows = self.rows
         return rows[list(rows)[-1]] if rows else []
 
@@ -150,7 +150,7 @@ class Result:
 
     @property
     def efficiency(self) -> float | None:
-        """GFLOP/s per W of the main row: of two speeds, for energy and operations are not read at the same instants."""
+        """GFLOP/s per W of the main row, as a ratio of rates, because energy and operations have other intervals."""
         length = sum(point.length for point in self.main)
         if not self.watts or not length:
             return None
@@ -158,11 +158,11 @@ class Result:
 
     @property
     def sets(self) -> tuple[RoofSet, ...]:
-        """Every set of roofs once."""
+        """Every set of roofs, once."""
         return tuple(dict.fromkeys(one.roofs for one in self.roofs.values() if one.roofs is not None))
 
     def drawn(self, points: Sequence[RooflinePoint]) -> RoofSet | None:
-        """The roofs of a row while so much works as it did on average over its intervals, of which there is one."""
+        """Return the roofs of a row for the average part of the machine that worked over its intervals."""
         total = total_of(points)
         return self.roofs[points[0].name].under(None if total is None else total.working)
 
@@ -172,13 +172,13 @@ class Result:
         return [JudgedPoint(total, choice) for total, choice in found if total is not None]
 
     def judged_regions(self) -> list[JudgedRegion]:
-        """Each region that a command marked, longest first."""
+        """Return each region that a command marked, longest first."""
         roofs = self.region_roofs
         return [JudgedRegion(one, None if one.point is None or roofs is None else JudgedPoint(one.point, roofs))
                 for one in self.regions.points]
 
     def phases(self, name: str) -> list[PhaseOfRow]:
-        """The phases of a row, each with the number of the behaviour that it is one of."""
+        """Return the phases of a row, each with the number of its behaviour."""
         phases = find_phases(moments_of(self.rows[name]))
         kinds = kinds_of(phases)
         steady = any(phase.intervals > 1 for phase in phases)
@@ -186,7 +186,7 @@ class Result:
                 for at, phase in enumerate(phases, 1)]
 
     def behaviours(self, name: str) -> list[PhaseOfRow]:
-        """The behaviours that the phases of a row repeat."""
+        """Return the behaviours that the phases of a row repeat."""
         points, choice = self.rows[name], self.roofs[name]
         whole = total_of(points)
         if whole is None:
@@ -212,7 +212,7 @@ def _judged(phase: Phase, roofs: RoofSet | None, single: float | None, used: flo
 
 
 def _nearest(phase: Phase, kinds: Sequence[Phase]) -> int:
-    """The number of the behaviour nearest to a phase."""
+    """Return the number of the behaviour nearest to a phase."""
     def distance(kind: Phase) -> float:
         return (abs((kind.intensity or 0.0) - (phase.intensity or 0.0)) + abs(kind.gflops - phase.gflops)
                 + (1e9 if kind.dominant != phase.dominant else 0.0))

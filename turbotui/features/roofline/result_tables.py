@@ -1,4 +1,4 @@
-"""What `turbotui roofline` found, as tables."""
+"""The result of `turbotui roofline` as tables."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TABLES: Final = ("roofline", "totals", "working", "sources", "behaviours", "phas
 
 _ABOVE: Final = "above every roof: the roofs are too low or the counts too high"
 _NOT_BELOW: Final = Unavailable(Reason.OUT_OF_RANGE, _ABOVE)
-_TOO_MUCH: Final = 1.05  # of a level's roof
+_TOO_MUCH: Final = 1.05  # share of a level's roof
 _ABOVE_LEVEL: Final = "more than the level can give: its roof is too low or its events count more than moves"
 _NO_LINES: Final = Unavailable(Reason.OUT_OF_RANGE, "no bytes of this level passed, so they have no intensity")
 _NO_LEVEL_ROOF: Final = Unavailable(Reason.UNKNOWN_MODEL, "no roof of this level is known: turbotui roofs measures it")
@@ -36,7 +36,7 @@ J = TypeVar("J", JudgedPoint, PhaseOfRow, JudgedRegion)
 
 
 def _verdict_columns(of: Callable[[J], RoofVerdict | None]) -> tuple[Column[J], ...]:
-    """Columns of the verdict: what bounds a row, and how far below that it is."""
+    """Make the columns of the verdict: a row's bound, and its distance from it."""
     def column(name: str, unit: str, decimals: int, value: Callable[[RoofVerdict], Value], text: str) -> Column[J]:
         def compute(row: J) -> Value:
             found = of(row)
@@ -161,12 +161,12 @@ _ENERGY: Final[tuple[Column[Result], ...]] = (
     Column("efficiency", "GFLOP/J", 4, (), lambda row: row.efficiency, help="GFLOP/s per W"),
 )
 POINT_COLUMNS: Final[tuple[Column[JudgedPoint], ...]] = (*_TOTALS, *_WORKING[1:], *_SOURCES[1:])
-"""Everything that is known of one point."""
+"""All columns of a point."""
 _OF_WORKING: Final = frozenset(column.id for column in _WORKING[1:])
 
 
 def judge_column(column: Column[JudgedPoint], row: JudgedPoint, value: Value) -> Cell:
-    """A value of `POINT_COLUMNS` with its marks and its reason."""
+    """Return a value of `POINT_COLUMNS` with its marks or reason."""
     return (_judge_working if column.id in _OF_WORKING else _judge_total)(column, row, value)
 
 
@@ -226,23 +226,23 @@ def _judge_energy(_column: Column[Result], row: Result, value: Value) -> Cell:
 
 
 def total_table(result: Result) -> AnyTable:
-    """Each row over the whole run, and what bounds it."""
+    """Make the table of rows over the whole run, with their bounds."""
     return RowTable("totals", "total", _TOTALS, result.totals(), _judge_total)
 
 
 def working_table(result: Result) -> AnyTable:
-    """The table of CPUs and cores that worked for each row, which decides its share of the roofs."""
+    """Make the table of CPUs and cores that worked for each row, which decide its share of the roofs."""
     return RowTable("working", "total", _WORKING, result.totals(), _judge_working)
 
 
 def behaviour_table(result: Result, names: list[str]) -> AnyTable:
-    """The behaviours that the phases of some rows repeat."""
+    """Make the table of behaviours of some rows."""
     rows = [one for name in names for one in result.behaviours(name)]
     return RowTable("behaviours", "behaviour", _BEHAVIOURS, rows, _judge_stretch)
 
 
 def level_table(result: Result) -> AnyTable:
-    """Each row over the whole run, and each region, by the bytes of each memory level."""
+    """Make the table of rows over the whole run, and regions, by memory level."""
     judged = [*result.totals(), *(one.judged for one in result.judged_regions() if one.judged is not None)]
     wanted = [one for one in judged if result.levels or one.point.levels]
     rows = [level for one in wanted for level in level_verdict(one.point, one.choice).points]
@@ -250,17 +250,17 @@ def level_table(result: Result) -> AnyTable:
 
 
 def function_table(result: Result) -> AnyTable:
-    """The functions of a command, the busiest first."""
+    """Make the table of a command's functions, the busiest first."""
     return RowTable("functions", "function", _FUNCTIONS, result.functions.points, _judge_function)
 
 
 def region_table(result: Result) -> AnyTable:
-    """The regions that a command marks, each as a point of its own."""
+    """Make the table of a command's regions."""
     return RowTable("regions", "region", _REGIONS, result.judged_regions(), _judge_region)
 
 
 def result_tables(result: Result) -> tuple[AnyTable, ...]:
-    """Every table of one run."""
+    """Return every table of one run."""
     names = list(result.rows)
     phases = [one for name in names for one in result.phases(name)]
     return (

@@ -19,26 +19,26 @@ from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.role_styles import Palette, role_css
 
 MARKS: Final = {"scalar": "o", "SSE": "□", "NEON": "□", "AVX": "◇", "AVX-512": "△", "SVE": "△", "": "•"}
-"""Points by the width of most of their floating-point instructions: told apart without colour."""
+"""Marks of points by the width of most of their floating-point instructions, distinct without colour."""
 CURSOR: Final = "◉"
 TRAIL: Final = (("·", StyleRole.RULE), ("·", StyleRole.DIM), ("∘", StyleRole.SPARK), ("∙", StyleRole.KEY))
-"""The past from the oldest quarter to the newest, told apart by mark and by colour."""
+"""Marks and colours of the past, from the oldest quarter to the newest."""
 _BELOW: Final = 2  # lines of the lower axis: ticks and title
 _SHORT: Final = ((" double", ""), (" single", " sp"), (" GFLOP/s", ""), (" GOP/s", ""), (" FMA", ""), (" ADD+MUL", ""))
-_ROOM: Final = 90  # characters from which roofs are called by their full names
+_ROOM: Final = 90  # width from which roofs have their full names
 _WHEEL: Final = 1.25
-_LABEL: Final = 24  # characters of the name of a point
+_LABEL: Final = 24  # most characters of a point's name
 
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """One point on the canvas.
+    """A point on the canvas.
 
     Attributes:
         intensity: flop/byte, positive.
         gflops: GFLOP/s, positive.
         dominant: the width of most of its instructions.
-        name: that is written beside it where there is room; "" for none.
+        name: the name beside the point, if there is room; "" for none.
     """
 
     intensity: float
@@ -53,8 +53,8 @@ class Picture:
 
     Attributes:
         plot: roofs and axes; its points are not used.
-        dots: points of now.
-        cursor: which of `dots`; None for none.
+        dots: the present points.
+        cursor: index of the point under the cursor; None for none.
         trail: (intensity, gflops) of the past, oldest first, positive.
         levels: (flop/byte, GFLOP/s, letter) of the point under the cursor by the bytes of each memory level.
     """
@@ -67,7 +67,7 @@ class Picture:
 
 
 class RoofPlot(Widget):
-    """A picture of roofs and points. The mouse selects points and zooms."""
+    """A picture of roofs and points, in which the mouse selects points and zooms."""
 
     DEFAULT_CSS = role_css("RoofPlot") + " RoofPlot { height: 1fr; width: 1fr; }"
 
@@ -82,7 +82,7 @@ class RoofPlot(Widget):
 
     @dataclass()
     class Zoomed(Message):
-        """The wheel asks to see a place nearer (factor above 1) or from further away."""
+        """The wheel zooms in (factor above 1) or out at a position."""
 
         roof_plot: RoofPlot
         factor: float
@@ -109,21 +109,21 @@ class RoofPlot(Widget):
 
     @property
     def outside(self) -> int:
-        """How many points of now lie outside of the axes."""
+        """The number of present points outside the axes."""
         return sum(place is None for place in self._places)
 
     def show(self, picture: Picture) -> None:
-        """Draw a picture; only lines that changed are painted."""
+        """Draw a picture, painting only changed lines."""
         self._picture = picture
         self._redraw()
 
     def where_is(self, index: int) -> tuple[int, int] | None:
-        """Column and line of a point in the widget; None while it is outside."""
+        """Return column and line of a point in the widget; None if outside."""
         place = self._places[index] if 0 <= index < len(self._places) else None
         return None if place is None else (place[0] + self._margin(), place[1])
 
     def nearest(self, index: int, across: int, up: int) -> int | None:
-        """The nearest point from another one in a direction; None where there is none."""
+        """Return the nearest point to another one in a direction; None if there is none."""
         here = self._places[index] if 0 <= index < len(self._places) else None
         if here is None:
             return next((at for at, place in enumerate(self._places) if place is not None), None)
@@ -192,7 +192,7 @@ class RoofPlot(Widget):
         return [*lines, *_lower_axis(plot.x, plot.y.title, canvas, margin)]
 
     def _drawn_ground(self, plot: Plot, width: int, rows: int) -> Canvas:
-        """Roofs and their names, which change seldom."""
+        """Draw roofs and their names, which seldom change."""
         key = (plot, width, rows)
         if self._ground is None or self._ground[0] != key:
             self._ground = (key, draw_roofs(plot, width, rows, short=self.size.width < _ROOM))
@@ -226,13 +226,13 @@ class RoofPlot(Widget):
                 canvas.mark(*place, CURSOR, StyleRole.CELL)
 
     def render_line(self, y: int) -> Strip:
-        """One line of the widget."""
+        """Return one line of the widget."""
         if y < len(self._strips):
             return self._strips[y][1]
         return self._palette.strip((), self.size.width)
 
     def notify_style_update(self) -> None:
-        """Forget colours when the theme changes."""
+        """Drop cached colours when the theme changes."""
         super().notify_style_update()
         self._palette.clear()
         self._strips = []
@@ -280,10 +280,10 @@ class RoofPlot(Widget):
 
 
 def draw_roofs(plot: Plot, width: int, rows: int, *, short: bool) -> Canvas:
-    """Roofs, ridge points and names on an empty canvas."""
+    """Draw roofs, ridge points and names on an empty canvas."""
     canvas = Canvas(width, rows)
     x, y = plot.x, plot.y
-    for line in reversed(plot.lines):  # slanted ones last, over the flat ones
+    for line in reversed(plot.lines):  # slanted roofs last, over the flat ones
         role = StyleRole.SPARK if line.kind is LineKind.MEMORY else StyleRole.RULE
         canvas.line((x.place(line.start[0]), y.place(line.start[1])), (x.place(line.end[0]), y.place(line.end[1])),
                     role)
@@ -294,7 +294,7 @@ def draw_roofs(plot: Plot, width: int, rows: int, *, short: bool) -> Canvas:
     for mark in plot.ridges:
         place = canvas.cell(x.place(mark.intensity), y.place(mark.gflops))
         if place is not None:
-            # Under the ridge, or where neighbours leave room.
+            # Below the ridge, or elsewhere if neighbours leave room.
             any(canvas.text(place[0] + step, place[1] + down, mark.label, StyleRole.AMBER)
                 for down in (-1, 1, 2, 3) for step in (0, 1, 1 - len(mark.label)))
     for line in plot.lines:
@@ -308,7 +308,7 @@ def draw_roofs(plot: Plot, width: int, rows: int, *, short: bool) -> Canvas:
 
 
 def _cells(name: str) -> str:
-    """A name whose characters take a cell each, cut to what may stand beside a point."""
+    """Return a name of single-cell characters, cut to the length allowed beside a point."""
     kept = "".join(letter if cell_len(letter) == 1 else "?" for letter in name)
     return kept if len(kept) <= _LABEL else f"{kept[: _LABEL - 1]}…"
 
@@ -320,7 +320,7 @@ def _short(name: str) -> str:
 
 
 def _name_slanted(canvas: Canvas, name: str, whole: tuple[Place, Place]) -> None:
-    """Beside the line, to its upper left where the lines of faster levels do not stand; the lowest free place."""
+    """Write a name at the lowest free position at the upper left of a slanted line, away from faster levels."""
     inside = clip(*whole)
     if inside is None:
         return
@@ -332,7 +332,7 @@ def _name_slanted(canvas: Canvas, name: str, whole: tuple[Place, Place]) -> None
 
 
 def _name_flat(canvas: Canvas, name: str, height: float) -> None:
-    """At the right end, above the line or below it."""
+    """Write a name at the right end of a flat line, above or below it."""
     place = canvas.cell(0.0, height)
     if place is None:
         return

@@ -1,4 +1,4 @@
-"""Roofs as tables: flat ones, slanted ones, where they meet, and what they are of."""
+"""Tables of roofs: flat ones, slanted ones, ridge points, and cores."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 _SET: Final = "the set of roofs: of one thread, all cores, or so many"
 _ORIGIN: Final = "measured, or theory by the spec sheet"
 _CHECK_POINTS: Final = (0.0625, 0.25, 1.0, 8.0)
-"""Intensities in flop/byte at which the attainable performance is told (the paper's own)."""
+"""The paper's intensities in flop/byte at which the attainable performance is listed."""
 _NO_COMMON_CYCLE: Final = Unavailable(Reason.OUT_OF_RANGE, "cores of several kinds or clocks have no cycle in common")
 
 _NO_ROUNDS: Final = Unavailable(Reason.NOT_READ, "theory is computed, not measured in rounds")
@@ -26,13 +26,13 @@ P = TypeVar("P", bound=Peak | Bandwidth)
 
 @dataclass(frozen=True, slots=True)
 class RoofPart(Generic[P]):
-    """A roof with the set that it belongs to."""
+    """A roof with its set."""
 
     roofs: RoofSet
     one: P
 
     def per_cycle(self, rate: float) -> float | None:
-        """Rate per cycle of one core, by the clock measured beside it; None for cores of several kinds or clocks."""
+        """Return the rate per cycle and core, by the clock; None for cores of several types or clocks."""
         if len(self.roofs.groups) > 1:
             return None
         hertz = self.roofs.hertz if self.one.evidence is None else self.one.evidence.hertz
@@ -41,7 +41,7 @@ class RoofPart(Generic[P]):
 
 @dataclass(frozen=True, slots=True)
 class Cores:
-    """Cores of one kind and clock with the set of roofs that they are of, and their number there, from 1."""
+    """Cores of one type and clock, with their set of roofs and their number there, from 1."""
 
     roofs: RoofSet
     number: int
@@ -50,7 +50,7 @@ class Cores:
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """The ridge point of the highest flat roof and the steepest roof of a level."""
+    """The ridge point of the highest flat roof and a level's steepest roof."""
 
     roofs: RoofSet
     peak: Peak
@@ -58,12 +58,12 @@ class Meeting:
     intensity: float
 
     def attainable(self, intensity: float) -> float:
-        """GFLOP/s at an intensity."""
+        """Return the attainable GFLOP/s at an intensity."""
         return roof(self.peak.flops, self.slant.rate, intensity) / 1e9
 
 
 def _evidence(unit: str) -> tuple[Column[RoofPart[P]], ...]:
-    """The evidence of measured roofs of either kind."""
+    """Make the columns for the evidence of measured roofs."""
 
     def column(
         name: str, unit: str, decimals: int, value: Callable[[RoofEvidence], Value], text: str
@@ -90,7 +90,7 @@ def _attainable(intensity: float) -> Column[Meeting]:
 
 
 def _origin(roofs: RoofSet, at_most: bool = False) -> str:
-    """The origin of a roof: measured, or by theory."""
+    """Return the origin of a roof: measured or theory."""
     return f"{roofs.origin.value}, at most" if at_most else roofs.origin.value
 
 
@@ -159,7 +159,7 @@ _RATES: Final = frozenset({"GFLOP/s", "GOP/s", "GB/s", "flop/cycle", "op/cycle",
 
 
 def _judged(column: Column[RoofPart[P]], row: RoofPart[P], value: Value) -> Cell:
-    """A roof that other work disturbed is disputed by that."""
+    """Return a value, disputed if other work disturbed its roof."""
     if value is None:
         return Cell(None, _NO_COMMON_CYCLE if column.unit.endswith("/cycle") else _NO_ROUNDS)
     evidence = row.one.evidence
@@ -172,33 +172,33 @@ def _dated(_column: Column[RoofSet], _row: RoofSet, value: Value) -> Cell:
 
 
 def peak_table(sets: Sequence[RoofSet]) -> AnyTable:
-    """The flat roofs of some sets."""
+    """Make the table of flat roofs."""
     columns = _MEASURED_PEAKS if _measured(sets) else _PEAKS
     return RowTable("peaks", "roof", columns, [RoofPart(one, peak) for one in sets for peak in one.peaks], _judged)
 
 
 def integer_table(sets: Sequence[RoofSet]) -> AnyTable:
-    """The flat roofs of int8 of some sets."""
+    """Make the table of flat roofs of int8."""
     columns = _MEASURED_INTEGER_PEAKS if _measured(sets) else _INTEGER_PEAKS
     rows = [RoofPart(one, peak) for one in sets for peak in one.integer_peaks]
     return RowTable("integer_peaks", "roof", columns, rows, _judged)
 
 
 def bandwidth_table(sets: Sequence[RoofSet]) -> AnyTable:
-    """The slanted roofs of some sets."""
+    """Make the table of slanted roofs."""
     columns = _MEASURED_BANDWIDTHS if _measured(sets) else _BANDWIDTHS
     rows = [RoofPart(one, slant) for one in sets for slant in one.bandwidths]
     return RowTable("bandwidths", "roof", columns, rows, _judged)
 
 
 def ridge_table(sets: Sequence[RoofSet]) -> AnyTable:
-    """The table of ridge points of each set of roofs, and of the performance attainable beside them."""
+    """Make the table of each set's ridge points, with the attainable performance."""
     rows = [Meeting(one, peak, slant, place) for one in sets for peak, slant, place in ridges(one)]
     return RowTable("ridges", "ridge", _RIDGES, rows)
 
 
 def roof_tables(sets: Sequence[RoofSet]) -> tuple[AnyTable, ...]:
-    """All that is known of some sets of roofs; `roof_notes` has the sentences."""
+    """Return all tables of some sets of roofs; `roof_notes` has the sentences."""
     groups = [Cores(one, number, group) for one in sets for number, group in enumerate(one.groups, 1)]
     return (
         peak_table(sets), integer_table(sets), bandwidth_table(sets), ridge_table(sets),
@@ -208,7 +208,7 @@ def roof_tables(sets: Sequence[RoofSet]) -> tuple[AnyTable, ...]:
 
 
 def roof_notes(sets: Sequence[RoofSet]) -> tuple[str, ...]:
-    """What must be known beside the numbers: each sentence once, and which sets it is of where it is not of all."""
+    """Return notes for readers, each once, with its sets unless it applies to all."""
     said: dict[str, list[str]] = {}
     for one in sets:
         for note in one.notes:

@@ -1,4 +1,4 @@
-"""The roofs of a machine: flat ones for arithmetic, slanted ones for each level of the memory, and where they meet."""
+"""The roofs of a machine: flat ones for arithmetic, slanted ones for memory levels, and their ridge points."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ class Origin(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RoofEvidence:
-    """Evidence of a measured roof; a theoretical one has none.
+    """The evidence of a measured roof.
 
     Attributes:
         median: of the rounds, in the roof's unit.
         spread: (highest - lowest) / highest of the rounds.
-        rounds: how many.
-        hertz: highest clock seen beside the rounds; other work only makes it look lower.
-        shape: loop layout that was fastest.
-        share: of the best round that the threads were on their CPUs. What belongs to a core is divided by the thread's
-            own CPU time, which does not suffer from that; what is shared needs all threads at the same time.
+        rounds: the number of rounds.
+        hertz: highest clock during the rounds; other work only makes it look lower.
+        shape: the fastest loop layout.
+        share: the share of the best round in which the threads were on their CPUs. Roofs of a core are divided by the
+            thread's own CPU time, which this does not affect; shared roofs need all threads at the same time.
         bytes: working set of each thread; 0 for arithmetic.
-        disturbances: why it is no measurement, each as a clause for people; empty where it is one.
+        disturbances: why the measurement is invalid, as clauses for people; empty if it is valid.
     """
 
     median: float
@@ -52,7 +52,7 @@ class RoofEvidence:
 
     @property
     def disturbed(self) -> bool:
-        """Whether other programs ran meanwhile, so that the roof is no measurement."""
+        """Whether other programs disturbed the measurement."""
         return bool(self.disturbances)
 
 
@@ -65,7 +65,7 @@ class Peak:
         bits: of a register; 0 for scalar.
         precision: of the numbers.
         operation: the instruction stream.
-        flops: per second.
+        flops: operations per second.
         evidence: None for theory.
     """
 
@@ -92,7 +92,7 @@ class Bandwidth:
         isa: name of the accesses' width.
         rate: bytes per second of all threads together.
         evidence: None for theory.
-        at_most: whether the rate is an upper limit that a family of processors has, not this machine's own.
+        at_most: whether the rate is the upper limit of a family of processors, not this machine's own.
     """
 
     level: str
@@ -110,13 +110,13 @@ class Bandwidth:
 
 @dataclass(frozen=True, slots=True)
 class CoreGroup:
-    """Cores of one kind and clock among those whose roofs are computed.
+    """Cores of one type and clock among those whose roofs are computed.
 
     Attributes:
-        kind: "P", "E", "LP"; "" on machines with one kind.
+        kind: "P", "E", "LP"; "" on machines with one core type.
         name: microarchitecture.
-        cores: how many.
-        hertz: their clock.
+        cores: the number of cores.
+        hertz: the clock.
     """
 
     kind: str
@@ -130,18 +130,18 @@ class RoofSet:
     """All roofs of one choice of CPUs.
 
     Attributes:
-        machine: whose, as shown to people.
+        machine: the machine, as shown to people.
         origin: measured or theory.
         threads: "one", "all", or the CPU set.
-        cpus: the CPUs; for theory the number of cores matters only.
-        hertz: clock, measured beside or of the spec sheet.
+        cpus: the CPUs; for theory only the number of cores matters.
+        hertz: the clock, measured or of the spec sheet.
         peaks: flat roofs of floating point.
-        integer_peaks: those of int8, which no point of FLOPs stands under.
+        integer_peaks: flat roofs of int8, which do not bound points of FLOPs.
         bandwidths: slanted roofs.
         notes: sentences that go with the numbers.
         when: date and time (UTC) of the measurement; "" for theory.
-        groups: of theory, the kinds of core that are added up.
-        working: whose share of them these are while only some cores work (`sharing`), for people; "" for all of them.
+        groups: for theory, the core types that are added up.
+        working: a description of the working cores if these are their share of the roofs (`sharing`); "" for all.
     """
 
     machine: str
@@ -159,20 +159,20 @@ class RoofSet:
 
     @property
     def disturbed(self) -> bool:
-        """Whether one of the roofs is no measurement; such a set is not stored."""
+        """Whether a roof was disturbed; such a set is not stored."""
         evidence = (*(one.evidence for one in (*self.peaks, *self.integer_peaks)),
                     *(one.evidence for one in self.bandwidths))
         return any(one is not None and one.disturbed for one in evidence)
 
     @property
     def cores(self) -> str:
-        """How many cores at which clock, of which kind: "6 P cores at 1.400 GHz, 8 E cores at 0.900 GHz"."""
+        """A description of the cores: "6 P cores at 1.400 GHz, 8 E cores at 0.900 GHz"."""
         return ", ".join(f"{one.cores} {one.kind + ' ' if one.kind else ''}core{'s' if one.cores != 1 else ''} at "
                          f"{one.hertz / 1e9:.3f} GHz" for one in self.groups)
 
     @property
     def levels(self) -> tuple[str, ...]:
-        """Levels of the memory that have a roof, from the core outwards."""
+        """The memory levels with a roof, from the core outwards."""
         return tuple(dict.fromkeys(bandwidth.level for bandwidth in self.bandwidths))
 
     def flat_roofs(self, precision: Precision) -> tuple[Peak, ...]:
@@ -180,7 +180,7 @@ class RoofSet:
         return self.integer_peaks if precision is Precision.INT8 else self.peaks
 
     def top_peak(self, precision: Precision | None = None) -> Peak | None:
-        """The highest flat roof, of a precision or of double, then single; of equal ones the widest."""
+        """Return the highest flat roof in a precision, or in double, then single; of equal ones, the widest."""
         for wanted in (Precision.DOUBLE, Precision.SINGLE) if precision is None else (precision,):
             found = [peak for peak in self.flat_roofs(wanted) if peak.precision is wanted]
             if found:
@@ -188,9 +188,9 @@ class RoofSet:
         return None
 
     def best_bandwidths(self, mix: Mix | None = None) -> tuple[Bandwidth, ...]:
-        """The steepest roof of each level, of all mixes or of one, from the core outwards.
+        """Return the steepest roof of each level, of all mixes or one, from the core outwards.
 
-        Streaming stores count where they are asked for only: what loads, or stores through the caches, gets less.
+        Streaming stores count only if requested, because loads, and stores through caches, reach less.
         """
         best: dict[str, Bandwidth] = {}
         for bandwidth in self.bandwidths:
@@ -203,17 +203,17 @@ class RoofSet:
 
 
 ALIKE = 0.15
-"""Levels whose bandwidths differ by less than this share of the inner one's are not told apart by a measurement."""
+"""The share of the inner level's bandwidth below which two levels' difference is not significant."""
 
 
 def alike_levels(bandwidths: Sequence[Bandwidth]) -> tuple[str, ...]:
-    """Sentences about measured levels that are no slower than the level before them, which they should be.
+    """Return sentences about measured levels that are not slower than the level before them, as they should be.
 
-    A virtual machine reports the L3 of its host and gets what others leave of it; its working set then lies in memory,
-    and what is called L3 is DRAM.
+    A virtual machine reports its host's L3 but gets only what others leave of it; then its working set lies in memory,
+    and the measured L3 is DRAM.
 
     Args:
-        bandwidths: measured roofs, of each mix from the core outwards.
+        bandwidths: measured roofs, each mix from the core outwards.
     """
     found: dict[tuple[str, str], list[str]] = {}
     slower: set[tuple[str, str, Mix]] = set()
@@ -238,7 +238,7 @@ def alike_levels(bandwidths: Sequence[Bandwidth]) -> tuple[str, ...]:
 
 
 def roof(peak: float, bandwidth: float, intensity: float) -> float:
-    """Attainable flop/s at an arithmetic intensity: min(peak, bandwidth * intensity).
+    """Return the attainable flop/s at an arithmetic intensity: min(peak, bandwidth * intensity).
 
     Args:
         peak: flop/s.
@@ -249,7 +249,7 @@ def roof(peak: float, bandwidth: float, intensity: float) -> float:
 
 
 def ridge(peak: float, bandwidth: float) -> float:
-    """The intensity in flop/byte from which on arithmetic, not this level, is the limit.
+    """Return the intensity in flop/byte above which arithmetic, not this level, is the limit.
 
     Raises:
         UsageError: a level without bandwidth has no ridge.
@@ -274,17 +274,17 @@ NOTHING_BINDS: Final = "no roof binds: latency, dependencies or waiting"
 
 @dataclass(frozen=True, slots=True)
 class RoofVerdict:
-    """Verdict on a point: the roof that bounds it, and how far below its roofs it is.
+    """The verdict on a point: the roof that bounds it, and its distance from its roofs.
 
     Attributes:
-        bound: memory left of the top peak's ridge with the ceiling's level, compute right of it; none far below both.
+        bound: memory at the left of the top peak's ridge with the ceiling's level, compute at its right; or none.
         ceiling: name of the lowest roof that is not below the point.
         attainable: flop/s of that roof at the point's intensity.
-        reached: share of it, at most 1 where no roof is broken.
+        reached: the reached share, at most 1 unless the point is above all roofs.
         top: name of the highest roof at this intensity.
         top_attainable: flop/s of that roof.
-        above: whether the point lies above every roof, which no application does: roofs or counts are then wrong.
-        counted: whether the ceiling is memory by what its controllers counted.
+        above: whether the point lies above every roof, which is impossible, so that roofs or counts are wrong.
+        counted: whether the ceiling is memory by its controllers' counts.
     """
 
     bound: Bound
@@ -314,17 +314,17 @@ def verdict(roofs: RoofSet, intensity: float, flops: float, peak: Peak | None = 
             mix: Mix | None = None, used: float | None = None) -> RoofVerdict:
     """Find the roof that bounds a point.
 
-    The lowest roof at or above the point is its ceiling: a point between the DRAM and the L3 roof is fed by more than
-    DRAM alone could, so L3 is what holds it. Where the memory's traffic is counted, DRAM holds a point no lower than
-    that traffic says: by so much could all that runs grow until memory is full.
+    The lowest roof at or above the point is its ceiling: a point between the DRAM and the L3 roof gets more than DRAM
+    can deliver, so L3 bounds it. If the memory's traffic is counted, DRAM bounds the point no lower than the height at
+    which that traffic would fill the memory's bandwidth.
 
     Args:
-        roofs: of the CPUs that the point ran on.
+        roofs: the roofs of the point's CPUs.
         intensity: flop/byte.
         flops: flop/s.
-        peak: the flat roof to compare with; None: the highest.
-        mix: the slanted roofs to compare with; None: the steepest of each level.
-        used: the share of the memory's bandwidth that its controllers counted; None where nobody counts.
+        peak: the flat roof to compare with; None for the highest.
+        mix: the slanted roofs to compare with; None for the steepest of each level.
+        used: the share of the memory's bandwidth that its controllers counted; None if nothing counts it.
 
     Raises:
         UsageError: there is no flat or no slanted roof to compare with.
@@ -354,7 +354,7 @@ def verdict(roofs: RoofSet, intensity: float, flops: float, peak: Peak | None = 
 
 
 def _counted_height(height: float, flops: float, used: float | None, peak: float) -> float:
-    """Flop/s at which memory would be full, by the bytes that its controllers counted instead of those of the cores."""
+    """Return the flop/s at which memory would be full, by its controllers' bytes instead of the cores'."""
     if used is None:
         return height
     return max(height, min(peak, flops / used if used > 0 else peak))
@@ -365,6 +365,6 @@ def _height(pair: tuple[float, Bandwidth]) -> float:
 
 
 def ridges(roofs: RoofSet, peaks: Sequence[Peak] | None = None) -> tuple[tuple[Peak, Bandwidth, float], ...]:
-    """Every meeting of a flat roof with the steepest roof of a level, in flop/byte; top double peak unless told."""
+    """Return the ridges of flat roofs (the top double peak by default) with each level's steepest roof."""
     chosen = peaks if peaks is not None else [peak] if (peak := roofs.top_peak()) is not None else []
     return tuple((peak, slant, ridge(peak.flops, slant.rate)) for peak in chosen for slant in roofs.best_bandwidths())

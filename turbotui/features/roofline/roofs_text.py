@@ -18,7 +18,7 @@ _PLOT_HEIGHT: Final = 26
 
 
 def report_lines(envelope: Envelope, sets: Sequence[RoofSet]) -> Iterator[str]:
-    """The roofs of each set, where they meet, and what is attainable at a few intensities."""
+    """Format the roofs of each set, their ridges, and the attainable performance at a few intensities."""
     if envelope.label:
         yield f"# {envelope.label}"
     for one in sets:
@@ -46,7 +46,7 @@ def _heading(roofs: RoofSet) -> str:
 
 
 def plot_text(roofs: RoofSet, width: int, coloured: bool) -> str:
-    """The roofline as a plot in text, with what its lines are underneath."""
+    """Draw the roofline in text, with a legend of its lines below."""
     plot = build_plot(roofs)
     drawn = draw_plot(plot, width, coloured)
     legend = [f"  {number}  {line.name}" for number, line in enumerate(plot.lines, start=1)]
@@ -55,9 +55,9 @@ def plot_text(roofs: RoofSet, width: int, coloured: bool) -> str:
 
 
 def draw_plot(plot: Plot, width: int, coloured: bool) -> str:
-    """The drawing alone, by plotext 6, whose figure has no types: it is met here only.
+    """Draw the plot by plotext 6, whose untyped figure is used in this function only.
 
-    Drawn on the axes' own logarithms, with ticks of our own, so that the plot shows exactly what the model says.
+    The plot uses logarithms and ticks of the model's axes, so that it shows exactly the model.
     """
     figure = importlib.import_module("plotext").figure
     figure.clear()
@@ -66,7 +66,7 @@ def draw_plot(plot: Plot, width: int, coloured: bool) -> str:
         ends = [(math.log10(x), math.log10(y)) for x, y in (line.start, line.end)]
         xs, ys = [x for x, _ in ends], [y for _, y in ends]
         figure.draw(figure.segment(xs, ys))
-        # A slanted roof is named near its lower end, a flat one near its right end.
+        # Slanted roofs are named near their lower end, flat ones near their right end.
         share = 0.2 if line.kind is LineKind.MEMORY else 0.9
         figure.draw(figure.text(xs[0] + share * (xs[1] - xs[0]), ys[0] + share * (ys[1] - ys[0]), str(number)))
     for mark in plot.ridges:

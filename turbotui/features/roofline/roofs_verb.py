@@ -1,4 +1,4 @@
-"""`turbotui roofs`: what this machine's cores and caches can reach, measured, or computed from the spec sheet."""
+"""`turbotui roofs`: the peaks of this machine's cores and caches, measured or from the spec sheet."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _columns() -> int:
 
 
 def _choices(machine: Machine, threads: str | None) -> list[tuple[str, tuple[int, ...]]]:
-    """The sets of CPUs that are asked for; "one" and "all" are one where there is one core."""
+    """Return the requested sets of CPUs; "one" and "all" are the same on a single core."""
     kinds = machine.topology.core_types
     if threads in kinds:
         return [(threads, _of_kind(machine, threads))]
@@ -124,10 +124,10 @@ def _choices(machine: Machine, threads: str | None) -> list[tuple[str, tuple[int
 
 
 def _chosen(machine: Machine, threads: str) -> frozenset[int]:
-    """The CPUs of a set that is typed after --threads.
+    """Parse the CPUs of a set after --threads.
 
     Raises:
-        UsageError: it is none.
+        UsageError: the text is no set of CPUs.
     """
     kinds = machine.topology.core_types
     there = ", ".join((*_WORDS, *kinds))
@@ -142,7 +142,7 @@ def _chosen(machine: Machine, threads: str) -> frozenset[int]:
 
 
 def _of_kind(machine: Machine, kind: str) -> tuple[int, ...]:
-    """The first CPU of each core of a kind."""
+    """Return the first CPU of each core of a type."""
     return tuple(cpu for cpu in threads_of(machine, "all", None) if machine.topology.places[cpu].core_type == kind)
 
 
@@ -160,10 +160,10 @@ def _measured(machine: Machine, arguments: argparse.Namespace) -> tuple[RoofSet,
 
 @contextmanager
 def _stoppable() -> Iterator[Callable[[], None]]:
-    """SIGINT and SIGTERM only leave word, and what is yielded raises it where no thread runs a kernel.
+    """Note SIGINT and SIGTERM, and yield a check that raises after one, while no thread runs a kernel.
 
     Raises:
-        StoppedError: by what is yielded, after a signal.
+        StoppedError: by the yielded check, after a signal.
     """
     seen: list[int] = []
 
@@ -177,10 +177,10 @@ def _stoppable() -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def _bar() -> Iterator[ShowProgress]:
-    """A progress bar on stderr where that is a terminal, from the first step on; one line where it is not."""
+    """Show a progress bar on stderr if it is a terminal, from the first step on; else one line."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description:<28}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    # Few redraws: the bar's own work would take time from the CPUs that are measured.
+    # Few redraws, because the bar's work would disturb the measured CPUs.
     bar = Progress(*columns, console=console, transient=True, refresh_per_second=2, auto_refresh=False)
 
     def show(done: int, total: int, what: str) -> None:

@@ -1,4 +1,4 @@
-"""The roofline screen: what the cores compute against what they move, below what they could reach."""
+"""The roofline screen: operations over bytes of cores or threads, below their roofs."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ from turbotui.widgets.table_messages import Moved
 from turbotui.widgets.table_view import TableView
 
 _WIDE = 110
-"""Characters of a screen that has the panel at the right."""
+"""The width from which the panel stands at the right."""
 _ZOOM = 1.5
 _PAN = 0.1
 
 
 class RooflineScreen(RowTableScreen[JudgedPoint]):
-    """Points on a log-log canvas, and as a table below it; the one under the cursor is read out."""
+    """The screen with points on a log-log canvas and a table below; the point under the cursor is read out."""
 
     where: ClassVar[Where] = Where.ROOFLINE
     number = "6"
@@ -83,12 +83,12 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         self._curves = MachineCurves()
         self._seq = -1
         self._moment = 0
-        self._grown = -1, 0  # the level, and the most rows of it
+        self._grown = -1, 0  # the level, and its most rows so far
         self._threads = ThreadWatch(self, watch.session.machine)
         self._regions = RegionLook(watch)
 
     def body(self) -> Iterable[Widget]:
-        """The canvas above the table with a panel beside both, or two lines below them."""
+        """Lay out the canvas above the table, with a panel beside both or two lines below."""
         yield Horizontal(Vertical(self._plot, *super().body(), id="picture"), SegmentLines(id="side"),
                          SegmentLines(id="missing"), id="across")
         yield SegmentLines(id="below")
@@ -117,19 +117,19 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
 
     @property
     def wanted(self) -> Sequence[CounterColumn]:
-        """The roofline's own columns, and watts."""
+        """The roofline's columns, and watts."""
         watts = self.watch_state.watts
         return (*self._columns, *([watts] if watts is not None else []))
 
     def read_beside(self) -> None:
-        """Count what the memory controllers move, which its roof is judged by."""
+        """Count the memory controllers' traffic, by which the DRAM roof is judged."""
         traffic = self._view.traffic
         self.watch_state.read_also(self, traffic.sources(), traffic.signals())
 
     # Threads
 
     def on_screen_resume(self) -> None:
-        """Watch threads again where points stand for them."""
+        """Watch threads again if points are threads."""
         super().on_screen_resume()
         if self.composed:
             self._threads.want(wanted=self._view.tasks)
@@ -139,7 +139,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         self._threads.end()
 
     def on_threads_ready(self, message: ThreadsReady) -> None:
-        """Place the threads of an interval."""
+        """Show the threads of an interval."""
         if self._threads.takes(message) and not self.watch_state.held:
             self._view.take_tasks(message.report)
             self._moment += 1
@@ -150,12 +150,12 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
     # Frames
 
     def take(self, frame: Frame) -> None:
-        """See `WatchScreen.take`: the regions of a command are kept with each frame."""
+        """See `WatchScreen.take`; keeps a command's regions with each frame."""
         super().take(frame)
         self._regions.take(frame)
 
     def show_frame(self) -> None:
-        """Place every point of this frame."""
+        """Show every point of this frame."""
         frame = self.watch_state.frame
         try:
             self._view.take_regions(self._regions.of(frame))
@@ -184,17 +184,17 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
                          math.nan if machine is None else machine.gflops)
 
     def show_columns(self) -> None:
-        """Read what is visible now, arranged for this size."""
+        """Read the visible values, arranged for this size."""
         wide = self.size.width >= _WIDE
         self.set_class(wide, "-wide")
         self.set_class(not wide, "-narrow")
         self.watch_state.want(self.wanted)
         if self._definitions:
             self._fit_table()
-            self.call_after_refresh(self._draw)  # when the panel has its new height
+            self.call_after_refresh(self._draw)  # after the panel has its new height
 
     def _fill(self) -> None:
-        """Show the points of now in the table, then in the picture."""
+        """Show the present points in the table, then in the picture."""
         self.show_content(points_content(self._view, {column.id: column for column in self._columns}, self._moment))
         self._fit_table()
         if self._table.cursor is None and self._view.cursor is not None and not self._table.view.filter.text:
@@ -209,7 +209,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         self._table.styles.height = 1 + max(1, min(rows, self.size.height // 4 - 1))
 
     def _point_out(self) -> None:
-        """Draw the picture with the table's cursor in it, and without the points that its filter keeps away."""
+        """Draw the picture with the table's cursor, without points that the filter excludes."""
         table = self._table
         self._view.passing = frozenset(line.row for line in table.lines) if table.view.filter.text else None
         self._view.cursor = next((one.identity for one in self._view.points if one.identity == table.current), None)
@@ -241,7 +241,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
     # Words
 
     def readout(self) -> str:
-        """The cell under the cursor, or the point: "cpu 17: AI 0.41 flop/B, 18.2 GF/s: 71 % of the L2 roof, …"."""
+        """Describe the cell or point under the cursor: "cpu 17: AI 0.41 flop/B, 18.2 GF/s: 71 % of the L2 roof, …"."""
         if not self._definitions:
             return "No floating-point counters here"
         point = self._view.under_cursor
@@ -261,7 +261,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
     # Actions
 
     def _shown(self, notice: str = "", *, points: bool = False) -> None:
-        """Draw what an action changed, the points in the table too where it changed them, and say what it did."""
+        """Draw the effect of an action, also in the table if points changed, and show a notice."""
         if points:
             self._table.cursor = None
         if self._definitions and points:
@@ -274,14 +274,14 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
             self.show_status()
 
     def action_rows(self) -> None:
-        """Show points for the next level: CPUs, cores, packages, the machine, threads."""
+        """Switch points to the next level: CPUs, cores, packages, the machine, threads."""
         word = self._view.next_level()
         self._threads.want(wanted=self._view.tasks)
         of_threads = ": each thread in a second of its own run time" if self._view.tasks else ""
         self._shown(f"Points: {word}{of_threads}", points=True)
 
     def action_trail(self) -> None:
-        """Draw the past of the point under the cursor, of all points, or none."""
+        """Switch the past between the point under the cursor, all points, and none."""
         self._shown(f"Past: {self._view.next_trail()}")
 
     def action_width(self) -> None:
@@ -289,14 +289,14 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         self._shown(f"Bytes of an access: {self._view.next_sizing()}; the past is counted anew", points=True)
 
     def action_levels(self) -> None:
-        """Count the bytes of each memory level, and show the point under the cursor at each; or no more."""
+        """Switch counting the bytes of each memory level, at which the point under the cursor is shown."""
         on = self._view.swap_levels()
         self.watch_state.want(self.wanted)
         self._shown("Bytes of each memory level, from the next interval on; more events are multiplexed" if on else
                     "Bytes of memory levels are not counted any more", points=False)
 
     def action_roofs(self) -> None:
-        """Swap measured roofs for theory, or back."""
+        """Switch between measured and theoretical roofs."""
         self._shown(f"Roofs: {self._view.swap_roofs()}", points=True)
 
     def action_flats(self) -> None:
@@ -304,7 +304,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         self._shown(f"Flat roofs: {self._view.next_flats()}")
 
     def action_functions(self) -> None:
-        """Sample the functions of the point under the cursor; of the whole machine where there are no points."""
+        """Sample the functions of the point under the cursor, or of the whole machine without points."""
         if self.watch_state.in_past or isinstance(self.watch_state.session, PlayedSession):
             self.notice("Functions are sampled as they run, not of the past")
             return
@@ -316,7 +316,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
             self.app.push_screen(window)
 
     def action_curve(self) -> None:
-        """Show bandwidth over the size of the working set; measured when a person says so."""
+        """Open the window of bandwidth over working set size, which measures on request."""
         self.app.push_screen(CurveWindow(self.watch_state.session.machine))
 
     def action_zoom(self, by: int) -> None:
@@ -331,7 +331,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         self._shown(self._view.axes.whole())
 
     def action_pan(self, across: int, up: int) -> None:
-        """Move the picture by a tenth."""
+        """Pan the picture by a tenth."""
         self._view.axes.pan(across * _PAN, up * _PAN)
         self._shown()
 
@@ -346,7 +346,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
             self.notice("No point lies there: A shows all of them, j and k go through their rows")
 
     def action_search_next(self) -> None:
-        """Move the cursor to the next match of the last search, or to the next row where nothing was searched."""
+        """Move the cursor to the next match of the last search, or to the next row without a search."""
         if self._query:
             super().action_search_next()
         else:
@@ -359,7 +359,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
             self._table.select(placed[message.index].identity)
 
     def on_roof_plot_zoomed(self, message: RoofPlot.Zoomed) -> None:
-        """Zoom where the mouse is."""
+        """Zoom at the mouse."""
         self._view.axes.zoom(message.factor, message.intensity, message.gflops)
         self._shown()
 
@@ -393,7 +393,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
                                            self._view.levels[self._view.level].word) if word)
 
     def _save(self, suffix: str, text: str, without: str = "") -> None:
-        """Write a new file in the current folder, and say where it is or why it is not there."""
+        """Write a new file in the current directory, and show its path or the error."""
         name = self.watch_state.session.machine.host.name
         kept = "".join(char if char.isalnum() or char in "-+." else "-" for char in name)
         stem = f"turbotui-roofline-{kept}-{time.strftime('%Y%m%d-%H%M%S')}"

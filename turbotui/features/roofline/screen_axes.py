@@ -1,4 +1,4 @@
-"""The axes of the roofline screen: they grow to hold what is drawn, until a person zooms or moves them."""
+"""The axes of the roofline screen, which grow to contain the picture until the user zooms or pans."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from turbotui.features.roofline.roofs import RoofSet
 from turbotui.quantities.precision import Precision
 
 FAR: Final = 10.0
-"""Points may stretch the axes by this factor beyond the roofs; cores that idle along are further away."""
+"""The factor by which points may stretch the axes beyond the roofs; nearly idle cores lie further away."""
 LEAST: Final = 1e-12
 GREATEST: Final = 1e15
 NEAREST: Final = 1.01
-"""Ends of any axis, and the least ratio of its ends."""
+"""The limits of axes, and the least ratio of an axis's ends."""
 
 Places = Sequence[tuple[float, float]]
-"""Points by intensity and GFLOP/s."""
+"""Points as pairs of intensity and GFLOP/s."""
 
 
 class RoofAxes:
-    """Both axes of the picture; None as long as there is nothing to make them of.
+    """Both axes of the picture; None before there is a picture.
 
     Attributes:
         now: intensity and performance.
@@ -35,10 +35,10 @@ class RoofAxes:
         self._everything = False
 
     def whole(self) -> str:
-        """Go back to axes that hold all roofs and working points; asked for twice, points far away too.
+        """Return to axes that contain all roofs and working points; if repeated, also points far away.
 
         Returns:
-            What they hold, in words.
+            A description of what the axes contain.
         """
         self._everything = not (self._held or self._everything)
         self.forget()
@@ -50,27 +50,27 @@ class RoofAxes:
         self.now = None
 
     def zoom(self, factor: float, intensity: float | None = None, gflops: float | None = None) -> None:
-        """Look from nearer (factor above 1) or further away, at a place; None: at the middle."""
+        """Zoom in (factor above 1) or out at a position; None for the middle."""
         if self.now is not None:
             x, y = self.now
             self._hold(x.zoomed(factor, x.value(0.5) if intensity is None else intensity),
                        y.zoomed(factor, y.value(0.5) if gflops is None else gflops))
 
     def pan(self, across: float, up: float) -> None:
-        """Move by shares of what is seen."""
+        """Pan by shares of the visible part."""
         if self.now is not None:
             x, y = self.now
             self._hold(LogAxis(x.value(across), x.value(1 + across), x.title),
                        LogAxis(y.value(up), y.value(1 + up), y.title))
 
     def _hold(self, x: LogAxis, y: LogAxis) -> None:
-        """Keep these axes, unless they are further away, or nearer, than anybody needs."""
+        """Keep these axes, unless they exceed the limits."""
         if all(axis.low >= LEAST and axis.high <= GREATEST and axis.high / axis.low >= NEAREST for axis in (x, y)):
             self._held = True
             self.now = x, y
 
     def fit(self, roofs: RoofSet | None, points: Places, precision: Precision | None = None) -> None:
-        """Stretch the axes to hold roofs and points, but for those of a person; they never shrink, so nothing jumps."""
+        """Stretch axes that the user did not set to contain roofs and points; axes never shrink, so nothing jumps."""
         if self._held:
             return
         if roofs is not None and can_draw(roofs):
@@ -97,7 +97,7 @@ class RoofAxes:
 
 
 def around(value: float) -> tuple[float, float]:
-    """The next 1, 2 or 5 times a power of ten below half a value and above twice it: axes that seldom change."""
+    """Return ends at 1, 2 or 5 times a power of ten below half a value and above twice it, which seldom change."""
     def step(number: float, steps: Sequence[int]) -> float:
         power = 10.0 ** math.floor(math.log10(number))
         return power * (next(one for one in steps if one * power <= number * (1 + 1e-9)))
@@ -106,12 +106,12 @@ def around(value: float) -> tuple[float, float]:
 
 
 def holding(axis: LogAxis, ends: tuple[float, float]) -> LogAxis:
-    """The axis, stretched to hold both ends."""
+    """Stretch the axis to contain both ends."""
     return LogAxis(min(axis.low, ends[0]), max(axis.high, ends[1]), axis.title)
 
 
 def can_draw(roofs: RoofSet) -> bool:
-    """Whether there is a flat and a slanted roof."""
+    """Tell whether there is a flat and a slanted roof."""
     try:
         build_plot(roofs)
     except UsageError:

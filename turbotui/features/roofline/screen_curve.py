@@ -1,4 +1,4 @@
-"""A window with the bandwidth over the size of the working set: measured when a person says so, its plateaus named."""
+"""The window of bandwidth over the size of the working set, measured on request, with named plateaus."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _STOPPED: Final = "stopped"
 
 @dataclass(frozen=True, slots=True)
 class MeasuredCurves:
-    """What a measurement has found so far.
+    """The result of a measurement so far.
 
     Attributes:
-        doing: what is measured now; "" before it begins and after its end.
-        curves: when all of them are there.
-        why: why there are none; "" while nothing went wrong.
+        doing: the present step; "" before the beginning and after the end.
+        curves: the curves, once all are measured.
+        why: the error; "" if there is none.
     """
 
     doing: str = ""
@@ -43,16 +43,16 @@ class MeasuredCurves:
 
 @dataclass()
 class CurvesReady(Message, bubble=False):
-    """What a measurement has found so far, from its thread."""
+    """The result of a measurement so far, from its thread."""
 
     found: MeasuredCurves
 
 
 class CurveWindow(TextWindow):
-    """Window that measures on Enter, and not before: a measurement disturbs what runs.
+    """A window that measures on Enter only, because a measurement disturbs other work.
 
     Args:
-        machine: that this runs on; of others it says that they cannot be measured.
+        machine: the machine; only the one that this runs on can be measured.
     """
 
     KEYS = "Enter measure · y copy · Esc close"
@@ -69,11 +69,11 @@ class CurveWindow(TextWindow):
         self.found = MeasuredCurves()
 
     def on_unmount(self) -> None:
-        """Have the measurement end where no thread runs a kernel."""
+        """End the measurement as soon as no thread runs a kernel."""
         self._stop.set()
 
     def action_measure(self) -> None:
-        """Begin, unless a measurement goes on."""
+        """Begin, unless a measurement is running."""
         if self._thread is None or not self._thread.is_alive():
             self.found = MeasuredCurves("measuring")
             self.show_frame()
@@ -81,7 +81,7 @@ class CurveWindow(TextWindow):
             self._thread.start()
 
     def on_curves_ready(self, message: CurvesReady) -> None:
-        """Show it."""
+        """Show the result so far."""
         self.found = message.found
         self.show_frame()
 
@@ -112,12 +112,12 @@ class CurveWindow(TextWindow):
 
 
 def window_lines(found: MeasuredCurves, cpus: Sequence[int], width: int) -> Iterator[str]:
-    """What a measurement costs, or the plateaus by the cache that holds them, then every size as a bar.
+    """Format the cost of a measurement, or the plateaus by cache, then every size as a bar.
 
     Args:
-        found: so far.
-        cpus: that are measured.
-        width: of a line.
+        found: the result so far.
+        cpus: the measured CPUs.
+        width: the width of a line.
     """
     if found.why:
         yield f"Not measured: {found.why}"

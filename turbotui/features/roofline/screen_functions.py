@@ -1,4 +1,4 @@
-"""A window with the functions that run where a point of the roofline screen stands, sampled while somebody looks."""
+"""The window of the functions behind a point of the roofline screen, sampled while the window is open."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from turbotui.widgets.cells import UNKNOWN
 _SHARES: Final = 15
 """Characters of the shares at the left, with the space behind them."""
 _PLACES: Final = 27
-"""Of intensity and rates, where they are sampled."""
+"""Characters of intensity and rates, if they are sampled."""
 _LEAST: Final = 12
 _NARROW: Final = 40
-"""Room for names below which a function goes before its file where both do not fit."""
+"""The width of names below which the function precedes its file if both do not fit."""
 
 
 @dataclass(frozen=True, slots=True)
 class SampledPlace:
-    """What a point stands for, as it is sampled.
+    """The CPUs or thread of a point, for sampling.
 
     Attributes:
-        name: for people.
-        code: whose instruction pointers.
-        where: CPUs or thread, for people.
+        name: the name for people.
+        code: the CPUs or the thread whose instruction pointers are sampled.
+        where: a description of the CPUs or the thread.
     """
 
     name: str
@@ -47,9 +47,9 @@ class SampledPlace:
 
 
 def place_of(view: RoofView, topology: Topology) -> SampledPlace | None:
-    """The CPUs or the thread of the point under the cursor; None where it is several threads, or gone.
+    """Return the CPUs or the thread of the point under the cursor; None if it is several threads, or gone.
 
-    Without a point, as where no operations are counted, all CPUs.
+    Without a point, as when no operations are counted, these are all CPUs.
     """
     point = view.under_cursor
     if point is None:
@@ -67,20 +67,20 @@ def place_of(view: RoofView, topology: Topology) -> SampledPlace | None:
 
 @dataclass()
 class FunctionsReady(Message, bubble=False):
-    """What a sampling has found so far, from its thread."""
+    """The result of a sampling so far, from its thread."""
 
     found: SampledFunctions
     watch: FunctionWatch
 
 
 class FunctionsWindow(TextWindow):
-    """Window with functions, their shares of time, and where they stand by the events of operations and bytes.
+    """A window with functions, their shares of time, and their operations and bytes.
 
     Args:
-        machine: whose code.
-        place: what is sampled.
+        machine: the machine.
+        place: the CPUs or the thread to sample.
         sizing: how accesses become bytes.
-        uncounted: why operations and bytes are not known; None: they are sampled.
+        uncounted: why operations and bytes are unknown; None if they are sampled.
     """
 
     KEYS = "r sample again · y copy · Esc close"
@@ -103,12 +103,12 @@ class FunctionsWindow(TextWindow):
         self.action_again()
 
     def on_unmount(self) -> None:
-        """Sample no more."""
+        """End the sampling."""
         if self._watch is not None:
             self._watch.stop()
 
     def action_again(self) -> None:
-        """Forget what was found, and sample anew."""
+        """Drop the result, and sample again."""
         if self._watch is not None:
             self._watch.stop()
         watch: FunctionWatch | None = None
@@ -133,7 +133,7 @@ class FunctionsWindow(TextWindow):
 
 
 def open_functions(machine: Machine, view: RoofView, uncounted: Unavailable | None) -> FunctionsWindow | str:
-    """The window for the point under the cursor, or why there is none."""
+    """Make the window for the point under the cursor, or return why there is none."""
     place = place_of(view, machine.topology)
     point = view.under_cursor
     if point is not None and point.is_region:
@@ -144,12 +144,12 @@ def open_functions(machine: Machine, view: RoofView, uncounted: Unavailable | No
 
 
 def function_lines(found: SampledFunctions, place: SampledPlace, width: int) -> Iterator[str]:
-    """What is sampled and what it costs, then the table, then what must be known beside it.
+    """Format what is sampled and its cost, the table, and notes.
 
     Args:
-        found: so far.
-        place: what is sampled.
-        width: of a line.
+        found: the result so far.
+        place: the sampled CPUs or thread.
+        width: the width of a line.
     """
     if found.why is not None:
         yield f"Not sampled: {found.why.detail}"

@@ -1,4 +1,4 @@
-"""What a point of the roofline screen stands for, and what it is called."""
+"""The levels of points on the roofline screen, and their names."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from turbotui.quantities.scope import RowId, Scope
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """What a point stands for: rows of a scope, or, without one, threads."""
+    """A level of points: rows of a scope, or threads without a scope."""
 
     word: str
     scope: Scope | None
 
 
 def levels_of(topology: Topology) -> tuple[Level, ...]:
-    """The levels that differ on this machine, the finest first."""
+    """Return the distinct levels of this machine, the finest first."""
     found = [Level("CPUs", Scope.CPU)] if len(topology.instances(Scope.CORE)) < len(topology.cpus) else []
     found.append(Level("cores", Scope.CORE))
     if topology.varies(Scope.PACKAGE):
@@ -25,7 +25,7 @@ def levels_of(topology: Topology) -> tuple[Level, ...]:
 
 
 def name_of(topology: Topology, row: RowId) -> str:
-    """A row for people; a core with its package where there are several."""
+    """Name a row for people; a core has its package if there are several."""
     if row.scope is Scope.SYSTEM:
         return "machine"
     instance = topology.instance(row)

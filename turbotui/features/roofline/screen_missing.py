@@ -1,4 +1,4 @@
-"""What the roofline screen says where operations cannot be counted, and what can be done there."""
+"""The text of the roofline screen if operations cannot be counted, with remedies."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from turbotui.widgets.painter import TextSegment
 
 _BLANK: Final = [("", StyleRole.PLAIN)]
 _SIMULATED: Final = "a simulated machine"
-"""A remedy that is shown below, with examples."""
+"""A remedy that is shown below with examples."""
 
 
 def missing_lines(why: Unavailable, roofs: str, width: int) -> list[list[TextSegment]]:
-    """The reason, its remedy, and what is known without counters.
+    """Format the reason, its remedy, and what is known without counters.
 
     Args:
-        why: operations are not counted.
-        roofs: where the roofs are from that there are; "" for none.
-        width: of the screen.
+        why: why operations are not counted.
+        roofs: the source of the known roofs; "" for none.
+        width: the width of the screen.
     """
     remedies = [part.strip() for part in why.remedy.split(";") if not part.strip().startswith(_SIMULATED)]
     until = "" if not roofs else f" Until then: {roofs}."

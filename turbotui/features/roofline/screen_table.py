@@ -1,4 +1,4 @@
-"""The points of the roofline screen as a table, and what the cells of each point rest on."""
+"""The table of the roofline screen's points, and the evidence of their cells."""
 
 from __future__ import annotations
 
@@ -46,22 +46,22 @@ _LOOKS: Final[Mapping[ColumnId, _Look]] = {
     "bytes by": {"width": 42, "default": False},
     "roofs": {"width": 50, "default": False},
 }
-"""How columns look on a screen; those of what worked beside a point are there for whoever chooses them."""
+"""The columns on a screen; columns of work beside a point are hidden until the user chooses them."""
 POINT_TABLE_COLUMNS: Final = tuple(
     replace(column, **_LOOKS.get(column.id, _Look(default=False))) for column in POINT_COLUMNS)
 _NAMING: Final = Naming[JudgedPoint](lambda row: row.point.identity, lambda row: row.point.name,
                                      lambda row: row.point.name)
 _COUNTED_AS: Final = {"AI": "AI", "GFLOP/s": "GFLOP/s", "GB/s": "CoreGB/s"}
-"""The column of the CPU table that counts the same."""
+"""The column of the CPU table that counts the same thing."""
 
 
 def points_content(view: RoofView, counters: Mapping[ColumnId, CounterColumn], seq: int) -> RowContent[JudgedPoint]:
-    """The points of now.
+    """Make the table of the present points.
 
     Args:
-        view: what is looked at.
+        view: the state of the screen.
         counters: the roofline's columns of the CPU table, by their ids.
-        seq: number of the moment.
+        seq: the number of the moment.
     """
     rows = [JudgedPoint(point, view.roofs(point.row)) for point in view.points]
     wide = max((len(row.point.name) for row in rows), default=4)
@@ -72,7 +72,7 @@ def points_content(view: RoofView, counters: Mapping[ColumnId, CounterColumn], s
 
 def _evidence(view: RoofView, counters: Mapping[ColumnId, CounterColumn], column: Column[JudgedPoint],
               row: JudgedPoint) -> CellEvidence:
-    """The counts behind a point, and the verdict on it."""
+    """Return the counts behind a point, and its verdict."""
     said = (verdict_text(row.point, row.choice), f"roofs: {row.choice.source}")
     if row.point.is_region:
         totals = view.totals
@@ -86,13 +86,13 @@ def _evidence(view: RoofView, counters: Mapping[ColumnId, CounterColumn], column
     if view.frame is None or counter is None or row.point.task:
         return CellEvidence(remarks=said)
     counted = _counted(view.frame, counter, row)
-    # the columns of the CPU table size accesses in one way only
+    # the CPU table's columns know only one size of accesses
     same = column.id in _COUNTED_AS and SIZINGS[view.sizing] == SIZINGS[0]
     return CellEvidence(counted.arithmetic if same else (), counted.readings, (*said, *counted.remarks))
 
 
 def _of_region(point: RooflinePoint, totals: RegionTotals) -> Iterator[tuple[str, ...]]:
-    """What was counted in a region, which its place is made of."""
+    """Return the counts of a region's point."""
     one = next((one for one in totals.regions if one.name == point.name), None)
     if one is None:
         return
@@ -117,7 +117,7 @@ def _row_of(row: JudgedPoint, report: Report | None) -> TaskRow | None:
 
 
 def _sums(judged: JudgedPoint, row: TaskRow, report: Report) -> tuple[str, ...]:
-    """What the counts of a thread come to."""
+    """Return the sums of a thread's counts."""
     point = judged.point
     mark = "~" * point.estimated
     place = f", last on cpu {row.last_cpu}" if row.last_cpu >= 0 else ""
@@ -136,11 +136,11 @@ def _sums(judged: JudgedPoint, row: TaskRow, report: Report) -> tuple[str, ...]:
 
 
 def _counts(row: TaskRow, report: Report) -> tuple[str, ...]:
-    """Each event's count of the interval; of one whose set never met the thread it is not known."""
+    """Return each event's count in the interval; unknown if the thread never ran during its set's time slice."""
     found = ["counts of the interval:"]
     for name in report.names:
         if name in TIMES:
-            continue  # said above in seconds
+            continue  # already shown above in seconds
         count = row.counts.get(name)
         text = f"{UNKNOWN}, it did not run while this was counted" if count is None else (
             f"{'~' * (name in row.estimated)}{count:,}")
@@ -149,7 +149,7 @@ def _counts(row: TaskRow, report: Report) -> tuple[str, ...]:
 
 
 def _rest(row: TaskRow, report: Report) -> list[str]:
-    """How the counts of a thread came about."""
+    """Describe how a thread was counted."""
     found = []
     if report.set_count > 1:
         found.append(multiplexing_sentence(report.set_count))

@@ -1,4 +1,4 @@
-"""Watches all threads for the roofline screen, while its points stand for threads."""
+"""Watches all threads for the roofline screen while its points are threads."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ class ThreadsReady(Message, bubble=False):
     watcher: TaskWatcher
 
     def can_replace(self, message: Message) -> bool:
-        """Whether a later report replaces this one: any does."""
+        """Tell whether a message replaces this one, as any later report does."""
         return isinstance(message, ThreadsReady)
 
 
 class ThreadWatch:
-    """Opens the counters of all threads when they are wanted, and closes them when they are not.
+    """Opens the counters of all threads when wanted, and closes them otherwise.
 
     Args:
         owner: gets a `ThreadsReady` for each report.
-        machine: whose threads.
+        machine: the machine of the threads.
     """
 
     def __init__(self, owner: Widget, machine: Machine) -> None:
@@ -39,23 +39,23 @@ class ThreadWatch:
 
     @property
     def watches(self) -> bool:
-        """Whether counters of threads are open, or about to be."""
+        """Whether counters of threads are open or being opened."""
         return self._watcher is not None
 
     def want(self, *, wanted: bool) -> None:
-        """Open the counters of all threads if they are wanted, else close them."""
+        """Open the counters of all threads if wanted, else close them."""
         if not wanted:
             self.end()
         elif self._watcher is None:
             self._begin()
 
     def ask(self) -> None:
-        """End an interval of the threads; its report comes as a message."""
+        """End an interval of the threads; its report arrives as a message."""
         if self._watcher is not None:
             self._watcher.snapshot(THREADS)
 
     def takes(self, message: ThreadsReady) -> bool:
-        """Whether a report is of the watch that goes on."""
+        """Tell whether a report is from the present watch."""
         return message.watcher is self._watcher
 
     def end(self) -> None:

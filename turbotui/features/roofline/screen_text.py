@@ -1,4 +1,4 @@
-"""What the roofline screen says beside and below its picture; where there is little room, the least important goes."""
+"""The texts beside and below the roofline's picture; if room is short, the least important are dropped."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ Lines = list[list[TextSegment]]
 
 
 def notes_of(view: RoofView, outside: int) -> tuple[Note, ...]:
-    """Notes on points that are not in the picture, the most important first.
+    """Return notes on points that are not in the picture, the most important first.
 
     Args:
-        view: what is looked at.
-        outside: how many points lie outside of the axes.
+        view: the state of the screen.
+        outside: the number of points outside the axes.
     """
     found = [*view.flats.notes, *view.notes]
     if outside:
@@ -43,16 +43,16 @@ def notes_of(view: RoofView, outside: int) -> tuple[Note, ...]:
 
 
 def below_lines(view: RoofView, notes: Sequence[Note], power: Lines, width: int) -> Lines:
-    """Lines for narrow screens: the machine, and what has to be said; two where that fits.
+    """Format lines for narrow screens: the machine and notes, on two lines if they fit.
 
     Args:
-        view: what is looked at.
-        notes: of `notes_of`.
+        view: the state of the screen.
+        notes: the result of `notes_of`.
         power: three lines of the whole machine.
-        width: of the screen.
+        width: the width of the screen.
     """
     watts, machine, efficiency = power
-    # Why threads have no place is what a person looks for then, and is longer than a line.
+    # Why threads have no position is important then, and longer than a line.
     why = textwrap.wrap(view.why, max(20, width - 2)) if view.why and not view.placed else []
     rest = [note for note in notes if not why or note not in view.notes]
     source = view.choice.source
@@ -67,7 +67,7 @@ def below_lines(view: RoofView, notes: Sequence[Note], power: Lines, width: int)
 
 
 def _as_many(parts: Sequence[str], width: int) -> str:
-    """As many of the first parts as fit into a line; that some are left out is marked."""
+    """Join as many of the first parts as fit a line, with a mark if some are left out."""
     for number in range(len(parts), 0, -1):
         text = " " + " · ".join([*parts[:number], *["…"] * (number < len(parts))])
         if len(text) <= width:
@@ -76,21 +76,21 @@ def _as_many(parts: Sequence[str], width: int) -> str:
 
 
 def side_lines(view: RoofView, notes: Sequence[Note], power: Lines, ridges: Sequence[str], height: int) -> Lines:
-    """The panel: the point, the machine over time, roofs, marks, notes.
+    """Format the panel: the point, the machine over time, roofs, marks, notes.
 
-    Where it is too high, notes come first and in short, and the least important lines are left out.
+    If the panel is too high, short notes come first, and the least important lines are left out.
 
     Args:
-        view: what is looked at.
-        notes: of `notes_of`.
+        view: the state of the screen.
+        notes: the result of `notes_of`.
         power: lines of the whole machine.
-        ridges: labels of those that are drawn.
-        height: of the panel; 0 before there is one.
+        ridges: labels of the drawn ridges.
+        height: the height of the panel; 0 before it is known.
     """
     blank: Lines = [[("", StyleRole.PLAIN)]]
     point = _point_lines(view, view.under_cursor)
     run = _wrapped("in a second of a thread's own run time") if view.tasks else []
-    # how soon each is left out, and what it is
+    # the order of leaving out, and the lines
     blocks: list[tuple[int, Lines]] = [
         (0, point),
         (1, _level_lines(view)),
@@ -151,7 +151,7 @@ def _point_lines(view: RoofView, point: RooflinePoint | None) -> Lines:
 
 
 def _level_lines(view: RoofView) -> Lines:
-    """The point by the bytes of each memory level, and which of them binds; nothing where nobody wants that."""
+    """Format the point by memory level, with the binding one; nothing if not requested."""
     verdict = view.by_level
     if verdict is None:
         return []

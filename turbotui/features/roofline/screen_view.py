@@ -1,4 +1,4 @@
-"""What the roofline screen looks at: rows, roofs, axes, and the past. Nothing here knows Textual."""
+"""The state of the roofline screen: rows, roofs, axes, and the past; without Textual."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.sampling.frame import Frame
 
 KEPT: Final = 600
-"""Intervals of each row that the trail remembers."""
+"""The number of past intervals of each row for the trail."""
 MOST: Final = 2_000
-"""Points of the past that are drawn at once."""
+"""The most past points that are drawn."""
 SIZINGS: Final = (
     Sizing(WidthModel.MIX), Sizing(WidthModel.PRECISION), Sizing(WidthModel.GIVEN, 8.0),
     Sizing(WidthModel.GIVEN, 16.0), Sizing(WidthModel.GIVEN, 32.0), Sizing(WidthModel.GIVEN, 64.0),
@@ -46,29 +46,29 @@ class RoofView:
     """The state behind the screen.
 
     Args:
-        machine: whose roofs.
-        definitions: that count on it.
-        environment: says where measured roofs are kept.
+        machine: the machine of the roofs.
+        definitions: the definitions that count on it.
+        environment: the environment, which tells where measured roofs are stored.
 
     Attributes:
         level: position in `levels`.
         sizing: position in `SIZINGS`.
         trail: position in `TRAILS`.
-        theory: whether measured roofs are passed over.
+        theory: whether measured roofs are ignored.
         bytes_by_level: whether the point under the cursor is shown at each memory level.
-        cursor: the row, or thread, that is read out.
-        points: of the level, now.
-        unknown: how many rows of the level are not counted.
-        machine: the whole machine now; None where it could not be counted in this interval.
-        forgotten: threads whose past is not remembered any more, because there were too many.
-        why: of threads, what cannot be placed or what their numbers leave out; "" where nothing has to be said.
+        cursor: the row or thread under the cursor.
+        points: the present points of the level.
+        unknown: the number of the level's rows that are not counted.
+        machine: the whole machine now; None if not counted in this interval.
+        forgotten: the number of threads whose past was dropped, because there were too many.
+        why: the note on threads without a position or with incomplete numbers; "" for none.
         traffic: the counters of the memory controllers.
-        regions: of the command that is watched, or was recorded: points beside those of the level.
-        totals: the same as they were counted; None where there are none.
-        axes: of the picture.
+        regions: the regions of the watched or recorded command, as points beside those of the level.
+        totals: the regions' counts; None if there are none.
+        axes: the axes of the picture.
         flats: which flat roofs are drawn.
-        frame: the newest one.
-        passing: the rows that the table's filter lets through, which are drawn; None: all.
+        frame: the newest frame.
+        passing: the rows that pass the table's filter and are drawn; None for all.
     """
 
     def __init__(
@@ -111,14 +111,14 @@ class RoofView:
     # Frames
 
     def take(self, frame: Frame, *, estimated: bool) -> None:
-        """Take a frame in; the same one twice counts once."""
+        """Take a frame; a repeated frame counts once."""
         if frame.older is None:
             return
         self._topology = frame.topology
         self.frame, self._estimated = frame, estimated
         if self._began is None:
             self._began = frame.older.started_ns
-        fresh = frame.seq > self._seq  # one of the past is remembered already
+        fresh = frame.seq > self._seq  # a past frame is already part of the trail
         self._seq = max(self._seq, frame.seq)
         reading = self._read(frame, estimated=estimated)
         self._at_work = reading.at_work
@@ -133,7 +133,7 @@ class RoofView:
             self._settle(fresh=fresh)
 
     def take_regions(self, totals: RegionTotals | None) -> None:
-        """Replace the regions of the command; their points are drawn with the next frame."""
+        """Replace the command's regions, which are drawn with the next frame."""
         self.regions = () if totals is None else points_of_totals(totals, SIZINGS[self.sizing], self._topology)
         self.totals = totals
 
@@ -143,7 +143,7 @@ class RoofView:
         return tuple(replace(one.point, seconds=at / 1e9) for one in self.regions if one.point is not None)
 
     def take_tasks(self, report: Report) -> None:
-        """Take a report of all threads in: the points, where threads are what points stand for."""
+        """Take a report of all threads, which are the points if points are threads."""
         fresh = report is not self._report
         self._report = report
         if not self.tasks:
@@ -160,7 +160,7 @@ class RoofView:
         self._settle(fresh=fresh)
 
     def _forget(self, here: Collection[RowId | str]) -> None:
-        """Threads come and go: of too many those that are longest gone go, and are counted."""
+        """Drop the past of the threads that ended first if there are too many, and count them."""
         spare = len(self._past) - MOST
         if spare <= 0:
             return
@@ -175,12 +175,12 @@ class RoofView:
         for point in points:
             past = self._past.setdefault(point.identity, deque(maxlen=KEPT))
             if past and past[-1].seconds == point.seconds:
-                past.pop()  # another look at the same frame
+                past.pop()  # the same frame again
             if not past or past[-1].seconds < point.seconds:
                 past.append(point)
 
     def _settle(self, *, fresh: bool) -> None:
-        """Put the cursor on a point where it is on none, and fit the axes."""
+        """Move the cursor to a point if it is on none, and fit the axes."""
         if fresh:
             self._recent.extend(self.points)
         if self.cursor is None or all(point.identity != self.cursor for point in self.points):
@@ -197,11 +197,11 @@ class RoofView:
                           seconds=seconds, estimated=estimated, weights=self._weights,
                           traffic=self.traffic.read(frame))
 
-    # What is seen
+    # The visible state
 
     @property
     def scope(self) -> Scope | None:
-        """The level of the topology whose rows are points; None where points are threads."""
+        """The scope whose rows are points; None if points are threads."""
         return self.levels[self.level].scope
 
     @property
@@ -211,28 +211,28 @@ class RoofView:
 
     @property
     def placed(self) -> tuple[RooflinePoint, ...]:
-        """The points that have a place on logarithmic axes, under the roofs that are drawn, and pass the filter."""
+        """The points that have a position on logarithmic axes, under the drawn roofs, and pass the filter."""
         return tuple(point for point in self.points if point.has_place and not self.flats.hides_points
                      and (self.passing is None or point.identity in self.passing))
 
     @property
     def why(self) -> str:
-        """The notes in full; "" where nothing has to be said."""
+        """The full notes; "" if there are none."""
         return "; ".join(note.text for note in self.notes)
 
     @property
     def idle(self) -> int:
-        """How many rows did no floating-point work, or have no bytes; threads that were seen too seldom are not."""
+        """The number of rows without floating-point work or bytes, except threads that were seen too seldom."""
         return sum(not point.has_place and not point.not_scheduled for point in self.points)
 
     @property
     def under_cursor(self) -> RooflinePoint | None:
-        """The point that is read out."""
+        """The point under the cursor."""
         return next((point for point in self.points if point.identity == self.cursor), None)
 
     @property
     def report(self) -> Report | None:
-        """The newest one of all threads."""
+        """The newest report of all threads."""
         return self._report
 
     @property
@@ -242,13 +242,13 @@ class RoofView:
 
     @property
     def past(self) -> tuple[RooflinePoint, ...]:
-        """Everything remembered of this level, of what has gone as well, oldest first: what the data file holds."""
+        """All kept points of this level, including ended threads, oldest first; the content of the data file."""
         found = chain.from_iterable(points for one, points in self._past.items() if points[0].is_region or
                                     (None if isinstance(one, str) else one.scope) is self.scope)
         return tuple(sorted(found, key=lambda point: point.seconds))
 
     def roofs(self, row: RowId) -> LevelRoofs:
-        """The roofs above a row."""
+        """Return the roofs above a row."""
         instance = self._topology.instance(row)
         cpu = instance.cpus[0] if instance is not None and instance.cpus else -1
         kind = self._topology.places[cpu].core_type if cpu in self._topology.places else None
@@ -262,7 +262,7 @@ class RoofView:
 
     @property
     def choice(self) -> LevelRoofs:
-        """The roofs that are drawn: those above the point under the cursor, or above the first one there could be."""
+        """The roofs to draw: those above the point under the cursor, or above the first possible one."""
         under = self.under_cursor
         if under is not None:
             return self.roofs(under.row)
@@ -270,31 +270,31 @@ class RoofView:
 
     @property
     def drawn(self) -> RoofSet | None:
-        """The roofs that the point under the cursor has while so much works as now; None where there are none."""
+        """The roofs of the point under the cursor for the present working cores; None if there are none."""
         under = self.under_cursor
         return self.choice.under(None if under is None else under.working)
 
     @property
     def memory(self) -> str:
-        """Where the drawn roof of the memory is from, who shares it, why there is none, or that it is L3's."""
+        """The note on the drawn roof of memory: its source, who shares it, or why there is none."""
         return memory_note(self.drawn, self.choice, self.traffic.note)
 
     @property
     def by_level(self) -> LevelVerdict | None:
-        """The point under the cursor by the bytes of each memory level; None where nobody wants these."""
+        """The point under the cursor by memory level; None if not requested."""
         point = self.under_cursor
         return level_verdict(point, self.roofs(point.row)) if self.bytes_by_level and point is not None else None
 
     @property
     def level_points(self) -> tuple[LevelPoint, ...]:
-        """The point under the cursor at each memory level beyond the first, whose place is its own."""
+        """The point under the cursor at each memory level beyond the first, where it is already drawn."""
         verdict = self.by_level
         if verdict is None or self.flats.hides_points:
             return ()
         return tuple(one for one in verdict.points if one.level != "L1")
 
     def picture(self) -> Picture | None:
-        """The picture of now; None while there is nothing to make axes of."""
+        """The present picture; None while there are no axes."""
         plot = self.plot()
         if plot is None:
             return None
@@ -311,7 +311,7 @@ class RoofView:
         )
 
     def plot(self) -> Plot | None:
-        """The roofs on the current axes; None while there are none."""
+        """The roofs on the current axes; None if there are none."""
         if self.axes.now is None:
             self.fit()
         if self.axes.now is None:
@@ -331,17 +331,17 @@ class RoofView:
         found = [(point.intensity or 0.0, point.gflops) for point in points if point.has_place]
         return tuple(found)
 
-    # What a person does
+    # The user's actions
 
     def next_level(self) -> str:
-        """Show points of the next level, without the past, which is that of other rows."""
+        """Switch points to the next level, dropping the past of other rows."""
         self.level = (self.level + 1) % len(self.levels)
         self.cursor, self.points, self.unknown, self.notes, self._report = None, (), 0, (), None
         self._again()
         return self.levels[self.level].word
 
     def next_sizing(self) -> str:
-        """The next way to size an access; what was kept was sized otherwise, and goes."""
+        """Switch to the next model of access widths, dropping the past, which used another one."""
         self.sizing = (self.sizing + 1) % len(SIZINGS)
         self.take_regions(self.totals)
         self._past.clear()
@@ -352,12 +352,12 @@ class RoofView:
         return f"{sizing.model.value}{given}"
 
     def next_trail(self) -> str:
-        """The past of the cursor's point, of all, or of none."""
+        """Switch the trail: the cursor's point, all points, or none."""
         self.trail = (self.trail + 1) % len(TRAILS)
         return TRAILS[self.trail]
 
     def swap_roofs(self) -> str:
-        """Measured roofs, or theory."""
+        """Switch between measured and theoretical roofs."""
         self.theory = not self.theory
         self._refit()
         return self.choice.source
@@ -369,7 +369,7 @@ class RoofView:
         return words
 
     def swap_levels(self) -> bool:
-        """The bytes of each memory level, or no more; whether they are shown now."""
+        """Switch the bytes of each memory level, and tell whether they are shown now."""
         self.bytes_by_level = not self.bytes_by_level
         self._refit()
         return self.bytes_by_level
@@ -379,7 +379,7 @@ class RoofView:
         self.fit()
 
     def fit(self) -> None:
-        """Have axes that hold roofs and points, unless a person chose others."""
+        """Fit the axes to roofs and points, unless the user set them."""
         levels = [(one.intensity, one.point.gflops) for one in self.level_points
                   if one.intensity and one.point.gflops > 0]
         self.axes.fit(self.drawn, [*((point.intensity or 0.0, point.gflops) for point in self.placed), *levels],
@@ -387,7 +387,7 @@ class RoofView:
 
     def _again(self) -> None:
         if self.frame is not None:
-            self._seq = -1  # the same frame, seen anew
+            self._seq = -1  # the same frame, drawn again
             self.take(self.frame, estimated=self._estimated)
             if self._report is not None:
                 self.take_tasks(replace(self._report))

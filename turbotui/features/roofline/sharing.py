@@ -1,7 +1,7 @@
-"""The roofs that a row has for itself: shared ones are divided among the cores that work.
+"""A row's own roofs: shared roofs are divided among the cores that work.
 
-The bandwidth of memory, and that of an L3 which several cores share, is not one core's while others use it; and a
-machine of which a few cores work has the arithmetic of those. So the same run gets one verdict, by core and by machine.
+The bandwidth of memory and of a shared L3 does not belong to one core while others use it, and a machine with few
+working cores has only their arithmetic. With such shares, a run gets the same verdict by core and by machine.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.speeds import Speed
 
 _AT_WORK: Final = 0.05
-"""A core works if it computes or moves at least this share of what the busiest one does."""
+"""The share of the busiest core's operations or bytes from which a core works."""
 SHARED: Final = ("L3", "DRAM")
 ONE_CPU: Final = 1.2
-"""A command that keeps more CPUs busy on average is compared with the roofs of all cores."""
+"""The average number of busy CPUs above which a command is compared with the roofs of all cores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +30,12 @@ class Working:
     """The part of a machine that works for a row, over one interval or, as means, over several.
 
     Attributes:
-        cores: of the row, that work.
-        capacity: their share of the arithmetic of all its cores; 1 for a row of one core.
-        third: the row's share of the L3s of its package, or of itself where it is no smaller than one.
-        memory: the row's share of the memory's bandwidth, likewise.
-        beside: cores that work and share that memory, the row's own among them.
-        traffic: bytes per second that the controllers of that memory moved; None where nobody counts them.
+        cores: the working cores of the row.
+        capacity: their share of the arithmetic of all the row's cores; 1 for a row of one core.
+        third: the row's share of its package's L3s, or of its own if it is at least a package.
+        memory: the row's share of the memory's bandwidth, in the same way.
+        beside: working cores that share the memory, including the row's own.
+        traffic: bytes per second of the memory's controllers; None if nothing counts them.
     """
 
     cores: float = 1.0
@@ -47,17 +47,17 @@ class Working:
 
 
 def working_of(topology: Topology, busy: float, traffic: float | None) -> Working:
-    """The share of a machine that a command has while it keeps so many CPUs busy, whichever they are."""
+    """Return a command's share of a machine while it keeps that many CPUs busy."""
     cores = len(topology.instances(Scope.CORE))
     used = min(float(cores), busy)
     return Working(used, used / cores if busy > 1 else 1.0, beside=used, traffic=traffic)
 
 
 def mean_working(parts: Iterable[tuple[Working | None, float]]) -> Working | None:
-    """Intervals together; None where one of them does not tell.
+    """Average intervals; None if one of them is unknown.
 
     Args:
-        parts: of each interval, and its seconds.
+        parts: the part of each interval, with its seconds.
     """
     known = [(one, length) for one, length in parts if one is not None]
     total = sum(length for _one, length in known)
@@ -76,13 +76,13 @@ def mean_working(parts: Iterable[tuple[Working | None, float]]) -> Working | Non
 
 
 class AtWork:
-    """Which cores of a machine work in an interval.
+    """The cores of a machine that work in an interval.
 
     Args:
-        topology: of the interval.
-        speeds: of the CPUs' rows.
-        weights: arithmetic of a core of each kind, compared with each other; 1 where there is none.
-        traffic: bytes per second of the memory, by package row; empty where nobody counts them.
+        topology: the interval's topology.
+        speeds: the speeds of the CPUs' rows.
+        weights: relative arithmetic of a core of each type; 1 if missing.
+        traffic: bytes per second of the memory, by package row; empty if nothing counts them.
     """
 
     def __init__(self, topology: Topology, speeds: Mapping[RowId, Speed | None],
@@ -92,10 +92,10 @@ class AtWork:
         self._weights = weights or {}
         self._traffic = traffic or {}
         self._cores = _working_cores(topology, speeds)
-        self._known: dict[RowId, frozenset[RowId]] = {}  # asked for every core of a package
+        self._known: dict[RowId, frozenset[RowId]] = {}  # cached, because it is needed for every core of a package
 
     def of(self, row: RowId) -> Working | None:
-        """The part of the machine that works for a row; None where the row is not there."""
+        """Return the part of the machine that works for a row; None if the row does not exist."""
         instance = self._topology.instance(row)
         if instance is None or not instance.cpus:
             return None
@@ -129,7 +129,7 @@ class AtWork:
         )
 
     def _inside(self, outer: RowId) -> frozenset[RowId]:
-        """The working cores inside a row."""
+        """Return the working cores inside a row."""
         found = self._known.get(outer)
         if found is None:
             rows = self._topology.rows(Scope.CORE)
@@ -138,12 +138,12 @@ class AtWork:
         return found
 
     def _with(self, outer: RowId, core: RowId) -> int:
-        """How many cores inside a row work if this one does."""
+        """Return how many cores inside a row work, counting this one as working."""
         inside = self._inside(outer)
         return len(inside) + (core not in inside)
 
     def _share(self, outer: RowId, scope: Scope, mine: frozenset[RowId]) -> float:
-        """The share of the instances of a scope that have one of these cores."""
+        """Return the share of a scope's instances that contain one of these cores."""
         topology = self._topology
         inside = topology.parts(outer, scope)
         cores, rows = topology.rows(Scope.CORE), topology.rows(scope)
@@ -171,16 +171,16 @@ def _working_cores(topology: Topology, speeds: Mapping[RowId, Speed | None]) -> 
 
 
 def divided(roofs: RoofSet, working: Working, *, whole: RoofSet | None = None, one: RoofSet | None = None) -> RoofSet:
-    """The roofs that a row has while so much works.
+    """Return a row's roofs for the working part of the machine.
 
     Args:
-        roofs: of all cores of the row, as if nothing else ran.
-        working: what works.
+        roofs: the roofs of all cores of the row, as if nothing else ran.
+        working: the working part.
         whole: for a row of one core, the roofs of all cores of its package.
-        one: for a larger row, those of one core: many cores reach no more than so many times that.
+        one: for a larger row, the roofs of one core, whose multiples bound those of many cores.
     """
     levels = {slant.level for slant in roofs.bandwidths}
-    # of a spec sheet, memory that gives more than one core takes from its caches is no roof while it works alone
+    # by theory, memory that delivers more than one core takes from its caches is no roof of a lone core
     more = () if whole is None else (slant for slant in whole.bandwidths
                                      if slant.level in SHARED and slant.level not in levels)
     slants = tuple(replace(slant, rate=_rate(slant, working, whole, one)) for slant in (*roofs.bandwidths, *more))
@@ -207,7 +207,7 @@ def _rate(slant: Bandwidth, working: Working, whole: RoofSet | None, one: RoofSe
 
 
 def _same(roofs: RoofSet, slant: Bandwidth) -> float | None:
-    """The rate of the same level and mix in another set, else the highest of that level."""
+    """Return the rate of the same level and mix in another set, else the level's highest."""
     rates = {one.mix: one.rate for one in roofs.bandwidths if one.level == slant.level}
     return rates.get(slant.mix, max(rates.values(), default=None))
 
@@ -219,10 +219,10 @@ def _words(roofs: RoofSet, working: Working) -> str:
 
 
 def used_of(working: Working, dram: float | None) -> float | None:
-    """The share of the memory's bandwidth that is in use, as its controllers count it; None where nobody counts.
+    """Return the used share of the memory's bandwidth, as its controllers count; None if nothing counts it.
 
     Args:
-        working: of a row.
-        dram: bytes per second of all memory that its cores share.
+        working: the working part of a row.
+        dram: peak bytes per second of the memory that its cores share.
     """
     return None if working.traffic is None or not dram else working.traffic / dram

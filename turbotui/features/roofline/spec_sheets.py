@@ -1,6 +1,6 @@
-"""What a core does in a cycle, by microarchitecture, and the spec sheets of whole chips: tables for theoretical roofs.
+"""Design limits of cores by microarchitecture, and spec sheets of whole chips, for theoretical roofs.
 
-Everything here is theory: design limits that documents state, none of it measured. The numbers are in `cores.toml` and
+Everything here is theory: limits stated in documents, none of them measured. The numbers are in `cores.toml` and
 `chips.toml`.
 """
 
@@ -23,14 +23,14 @@ _FORMATS: Final = {"bfloat16": Precision.HALF, "int8": Precision.INT8}
 
 @dataclass(frozen=True, slots=True)
 class ProductUnit:
-    """What adds products of short numbers in lanes of 32 bits: dot products and products of matrices.
+    """A unit that adds products of short numbers in lanes of 32 bits: dot products and matrix products.
 
     Attributes:
-        name: of the unit, the extension or the instruction.
-        bits: of one of its registers.
-        flops: operations each cycle, a multiplication and an addition counted each.
-        flag: what /proc/cpuinfo calls it.
-        format: of the numbers that are multiplied: HALF, which is bfloat16 here, or INT8.
+        name: the name of the unit, the extension or the instruction.
+        bits: the bits of one of its registers.
+        flops: operations per cycle, multiplications and additions counted separately.
+        flag: the flag in /proc/cpuinfo.
+        format: the format of the multiplied numbers: HALF, which is bfloat16 here, or INT8.
     """
 
     name: str
@@ -42,20 +42,20 @@ class ProductUnit:
 
 @dataclass(frozen=True, slots=True)
 class Core:
-    """Design limits of one core.
+    """The design limits of one core.
 
     Attributes:
         name: microarchitecture.
         widths: ((name, bits), ...) of vector registers in ascending order, without scalar.
         units: arithmetic units that work on registers of that many bits, as {bits: (add, mul, fma)} instructions each
             cycle; scalar under 0. add and mul are those issued together when half of the instructions are either.
-        load: bytes loaded each cycle by {bits}, scalar doubles under 0; only the widths that are surely so.
-        store: bytes stored each cycle, likewise.
-        both: bytes each cycle of 2 loads : 1 store, likewise.
-        l2: bytes each cycle between L1 and L2; None where no document here says.
-        l3: likewise for L3.
+        load: bytes loaded each cycle by {bits}, scalar doubles under 0; only widths that are documented.
+        store: bytes stored each cycle, in the same form.
+        both: bytes each cycle of 2 loads : 1 store, in the same form.
+        l2: bytes each cycle between L1 and L2; None if not documented here.
+        l3: bytes each cycle between L2 and L3; None if not documented here.
         l2_shared: bytes each cycle of an L2 that several cores share, all of them together; None for a core's own.
-        half: what /proc/cpuinfo calls arithmetic in half precision by the same units; "" where no document here says.
+        half: the flag in /proc/cpuinfo of half-precision arithmetic by the same units; "" if not documented here.
         products: units that add products of short numbers.
     """
 
@@ -85,8 +85,8 @@ class Chip:
     Attributes:
         name: the word for --theory.
         core: name of a `Core`.
-        cores: on the chip.
-        hertz: at which the paper's or sheet's numbers hold.
+        cores: the number of cores on the chip.
+        hertz: the clock of the paper's or sheet's numbers.
         dram: bytes per second of all memory channels.
     """
 
@@ -100,7 +100,7 @@ class Chip:
 
 @functools.cache
 def core_of(name: str) -> Core:
-    """The design limits of a microarchitecture.
+    """Return the design limits of a microarchitecture.
 
     Raises:
         InternalError: it is in no table.
@@ -112,7 +112,7 @@ def core_of(name: str) -> Core:
 
 
 def chip_of(name: str) -> Chip:
-    """The spec sheet of a chip.
+    """Return the spec sheet of a chip.
 
     Raises:
         InternalError: it is in no table.

@@ -1,6 +1,6 @@
-"""Measured roofs kept for the next time: a JSON file for each CPU model and number of CPUs, in the user's data folder.
+"""Stores measured roofs in a JSON file for each CPU model and number of CPUs, in the user's data directory.
 
-Folder: $XDG_DATA_HOME/turbotui/roofs, ~/.local/share by default (XDG Base Directory Specification 0.8).
+Directory: $XDG_DATA_HOME/turbotui/roofs, ~/.local/share by default (XDG Base Directory Specification 0.8).
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from turbotui.quantities.rows import WrongKindError, make_row, named, tables, te
 from turbotui.untrusted import json_text
 
 FORMAT: Final = 2
-"""Format 1 had disturbed roofs among the others, timed by the wall clock, and an L3 as large as a hypervisor said."""
-_LARGEST: Final = 1 << 24  # bytes of a file: hundreds of sets
+"""The format's version; format 1 had disturbed roofs, wall-clock times, and L3 sizes by the hypervisor."""
+_LARGEST: Final = 1 << 24  # most bytes of a file, which are hundreds of sets
 
 
 def folder(environment: Mapping[str, str]) -> str:
-    """The folder in which roofs are kept."""
+    """Return the directory with stored roofs."""
     return os.path.join(data_folder(environment), "roofs")
 
 
 def file_name(machine: Machine) -> str:
-    """A name for this model, stepping, number of CPUs and whether it is virtual."""
+    """Return the file name for this model, stepping, number of CPUs, and virtual or not."""
     model = machine.model
     numbers = [str(number) for number in (model.family, model.model, model.stepping, model.implementer, model.part)
                if number is not None]
@@ -43,7 +43,7 @@ def file_name(machine: Machine) -> str:
 
 
 def to_json(roofs: RoofSet) -> dict[str, object]:
-    """A set of roofs in SI units, every key named after its attribute."""
+    """Convert a set of roofs to JSON in SI units, with keys named after attributes."""
     return {
         "machine": roofs.machine,
         "origin": roofs.origin.value,
@@ -80,7 +80,7 @@ def _evidence_json(evidence: RoofEvidence | None) -> dict[str, object]:
 
 
 def from_json(value: Mapping[str, object]) -> RoofSet:
-    """The set that `to_json` wrote.
+    """Restore the set that `to_json` wrote.
 
     Raises:
         ValueError: the object is damaged.
@@ -90,7 +90,7 @@ def from_json(value: Mapping[str, object]) -> RoofSet:
         integer_peaks=tables("{}", _peak), bandwidths=tables("{}", _bandwidth),
         groups=tables("{}", lambda one: make_row(CoreGroup, one)),
     )  # fmt: skip
-    # Sets stored by versions that did not look for alike levels say it too.
+    # Also for sets stored by versions that did not look for similar levels.
     alike = alike_levels(found.bandwidths) if found.origin is Origin.MEASURED else ()
     return replace(found, notes=tuple(dict.fromkeys((*found.notes, *alike))))
 
@@ -122,22 +122,22 @@ def _renamed(value: Mapping[str, object], **names: str) -> dict[str, object]:
 
 
 def load(path: str) -> tuple[RoofSet, ...]:
-    """The stored sets of a file; empty where there is no file, or one that is damaged or of another format."""
+    """Return the stored sets of a file; empty if it is missing, damaged, or of another format."""
     try:
         data = parse_json(read_given(path, _LARGEST).data)
         if not isinstance(data, dict) or data["format"] != FORMAT:
             return ()
-        # what is disturbed is not stored; a file that has some of it was written by hand
+        # disturbed sets are never stored; a file with one was edited by hand
         return tuple(one for one in tables("{}", from_json)(data["sets"]) if not one.disturbed)
     except (GivenFileError, ValueError, KeyError):
-        return ()  # it is measured again and written afresh
+        return ()  # the roofs are measured and written again
 
 
 def store(path: str, sets: Sequence[RoofSet]) -> None:
-    """Write sets to a file, in one step, keeping stored sets of other choices of CPUs; disturbed sets are left out.
+    """Write sets to a file in one step, keeping stored sets of other CPUs, and leaving out disturbed sets.
 
     Raises:
-        TurbotuiError: the folder cannot be written.
+        TurbotuiError: the directory cannot be written.
     """
     sets = [one for one in sets if not one.disturbed]
     if not sets:

@@ -1,8 +1,8 @@
-"""How large the last cache is for the one who measures: by a sweep of working sets, not by what is described.
+"""Finds the usable size of the last cache by a sweep of working sets, not by its description.
 
-A virtual machine describes its host's L3 and gets what others leave of it; a hypervisor that describes none has one all
-the same. The rate of loads over ever larger sets tells: it stays on the L3's plateau while the set fits, and falls to
-that of memory where it does not.
+A virtual machine describes its host's L3 but gets only what others leave of it, and a hypervisor may describe no L3
+although there is one. The rate of loads over increasing sets shows the size: the rate stays on the L3's plateau while
+the set fits, and falls to memory's rate beyond.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from turbotui.dataclass import dataclass
 from turbotui.features.roofline.roofs import ALIKE
 from turbotui.machine.caches import Cache
 
-_FIRST: Final = 2  # times the L2: little of a set of that size is left in it from one walk to the next
+_FIRST: Final = 2  # times the L2, from which on hardly any of a set stays in it between walks
 _STEP: Final = 2**0.5
-_FLAT: Final = 0.1  # rates that differ by less are those of one level
-_BEYOND: Final = 4  # times the largest cache that is described: there a set lies in memory
+_FLAT: Final = 0.1  # relative difference below which rates belong to one level
+_BEYOND: Final = 4  # times the largest described cache, beyond which a set lies in memory
 _LEAST_END: Final = 256 << 20  # bytes up to which a virtual machine is swept, whatever it describes
-_MEMORY_SHARE: Final = 0.25  # of the available memory
+_MEMORY_SHARE: Final = 0.25  # share of the available memory
 
 
 @dataclass(frozen=True, slots=True)
 class ThirdLevel:
-    """The result of a sweep over working sets: the last cache as large as it was found.
+    """The result of a sweep over working sets.
 
     Attributes:
-        caches: as described, with the L3 as large as it was found to be, or without one.
-        memory: bytes of a set that lies in memory; 0 where the sweep does not tell.
-        note: a sentence where what was found is not what is described.
+        caches: the described caches, with the L3 of the found size, or without one.
+        memory: bytes of a set that lies in memory; 0 if the sweep does not tell.
+        note: a sentence if the result differs from the description.
     """
 
     caches: tuple[Cache, ...]
@@ -42,12 +42,12 @@ class ThirdLevel:
 
 def find_third_level(caches: Sequence[Cache], rate: Callable[[int], float], available: int | None, *,
                      virtual: bool) -> ThirdLevel:
-    """The caches with the L3 that loads really meet.
+    """Return the caches with the usable size of the L3.
 
     Args:
-        caches: of the CPU that the rates are of.
-        rate: bytes per second of loads over a working set of so many bytes, by one thread.
-        available: bytes of memory that may be had (MemAvailable); None where unknown.
+        caches: the described caches of the measured CPU.
+        rate: measures the bytes per second of loads over a working set by one thread.
+        available: bytes of available memory (MemAvailable); None if unknown.
         virtual: whether a hypervisor describes the caches.
     """
     inner = [cache for cache in caches if cache.level < 3]
@@ -71,18 +71,18 @@ def find_third_level(caches: Sequence[Cache], rate: Callable[[int], float], avai
         return ThirdLevel(without, seen[-1][0], words)
     memory = seen[-1][0]
     if described is not None and found >= described.size:
-        return ThirdLevel(tuple(caches), memory)  # the sweep's steps are coarser than what is described
+        return ThirdLevel(tuple(caches), memory)  # the sweep's steps are coarser than the described sizes
     cpus = inner[-1].cpus if described is None else described.cpus
     third = Cache(3, found, cpus) if described is None else replace(described, size=found)
     said = "no L3" if described is None else f"{described.size >> 20:,} MiB"
-    # Steps are coarse, and the last sets of a plateau are met by prefetching: that is no other size than described.
+    # Steps are coarse, and prefetching hides the end of a plateau, so this agrees with the description.
     alike = described is not None and found * 2 >= described.size
     note = "" if alike else f"L3: about {max(1, found >> 20):,} MiB by a sweep of sizes; {said} reported"
     return ThirdLevel((*without, described if alike and described is not None else third), memory, note)
 
 
 def _sweep(rate: Callable[[int], float], start: int, end: int) -> Iterator[tuple[int, float]]:
-    """(bytes, rate) of ever larger sets, until they lie in memory: the rate has fallen, and falls no further."""
+    """Return (bytes, rate) of increasing sets, until the rate has fallen and falls no further, as in memory."""
     rates: list[float] = []
     for step in itertools.count():
         size = round(start * _STEP**step)
@@ -96,7 +96,7 @@ def _sweep(rate: Callable[[int], float], start: int, end: int) -> Iterator[tuple
 
 
 def _edge(seen: Sequence[tuple[int, float]]) -> int | None:
-    """The largest set whose rate is nearer to that of the first ones than to memory's; None where all are alike."""
+    """Return the largest set with a rate nearer to the first ones than to memory's; None if all are similar."""
     top = max(speed for _size, speed in seen[:2])
     memory = min(speed for _size, speed in seen[-2:])
     if top <= memory * (1 + ALIKE):

@@ -1,7 +1,7 @@
-"""Points of threads on the roofline: what each did in a second of its own run time, by its own counters.
+"""Points of threads on the roofline: rates over each thread's own running time, by its own counters.
 
-A thread runs on one core at a time, so it stands below the roofs of one core; time in which it did not run says nothing
-of how well its code uses the core, and is left out.
+A thread runs on one core at a time, so one core's roofs apply. Time in which it did not run tells nothing about how
+well its code uses the core, and is left out.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from turbotui.quantities.scope import SYSTEM_ROW, cpu_row
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 EVERY_THREAD: Final = Application("all", everything=True, events=FLOPS)
-"""All threads of the machine; where not all events find a counter together, sets are multiplexed."""
+"""All threads of the machine, with multiplexed sets if not all events fit the counters."""
 THREADS: Final = SnapshotRequest(by=Grouping.THREAD)
 
 
@@ -30,8 +30,8 @@ class Note:
     """A note beside points, in full and in short.
 
     Attributes:
-        text: the whole of it.
-        short: the same in a few words, where there is little room.
+        text: the full text.
+        short: a few words for little room.
     """
 
     text: str
@@ -43,10 +43,10 @@ class TaskPoints:
     """Points of the threads of one interval, with notes.
 
     Attributes:
-        points: those whose operations are counted, by falling run time.
-        notes: what cannot be placed and why, or what the numbers leave out, the most important first.
-        few: threads that did not run while a set was on that their place needs. Those whose operations are counted are
-            among the points, the others are nowhere else.
+        points: the points of threads with counted operations, longest running time first.
+        notes: notes on threads without a position and on incomplete numbers, the most important first.
+        few: the number of threads that did not run during a time slice that their point needs. Those with counted
+            operations are among the points; the others appear nowhere else.
     """
 
     points: tuple[RooflinePoint, ...]
@@ -55,7 +55,7 @@ class TaskPoints:
 
     @property
     def why(self) -> str:
-        """The notes in full; "" where nothing has to be said."""
+        """The full notes; "" if there are none."""
         return "; ".join(note.text for note in self.notes)
 
 
@@ -63,9 +63,9 @@ def task_points(report: Report, sizing: Sizing, seconds: float) -> TaskPoints:
     """Compute the points of the threads of a report.
 
     Args:
-        report: of one application over one interval.
+        report: the report of one application over one interval.
         sizing: how accesses become bytes.
-        seconds: machine time at the end of the interval, as of the other points.
+        seconds: machine time at the end of the interval, as for other points.
     """
     if report.error:
         return TaskPoints((), (Note(f"threads are not watched: {report.error}", "threads are not watched"),))
@@ -96,12 +96,12 @@ def task_points(report: Report, sizing: Sizing, seconds: float) -> TaskPoints:
 
 
 def _lacks(row: TaskRow, report: Report) -> bool:
-    """Whether a thread ran, but not while each set was on: a counter of the definition is unknown."""
+    """Tell whether a thread ran, but not during every set's time slice, so that a counter is unknown."""
     return report.set_count > 1 and row.run_seconds > 0 and not report.numerics.counted <= row.counts.keys()
 
 
 def _no_place(why: Unavailable) -> Note:
-    """A note why threads have no place; without the remedy to ask for events that are asked for already."""
+    """Make the note why threads have no position, without a remedy for events that are already requested."""
     told = f"{why.reason.value}: {why.detail}" if why.reason is Reason.IN_USE else why.sentence()
     return Note(f"threads have no place: {told}", "threads have no place")
 
@@ -113,12 +113,12 @@ def _point(
     if ran <= 0:
         return None
     if any(term.event not in row.counts for term in definition.flops):
-        return None  # the thread did not run in a time slice of the set
+        return None  # the thread did not run during the set's time slice
     found = counted(definition, {name: count / ran for name, count in row.counts.items()}, sizing)
     if found is None:
         return None
     place = SYSTEM_ROW if row.last_cpu < 0 else cpu_row(row.last_cpu)
-    # Of some of the widths neither the mean nor the most frequent one can be told, even where a core may lack others.
+    # With some widths unknown, neither their mean nor the most frequent one can be determined.
     widths = all(width.event in row.counts for width in definition.widths)
     moved = None if found.width is WidthModel.MIX and not widths else found.bytes
     return RooflinePoint(

@@ -1,4 +1,4 @@
-"""What `turbotui roofline` prints for people: tables and a plot."""
+"""The text output of `turbotui roofline`: tables and a plot."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from turbotui.features.roofline.verdicts import precision_of
 from turbotui.tables.envelope import Envelope
 
 _SHOWN: Final = 12
-"""Phases of the course that are told in text."""
+"""The most phases that are listed in text."""
 _MARKS = {"scalar": "s", "SSE": "x", "NEON": "x", "AVX": "a", "AVX-512": "z", "SVE": "z"}
 
 
 def report_lines(envelope: Envelope, result: Result, *, plot: bool, width: int, coloured: bool) -> Iterator[str]:
-    """The whole report."""
+    """Format the whole report."""
     if envelope.label:
         yield f"# {envelope.label}"
     yield f"{result.title}; {result.counted}"
@@ -65,7 +65,7 @@ def report_lines(envelope: Envelope, result: Result, *, plot: bool, width: int, 
 
 
 def _levels(envelope: Envelope, result: Result) -> Iterator[str]:
-    """The points by memory level and what binds; nothing where no level was counted."""
+    """Format the points by memory level with their bounds; nothing if no level was counted."""
     judged = [one for one in result.totals() if result.levels or one.point.levels]
     if judged:
         yield "points by memory level"
@@ -75,7 +75,7 @@ def _levels(envelope: Envelope, result: Result) -> Iterator[str]:
 
 
 def plot_of(roofs: RoofSet, points: Sequence[RooflinePoint], regions: Sequence[RegionPoint] = ()) -> Plot:
-    """The roofs with every interval as a point, and each region by a capital letter."""
+    """Plot the roofs with every interval as a point, and each region as a capital letter."""
     marks = [PlotMark(point.intensity or 0.0, point.gflops, _MARKS.get(point.dominant, "*")) for point in points]
     marks += [PlotMark(point.intensity or 0.0, point.gflops, letter) for letter, point in _lettered(regions)]
     total = total_of(points)
@@ -99,7 +99,7 @@ def _legend(plot: Plot, regions: Sequence[RegionPoint]) -> list[str]:
 
 
 def course_lines(envelope: Envelope, result: Result) -> Iterator[str]:
-    """The behaviours of the row whose course is shown, and when it has which; nothing where it has one."""
+    """Format the behaviours of the main row and their times; nothing if there is only one."""
     name = result.main[0].name
     phases = result.phases(name)
     if len(phases) < 2:

@@ -1,4 +1,4 @@
-"""Roofs from the spec sheet: design limits each cycle times the clock times the cores, and the memory's bandwidth."""
+"""Theoretical roofs: design limits per cycle times clock times cores, and the memory's bandwidth."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CLOCK_FILES: Final = (
     ("amd_pstate_max_freq", "highest clock"),
     ("cpuinfo_max_freq", "highest clock"),
 )
-"""Files of cpufreq in kHz, the one whose clock all cores can hold first (kernel admin-guide/pm/cpufreq.rst)."""
+"""Files of cpufreq in kHz, first the clock that all cores can sustain (kernel admin-guide/pm/cpufreq.rst)."""
 _FLAGS: Final = {"AVX": "avx", "AVX-512": "avx512f", "SVE": "sve"}
 """What /proc/cpuinfo calls the instructions of a width that can be turned off; SSE2 and Neon belong to every 64-bit
 core (AMD64 Architecture Programmer's Manual vol. 1, 4.1; Arm Architecture Reference Manual, A1.5)."""
@@ -37,21 +37,21 @@ _PRODUCT_FLAGS: Final = {
 """Instructions that add products of short numbers, by what /proc/cpuinfo calls them (kernel arch/x86 cpufeatures.h,
 arch/arm64/elf_hwcaps.rst)."""
 _WIDER: Final = {"avx_vnni": "avx512_vnni", "asimddp": "i8mm"}
-"""Flags of what a machine has beside something wider that does the same."""
+"""Flags of instructions that a machine has beside a wider equivalent."""
 _MOVES: Final = {False: "turbo and vector licences move it", True: "all cores together seldom reach it"}
 
 
 @dataclass(frozen=True, slots=True)
 class _Cores:
-    """Cores of one kind.
+    """Cores of one type.
 
     Attributes:
-        kind: "P", "E", "LP"; "" where there is one kind.
+        kind: "P", "E", "LP"; "" if there is one type.
         core: their design limits.
-        cpus: the first CPU of each.
+        cpus: the first CPU of each core.
         hertz: their clock.
-        where: where the clock is from.
-        l2: bytes each cycle between the L1s and L2s of all of them; None where no document says.
+        where: the source of the clock.
+        l2: bytes each cycle between the L1s and L2s of all cores; None if not documented.
     """
 
     kind: str
@@ -63,15 +63,15 @@ class _Cores:
 
     @property
     def scale(self) -> float:
-        """Cycles a second of all cores of the group."""
+        """The cycles per second of all cores of the group."""
         return self.hertz * len(self.cpus)
 
 
 def chip_roofs(name: str, threads: str) -> RoofSet:
-    """The roofs of a chip of the table.
+    """Return the roofs of a chip of the table.
 
     Args:
-        name: such as "i7-3770K", or of its microarchitecture, in any case.
+        name: the chip's name, "i7-3770K", or its microarchitecture, in any case.
         threads: "one" or "all".
 
     Raises:
@@ -98,15 +98,15 @@ def _listed(file: FactFile) -> str:
 
 
 def machine_roofs(machine: Machine, threads: str, cpus: tuple[int, ...], *, highest: bool = False) -> RoofSet:
-    """The theoretical roofs of a machine, real or simulated: clock from cpufreq, cores from the topology.
+    """Return the theoretical roofs of a machine, real or simulated: clock from cpufreq, cores from the topology.
 
-    Cores of several kinds are added up, each with its own sheet and clock.
+    Cores of several types are added up, each type with its own limits and clock.
 
     Args:
-        machine: whose.
+        machine: the machine.
         threads: "one", "all" or the CPU set, for people.
         cpus: the CPUs; siblings count once.
-        highest: at the highest clock that cpufreq knows, which no core passes, instead of the one that all can hold.
+        highest: whether to use cpufreq's highest clock, which no core exceeds, instead of the one that all can sustain.
 
     Raises:
         MachineError: its microarchitecture is in no table, or its clock cannot be read.
@@ -143,7 +143,7 @@ def machine_roofs(machine: Machine, threads: str, cpus: tuple[int, ...], *, high
 
 
 def _without_product_roofs(flags: frozenset[str], units: set[str]) -> list[str]:
-    """What the machine can multiply in short numbers without that a document says how often."""
+    """Return the machine's short-number multiplications without a documented rate."""
     lacking = dict.fromkeys(word for flag, word in _PRODUCT_FLAGS.items()
                             if flag in flags - units and _WIDER.get(flag) not in flags)
     return [f"no roof of {' and '.join(lacking)}: no document that was read states how many a core takes each cycle"
@@ -151,7 +151,7 @@ def _without_product_roofs(flags: frozenset[str], units: set[str]) -> list[str]:
 
 
 def _executable(core: Core, machine: Machine) -> Core:
-    """The core without what this machine's flags lack: firmware or a hypervisor has turned that off."""
+    """Return the core without instructions that firmware or a hypervisor has turned off, by the flags."""
     flags = machine.model.flags
     if not flags:
         return core
@@ -168,7 +168,7 @@ def _place(machine: Machine, kind: str | None) -> int:
 
 
 def _cores(machine: Machine, kind: str, core: Core, cpus: tuple[int, ...], *, highest: bool) -> Iterator[_Cores]:
-    """Cores of one kind by their clocks, which differ where some are favoured, or on an island of low power."""
+    """Group cores of one type by their clocks, which differ for favoured cores and low-power islands."""
     firsts = tuple({machine.topology.row(Scope.CORE, cpu): cpu for cpu in reversed(cpus)}.values())[::-1]
     clocks: dict[tuple[float, str], list[int]] = {}
     for cpu in firsts:
@@ -178,7 +178,7 @@ def _cores(machine: Machine, kind: str, core: Core, cpus: tuple[int, ...], *, hi
 
 
 def _second_level(host: Host, core: Core, cpus: Sequence[int]) -> float | None:
-    """Bytes each cycle of all L2s of these cores: of a shared L2 no more than it gives all of its cores."""
+    """Return the bytes each cycle of all L2s of these cores, limited by what a shared L2 delivers."""
     if core.l2 is None or core.l2_shared is None:
         return None if core.l2 is None else float(core.l2 * len(cpus))
     left, total = set(cpus), 0
@@ -229,7 +229,7 @@ def _roofs(groups: Sequence[_Cores], title: str, threads: str, dram: Dram, share
 
 
 def _added_peaks(each: Sequence[tuple[Peak, ...]]) -> tuple[Peak, ...]:
-    """Streams that all kinds of core can execute, added up."""
+    """Add up the streams that all core types can execute."""
     found = [[peak for peak in (_same_peak(one, others) for others in each) if peak is not None] for one in each[0]]
     return tuple(replace(one[0], flops=sum(peak.flops for peak in one)) for one in found if len(one) == len(each))
 
@@ -251,7 +251,7 @@ def _same_slant(one: Bandwidth, others: Sequence[Bandwidth]) -> Bandwidth | None
 
 
 def _peaks(cores: _Cores) -> Iterator[Peak]:
-    """Add and mul alone use their own units; mixed, both at once; fused, both flops of each unit."""
+    """Return the peaks: add and mul use their own units; mixed both at once; fused two flops of each unit."""
     core = cores.core
     for name, bits in (("scalar", 0), *core.widths):
         add, mul, fma = core.units[bits]
@@ -264,7 +264,7 @@ def _peaks(cores: _Cores) -> Iterator[Peak]:
 
 
 def _products(cores: _Cores, *formats: Precision) -> Iterator[Peak]:
-    """Dot products and products of matrices."""
+    """Return the peaks of dot products and matrix products."""
     for unit in cores.core.products:
         if unit.format in formats:
             yield Peak(unit.name, unit.bits, unit.format, Operation.FMA, unit.flops * cores.scale)
@@ -284,7 +284,7 @@ def _bandwidths(cores: _Cores) -> Iterator[Bandwidth]:
 
 
 def _below(dram: Dram, share: float, caches: Sequence[Bandwidth]) -> Dram:
-    """Memory that gives more than these cores take from their caches is no roof of theirs."""
+    """Return the memory's roof, unless it delivers more than these cores take from their caches."""
     rate = dram.of(share)
     level = min((one for one in caches if one.mix is Mix.LOADS and one.isa == caches[-1].isa),
                 key=lambda one: one.rate, default=None)

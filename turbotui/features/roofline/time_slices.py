@@ -1,4 +1,4 @@
-"""Time slices of multiplexed event sets, joined to the longer intervals that are shown."""
+"""Joins time slices of multiplexed event sets to the longer intervals that are shown."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def joined_intervals(slices: Sequence[tuple[int, SetInterval]]) -> tuple[tuple[i
     """Join the time slices of each interval by instructions over the whole run, and add them up.
 
     Args:
-        slices: in order, each with the number of the interval that it began in.
+        slices: the slices in order, each with the number of the interval in which it began.
     """
     found: dict[int, Joined] = {}
     for (number, _slice), one in zip(slices, join_rotation([part for _number, part in slices]), strict=True):
@@ -21,7 +21,7 @@ def joined_intervals(slices: Sequence[tuple[int, SetInterval]]) -> tuple[tuple[i
 
 
 def _sum(one: Joined, two: Joined) -> Joined:
-    """The sum of two time slices, without events that one of them lacks."""
+    """Add two time slices, without events that one of them lacks."""
     counts = {key: count + two.counts[key] for key, count in one.counts.items() if key in two.counts}
     return Joined(one.seconds + two.seconds, one.instructions + two.instructions, counts,
                   one.estimated | two.estimated)

@@ -1,4 +1,4 @@
-"""What the memory controllers of a machine moved, by package: what its DRAM roof is judged by where it is counted."""
+"""The memory controllers' traffic by package, by which the DRAM roof is judged if it is counted."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from turbotui.sources.source import Source
 
 BY_CACHE: Final = ("mbm_total_bytes of all groups, by L3 cache: between it and memory of any package, without what "
                    "devices move")
-"""What resctrl counts, with its granularity."""
+"""The traffic that resctrl counts, with its granularity."""
 
 BESIDE_HBM: Final = ("DRAM's bytes are those of DDR (uncore_imc): what HBM moves is not in them, so the intensity at "
                      "DRAM is too high where HBM holds data or caches it; the uncore table of HBM has its traffic")
-"""What the bytes of DDR leave out on a processor with memory in its package."""
+"""The note on processors with memory in the package, which the bytes of DDR leave out."""
 
 
 def memory_metrics(counters: UncoreCounters) -> Sequence[tuple[UncoreUnits, Metric]]:
-    """How the memory's traffic can be counted here, the best way first."""
+    """Return the ways to count the memory's traffic here, the best first."""
     return [(units, metric) for metric in TRAFFIC for units in counters.kinds
             if units.kind.id == metric.pmu and all(can_count(units.pmu, name) for name in metric.needs)]
 
@@ -39,8 +39,8 @@ class MemoryTraffic:
 
     Args:
         machine: real, simulated or recorded.
-        recorded: of a recording, what was counted beside the catalog at any time of it; None: counters are read now.
-        by_cache: whether resctrl, which counts what passes between the L3 caches and memory, is taken where no memory
+        recorded: a recording's definitions that were counted beside the catalog; None for live counters.
+        by_cache: whether to use resctrl, which counts the traffic between L3 caches and memory, if no memory
             controller counts.
     """
 
@@ -61,7 +61,7 @@ class MemoryTraffic:
                 self._by_cache = ResctrlBandwidth()
 
     def sources(self) -> Sequence[Source]:
-        """The sources that are read beside the columns'."""
+        """The sources that are read in addition to the columns'."""
         return self._counters.sources() if self._by_cache is None else (self._by_cache,)
 
     def signals(self) -> frozenset[SignalId]:
@@ -70,20 +70,20 @@ class MemoryTraffic:
 
     @property
     def document(self) -> str:
-        """Where the traffic is from: "uncore_imc: (cas_count_read + cas_count_write) / dt"; "" where nobody counts."""
+        """The source of the traffic, "uncore_imc: (cas_count_read + cas_count_write) / dt"; "" if not counted."""
         if self._by_cache is not None:
             return f"resctrl: {BY_CACHE}"
         return "; ".join(f"{metric.pmu}: {metric.formula}" for _units, metric in self._choices[:1])
 
     @property
     def note(self) -> str:
-        """What the traffic is not, where it is not what memory controllers count; "" where it is."""
+        """The note on what the traffic leaves out; "" if it is the memory controllers' whole traffic."""
         if self._by_cache is not None:
             return f"DRAM's bytes by resctrl: {BY_CACHE}"
         return BESIDE_HBM if self._hbm and self._choices else ""
 
     def read(self, frame: Frame) -> Mapping[RowId, float]:
-        """Bytes per second of the interval by package row; a package that is not known in full is not there."""
+        """Return the bytes per second of the interval by package row, without packages that are only partly known."""
         if frame.older is None:
             return {}
         if self._by_cache is not None:
@@ -92,7 +92,7 @@ class MemoryTraffic:
         return next(filter(None, (self._read(frame, units, metric) for units, metric in self._choices)), {})
 
     def _cached(self, frame: Frame) -> Mapping[RowId, float]:
-        """By package, where each of its L3 caches is known."""
+        """Return the traffic by package, if each of its L3 caches is known."""
         if TOTAL not in frame.newer.values:
             return {}
         rates = frame.rates(TOTAL)

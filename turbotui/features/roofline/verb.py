@@ -1,4 +1,4 @@
-"""`turbotui roofline`: where a command, or what runs on this machine, stands below the machine's roofs."""
+"""`turbotui roofline`: the position of a command, or of all work on this machine, below the machine's roofs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from turbotui.tables.csv_lines import csv_text
 from turbotui.tables.envelope import Envelope
 from turbotui.tables.saving import write_new
 
-if TYPE_CHECKING:  # few read a recording
+if TYPE_CHECKING:  # imported here, because few runs read a recording
     from turbotui.recording import Journal
 
 _INTERVALS = 10
@@ -115,11 +115,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _replayed(arguments: argparse.Namespace, journal: Journal, sizing: Sizing) -> Result:
-    """Place the intervals of a recording.
+    """Return the result of a recording.
 
     Raises:
-        UsageError: an option that only a machine can follow.
-        MachineError: nothing that is needed for a point was recorded.
+        UsageError: an option needs a live machine.
+        MachineError: events that a point needs were not recorded.
     """
     _refuse_functions(arguments)
     if arguments.command or arguments.cpu is not None:
@@ -156,7 +156,7 @@ def parse_width(text: str) -> Sizing:
     """Parse --width.
 
     Raises:
-        UsageError: neither a model nor a number of bytes that an access can have.
+        UsageError: the text is neither a model nor a possible number of bytes.
     """
     if text in ("mix", "precision"):
         return Sizing(WidthModel.MIX if text == "mix" else WidthModel.PRECISION)
@@ -167,7 +167,7 @@ def parse_width(text: str) -> Sizing:
 
 
 def _host(arguments: argparse.Namespace) -> Host:
-    """The machine that is named; with a simulated one the command is one of its applications."""
+    """Open the named machine; for a simulated one the command is one of its applications."""
     if arguments.machine is not None and arguments.command:
         if len(arguments.command) != 1:
             raise UsageError("a simulated machine runs no commands but simulated applications: one word after --")

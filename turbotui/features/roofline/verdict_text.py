@@ -1,4 +1,4 @@
-"""A point read out: with its verdict, or with why it has no place; and where the memory's roof is from."""
+"""Describes points with their verdict, or why they have no position, and the source of the memory's roof."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from turbotui.features.roofline.verdicts import LevelRoofs, sentence
 
 _OF_MEMORY: Final = ("DRAM: ", "no DRAM roof: ", "L3 and DRAM are hardly apart")
 _ASIDE: Final = re.compile(r" \(|, as |, not |\. ")
-"""Ends the part of a note on memory that fits the screen; `turbotui roofs` prints the documents behind it."""
+"""The end of the part of a memory note that fits the screen; `turbotui roofs` prints the documents behind it."""
 
 
 def verdict_text(point: RooflinePoint, choice: LevelRoofs) -> str:
-    """The sentence of a point: "cpu 17: AI 0.41 flop/B, 18.2 GF/s: 71 % of the L2 roof, memory-bound".
+    """Describe a point: "cpu 17: AI 0.41 flop/B, 18.2 GF/s: 71 % of the L2 roof, memory-bound".
 
     Args:
-        point: of any level.
+        point: a point of any level.
         choice: the roofs of its row.
     """
     if point.not_scheduled:
@@ -28,16 +28,16 @@ def verdict_text(point: RooflinePoint, choice: LevelRoofs) -> str:
 
 
 def memory_note(roofs: RoofSet | None, choice: LevelRoofs, counters: str) -> str:
-    """The sentence on the DRAM roof: its source, the cores that share it, or why none is drawn.
+    """Describe the DRAM roof: its source, the cores that share it, or why none is drawn.
 
     Args:
-        roofs: that are drawn.
-        choice: the roofs that they are of.
-        counters: what is to be said of the memory's counters.
+        roofs: the drawn roofs.
+        choice: all roofs of the row.
+        counters: the note on the memory's counters.
     """
     if roofs is None or choice.roofs is None:
         return ""
-    # one core's share of the memory is a roof where all of the memory is none
+    # one core's share of the memory may be a roof although the whole memory is none
     of_all = "DRAM" in roofs.levels and "DRAM" not in choice.roofs.levels and choice.whole is not None
     notes = choice.whole.notes if of_all and choice.whole is not None else roofs.notes
     said = _ASIDE.split(next((note for note in notes if note.startswith(_OF_MEMORY)), ""))[0]

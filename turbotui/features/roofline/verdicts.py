@@ -1,4 +1,4 @@
-"""Which roofs a row stands under, and what they say of its place: bound by what, and how far below."""
+"""The roofs above a row, and the verdict on its point: its bound, and its distance from it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from turbotui.machine.machine import Machine
 from turbotui.quantities.precision import Precision
 from turbotui.quantities.scope import RowId, Scope
 
-_MOSTLY = 0.5  # share from which a precision is that of a point
+_MOSTLY = 0.5  # share of operations from which a precision is that of a point
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +27,8 @@ class LevelRoofs:
     """The roofs for rows of one level.
 
     Attributes:
-        roofs: None where there are none. As if nothing else ran: `under` has those that count.
-        source: where they are from, or why there are none, for people.
+        roofs: the roofs as if nothing else ran, of which `under` returns the applicable part; None if there are none.
+        source: the source of the roofs, or why there are none, for people.
         whole: for rows of one core, the roofs of all cores of the package, which share its memory.
         one: for larger rows, the roofs of one core.
     """
@@ -39,13 +39,13 @@ class LevelRoofs:
     one: RoofSet | None = None
 
     def under(self, working: Working | None) -> RoofSet | None:
-        """The roofs while so much works; all of them where that is not known."""
+        """Return the roofs for the working part of the machine; all of them if that is unknown."""
         if self.roofs is None or working is None:
             return self.roofs
         return divided(self.roofs, working, whole=self.whole, one=self.one)
 
     def used(self, working: Working | None) -> float | None:
-        """The share of the memory's bandwidth that its controllers counted; None where nobody counts."""
+        """Return the share of the memory's bandwidth that its controllers counted; None if nothing counts it."""
         shared = self.whole if self.whole is not None else self.roofs
         if working is None or shared is None:
             return None
@@ -53,21 +53,21 @@ class LevelRoofs:
         return used_of(working, rate if self.whole is not None else rate * working.memory)
 
     def judge(self, point: RooflinePoint) -> RoofVerdict | None:
-        """Verdict on a point under its share of the roofs; None where it has no place or there are no roofs."""
+        """Judge a point under its share of the roofs; None if it has no position or there are no roofs."""
         roofs = self.under(point.working)
         return None if roofs is None else judge(point, roofs, self.used(point.working))
 
 
 def roofs_for(machine: Machine, row: RowId, environment: Mapping[str, str], *, theory: bool = False) -> LevelRoofs:
-    """The roofs that bound a row: measured and stored ones of just those CPUs, else theory at the highest clock.
+    """Return the roofs that bound a row: stored measurements of exactly its CPUs, else theory at the highest clock.
 
-    A core in turbo would else be said to reach more of its roof than it does.
+    With a lower clock, a core in turbo would seem to reach more of its roof than it does.
 
     Args:
         machine: real, simulated or recorded.
         row: a CPU or core (one core's roofs), a package, or the whole machine.
-        environment: says where measured roofs are kept.
-        theory: whether measured roofs are passed over.
+        environment: the environment, which tells where measured roofs are stored.
+        theory: whether to ignore measured roofs.
     """
     topology = machine.topology
     choice = _alone(machine, row, environment, theory=theory)
@@ -82,7 +82,7 @@ def roofs_for(machine: Machine, row: RowId, environment: Mapping[str, str], *, t
 
 
 def part_of(roofs: RoofSet, cpus: tuple[int, ...], threads: str = "package") -> RoofSet:
-    """The share that some CPUs have of the roofs of more that are alike: those of one of several packages."""
+    """Return some CPUs' share of the roofs of more equal CPUs, such as those of one of several packages."""
     share = len(cpus) / len(roofs.cpus)
     return replace(
         roofs, threads=threads, cpus=cpus,
@@ -93,7 +93,7 @@ def part_of(roofs: RoofSet, cpus: tuple[int, ...], threads: str = "package") -> 
 
 
 def core_weights(machine: Machine) -> Mapping[str | None, float]:
-    """The arithmetic of a core of each kind, by the spec sheet; empty where there is one kind, or no sheet of each."""
+    """Return the arithmetic of a core of each type by theory; empty for one type, or without limits of each."""
     kinds = machine.topology.core_types
     found: dict[str | None, float] = {}
     for kind in kinds if len(kinds) > 1 else ():
@@ -109,7 +109,7 @@ def core_weights(machine: Machine) -> Mapping[str | None, float]:
 
 
 def _alone(machine: Machine, row: RowId, environment: Mapping[str, str], *, theory: bool) -> LevelRoofs:
-    """The roofs of a row as if nothing else ran."""
+    """Return the roofs of a row as if nothing else ran."""
     if row.scope.rank < Scope.PACKAGE.rank:
         cpus = _one_core(machine, row)
         kind = machine.topology.places[cpus[0]].core_type if cpus else None
@@ -138,7 +138,7 @@ def _alone(machine: Machine, row: RowId, environment: Mapping[str, str], *, theo
 
 
 def _one_core(machine: Machine, row: RowId) -> tuple[int, ...]:
-    """The core that roofs of one core are of: the first one, or the first of the row's kind where there are kinds."""
+    """Return the core for roofs of one core: the first one, or the first of the row's type."""
     instance = machine.topology.instance(row)
     cores = threads_of(machine, "all", None)
     if instance is None or not instance.cpus:
@@ -149,28 +149,28 @@ def _one_core(machine: Machine, row: RowId) -> tuple[int, ...]:
 
 
 def peak_of(roofs: RoofSet, dominant: str, precision: Precision = Precision.DOUBLE) -> Peak | None:
-    """The highest flat roof of a width in one precision; None where there is none."""
+    """Return the highest flat roof of a width in one precision; None if there is none."""
     found = [peak for peak in roofs.peaks if peak.isa == dominant and peak.precision is precision]
     return max(found, key=lambda peak: peak.flops, default=None)
 
 
 def flat_roof(roofs: RoofSet, flops: float, dominant: str, single: float | None) -> Peak | None:
-    """The flat roof that a point stands under: of its dominating width and precision; None where there is none.
+    """Return the flat roof above a point, by its dominating width and precision; None if there is none.
 
-    Instructions of several widths and precisions together have a roof between those of each: a point above that of the
-    most frequent ones is under the next higher that it can have, and is above every roof only if there is none.
+    Instructions of several widths and precisions have a roof between those of each. So a point above the roof of its
+    most frequent instructions gets the next higher possible roof, and is above every roof only if there is none.
 
     Args:
-        roofs: of the CPUs that it ran on.
-        flops: per second.
-        dominant: the width of most of its floating-point instructions; "" where that is not counted.
-        single: share of its operations in single precision; None where no event tells.
+        roofs: the roofs of the CPUs that it ran on.
+        flops: operations per second.
+        dominant: the width of most of its floating-point instructions; "" if not counted.
+        single: the share of operations in single precision; None if no event tells.
     """
     mine = peak_of(roofs, dominant, Precision.SINGLE) if single is not None and single > _MOSTLY else None
     mine = mine or peak_of(roofs, dominant) or roofs.top_peak()
     if mine is None or flops <= mine.flops:
         return mine
-    # where no event tells the precision, all of it may be single
+    # if no event tells the precision, all may be single
     possible = [peak for peak in roofs.peaks
                 if peak.precision is Precision.DOUBLE or (peak.precision is Precision.SINGLE and single != 0)]
     higher = [peak for peak in possible if peak.flops >= flops]
@@ -182,7 +182,7 @@ def _height(peak: Peak) -> float:
 
 
 def precision_of(point: RooflinePoint) -> Precision | None:
-    """Half, where most of a point's operations are in half precision or a matrix unit's; None else."""
+    """Return half precision if most of a point's operations are half or a matrix unit's; else None."""
     return Precision.HALF if point.half > _MOSTLY else None
 
 
@@ -194,7 +194,7 @@ def _top_half(roofs: RoofSet) -> Peak | None:
 
 
 def lacks_roof(point: RooflinePoint, roofs: RoofSet) -> bool:
-    """Whether no roof is known that a point can stand under: what it does in half precision may be faster than all."""
+    """Tell whether no roof above a point is known, because half precision may be faster than all known ones."""
     if _top_half(roofs) is not None:
         return False
     top = max((peak.flops for peak in roofs.peaks), default=0.0)
@@ -202,26 +202,26 @@ def lacks_roof(point: RooflinePoint, roofs: RoofSet) -> bool:
 
 
 def judge(point: RooflinePoint, roofs: RoofSet, used: float | None = None) -> RoofVerdict | None:
-    """What bounds a point. None where it has no place, or no roof that it can stand under (`lacks_roof`).
+    """Judge a point's bound; None if it has no position, or no known roof above it (`lacks_roof`).
 
     Args:
-        point: of any level.
-        roofs: those that it has while so much works (`LevelRoofs.under`).
-        used: the share of the memory's bandwidth that its controllers counted; None where nobody counts.
+        point: a point of any level.
+        roofs: the applicable roofs (`LevelRoofs.under`).
+        used: the share of the memory's bandwidth that its controllers counted; None if nothing counts it.
     """
     if point.intensity is None or not point.has_place or lacks_roof(point, roofs):
         return None
     flops = point.gflops * 1e9
     flat = flat_roof(roofs, flops, point.dominant, point.single)
     if point.half > _MOSTLY or (point.half > 0 and flat is not None and flops > flat.flops):
-        # vector or matrix: no event tells which of them worked, but a point below a lower roof is held by that
+        # no event tells vector from matrix units, but a point below the lower roof is bound by that
         halves = [peak for peak in roofs.peaks if peak.precision is Precision.HALF and peak.flops >= flops]
         flat = min(halves, key=_height) if halves else _top_half(roofs) or flat
     return verdict(roofs, point.intensity, flops, flat, used=used)
 
 
 def sentence(point: RooflinePoint, roofs: RoofSet | None, used: float | None = None) -> str:
-    """A point read out: "cpu 17: AI 0.41 flop/B, 18.2 GF/s: 71 % of the L2 roof, memory-bound"."""
+    """Describe a point: "cpu 17: AI 0.41 flop/B, 18.2 GF/s: 71 % of the L2 roof, memory-bound"."""
     if point.gbytes is None:
         return f"{point.name}: {point.gflops:.3g} GF/s; its bytes are not counted, so it has no place"
     if not point.has_place:

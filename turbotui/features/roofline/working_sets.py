@@ -1,7 +1,7 @@
-"""How much memory a thread walks so that its data lies in one level: sizes by caches and by threads that share them.
+"""Sizes of working sets that lie in one memory level, by caches and the threads that share them.
 
 Rules of the CARM Tool (champ-hub/carm-roofline 088186c): half of its share of L1 and of L2; the middle of what L3 has
-beyond the L2s above it; for DRAM at least four times the L3. How large the L3 is for this machine: `sweep`.
+beyond the L2s above it; for DRAM at least four times the L3. `sweep` finds the usable size of the L3.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from turbotui.machine.caches import Cache
 
 _DRAM_FACTOR: Final = 4
 _SMALLEST_DRAM: Final = 64 << 20
-_L3_ABOVE_L2: Final = 1.2  # where the caches are too alike for a middle
-_MEMORY_SHARE: Final = 0.5  # of the available memory, for all threads together
+_L3_ABOVE_L2: Final = 1.2  # if the caches' sizes are too similar for a middle
+_MEMORY_SHARE: Final = 0.5  # share of the available memory for all threads together
 
 
 @dataclass(frozen=True, slots=True)
 class WorkingSet:
-    """Bytes for each thread, by level.
+    """The working set of each thread for a level.
 
     Attributes:
         level: "L1", "L2", "L3", "DRAM".
-        note: a sentence where the rule could not be kept.
+        note: a sentence if the rule could not be kept.
     """
 
     level: str
@@ -34,13 +34,13 @@ class WorkingSet:
 
 def working_sets(caches: Sequence[Cache], cpus: Sequence[int], available: int | None, *,
                  memory: int = 0) -> tuple[WorkingSet, ...]:
-    """The working set of each level that the caches describe, and of DRAM.
+    """Return the working set of each described cache level, and of DRAM.
 
     Args:
-        caches: of the first of the CPUs.
-        cpus: those that run a thread each.
-        available: bytes of memory that may be had (MemAvailable); None where unknown.
-        memory: bytes that are known to lie in memory when all threads walk so many together.
+        caches: the caches of the first CPU.
+        cpus: the CPUs that run a thread each.
+        available: bytes of available memory (MemAvailable); None if unknown.
+        memory: bytes, for all threads together, that are known to lie in memory.
     """
     levels: Mapping[int, Cache] = {cache.level: cache for cache in caches}
     running = frozenset(cpus)
