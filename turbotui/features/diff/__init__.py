@@ -1,4 +1,4 @@
-"""What differs between two recordings, or two spans of them, by more than chance."""
+"""Compares two recordings, or two spans, and finds differences that chance does not explain."""
 
 from turbotui.feature import Command, Feature
 

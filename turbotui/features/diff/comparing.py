@@ -1,4 +1,4 @@
-"""Two sides compared, column by column and row by row: what differs by more than chance, what cannot be compared."""
+"""Compares two sides by column and row: differences beyond chance, and values that cannot be compared."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from turbotui.quantities.scope import RowId
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 SIGNIFICANT: Final = 0.05
-"""A column differs if chance alone, over all that was compared, gives such a difference less often than this."""
+"""The probability below which a difference, corrected for all comparisons, is not by chance."""
 FEWEST: Final = 5
-"""Values of each side without which nothing is compared."""
+"""The least values of each side for a comparison."""
 
 ANOTHER_TEXT: Final = "another text"
-"""How the reason begins where a column was one text all the time, and another one on the other side."""
+"""The beginning of the reason if a column was a constant text, with another text on the other side."""
 
 _SIZES: Final = ((0.147, "negligible"), (0.33, "small"), (0.474, "medium"))  # of |delta| (Romano and others 2006)
 
@@ -29,8 +29,8 @@ class Spread:
     """The values of one side, in the column's unit.
 
     Attributes:
-        count: how many.
-        independent: as how many independent ones they count.
+        count: the number of values.
+        independent: the equivalent number of independent values.
         low, median, high: the quartiles.
     """
 
@@ -42,7 +42,7 @@ class Spread:
 
     @property
     def range(self) -> float:
-        """Width of the range that the middle half of the values lies in."""
+        """The interquartile range."""
         return self.high - self.low
 
 
@@ -51,12 +51,12 @@ class ComparedColumn:
     """A column in a row on both sides.
 
     Attributes:
-        column: of the first side, of the second one where the first lacks it.
-        row: which one.
-        spreads: of the first and the second side; None without values.
-        effect: Cliff's delta, above 0 where the second side is greater; None where the values are not of one quantity.
-        p: that chance alone gives such an effect, as it counts among all comparisons; None where nothing was compared.
-        least: the p that sides without any overlap would have had; None likewise.
+        column: the first side's column, or the second's if the first lacks it.
+        row: the row.
+        spreads: the values of the first and the second side; None without values.
+        effect: Cliff's delta, above 0 if the second side is greater; None if the values are of different quantities.
+        p: the probability of such an effect by chance, corrected for all comparisons; None if nothing was compared.
+        least: the p of sides without any overlap; None if nothing was compared.
         why: why nothing was compared.
     """
 
@@ -81,19 +81,19 @@ class ComparedColumn:
 
     @property
     def percent(self) -> float | None:
-        """The difference in per cent of the first median; None also where that is 0."""
+        """The difference in per cent of the first median; None also if that is 0."""
         first, difference = self.spreads[0], self.difference
         return None if first is None or difference is None or not first.median \
             else 100.0 * difference / abs(first.median)
 
     @property
     def could_differ(self) -> bool:
-        """Whether there are enough independent values for any difference to be more than chance."""
+        """Whether there are enough independent values for any difference to be significant."""
         return self.least is not None and self.least < SIGNIFICANT
 
     @property
     def size(self) -> str:
-        """How great the effect is, in a word; "" where there is none."""
+        """A word for the size of the effect; "" if there is none."""
         if self.effect is None:
             return ""
         return next((word for bound, word in _SIZES if abs(self.effect) < bound), "large")
@@ -107,12 +107,12 @@ class ComparedColumn:
 
 
 def compared(first: Side, second: Side, named: Collection[ColumnId] = ()) -> tuple[ComparedColumn, ...]:
-    """Compare two sides: what differs first, the greatest effect on top; what cannot be compared last.
+    """Compare two sides: differences first, greatest effects on top; values that cannot be compared last.
 
     Args:
-        first: what is compared with.
-        second: what is compared.
-        named: columns that somebody asked for; of others, what neither side ever had is left out.
+        first: the side to compare with.
+        second: the side to compare.
+        named: columns that were requested; others are left out if neither side has values.
     """
     every = dict.fromkeys((*first.series, *second.series))
     keys = [key for key in every if key[0] in named or _had(first, second, key)]
@@ -150,12 +150,12 @@ def _had(first: Side, second: Side, key: Key) -> bool:
 
 
 def _varies(first: Series, second: Series) -> bool:
-    """Whether there is more than one value: what never varies cannot differ by chance, and is no comparison more."""
+    """Tell whether there is more than one value; constant columns do not count as comparisons."""
     return len({*first.numbers, *second.numbers}) > 1
 
 
 def _why_not(first: Series | None, second: Series | None) -> Unavailable | None:
-    """Why two series cannot be compared; None if they can."""
+    """Return why two series cannot be compared; None if they can."""
     for word, series in (("A", first), ("B", second)):
         if series is None:
             return Unavailable(Reason.NOT_READ, f"{word} has no such column or row")
@@ -190,7 +190,7 @@ def _meaning(column: CounterColumn) -> str:
 
 
 def _drifting(spreads: tuple[Spread | None, Spread | None]) -> Unavailable:
-    """Why sides with too few independent values cannot be compared."""
+    """Return why sides with too few independent values cannot be compared."""
     words = [f"{spread.count} values of {letter} count as {spread.independent:.1f}"
              for letter, spread in zip("AB", spreads, strict=True) if spread is not None]
     return Unavailable(Reason.OUT_OF_RANGE, f"too few independent values: {', '.join(words)}; compare longer or "
@@ -211,7 +211,7 @@ def _order(one: ComparedColumn) -> tuple[int, float, float]:
 
 
 def notes_of(first: Side, second: Side, found: Sequence[ComparedColumn]) -> tuple[str, ...]:
-    """What a reader of the comparison has to know beside it, a sentence each."""
+    """Return notes for readers of the comparison."""
     notes = [*_other_circumstances(first.facts.circumstances, second.facts.circumstances)]
     for word, side in (("A", first), ("B", second)):
         notes += [f"{word} is damaged: {text}" for text in side.facts.missing]
@@ -228,7 +228,7 @@ def notes_of(first: Side, second: Side, found: Sequence[ComparedColumn]) -> tupl
 
 
 def _other_circumstances(first: Mapping[str, str], second: Mapping[str, str]) -> list[str]:
-    """Sentences of what two recordings do not have in common, and of what only one of them tells."""
+    """Return sentences about circumstances that differ, or that only one recording tells."""
     notes = []
     for name, mine in first.items():
         theirs = second.get(name, "")

@@ -1,4 +1,4 @@
-"""Limits of a check: which column may be by how much more, or less, on the second side than on the first."""
+"""Limits of a check: by how much a column may be more, or less, on the second side than on the first."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from turbotui.quantities.scope import Scope
 from turbotui.untrusted import one_line
 
 BROKEN: Final = 5
-"""Exit status: a column got worse by more than its limit."""
+"""The exit status if a column got worse by more than its limit."""
 DOUBTFUL: Final = 6
-"""Exit status: a limit could not be checked."""
+"""The exit status if a limit could not be checked."""
 
 _FORM: Final = re.compile(r"(?P<name>\S.*?)\s*(?P<sign>[+-])\s*(?P<percent>\d+(?:\.\d+)?)\s*%")
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """How much worse a column may get.
+    """By how much a column may get worse.
 
     Attributes:
         text: as it was written.
         column: its name.
-        sign: 1 where more is worse, -1 where less is.
-        percent: of the first side's median.
+        sign: 1 if more is worse, -1 if less is worse.
+        percent: the limit in per cent of the first side's median.
     """
 
     text: str
@@ -40,13 +40,13 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class LimitResult:
-    """A limit held against a comparison.
+    """The result of checking a limit.
 
     Attributes:
-        limit: which one.
-        comparison: the row that is worst; None where there is no such column in either recording.
+        limit: the limit.
+        comparison: the worst row; None if neither recording has the column.
         verdict: "kept", "broken" or "not checked".
-        sentence: that for people.
+        sentence: the verdict for people.
     """
 
     limit: Limit
@@ -59,7 +59,7 @@ def parse_limit(text: str) -> Limit:
     """Parse a limit of the command line: "PkgWatt +5%", "Bzy_MHz -2%".
 
     Raises:
-        UsageError: it is none.
+        UsageError: the text is no limit.
     """
     found = _FORM.fullmatch(text.strip())
     if found is None:
@@ -69,7 +69,7 @@ def parse_limit(text: str) -> Limit:
 
 
 def checked(limit: Limit, comparisons: Sequence[ComparedColumn]) -> LimitResult:
-    """Hold a limit against every row of its column; the worst one decides.
+    """Check a limit for every row of its column; the worst row decides.
 
     A row is worse than allowed if its median moved by more than the limit in the limit's direction, and by more than
     chance. Rows that could not be compared leave the limit unchecked, unless another one is worse than allowed.
@@ -96,13 +96,13 @@ def _said(limit: Limit, verdict: str, why: str) -> str:
 
 
 def exit_status(results: Sequence[LimitResult]) -> int:
-    """0 if all are kept; 5 if one is broken, else 6 if one could not be checked."""
+    """Return 0 if all limits are kept, 5 if one is broken, else 6 if one could not be checked."""
     verdicts = {one.verdict for one in results}
     return BROKEN if "broken" in verdicts else DOUBTFUL if "not checked" in verdicts else 0
 
 
 def _worse(limit: Limit, one: ComparedColumn) -> float:
-    """By how many per cent it moved in the limit's direction; without end where it was 0 and is not any more."""
+    """Return the change in the limit's direction in per cent; infinite if the value was 0 and is not any more."""
     if one.percent is not None:
         return limit.sign * one.percent
     difference = limit.sign * (one.difference or 0.0)

@@ -1,7 +1,7 @@
-"""Rank statistics of two series: how far one lies above the other, and whether chance could do that.
+"""Rank statistics of two series: how far one lies above the other, and whether chance explains that.
 
-Counters are read second after second, and neighbours resemble each other: a minute of one-second readings knows less
-than sixty independent ones. So the test counts independent readings, as many as the series' own autocorrelation leaves.
+Successive readings resemble each other, so a minute of one-second readings tells less than sixty independent ones. The
+test uses the number of independent readings that follows from the series' autocorrelation.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final
 from turbotui.dataclass import dataclass
 
 EXACT_SIZE: Final = 25
-"""Samples of at most this size are compared with every way to deal their values out, larger ones by approximation."""
+"""The most values for the exact test; larger samples are compared by approximation."""
 
 _TRUSTED_LAGS: Final = 4  # autocorrelations at lags beyond this part of the series are noise (Box and Jenkins)
 _NEAR_ONE: Final = 0.999_999
@@ -28,10 +28,10 @@ class RankTest:
     """The comparison of two samples by ranks.
 
     Attributes:
-        effect: Cliff's delta, from -1 (all of the second are smaller) by 0 to 1 (all are greater).
-        p: how often chance alone gives an effect as great, in either direction; from 0 to 1.
+        effect: Cliff's delta, from -1 (all of the second are smaller) over 0 to 1 (all are greater).
+        p: the probability of an effect at least as great by chance, in either direction.
         sizes: the independent readings in each sample.
-        least: the p of samples of these sizes without any overlap: no other can be smaller.
+        least: the p of samples of these sizes without any overlap, which is the least possible.
     """
 
     effect: float
@@ -63,7 +63,7 @@ def rank_test(first: Sequence[float], second: Sequence[float]) -> RankTest:
 
 
 def cliffs_delta(first: Sequence[float], second: Sequence[float]) -> float:
-    """The share of pairs in which the second is greater, less the share in which it is smaller (Cliff 1993)."""
+    """Return the share of pairs in which the second is greater, less the share in which it is smaller (Cliff 1993)."""
     return _effect(midranks([*first, *second])[len(first) :], len(first))
 
 
@@ -73,7 +73,7 @@ def _effect(theirs: Sequence[float], others: int) -> float:
 
 
 def midranks(values: Sequence[float]) -> list[float]:
-    """The rank of each value from 1; equal ones share the mean of their ranks."""
+    """Return the rank of each value from 1; equal values share the mean of their ranks."""
     order = sorted(range(len(values)), key=values.__getitem__)
     ranks = [0.0] * len(values)
     begin = 0
@@ -88,7 +88,7 @@ def midranks(values: Sequence[float]) -> list[float]:
 
 
 def exact_p(mine: Sequence[float], theirs: Sequence[float]) -> float:
-    """The two-sided p over every way to deal the joint midranks out to samples of these sizes.
+    """Return the two-sided p over every way to divide the joint midranks into samples of these sizes.
 
     The ways are counted by their sum of ranks, as the product of (1 + y x^rank) over all ranks. The coefficient of
     each power of y is one long integer, with a field of bits for each power of x. Midranks are doubled to be integers.
@@ -100,7 +100,7 @@ def exact_p(mine: Sequence[float], theirs: Sequence[float]) -> float:
     for rank in doubled:
         for taken in range(size, 0, -1):
             ways[taken] += ways[taken - 1] << (rank * field)
-    middle = size * sum(doubled)  # of twice the sum of ranks, times the number of ranks
+    middle = size * sum(doubled)  # twice the sum of ranks, times the number of ranks
     observed = abs(sum(doubled[:size]) * len(doubled) - middle)
     found, extreme, at = ways[size], 0, 0
     mask = (1 << field) - 1
@@ -113,31 +113,31 @@ def exact_p(mine: Sequence[float], theirs: Sequence[float]) -> float:
 
 
 def standard_score(mine: Sequence[float], theirs: Sequence[float], sizes: tuple[float, float]) -> float:
-    """The standard deviations from the Mann-Whitney statistic to its mean, corrected for continuity and ties.
+    """Return the Mann-Whitney statistic's distance from its mean in standard deviations, corrected for ties.
 
     Args:
         mine: the first sample's midranks among all.
         theirs: the second's.
-        sizes: the independent readings in each; the lengths of the samples where all are.
+        sizes: the independent readings in each; the samples' lengths if all are independent.
     """
     count = len(mine) + len(theirs)
     tied = sum(times**3 - times for times in Counter((*mine, *theirs)).values())
     spread = 1.0 - tied / (count**3 - count)
     if spread <= 0.0:
-        return 0.0  # all are equal
+        return 0.0  # all values are equal
     pairs = len(mine) * len(theirs)
     deviation = max(0.0, abs(_effect(theirs, len(mine))) / 2.0 - 0.5 / pairs)
     return deviation / math.sqrt(spread * _variance(sizes))
 
 
 def _variance(sizes: tuple[float, float]) -> float:
-    """The variance of the share of pairs in which the second is greater, by chance alone and without ties."""
+    """Return the variance by chance of the share of pairs in which the second is greater, without ties."""
     one, other = sizes
     return (1.0 / one + 1.0 / other + 1.0 / (one * other)) / 12.0
 
 
 def effective_size(series: Sequence[float]) -> float:
-    """How many independent readings say as much of the mean as this series; its length where nothing says otherwise.
+    """Return the number of independent readings that tell as much about the mean as this series.
 
     The smaller of two estimates: of a first-order autoregression, whose coefficient is corrected for its bias in short
     series (Kendall 1954), and of the sum of autocorrelations up to where pairs of them are not positive any more (Geyer
@@ -158,7 +158,7 @@ def _correlation(around: Sequence[float], variance: float, lag: int) -> float:
 
 
 def _first_order(around: Sequence[float], variance: float) -> float:
-    """By how much a first-order autoregression would inflate the variance of the mean."""
+    """Return the factor by which a first-order autoregression inflates the variance of the mean."""
     found = _correlation(around, variance, 1)
     if found <= 0.0:
         return 1.0
@@ -167,7 +167,7 @@ def _first_order(around: Sequence[float], variance: float) -> float:
 
 
 def _sum_of_pairs(around: Sequence[float], variance: float) -> float:
-    """By how much the variance of the mean is inflated, of the initial sequence of positive, falling pairs."""
+    """Return the inflation of the mean's variance by the initial sequence of positive, falling pairs."""
     total, before = -1.0, math.inf
     for lag in range(0, max(2, len(around) // _TRUSTED_LAGS), 2):
         pair = _correlation(around, variance, lag) + _correlation(around, variance, lag + 1)
@@ -179,19 +179,19 @@ def _sum_of_pairs(around: Sequence[float], variance: float) -> float:
 
 
 def _freedom(sizes: tuple[float, float]) -> float:
-    """Degrees of freedom of a difference of two means (Welch 1947)."""
+    """Return the degrees of freedom of a difference of two means (Welch 1947)."""
     parts = [1.0 / size for size in sizes]
     below = sum(part * part / max(size - 1.0, 1e-3) for part, size in zip(parts, sizes, strict=True))
     return sum(parts) * sum(parts) / below
 
 
 def student_p(score: float, freedom: float) -> float:
-    """How often Student's t with so many degrees of freedom, which need not be whole, is as far from 0."""
+    """Return the probability that Student's t with (fractional) degrees of freedom is as far from 0."""
     return _incomplete_beta(freedom / 2.0, 0.5, freedom / (freedom + score * score))
 
 
 def _incomplete_beta(a: float, b: float, x: float) -> float:
-    """The regularised incomplete beta function (DLMF 8.17), for x from 0 to 1."""
+    """Return the regularised incomplete beta function (DLMF 8.17), for x from 0 to 1."""
     if x <= 0.0 or x >= 1.0:
         return min(max(x, 0.0), 1.0)
     front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x))
@@ -201,7 +201,7 @@ def _incomplete_beta(a: float, b: float, x: float) -> float:
 
 
 def _beta_fraction(a: float, b: float, x: float) -> float:
-    """The continued fraction of DLMF 8.17.22, by the modified Lentz method."""
+    """Return the continued fraction of DLMF 8.17.22, by the modified Lentz method."""
     upper, lower = 1.0, 1.0 / _not_zero(1.0 - (a + b) * x / (a + 1.0))
     value = lower
     for step in range(1, _FRACTION_STEPS):
@@ -221,7 +221,7 @@ def _not_zero(value: float) -> float:
 
 
 def holm(chances: Sequence[float]) -> list[float]:
-    """P values adjusted for their number (Holm 1979): the chance of any false one stays that of a single test."""
+    """Adjust p values for their number (Holm 1979), so that the chance of any false one is that of a single test."""
     adjusted = [0.0] * len(chances)
     highest = 0.0
     for place, at in enumerate(sorted(range(len(chances)), key=chances.__getitem__)):
@@ -231,7 +231,7 @@ def holm(chances: Sequence[float]) -> list[float]:
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:
-    """The value below which a share of a sorted sample lies, interpolated (type 7 of Hyndman and Fan 1996)."""
+    """Return the interpolated quantile of a sorted sample (type 7 of Hyndman and Fan 1996)."""
     at = share * (len(ordered) - 1)
     below = math.floor(at)
     above = min(below + 1, len(ordered) - 1)

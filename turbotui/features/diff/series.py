@@ -1,4 +1,4 @@
-"""The values of columns over a span of a recording, and what is to be known of the span itself."""
+"""The values of columns over a span of a recording, and the facts of the span."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from turbotui.untrusted import one_line
 Key: TypeAlias = tuple[ColumnId, RowId]
 """A column in a row."""
 
-_USUAL: Final = 0.25  # intervals that are longer or shorter by more than this part are left out
-_OF_THE_READING: Final = frozenset({"usec", "Time_Of_Day_Seconds"})  # tell of when it was read, not of the machine
+_USUAL: Final = 0.25  # intervals that are longer or shorter by more than this share are left out
+_OF_THE_READING: Final = frozenset({"usec", "Time_Of_Day_Seconds"})  # times of the reading
 
 
 @dataclass(frozen=True, slots=True)
 class SpanFacts:
-    """What is true of a whole span.
+    """The facts of a span.
 
     Attributes:
-        name: as the person wrote it.
-        machine: its name.
-        missing: sentences of what cannot be read of the recording.
-        circumstances: by name what two spans should have in common; "" where the recording does not tell.
+        name: the span as the user wrote it.
+        machine: the machine's name.
+        missing: sentences about unreadable parts of the recording.
+        circumstances: facts, by name, in which two spans should agree; "" if the recording does not tell.
         begin_ns, end_ns: of its intervals, in ns since 1970.
-        intervals: how many were compared.
-        seconds: length of one, the median.
+        intervals: the number of compared intervals.
+        seconds: the median length of an interval.
         left_out: intervals that were longer or shorter than the others by more than a quarter.
     """
 
@@ -55,11 +55,11 @@ class Series:
     """A column in a row over a span.
 
     Attributes:
-        column: as that recording has it.
-        row: of which row.
-        numbers: what is known, in order of time.
-        words: the texts that it was.
-        why: the reason of the last value that was unknown.
+        column: the recording's column.
+        row: the row.
+        numbers: the known values, in order of time.
+        words: the texts that occurred.
+        why: the reason of the last unknown value.
     """
 
     column: CounterColumn
@@ -69,7 +69,7 @@ class Series:
     why: Unavailable | None = None
 
     def take(self, value: Value) -> None:
-        """The value of the next interval."""
+        """Add the value of the next interval."""
         if isinstance(value, str):
             self.words[value] = None
         elif value is not None and math.isfinite(value):
@@ -78,7 +78,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One of two spans that are compared.
+    """One of the two compared spans.
 
     Attributes:
         number: 0 for the first, 1 for the second.
@@ -90,11 +90,11 @@ class Side:
 
 
 def comparable_columns(columns: Iterable[CounterColumn], named: Collection[ColumnId] = ()) -> tuple[CounterColumn, ...]:
-    """The columns that say what a machine did: not where a row is, nor when it was read, nor the bits of a register.
+    """Return the columns about a machine's activity, without rows' positions, times of reading, and register bits.
 
     Args:
-        columns: of a catalog.
-        named: columns that are compared in any case.
+        columns: the columns of a catalog.
+        named: columns that are always compared.
     """
     return tuple(column for column in columns if column.id in named or (
         column.category is not Category.TOPOLOGY and not column.bits and not column.hexadecimal
@@ -102,7 +102,7 @@ def comparable_columns(columns: Iterable[CounterColumn], named: Collection[Colum
 
 
 def rows_of(frame: Frame, column: CounterColumn, level: Scope) -> Sequence[RowId]:
-    """The rows of a level that have values of a column of their own: those of its own level where that is coarser."""
+    """Return the rows of a level for a column; those of the column's own level if that is coarser."""
     if column.whole_only or Scope.SYSTEM in (level, column.scope):
         return (SYSTEM_ROW,)
     return frame.rows(column.scope if column.scope.rank > level.rank else level)
@@ -113,13 +113,13 @@ def gathered(span: RecordedSpan, number: int, *, usual: float, every: float, lev
     """Read a span.
 
     Args:
-        span: of a recording that is open.
-        number: of the side.
-        usual: seconds of an interval; those that are much longer or shorter (gaps, a first one) are left out, as counts
-            of an interval grow with it.
-        every: what the recording is asked for: as long, or 0 for as it was recorded.
-        level: of the rows.
-        columns: of that recording's catalog.
+        span: a span of an open recording.
+        number: the number of the side.
+        usual: seconds of an interval; much longer or shorter ones (gaps, the first) are left out, because counts grow
+            with the interval.
+        every: the interval to request from the recording; 0 for the recorded intervals.
+        level: the level of the rows.
+        columns: columns of that recording's catalog.
     """
     found: dict[Key, Series] = {}
     lengths: list[float] = []

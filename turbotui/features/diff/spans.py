@@ -1,4 +1,4 @@
-"""What is compared: a recording, or a span of one, as people name it; and the interval that two have in common."""
+"""Opens recordings and spans as users name them, and finds the common interval of two."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from turbotui.recording.journal import Journal
 from turbotui.sampling.frame import Frame
 from turbotui.untrusted import one_line, original
 
-_LOOKED_AT: Final = 5  # intervals at the beginning of a span, whose median is its interval
-_ALIKE: Final = 0.05  # intervals that differ by less are the same
+_LOOKED_AT: Final = 5  # intervals at the beginning of a span from which its interval is taken
+_ALIKE: Final = 0.05  # relative difference below which intervals are equal
 _MULTIPLES: Final = 20
 
 
@@ -27,7 +27,7 @@ class RecordedSpan:
     """A span of a recording.
 
     Attributes:
-        name: as the person wrote it.
+        name: the span as the user wrote it.
         journal: the recording, open.
         begin_ns, end_ns: in ns since 1970.
     """
@@ -38,20 +38,20 @@ class RecordedSpan:
     end_ns: int
 
     def frames(self, every: float) -> Iterator[Frame]:
-        """The frames whose intervals lie within the span.
+        """Yield the frames whose intervals lie within the span.
 
         Args:
-            every: seconds of an interval; 0: as they were recorded.
+            every: seconds of an interval; 0 for the recorded intervals.
         """
         for frame in self.journal.frames(self.begin_ns, self.end_ns, every):
             if frame.older is not None and frame.older.wall_ns >= self.begin_ns:
                 yield frame
 
     def interval(self) -> float:
-        """Seconds of the span's longest usual interval.
+        """Return the seconds of the span's longest usual interval.
 
         Raises:
-            TurbotuiError: there is no interval in it.
+            TurbotuiError: the span has no interval.
         """
         first = [seconds for frame in islice(self.frames(0.0), _LOOKED_AT) if (seconds := frame.seconds)]
         if not first:
@@ -61,22 +61,22 @@ class RecordedSpan:
         return max(statistics.median(first), *tiers)
 
     def overlaps(self, other: RecordedSpan) -> bool:
-        """Whether both have readings in common."""
+        """Tell whether two spans have readings in common."""
         return (self.journal.paths[0] == other.journal.paths[0] and self.begin_ns < other.end_ns
                 and other.begin_ns < self.end_ns)
 
     @property
     def seconds(self) -> float:
-        """Length of the span in seconds, as far as there are readings."""
+        """The seconds from the span's first to its last reading."""
         journal = self.journal
         return max(0, min(self.end_ns, journal.last_ns) - max(self.begin_ns, journal.first_ns)) / NS
 
 
 def open_span(text: str) -> RecordedSpan:
-    """Open what a person names: FILE or FILE@FROM..TO.
+    """Open a span that the user names: FILE or FILE@FROM..TO.
 
     Raises:
-        UsageError: the times are none.
+        UsageError: the times are invalid.
         RecordingError: the file is no recording, or cannot be read.
     """
     path, begin, end = _parted(text)
@@ -89,7 +89,7 @@ def open_span(text: str) -> RecordedSpan:
 
 
 def _parted(text: str) -> tuple[str, str, str]:
-    """The path and the two times; a file of that very name is meant as a whole."""
+    """Split a text into path and times; an existing file of the whole name takes precedence."""
     path, at, times = text.rpartition("@")
     if not at or os.path.lexists(original(text)):
         return text, "", ""
@@ -100,11 +100,11 @@ def _parted(text: str) -> tuple[str, str, str]:
 
 
 def common_interval(spans: tuple[RecordedSpan, RecordedSpan], every: float) -> tuple[float, float, float]:
-    """The seconds of an interval that both can be read in, and what each is to be asked for: 0 for as it was recorded.
+    """Return the interval that both spans can be read with, and what to request of each: 0 for as recorded.
 
     Args:
-        spans: both.
-        every: the shortest that is wanted.
+        spans: both spans.
+        every: the shortest wanted interval.
     """
     own = (spans[0].interval(), spans[1].interval())
     base = max(every, *own)
@@ -119,7 +119,7 @@ def _whole(times: float) -> bool:
 
 
 def kept_text(host: Host, path: str) -> str:
-    """A file of the recorded machine in one line; "" where it was not kept."""
+    """Return a file of the recorded machine in one line; "" if it was not kept."""
     try:
         return one_line(host.read_text(path).strip())
     except HostError:

@@ -1,4 +1,4 @@
-"""Comparisons as tables: for machines every number by itself, for people with the decimals of each row's own column."""
+"""Tables of comparisons: with separate numbers for scripts, and with each column's decimals for people."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TABLES: Final = ("diff", "limits")
 """The names of the tables, that of comma-separated values first."""
 
 DRIFTS: Final = "drifts"
-"""Stands for p where a side has too few independent values."""
+"""The text in place of p if a side has too few independent values."""
 
 _LETTERS: Final = ("A", "B")
 _NO_VALUES: Final = Unavailable(Reason.NOT_READ, "there are no values of it")
@@ -101,7 +101,7 @@ def _judge_limit(_column: Column[LimitResult], row: LimitResult, value: Value) -
 
 
 def diff_tables(rows: Sequence[ComparedColumn], results: Sequence[LimitResult]) -> tuple[AnyTable, ...]:
-    """The comparisons, and the limits where there are any."""
+    """Return the tables of comparisons, and of limits if there are any."""
     found: list[AnyTable] = [RowTable("diff", "comparison", DIFF_COLUMNS, rows, _judge)]
     if results:
         found.append(RowTable("limits", "limit", LIMIT_COLUMNS, results, _judge_limit))
@@ -155,11 +155,11 @@ _VERDICT: Final[tuple[Column[ComparedColumn], ...]] = (
 
 
 def text_table(rows: Sequence[ComparedColumn], *, verdicts: bool) -> AnyTable:
-    """The comparisons for people.
+    """Format the comparisons for people.
 
     Args:
-        rows: those that could be compared.
-        verdicts: whether some of them do not differ, so that each says whether it does.
+        rows: the rows that could be compared.
+        verdicts: whether to tell for each row whether it differs, because some do not.
     """
     places = any(row.row.scope is not Scope.SYSTEM for row in rows)
     columns = (*_NAME, *(_PLACE if places else ()), *_NUMBERS, *(_VERDICT if verdicts else ()))
@@ -167,7 +167,7 @@ def text_table(rows: Sequence[ComparedColumn], *, verdicts: bool) -> AnyTable:
 
 
 def facts_of(first: Side, second: Side) -> dict[str, Value]:
-    """What is true of the whole comparison, by name."""
+    """Return the facts of the whole comparison, by name."""
     found: dict[str, Value] = {}
     for letter, side in zip(_LETTERS, (first, second), strict=True):
         facts = side.facts
@@ -179,7 +179,7 @@ def facts_of(first: Side, second: Side) -> dict[str, Value]:
 
 
 def span_line(letter: str, facts: SpanFacts) -> str:
-    """A span for people: which recording, which time, how many intervals."""
+    """Describe a span for people: recording, time, number of intervals."""
     begin, end = (datetime.fromtimestamp(moment / NS).astimezone() for moment in (facts.begin_ns, facts.end_ns))
     until = f"{end:%H:%M:%S}" if begin.date() == end.date() else f"{end:%Y-%m-%d %H:%M:%S}"
     return (f"{letter}  {facts.name}: {begin:%Y-%m-%d %H:%M:%S} to {until}, {facts.intervals:,} intervals of "

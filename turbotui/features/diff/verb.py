@@ -1,4 +1,4 @@
-"""`turbotui diff`: what differs between two recordings by more than chance, and whether it broke a limit."""
+"""`turbotui diff`: differences between two recordings beyond chance, and broken limits."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from turbotui.tables.formats import TEXT
 
 def diff_lines(envelope: Envelope, sides: tuple[Side, Side], found: Sequence[ComparedColumn],
                results: Sequence[LimitResult], *, everything: bool, room: int | None) -> Iterator[str]:
-    """What differs, below what was compared; with `everything`, also what does not, and what could not be compared.
+    """Format the sides and their differences; with `everything`, also equal columns and those not compared.
 
     Args:
-        envelope: of the tables, with what is to be said above them.
-        sides: what was compared.
+        envelope: the envelope of the tables, with notes to show above them.
+        sides: the compared sides.
         found: all comparisons.
-        results: of the limits.
-        everything: whether more than what differs is told.
-        room: characters of a line, None for any number.
+        results: the results of the limits.
+        everything: whether to show more than differences.
+        room: characters of a line; None for unlimited.
     """
     yield f"# diff, {envelope.kind.value} machine {envelope.machine}"
     yield from (span_line(letter, side.facts) for letter, side in zip("AB", sides, strict=True))
@@ -65,7 +65,7 @@ def _named(one: ComparedColumn) -> str:
 
 
 _LEVELS: Final = {"machine": Scope.SYSTEM, "package": Scope.PACKAGE, "cpu": Scope.CPU}
-_MOST_VALUES: Final = 4_000_000  # of each side in memory: 130 MB
+_MOST_VALUES: Final = 4_000_000  # most values of each side in memory: 130 MB
 _STEPS: Final = (1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 600.0, 3600.0)
 
 
@@ -122,10 +122,10 @@ def _opened(text: str, opened: contextlib.ExitStack) -> RecordedSpan:
 
 def _chosen(spans: tuple[RecordedSpan, RecordedSpan], words: str,
             limits: Sequence[Limit]) -> tuple[Sequence[Sequence[CounterColumn]], Collection[ColumnId]]:
-    """The columns to compare, of each span's own catalog, and the names of those that were asked for.
+    """Return the columns to compare, from each span's catalog, and the names of requested ones.
 
     Raises:
-        UsageError: a word is of neither catalog.
+        UsageError: a word is in neither catalog.
     """
     catalogs = [span.journal.catalog for span in spans]
     named = _names(catalogs, [limit.column for limit in limits])
@@ -136,18 +136,18 @@ def _chosen(spans: tuple[RecordedSpan, RecordedSpan], words: str,
 
 
 def _names(catalogs: Sequence[Catalog], words: Sequence[str]) -> set[ColumnId]:
-    """The columns that words mean in any of these catalogs."""
+    """Return the columns that words name in any of these catalogs."""
     found: set[ColumnId] = set()
     for word in words:
         knowing = [catalog for catalog in catalogs if word in catalog.words()]
-        for catalog in knowing or catalogs[:1]:  # the first one says which names are near
+        for catalog in knowing or catalogs[:1]:  # the first catalog's error suggests similar names
             found |= {column.id for column in catalog.select([word])}
     return found
 
 
 def _sides(spans: tuple[RecordedSpan, RecordedSpan], every: float, level: Scope,
            columns: Sequence[Sequence[CounterColumn]]) -> tuple[Side, Side, list[str]]:
-    """The two spans with their columns read, and notes on how they were read."""
+    """Read the columns of both spans, and return them with notes on the reading."""
     first, second = spans
     said = []
     seconds, *asked = common_interval(spans, every)

@@ -1,4 +1,4 @@
-"""The configuration of a machine: what turbostat prints before its first interval."""
+"""The configuration of a machine, as turbostat prints it before its first interval."""
 
 from turbotui.feature import Command, Feature, ScreenSpec
 

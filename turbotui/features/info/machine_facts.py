@@ -1,4 +1,4 @@
-"""What the configuration header asks a machine: registers, CPUID leaves, files, each at most once."""
+"""Reads the facts for the configuration header: registers, CPUID leaves, files, each at most once."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from turbotui.machine.registers import invents_zeros, read_once
 from turbotui.machine.small_files import names_in
 from turbotui.quantities.scope import Scope
 
-_EXTENDED = 0x8000_0000  # from here on leaves have a maximum of their own (Intel SDM vol. 2, CPUID)
-_HYPERVISOR = 0x4000_0000  # hypervisor leaves have theirs too
+_EXTENDED = 0x8000_0000  # leaves from here on have a maximum of their own (Intel SDM vol. 2, CPUID)
+_HYPERVISOR = 0x4000_0000  # hypervisor leaves have their own maximum, too
 _FSB_FREQ = 0xCD
 
 
 @dataclass(frozen=True, slots=True)
 class HeaderLine:
-    """One line of the header and where it comes from.
+    """One line of the header, and its source.
 
     Attributes:
-        always: a warning that is shown even where the header is not wanted.
+        always: whether the line is a warning that is shown even without the header.
     """
 
     text: str
@@ -32,11 +32,11 @@ class HeaderLine:
 
 
 class MachineFacts:
-    """Answers about one machine. What cannot be read is None, and its line is left out.
+    """The facts of one machine; unreadable ones are None, and their lines are left out.
 
     Args:
         machine: the machine.
-        detailed: whether lines that only debugging wants are wanted.
+        detailed: whether to include lines for debugging.
     """
 
     def __init__(self, machine: Machine, *, detailed: bool = False) -> None:
@@ -58,7 +58,7 @@ class MachineFacts:
         return name in self.machine.model.flags
 
     def register(self, address: int, cpu: int | None = None) -> int | None:
-        """A register of a CPU, the first one unless told otherwise."""
+        """Return a register of a CPU, by default of the first one."""
         where = self.cpu if cpu is None else cpu
         key = (where, address)
         if key not in self._registers:
@@ -67,7 +67,7 @@ class MachineFacts:
 
     def line(self, address: int, name: str, words: Callable[[int], str],
              cpu: int | None = None) -> Iterator[HeaderLine]:
-        """The line of a register with words about its bits; none where it cannot be read."""
+        """Return the line of a register with words about its bits; none if it cannot be read."""
         word = self.register(address, cpu)
         if word is not None:
             where = self.cpu if cpu is None else cpu
@@ -81,13 +81,13 @@ class MachineFacts:
         return None if word == 0 and self._zeros_are_invented() else word
 
     def _zeros_are_invented(self) -> bool:
-        """Whether a register that reads 0 need not exist."""
+        """Tell whether a register that reads 0 may not exist."""
         if self._invents_zeros is None:
             self._invents_zeros = invents_zeros(self.machine.host, self.cpu)
         return self._invents_zeros
 
     def leaf(self, leaf: int) -> Leaf | None:
-        """A CPUID leaf of the first CPU by the cpuid device; None without the device and above the highest leaf."""
+        """Return a CPUID leaf of the first CPU by the cpuid device; None without it or above the highest leaf."""
         if leaf not in self._leaves:
             self._leaves[leaf] = self._read_leaf(leaf)
         return self._leaves[leaf]
@@ -95,7 +95,7 @@ class MachineFacts:
     def _read_leaf(self, leaf: int) -> Leaf | None:
         base = _EXTENDED if leaf >= _EXTENDED else _HYPERVISOR if leaf >= _HYPERVISOR else 0
         if leaf != base:
-            # Above the highest leaf a processor answers with another one's data, so the maximum is asked first.
+            # Above the highest leaf a processor returns another leaf's data, so the maximum is read first.
             first = self.leaf(base)
             if first is None or leaf > first.eax:
                 return None
@@ -107,7 +107,7 @@ class MachineFacts:
         return found if leaf != base or found.eax >= base else None
 
     def text(self, path: str) -> str | None:
-        """A file's text, stripped; None if it cannot be read."""
+        """Return a file's text, stripped; None if it cannot be read."""
         if path not in self._texts:
             try:
                 self._texts[path] = self.machine.host.read_text(path).strip()
@@ -138,7 +138,7 @@ class MachineFacts:
             yield instance.cpus[0]
 
     def bus_mhz(self) -> float | None:
-        """The clock that ratios multiply; None where it is not known."""
+        """The clock that ratios multiply; None if unknown."""
         clock = self.machine.platform.features.bclk
         if clock is None or clock.value is not None:
             return None if clock is None else clock.value
@@ -151,10 +151,10 @@ class MachineFacts:
 
 
 def either(condition: int | bool, word: str, prefix: str = "No-") -> str:
-    """A word, with a prefix that takes it back where the condition does not hold."""
+    """Return a word, with the prefix if the condition does not hold."""
     return word if condition else prefix + word
 
 
 def able(condition: int | bool) -> str:
-    """ENabled or DISabled, as turbostat writes it."""
+    """Return ENabled or DISabled, as turbostat writes them."""
     return "ENabled" if condition else "DISabled"

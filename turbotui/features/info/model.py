@@ -1,7 +1,7 @@
 """A machine's configuration, line by line, as turbostat prints it first (docs/specs/turbostat.md 5).
 
-Every line whose source is there is given, with that source beside it. `turbotui stat` prints the texts, `turbotui info`
-the sections; a screen can walk the same tuples.
+Every line whose source can be read is included, together with the source. `turbotui stat` prints the texts,
+`turbotui info` and the info screen the sections.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A row of the table: which section, and what makes its lines.
+    """A row of the table: a section, and the function that makes its lines.
 
     Attributes:
-        beyond: turbostat has no such lines.
+        beyond: whether turbostat lacks these lines.
     """
 
     section: str
@@ -57,7 +57,7 @@ def _command_line(facts: MachineFacts) -> Iterable[HeaderLine]:
 
 
 def _places(facts: MachineFacts) -> Iterable[HeaderLine]:
-    """Lines with the topology of each measured CPU, for debugging; -1 where the machine does not say."""
+    """Return lines with the topology of each measured CPU, for debugging; -1 for unknown values."""
     topology = facts.machine.topology
     for cpu in topology.cpus if facts.detailed else ():
         place = topology.places[cpu]
@@ -96,16 +96,16 @@ FACTS: tuple[Fact, ...] = (
 
 
 _OF_FILES: Final = frozenset(("performance", "idle", "uncore"))
-"""Sections that say what is not there, too."""
+"""Sections that also tell what is missing."""
 
 
 def configuration(machine: Machine, *, detailed: bool = False, beyond: bool = True) -> tuple[Section, ...]:
-    """The configuration of a machine by subject, in turbostat's order. What is absent is left out; nothing is fatal.
+    """Return the configuration of a machine by subject, in turbostat's order, without absent facts.
 
     Args:
         machine: the machine.
-        detailed: with the lines that turbostat shows with --debug only.
-        beyond: with the lines that turbostat does not have.
+        detailed: whether to include lines that turbostat shows only with --debug.
+        beyond: whether to include lines that turbostat lacks.
     """
     facts = MachineFacts(machine, detailed=detailed)
     sections: dict[str, list[HeaderLine]] = {}
@@ -114,7 +114,7 @@ def configuration(machine: Machine, *, detailed: bool = False, beyond: bool = Tr
         sections["files"] = [HeaderLine(f"{far.read_by}, which sends no files: run turbotui info there", "")]
     for fact in (fact for fact in FACTS if beyond or not fact.beyond):
         if far is not None and fact.section in _OF_FILES:
-            continue  # what is said of a file that is not there would be said of one that was not sent
+            continue  # a recording lacks files that were not kept, which must not be reported as missing on the machine
         sections.setdefault(fact.section, []).extend(fact.lines(facts))
     return tuple(Section(title, tuple(lines)) for title, lines in sections.items() if lines)
 
@@ -138,7 +138,7 @@ COLUMNS: Final[tuple[Column[ConfigurationLine], ...]] = (
 
 
 def configuration_table(sections: Sequence[Section]) -> RowTable[ConfigurationLine]:
-    """A row for each line."""
+    """Make a table with a row for each line."""
     lines = tuple(ConfigurationLine(section.title, number, line.text, line.origin)
                   for section in sections for number, line in enumerate(section.lines, 1))
     return RowTable("configuration", "line", COLUMNS, lines,

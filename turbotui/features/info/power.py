@@ -18,7 +18,7 @@ _WATT_HOURS = 1e-6  # of microwatt hours (kernel Documentation/ABI/testing/sysfs
 
 
 def meter_lines(facts: MachineFacts) -> Iterable[HeaderLine]:
-    """A line for each meter, and one for all fans of a chip."""
+    """Return a line for each meter, and one for all fans of a chip."""
     devices = [device for source in SOURCES if isinstance(source, MeterSource)
                for device in source.find(facts.machine).devices]
     for device in devices:
@@ -30,7 +30,7 @@ def meter_lines(facts: MachineFacts) -> Iterable[HeaderLine]:
 
 
 def _more(facts: MachineFacts, device: MeterDevice) -> str:
-    """What a battery holds of what it held when it was new; over what a meter averages."""
+    """Describe a battery's wear, and a meter's averaging time."""
     found = {file.quantity: facts.number(file.path) for file in device.files if file.quantity in {"full", "design"}}
     full, design = found.get("full"), found.get("design")
     if full and design:
@@ -58,7 +58,7 @@ def units_of(word: int, *, microjoules: bool = False) -> Units:
 
     Args:
         word: the register.
-        microjoules: the energy unit is 2**ESU microjoule, as on Silvermont.
+        microjoules: whether the energy unit is 2**ESU microjoule, as on Silvermont.
     """
     exponent = word >> 8 & 0x1F
     return Units(
@@ -70,7 +70,7 @@ def units_of(word: int, *, microjoules: bool = False) -> Units:
 
 @dataclass(frozen=True, slots=True)
 class _Plane:
-    """A part of the package with a limit of its own: title, registers, and the part's name in theirs."""
+    """A part of the package with its own limit: title, registers, and the part in the registers' names."""
 
     title: str
     limit: RaplRegister
@@ -85,7 +85,7 @@ _PLANES = (
 
 
 def limit_seconds(field: int, unit: float) -> float:
-    """A limit's time window from its 7 bits: (1 + Z/4) * 2**Y time units (Intel SDM vol. 3, 16.10.3)."""
+    """Decode a limit's time window from its 7 bits: (1 + Z/4) * 2**Y time units (Intel SDM vol. 3, 16.10.3)."""
     return (1.0 + (field >> 5 & 0x3) / 4.0) * 2.0 ** (field & 0x1F) * unit
 
 
@@ -114,7 +114,7 @@ def _range(facts: MachineFacts) -> Iterable[HeaderLine]:
 
 
 def _zones(facts: MachineFacts) -> Iterable[HeaderLine]:
-    """Zones of the kernel's powercap framework: packages and the platform, with their parts below them."""
+    """Return the zones of the kernel's powercap framework: packages and the platform, with their parts."""
     names = [name for name in facts.names(_POWERCAP) if name.startswith("intel-rapl") and ":" in name]
     for name in names:
         title = one_line(facts.text(f"{_POWERCAP}/{name}/name") or "")
@@ -163,7 +163,7 @@ def _registers(facts: MachineFacts) -> Iterable[HeaderLine]:
 
 
 def _have(facts: MachineFacts, register: RaplRegister, cpu: int) -> int | None:
-    """A RAPL register, if this platform has it."""
+    """Return a RAPL register, if this platform has it."""
     return facts.register(register.value, cpu) if register in facts.machine.platform.features.rapl else None
 
 
@@ -213,7 +213,7 @@ def _memory(facts: MachineFacts, cpu: int, units: Units) -> Iterator[HeaderLine]
 
 def _plane(facts: MachineFacts, cpu: int, units: Units, plane: _Plane) -> Iterator[HeaderLine]:
     have = facts.machine.platform.features.rapl
-    # The feature sets list no graphics policy, which exists where there is a graphics limit (Intel SDM vol. 4).
+    # The feature sets list no graphics policy, which exists if there is a graphics limit (Intel SDM vol. 4).
     with_policy = plane.limit in have and (plane.policy in have or plane.policy is RaplRegister.GFX_POLICY)
     word = facts.register(plane.policy.value, cpu) if with_policy else None
     if word is not None:  # bits 4:0 (Intel SDM vol. 4)

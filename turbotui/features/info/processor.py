@@ -1,6 +1,6 @@
 """Header lines about the processor: CPUID, feature registers, prefetchers (docs/specs/turbostat.md 5, rows 4-13, 45).
 
-Where the cpuid device is missing, the flags of /proc/cpuinfo say the same (docs/specs/turbostat.md 11.1).
+Without the cpuid device, the flags of /proc/cpuinfo are used (docs/specs/turbostat.md 11.1).
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _extended(facts: MachineFacts) -> Iterable[HeaderLine]:
 
 def _words(facts: MachineFacts, number: int, words: Iterable[tuple[str, str]],
            bits: Iterable[tuple[str, int]]) -> tuple[list[str], str]:
-    """Words with "No-" before those that the leaf, or without it the flags, say no to; and who said so."""
+    """Return words, with "No-" before features that the leaf (else the flags) lacks, and the source."""
     leaf = facts.leaf(number)
     if leaf is None:
         return [either(facts.flag(flag), word) for word, flag in words], f"flags of {_CPUINFO}"
@@ -87,7 +87,7 @@ def _basic(facts: MachineFacts) -> Iterable[HeaderLine]:
 
 
 def _hypervisor(facts: MachineFacts) -> Iterable[HeaderLine]:
-    """The name that a hypervisor gives itself. It does not touch what is known of the extended leaves."""
+    """Return the name that a hypervisor gives itself, without affecting the extended leaves' maximum."""
     leaf = facts.leaf(0x4000_0000) if facts.machine.model.hypervisor else None
     if leaf is not None:
         name = one_line(decoded(struct.pack("<3I", leaf.ebx, leaf.ecx, leaf.edx)))

@@ -1,4 +1,4 @@
-"""The info screen: how the machine is configured, line by line, each with the place it was read from."""
+"""The info screen: the machine's configuration, line by line, with the source of each line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.row_content import Naming, RowContent, RowPainter
 
 _WIDE: Final = 110
-"""Characters of a screen on which the sources stand beside the lines."""
+"""The width from which sources stand beside the lines."""
 
 
 def _words(line: ConfigurationLine) -> str:
@@ -27,7 +27,7 @@ def _words(line: ConfigurationLine) -> str:
 
 
 class InfoPainter(RowPainter[ConfigurationLine]):
-    """Paints the name of a section on its first line, and dimly on the others."""
+    """Paints the name of a section on its first line, and dimly on its other lines."""
 
     def ids(self, content: RowContent[ConfigurationLine], line: Line[Hashable]) -> list[TextSegment]:
         """See `Painter.ids`."""
@@ -46,7 +46,7 @@ class InfoPainter(RowPainter[ConfigurationLine]):
 
 
 class InfoScreen(RowTableScreen[ConfigurationLine]):
-    """Screen with the lines of `turbotui info`, and where the line under the cursor was read."""
+    """The screen with the lines of `turbotui info`, and the source of the line under the cursor."""
 
     where: ClassVar[Where] = Where.INFO
     number = "8"
@@ -60,7 +60,7 @@ class InfoScreen(RowTableScreen[ConfigurationLine]):
         self._lines: RowTable[ConfigurationLine] = configuration_table(())
 
     def _read(self) -> None:
-        """Read the configuration when the screen is first shown, and again when a person told another TCC."""
+        """Read the configuration when the screen is first shown, and again when the user sets another TCC."""
         machine = self.watch_state.session.machine
         if machine is self._machine:
             return
@@ -71,7 +71,7 @@ class InfoScreen(RowTableScreen[ConfigurationLine]):
         self._lines = replace(whole, rows=parts)
 
     def show_columns(self) -> None:
-        """Lay the table out for the width; the temperature target may be another one."""
+        """Lay out the table for the width; the temperature target may have changed."""
         self._read()
         section = max((len(line.section) for line in self._lines.rows), default=7)
         source = max((len(line.source) for line in self._lines.rows), default=6)
@@ -87,7 +87,7 @@ class InfoScreen(RowTableScreen[ConfigurationLine]):
         self.watch_state.want(self.wanted)
 
     def readout(self) -> str:
-        """Where the line under the cursor was read."""
+        """Describe the source of the line under the cursor."""
         cell, content = self._table.selected, self._table.content
         line = None if cell is None or content is None else content.get(cell[1])
         return super().readout() if cell is None or cell[0].id != "text" or line is None else f"from {line.source}"

@@ -1,7 +1,7 @@
-"""What the machine is made of: packages down to threads, kinds of core with clocks, caches, nodes and memory.
+"""Header lines about the machine's parts: packages to threads, core types with clocks, caches, nodes, memory.
 
 Files: kernel Documentation/ABI/testing/sysfs-devices-system-cpu and sysfs-devices-node; proc_meminfo(5). A count that
-no file gives is left out; a CPU that is offline has no files, so its caches and node are not counted.
+no file gives is left out; an offline CPU has no files, so its caches and node are not counted.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class CacheKind:
     Attributes:
         name: "L1d", "L2".
         size: bytes of one of them.
-        ways: 0 where the kernel does not say, or says what size, sets and lines contradict.
-        line: bytes of a line, 0 where the kernel does not say.
-        shared: the CPUs of each of them.
+        ways: 0 if the kernel does not tell, or contradicts size, sets and lines.
+        line: bytes of a line; 0 if the kernel does not tell.
+        shared: the CPUs of each cache.
     """
 
     name: str
@@ -50,7 +50,7 @@ class CacheKind:
 
 
 def cache_kinds(facts: MachineFacts) -> tuple[CacheKind, ...]:
-    """The caches of the online CPUs by level, instructions before data, the larger first."""
+    """Return the caches of online CPUs by level, instructions before data, larger ones first."""
     found: dict[tuple[str, int, int, int], list[frozenset[int]]] = {}
     seen: set[tuple[str, int]] = set()
     for cpu in facts.machine.topology.cpus:
@@ -78,14 +78,14 @@ def _cache(facts: MachineFacts, path: str) -> tuple[str, int, int, int] | None:
         return None
     ways, line, sets = (facts.number(f"{path}/{file}") or 0
                         for file in ("ways_of_associativity", "coherency_line_size", "number_of_sets"))
-    # Firmware of some Arm servers writes the ways in a field of four bits: 15 where there are 128.
+    # Firmware of some Arm servers has a field of four bits for the ways: 15 instead of 128.
     sectors = facts.number(f"{path}/physical_line_partition") or 1
     contradicted = bool(sets and line) and sets * line * ways * sectors != size
     return f"L{level}{_LETTERS.get(kind, '')}", size, 0 if contradicted else ways, line
 
 
 def _sharing(facts: MachineFacts, folder: str) -> frozenset[int]:
-    """The CPUs that share a cache, by the mask, which every kernel has."""
+    """Return the CPUs that share a cache, by the mask, which every kernel has."""
     try:
         masked = parse_cpumask(facts.text(f"{folder}/shared_cpu_map") or "")
     except ValueError:
@@ -117,7 +117,7 @@ def _online(facts: MachineFacts) -> Iterable[HeaderLine]:
 
 
 def _levels(facts: MachineFacts) -> Iterable[HeaderLine]:
-    """One line: how many of each level there are, and how many threads a core has."""
+    """Return one line with the number of each level, and the threads of a core."""
     topology = facts.machine.topology
     sizes = {scope: len(topology.instances(scope)) for scope in (Scope.PACKAGE, Scope.DIE, Scope.MODULE, Scope.CORE)}
     last = sum(len(kind.shared) for kind in cache_kinds(facts) if kind.name == "L3")
@@ -125,7 +125,7 @@ def _levels(facts: MachineFacts) -> Iterable[HeaderLine]:
         (len(_groups(facts, "drawer_siblings_list")), "drawer", "drawers"),
         (len(_groups(facts, "book_siblings_list")), "book", "books"),
         (sizes[Scope.PACKAGE], "package", "packages"),
-        # A die that is its package, and a module that is a core, say nothing.
+        # Dies that equal packages, and modules that equal cores, are left out.
         (sizes[Scope.DIE] if sizes[Scope.DIE] != sizes[Scope.PACKAGE] else 0, "die", "dies"),
         (len(_node_numbers(facts)), "node", "nodes"),
         (last, "L3 cache", "L3 caches"),
@@ -140,13 +140,13 @@ def _levels(facts: MachineFacts) -> Iterable[HeaderLine]:
 
 
 def _groups(facts: MachineFacts, file: str) -> set[frozenset[int]]:
-    """The sets of CPUs that a file of s390 tells of (kernel drivers/base/topology.c)."""
+    """Return the sets of CPUs in a file of s390 (kernel drivers/base/topology.c)."""
     found = (_cpus(facts, f"{_CPUS}/cpu{cpu}/topology/{file}") for cpu in facts.machine.topology.cpus)
     return {cpus for cpus in found if cpus}
 
 
 def _clocks(facts: MachineFacts) -> Iterable[HeaderLine]:
-    """The cores of each kind with the limits of their clocks (kernel admin-guide/pm/cpufreq.rst)."""
+    """Return the cores of each type with the limits of their clocks (kernel admin-guide/pm/cpufreq.rst)."""
     topology = facts.machine.topology
     kinds = topology.kinds.of
     for kind in sorted(set(kinds.values()), key=type_rank) if topology.kinds.several else ("",):
@@ -164,7 +164,7 @@ def _clocks(facts: MachineFacts) -> Iterable[HeaderLine]:
 
 
 def _clock(facts: MachineFacts, cpus: Sequence[int], file: str, which: Callable[[Iterable[int]], int]) -> float | None:
-    """MHz; the files have kHz."""
+    """Return a clock in MHz from files in kHz."""
     values = [facts.number(f"{_CPUS}/cpu{cpu}/cpufreq/{file}") for cpu in cpus]
     known = [value for value in values if value]
     return which(known) / 1000 if known else None
@@ -218,7 +218,7 @@ def _nodes(facts: MachineFacts) -> Iterable[HeaderLine]:
 
 
 def _side_caches(facts: MachineFacts, folder: str) -> Iterator[int]:
-    """Bytes of the caches before a node's memory (kernel admin-guide/mm/numaperf.rst)."""
+    """Return the bytes of the caches before a node's memory (kernel admin-guide/mm/numaperf.rst)."""
     base = f"{folder}/memory_side_cache"
     sizes = (facts.number(f"{base}/{name}/size") for name in facts.names(base) if name.startswith("index"))
     yield from (size for size in sizes if size)
@@ -233,7 +233,7 @@ def _kibibytes(text: str | None) -> Mapping[str, int]:
 
 
 def binary(size: int) -> str:
-    """A size as lscpu writes it: "48 KiB", "1.5 MiB", "251 GiB"."""
+    """Format a size as lscpu does: "48 KiB", "1.5 MiB", "251 GiB"."""
     for factor, unit in ((_GIB, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
         if size >= factor:
             value = size / factor

@@ -1,7 +1,7 @@
-"""What firmware tells beside the counters: regions of Intel PMT by layout, and AMD sockets' answers by HSMP.
+"""Header lines about firmware's telemetry: regions of Intel PMT by layout, and AMD sockets' answers by HSMP.
 
 Files: kernel Documentation/ABI/testing/sysfs-class-intel_pmt; Documentation/arch/x86/amd_hsmp.rst, "HSMP telemetry
-sysfs files". A layout is what a guid names; the known ones are Intel's published descriptions.
+sysfs files". A guid names a layout; the known ones are Intel's published descriptions.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LAYOUTS: Final = FactFile("machine/data/telemetry_layouts.toml")
 _PLATFORM: Final = "/sys/devices/platform"
 _SOCKET: Final = re.compile(r"AMDI0097:([0-9a-fA-F]{2})\Z", re.ASCII)
 _ANSWERS: Final = (
-    # file, words around what it holds: amd_hsmp.rst
+    # file, and the words around its content: amd_hsmp.rst
     ("protocol_version", "protocol {}"),
     ("smu_fw_version", "firmware {}"),
     ("c0_residency_input", "{} % of cores in C0"),
@@ -65,7 +65,7 @@ def _sockets(facts: MachineFacts) -> Iterable[HeaderLine]:
 
 
 def _tables(facts: MachineFacts) -> Iterable[HeaderLine]:
-    """What the metrics tables of sockets hold now."""
+    """Return the present content of the sockets' metrics tables."""
     host = facts.machine.host
     for socket, path in find_tables(host):
         table = read_table(host, path)

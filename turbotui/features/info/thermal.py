@@ -13,7 +13,7 @@ _GUESSED = 100  # °C (docs/specs/turbostat.md 5, row 41)
 
 
 def _tj_max(facts: MachineFacts) -> tuple[int, HeaderLine | None]:
-    """The temperature that readouts count down from, and a word of warning where it was not read."""
+    """Return the temperature from which readouts count down, and a warning if it was not read."""
     told = facts.machine.tcc
     if told is not None:
         return told, HeaderLine(f"cpu{facts.cpu}: Using cmdline TCC Target ({told} C)", "--TCC", always=True)
@@ -32,7 +32,7 @@ def _target(facts: MachineFacts) -> Iterable[HeaderLine]:
     if not (facts.intel and _sensors(facts)):
         return
     _degrees, warning = _tj_max(facts)
-    # A target that was not read matters only where readouts count down from it.
+    # A missing target matters only if readouts count down from it.
     readouts = any(facts.register(address) is not None for address in (0x19C, 0x1B1))
     if warning is not None and (readouts or facts.machine.tcc is not None):
         yield warning
@@ -60,7 +60,7 @@ def _package(facts: MachineFacts) -> Iterable[HeaderLine]:
 
 
 def _thresholds(hottest: int, word: int) -> str:
-    """Two thresholds, each in degrees below the target (docs/specs/turbostat.md 4, 0x19B and 0x1B2)."""
+    """Decode two thresholds in degrees below the target (docs/specs/turbostat.md 4, 0x19B and 0x1B2)."""
     return f"{hottest - (word >> 16 & 0x7F)} C, {hottest - (word >> 8 & 0x7F)} C"
 
 

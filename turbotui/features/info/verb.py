@@ -19,7 +19,7 @@ from turbotui.machine.machine import Machine, read_machine
 from turbotui.tables.envelope import Envelope, timestamp
 from turbotui.untrusted import one_line
 
-if TYPE_CHECKING:  # few read a recording: its modules are loaded then
+if TYPE_CHECKING:  # imported here, because few runs read a recording
     from turbotui.recording import Journal
 
 
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def recording_section(journal: Journal) -> Section:
-    """What a recording tells of itself: its time, the command that it is of, what was added to it."""
+    """Return the section about a recording: its time, its command, and added columns."""
     first, last = journal.header, journal.header_at(journal.last_ns)
     lines = [f"Recorded {timestamp(journal.first_ns)} to {timestamp(journal.last_ns)} by turbotui {first.version}"]
     commands = dict.fromkeys(one_line(shlex.join(one.command)) for one in (first, last) if one.command)

@@ -1,4 +1,4 @@
-"""The performance ratio APERF/MPERF under load, and the benchmark score that it predicts."""
+"""The performance ratio APERF/MPERF under load, and the predicted benchmark score."""
 
 from turbotui.feature import Command, Feature
 

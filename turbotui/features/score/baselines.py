@@ -1,6 +1,6 @@
-"""Baselines kept for the next time, and the configuration of the hardware that they hold for.
+"""Stores baselines with the hardware configuration that they apply to.
 
-Folder: $XDG_DATA_HOME/turbotui, ~/.local/share by default (XDG Base Directory Specification 0.8).
+Directory: $XDG_DATA_HOME/turbotui, ~/.local/share by default (XDG Base Directory Specification 0.8).
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ _NO_TURBO: Final = (  # kernel Documentation/admin-guide/pm: intel_pstate (1 is 
     ("/sys/devices/system/cpu/cpufreq/boost", "0"),
 )
 _GIB: Final = 1 << 20  # KiB
-_LARGEST: Final = 1 << 24  # bytes of the file: tens of thousands of baselines
-_GREATEST: Final = 1e15  # of a score: what is worked out from it is still a number
+_LARGEST: Final = 1 << 24  # most bytes of the file, for tens of thousands of baselines
+_GREATEST: Final = 1e15  # limit of a score, so that values computed from it stay finite
 
 
 def path_of(environment: Mapping[str, str]) -> str:
-    """The file of all baselines."""
+    """Return the path of the file with all baselines."""
     return os.path.join(data_folder(environment), "baselines.json")
 
 
 def configuration(machine: Machine) -> dict[str, str]:
-    """The configuration that a baseline holds for: model, CPUs, memory and turbo."""
+    """Return the configuration that a baseline applies to: model, CPUs, memory and turbo."""
     return {
         "model": machine.model.name,
         "CPUs": str(len(machine.topology.cpus)),
@@ -44,7 +44,7 @@ def configuration(machine: Machine) -> dict[str, str]:
 
 
 def _memory(host: Host) -> str:
-    """Memory in whole GiB: firmware and kernel keep some of it, a little more or less with every version (proc(5))."""
+    """Return the memory in whole GiB, as firmware and kernels reserve varying amounts (proc(5))."""
     try:
         for line in host.read_text("/proc/meminfo").splitlines():
             if line.startswith("MemTotal:"):
@@ -64,7 +64,7 @@ def _turbo(host: Host) -> str:
 
 
 def load(path: str) -> dict[str, Baseline]:
-    """Baselines by name; empty where there is no file.
+    """Load baselines by name; empty if there is no file.
 
     Raises:
         TurbotuiError: the file is damaged or cannot be read.
@@ -101,13 +101,13 @@ def _baseline(name: str, one: Mapping[str, object]) -> Baseline:
 
 
 def store(path: str, baseline: Baseline) -> None:
-    """Keep a baseline, in place of one of the same name.
+    """Store a baseline, replacing one of the same name.
 
     Raises:
-        TurbotuiError: the file is damaged, or the folder cannot be written.
+        TurbotuiError: the file is damaged, or the directory cannot be written.
     """
     try:
-        with sole_writer(f"{path}.lock"):  # not the file itself, which is replaced
+        with sole_writer(f"{path}.lock"):  # a lock file, because the file itself is replaced
             _replace(path, {**load(path), baseline.name: baseline})
     except OSError as error:
         raise TurbotuiError(f"the baseline cannot be stored in {path}: {error.strerror}; set XDG_DATA_HOME") from error

@@ -1,4 +1,4 @@
-"""Measures the performance ratio: APERF and MPERF of every CPU from the start of a load to its end, and what follows.
+"""Measures the performance ratio: APERF and MPERF of every CPU from the start of a load to its end.
 
 `measure` makes one measurement, `check` several and the prediction of a score, `keep` stores them for the history of
 the node. None of them prints; what a load prints goes to stderr.
@@ -44,10 +44,10 @@ from turbotui.sampling.sampled import frames_of, one_interval
 from turbotui.sampling.session import Session
 from turbotui.sources import SOURCES
 
-_FOREVER = 1e6  # nominal interval in seconds: the command's end ends it
+_FOREVER = 1e6  # nominal interval in seconds, which the command's end ends
 _RATIO = ("Ratio", "Busy%")
-_HOLDING = ("CoreThr", "PkgThr", "PKG_%", "Throttle")  # what can hold cores back, where the machine counts it
-_NOTHING = "none"  # what Throttle says when nothing does
+_HOLDING = ("CoreThr", "PkgThr", "PKG_%", "Throttle")  # columns of what holds cores back, if the machine counts it
+_NOTHING = "none"  # the value of Throttle when nothing does
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +55,9 @@ class Load:
     """The command that is run while the ratio is measured, and how its score is found.
 
     Attributes:
-        command: its words; empty: whatever runs on the machine.
-        pattern: finds the score in what the command prints: the first group, or all of the match; the last line that
-            matches holds. None: nobody looks.
+        command: the words of the command; empty for everything that runs on the machine.
+        pattern: finds the score in the command's output: the first group, or the whole match; the last matching line
+            counts. None for no score.
     """
 
     command: tuple[str, ...] = ()
@@ -69,15 +69,15 @@ _NO_LOAD: Final = Load()
 
 def check(machine: Machine, *, seconds: float = 5.0, runs: int = 1, load: Load = _NO_LOAD,
           baseline: Baseline | None = None, allowed: float | None = None) -> ScoreReport:
-    """Measure several times, and say what the ratio predicts of a benchmark's score.
+    """Measure several times, and predict a benchmark's score from the ratio.
 
     Args:
         machine: to measure.
         seconds: length of a measurement without a command.
-        runs: how many.
-        load: what is run while it is measured.
-        baseline: what the score is predicted from; None: nothing is predicted.
-        allowed: per cent by which the predicted score may be lower than the baseline's; None: nobody asked.
+        runs: the number of measurements.
+        load: the load during the measurement.
+        baseline: the baseline of the prediction; None for no prediction.
+        allowed: per cent by which the predicted score may be lower than the baseline's; None for no check.
 
     Raises:
         MachineError: there is no APERF and MPERF.
@@ -109,7 +109,7 @@ def check(machine: Machine, *, seconds: float = 5.0, runs: int = 1, load: Load =
 
 
 def _comparing(baseline: Baseline, machine: Machine) -> list[str]:
-    """Reasons to doubt a comparison of this machine with the baseline."""
+    """Return reasons to doubt a comparison of this machine with the baseline."""
     found = differences(baseline, baselines.configuration(machine))
     if baseline.simulated != label(machine.host):
         found.append(f"the baseline is of {baseline.simulated or 'a real machine'}")
@@ -117,10 +117,10 @@ def _comparing(baseline: Baseline, machine: Machine) -> list[str]:
 
 
 def keep(machine: Machine, report: ScoreReport, load: Load) -> ScoreReport:
-    """Store every run for `score history`; the report, with a note if that went wrong."""
+    """Store every run for `score history`, and return the report, with a note if that failed."""
     host, baseline = machine.host, report.baseline
     configuration = baselines.configuration(machine)
-    command = os.path.basename(load.command[0]) if load.command else ""  # its other words may hold secrets
+    command = os.path.basename(load.command[0]) if load.command else ""  # its other words may contain secrets
     kept = []
     for one, when, score in zip(report.runs, report.ended, report.measured, strict=True):
         expected = None if baseline is None or one.ratio is None else predict(baseline, one.ratio)
@@ -135,12 +135,12 @@ def keep(machine: Machine, report: ScoreReport, load: Load) -> ScoreReport:
 
 
 def measure(machine: Machine, seconds: float, load: Load = _NO_LOAD) -> tuple[Run, float | None]:
-    """One measurement: the difference of two readings of APERF and MPERF on every CPU.
+    """Measure once: the difference of two readings of APERF and MPERF on every CPU.
 
     Args:
         machine: to measure.
-        seconds: the interval, where there is no command.
-        load: the interval is the run of its command.
+        seconds: the interval without a command.
+        load: the load, whose command's run is the interval.
 
     Returns:
         The measurement, and the score that the command printed.
@@ -171,10 +171,10 @@ def measure(machine: Machine, seconds: float, load: Load = _NO_LOAD) -> tuple[Ru
 
 @contextlib.contextmanager
 def _started(load: Load) -> Iterator[Callable[[], float | None] | None]:
-    """The load's command, made before there are threads; gives what runs it and returns the score that it prints.
+    """Fork the load's command before there are threads; yield a function that runs it and returns its score.
 
     Raises:
-        TurbotuiError: by what is given: the command cannot be run, or failed.
+        TurbotuiError: by the function: the command cannot be run, or failed.
     """
     if not load.command:
         yield None
@@ -204,7 +204,7 @@ def _started(load: Load) -> Iterator[Callable[[], float | None] | None]:
 
 
 def _read_score(ear: int, pattern: re.Pattern[str]) -> float | None:
-    """The last score in what a load prints, which goes on to stderr; None where there is none."""
+    """Return the last score in a load's output, which is passed on to stderr; None if there is none."""
     found = None
     with open(ear, encoding="utf-8", errors="replace", closefd=False) as lines:
         for line in lines:
@@ -222,7 +222,7 @@ def _ratio_of(session: Session, frame: Frame, cpu: int) -> CpuRatio:
 
 
 def _throttling(session: Session, frame: Frame) -> Throttling:
-    """Increases of the counters of heat and power limits, as far as the machine has them."""
+    """Return the increases of the counters of heat and power limits that the machine has."""
     episodes = [count for name in ("CoreThr", "PkgThr")
                 if isinstance(count := _cell(session, frame, name, SYSTEM_ROW), int | float)]
     packages = frame.rows(Scope.PACKAGE)
@@ -230,7 +230,7 @@ def _throttling(session: Session, frame: Frame) -> Throttling:
               if isinstance(share := _cell(session, frame, "PKG_%", row), int | float)]
     texts = [text for row in packages if isinstance(text := _cell(session, frame, "Throttle", row), str)]
     words = dict.fromkeys(word for text in texts for word in text.split()
-                          if word != _NOTHING and ":" not in word)  # GFX: and Ring: hold back no core
+                          if word != _NOTHING and ":" not in word)  # GFX: and Ring: do not limit cores
     return Throttling(
         heat=int(sum(episodes)) if episodes else None,
         limited=max(shares, default=None),
@@ -244,7 +244,7 @@ def _cell(session: Session, frame: Frame, name: ColumnId, row: RowId) -> Value:
 
 
 def score_in(line: str, pattern: re.Pattern[str]) -> float | None:
-    """The score in a line of a benchmark's output; None where there is none."""
+    """Return the score in a line of a benchmark's output; None if there is none."""
     match = pattern.search(line)
     if match is None:
         return None

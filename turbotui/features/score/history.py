@@ -1,8 +1,8 @@
-"""Every measurement of `turbotui score run`, kept for the next time: one line of JSON each, a file for each node.
+"""Stores every measurement of `turbotui score run`: one line of JSON each, a file for each node.
 
-Folder: $XDG_DATA_HOME/turbotui/scores (XDG Base Directory Specification 0.8). A line is appended and never changed,
-so a line that was cut off by a crash or a full disk, or is of a later version, costs that line only. Homes are shared
-over the network by whole fleets: each node writes its own file.
+Directory: $XDG_DATA_HOME/turbotui/scores (XDG Base Directory Specification 0.8). A line is appended and never changed,
+so a line that was cut off by a crash or a full disk, or is of a later version, affects only itself. Fleets share homes
+over the network, so each node writes its own file.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from turbotui.untrusted import in_cell, json_text, visible
 
 FORMAT: Final = 1
 _SUFFIX: Final = ".jsonl"
-_LARGEST: Final = 1 << 26  # bytes of a file: an hourly run for ten years
-_GREATEST: Final = 1e15  # of any number in it: sums and squares of such are still numbers
-_FIRST_YEAR: Final = 1970  # clocks without a battery begin there; a hundred years before it is still a date
+_LARGEST: Final = 1 << 26  # most bytes of a file, for an hourly run over ten years
+_GREATEST: Final = 1e15  # limit of any number in it, so that sums and squares stay finite
+_FIRST_YEAR: Final = 1970  # clocks without a battery begin there, and a hundred years earlier is still a valid date
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,19 +39,19 @@ class Kept:
         node: the host name, or the simulated machine's name.
         simulated: the label of a simulated or recorded machine, "" for a real one.
         configuration: of the hardware, as for baselines.
-        load: name of the command that was run, "" where whatever ran on the machine was measured.
-        seconds: its length.
-        ratio: the lowest of a busy CPU, None when no CPU was busy.
+        load: name of the command; "" if everything that ran on the machine was measured.
+        seconds: the length.
+        ratio: the lowest ratio of a busy CPU; None if no CPU was busy.
         lowest_cpu: that CPU.
-        busy_cpus: how many were busy.
-        busy: mean share of the interval that they were busy, 0 to 1.
+        busy_cpus: the number of busy CPUs.
+        busy: mean share of the interval for which they were busy, 0 to 1.
         state: as `score.Run.state`.
         throttling: what held the CPUs back.
         baseline, unit: name and unit of the baseline, "" without one.
         predicted, error: the score, and half the width of its error bar.
-        measured: the score that the load itself gave.
+        measured: the score that the load itself printed.
         warnings: why the ratio may not be that of the load.
-        key: what `store_measured` names it by.
+        key: the key for `store_measured`.
     """
 
     when: datetime
@@ -82,7 +82,7 @@ class Past:
     Attributes:
         runs: by time, the newest last.
         damaged: numbers of the lines that cannot be read, from 1.
-        later: how many lines are of a later version of turbotui.
+        later: the number of lines of a later version of turbotui.
     """
 
     runs: tuple[Kept, ...] = ()
@@ -92,7 +92,7 @@ class Past:
 
 def kept_run(run: Run, when: datetime, *, node: str, simulated: str, configuration: Mapping[str, str], load: str,
              baseline: Baseline | None, prediction: Prediction | None, measured: float | None) -> Kept:
-    """A measurement for the history file, with a key of its own."""
+    """Make a measurement for the history file, with a unique key."""
     return Kept(
         when=when.astimezone(UTC).replace(microsecond=0), node=node, simulated=simulated, configuration=configuration,
         load=load, seconds=run.seconds, ratio=run.ratio,
@@ -105,19 +105,19 @@ def kept_run(run: Run, when: datetime, *, node: str, simulated: str, configurati
 
 
 def folder(environment: Mapping[str, str]) -> str:
-    """The folder of the files of all nodes, beside the baselines."""
+    """Return the directory with the files of all nodes, beside the baselines."""
     return os.path.join(data_folder(environment), "scores")
 
 
 def path_of(environment: Mapping[str, str], node: str, simulated: str = "") -> str:
-    """The file of one node; a simulated machine's never is that of a real one."""
+    """Return the path of one node's file; simulated machines never share one with real ones."""
     word = re.sub(r"[^A-Za-z0-9._-]+", "-", node).lstrip(".-") or "node"
     kind = f".{simulated.partition(' ')[0].lower()}" if simulated else ""
     return os.path.join(folder(environment), f"{word}{kind}{_SUFFIX}")
 
 
 def paths(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """The files of all nodes."""
+    """Return the files of all nodes."""
     where = folder(environment)
     try:
         names = sorted(in_cell(visible(name)) for name in os.listdir(where) if name.endswith(_SUFFIX))
@@ -138,7 +138,7 @@ def store(path: str, runs: Sequence[Kept]) -> None:
 
 
 def store_measured(path: str, key: str, value: float) -> None:
-    """Append the score that the load of a kept measurement gave; of several the last one holds.
+    """Append the measured score of a kept measurement; of several, the last one counts.
 
     Raises:
         TurbotuiError: the file cannot be written.
@@ -155,7 +155,7 @@ def _append(path: str, items: Sequence[Mapping[str, object]]) -> None:
 
 
 def load(path: str) -> Past:
-    """Read the measurements in a file; none where there is no file.
+    """Read the measurements in a file; none if there is no file.
 
     Raises:
         TurbotuiError: the file cannot be read at all.
@@ -190,7 +190,7 @@ def load(path: str) -> Past:
 
 
 def run_json(one: Kept) -> dict[str, object]:
-    """A measurement with every key named after its attribute; what was predicted and measured is in `unit`."""
+    """Convert a measurement to JSON, with keys named after attributes; scores are in `unit`."""
     throttling = one.throttling
     return {
         "when": one.when.strftime("%Y-%m-%dT%H:%M:%SZ"), "node": one.node, "simulated": one.simulated,
@@ -206,10 +206,10 @@ def run_json(one: Kept) -> dict[str, object]:
 
 
 def _run(data: Mapping[str, object]) -> Kept:
-    """A kept measurement.
+    """Restore a kept measurement.
 
     Raises:
-        ValueError, KeyError, TypeError: it is damaged.
+        ValueError, KeyError, TypeError: the data is damaged.
     """
     configuration, throttling = data["configuration"], data["throttling"]
     if not isinstance(configuration, dict) or not isinstance(throttling, dict):
@@ -247,7 +247,7 @@ def _number(data: Mapping[str, object], key: str) -> float:
 
 
 def _positive(data: Mapping[str, object], key: str) -> float:
-    """A number above 0, which others are divided by."""
+    """Return a number that must be above 0, because it is a divisor."""
     found = _number(data, key)
     if found < 1 / _GREATEST:
         raise ValueError(key)

@@ -1,4 +1,4 @@
-"""The performance ratio APERF/MPERF under load, and what it predicts of a benchmark's score.
+"""The performance ratio APERF/MPERF under load, and the benchmark score that it predicts.
 
 A score that is bound by the clock grows with the slowest busy CPU's ratio: score = baseline x ratio / baseline's ratio.
 The counters' definitions: Intel SDM vol. 3 section 16.2; the claimed bound of 1.1 % and the worked example (113.2 at
@@ -15,24 +15,24 @@ from turbotui.dataclass import dataclass
 from turbotui.quantities.catalog.frequency import BUSY
 
 BOUND: Final = 0.011  # relative error that the literature claims for the prediction
-LOADED: Final = 0.9  # share of time that busy CPUs should have been busy for the ratio to be that of the load
-SHORTEST: Final = 1.0  # seconds below which the few milliseconds between reading CPUs are seen in the ratio
-FEWER: Final = 0.05  # share of the CPUs by which the busy ones of two like runs may differ: other work comes and goes
-IDLER: Final = 0.1  # share of the time by which their load may
-_TURBO: Final = 1.005  # above: turbo was active; the counters' own jitter is below this
+LOADED: Final = 0.9  # share of the time for which CPUs must be busy so that the ratio is the load's
+SHORTEST: Final = 1.0  # seconds below which the milliseconds between reading CPUs affect the ratio
+FEWER: Final = 0.05  # share of CPUs by which the numbers of busy CPUs of two similar runs may differ
+IDLER: Final = 0.1  # share of the time by which their load may differ
+_TURBO: Final = 1.005  # ratio above which turbo was active; the counters' jitter is smaller
 _BASE: Final = 0.995
-_LIMITED: Final = 0.005  # share of the interval below which a power limit did nothing that a ratio shows
+_LIMITED: Final = 0.005  # share of the interval below which a power limit does not affect the ratio
 
 
 @dataclass(frozen=True, slots=True)
 class CpuRatio:
-    """One CPU over an interval: differences of its counters.
+    """One CPU over an interval, from differences of its counters.
 
     Attributes:
         cpu: Linux number.
-        ratio: ΔAPERF/ΔMPERF, None where it never left idle.
-        busy: share of the interval in C0, 0 to 1; None where it cannot be had.
-        kind: "P", "E", "LP" on machines with several kinds of core, else "".
+        ratio: ΔAPERF/ΔMPERF; None if the CPU never left idle.
+        busy: share of the interval in C0, 0 to 1; None if unknown.
+        kind: "P", "E", "LP" on machines with several core types, else "".
     """
 
     cpu: int
@@ -43,7 +43,7 @@ class CpuRatio:
 
 @dataclass(frozen=True, slots=True)
 class Throttling:
-    """Throttling of the CPUs during an interval; None for what the machine does not count.
+    """Throttling of the CPUs during an interval; None for values that the machine does not count.
 
     Attributes:
         heat: episodes of throttling for heat, of cores and packages.
@@ -57,7 +57,7 @@ class Throttling:
 
     @property
     def active(self) -> bool | None:
-        """Whether anything throttled the CPUs; None where no throttling is counted here."""
+        """Whether anything throttled the CPUs; None if no throttling is counted here."""
         known = (self.heat, self.limited, self.reasons)
         if all(one is None for one in known):
             return None
@@ -79,7 +79,7 @@ class Throttling:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """A score that was measured once, and the ratio at which it was.
+    """A measured score, and the ratio during its measurement.
 
     Attributes:
         name: of the benchmark.
@@ -88,8 +88,8 @@ class Baseline:
         ratio: lowest ratio of a busy CPU while it ran; 1.0 with turbo off.
         configuration: of the hardware that it was measured on.
         simulated: the label of the simulated machine, "" for a real one.
-        busy_cpus: how many CPUs were busy while it ran; None where nobody said: then all of the configuration's.
-        busy: mean share of the time that they were busy, 0 to 1; None where nobody said.
+        busy_cpus: the number of busy CPUs meanwhile; None for all CPUs of the configuration.
+        busy: mean share of the time for which they were busy, 0 to 1; None if not given.
     """
 
     name: str
@@ -103,7 +103,7 @@ class Baseline:
 
     @property
     def cpus(self) -> int | None:
-        """The number of busy CPUs, as far as the machine counts them."""
+        """The number of busy CPUs."""
         known = self.configuration.get("CPUs", "")
         return self.busy_cpus if self.busy_cpus is not None else int(known) if known.isdecimal() else None
 
@@ -115,7 +115,7 @@ class Run:
     Attributes:
         seconds: its length.
         cpus: the ratios of all CPUs.
-        lowest: the busy CPU with the lowest ratio, None when no CPU was busy.
+        lowest: the busy CPU with the lowest ratio; None if no CPU was busy.
         state: "turbo", "base clock" or "below base clock" by the lowest ratio; "idle" when no CPU was busy.
         warnings: why the ratio may not be that of the load.
         throttling: what held the CPUs back.
@@ -140,21 +140,21 @@ class Run:
 
     @property
     def load(self) -> float | None:
-        """Mean share of the interval that the busy CPUs were busy, 0 to 1; None when no CPU was."""
+        """Mean share of the interval for which busy CPUs were busy, 0 to 1; None if no CPU was."""
         busy = _busy(self.cpus)
         return statistics.fmean(one.busy or 0.0 for one in busy) if busy else None
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """A predicted score: the value, and half the width of its error bar, in the baseline's unit."""
+    """A predicted score and half the width of its error bar, in the baseline's unit."""
 
     value: float
     error: float
 
 
 def percent(share: float, form: str = ".0f") -> str:
-    """A share as people write it: "97 %"."""
+    """Format a share as people write it: "97 %"."""
     return f"{100.0 * share:{form}} %"
 
 
@@ -163,7 +163,7 @@ def _busy(cpus: Sequence[CpuRatio]) -> list[CpuRatio]:
 
 
 def judge(seconds: float, cpus: Sequence[CpuRatio], throttling: Throttling | None = None) -> Run:
-    """The lowest busy CPU, and what is doubtful about the measurement."""
+    """Find the busy CPU with the lowest ratio, and doubts about the measurement."""
     busy = _busy(cpus)
     lowest = min(busy, key=lambda one: one.ratio or 0.0, default=None)
     warnings = []
@@ -180,7 +180,7 @@ def judge(seconds: float, cpus: Sequence[CpuRatio], throttling: Throttling | Non
 
 
 def _state(lowest: CpuRatio | None) -> str:
-    """The CPU's state by its clock alone; below the base clock it may be a governor that asks for less."""
+    """Return the CPU's state by its clock; below the base clock a governor may have requested less."""
     if lowest is None or lowest.ratio is None:
         return "idle"
     if lowest.ratio > _TURBO:
@@ -189,12 +189,12 @@ def _state(lowest: CpuRatio | None) -> str:
 
 
 def predict(baseline: Baseline, ratio: float, ratios: Sequence[float] = ()) -> Prediction:
-    """The score at a ratio.
+    """Predict the score at a ratio.
 
     Args:
-        baseline: what was measured once.
-        ratio: now.
-        ratios: of several runs; half their range is added to the claimed bound.
+        baseline: the baseline.
+        ratio: the present ratio.
+        ratios: the ratios of several runs; half their range is added to the claimed error.
     """
     value = baseline.value * ratio / baseline.ratio
     spread = (max(ratios) - min(ratios)) / 2 / ratio if len(ratios) > 1 else 0.0
@@ -202,7 +202,7 @@ def predict(baseline: Baseline, ratio: float, ratios: Sequence[float] = ()) -> P
 
 
 def differences(baseline: Baseline, configuration: Mapping[str, str]) -> list[str]:
-    """One sentence for each property in which this configuration is not the baseline's."""
+    """Return a sentence for each property in which this configuration differs from the baseline's."""
     keys = sorted({*baseline.configuration, *configuration})
     return [
         f"the configuration differs: {key} is {configuration.get(key, 'unknown')}, "
@@ -212,15 +212,15 @@ def differences(baseline: Baseline, configuration: Mapping[str, str]) -> list[st
 
 
 def unlike_loads(cpus: int | None, busy: float | None, other_cpus: int, other_busy: float | None) -> tuple[str, ...]:
-    """How the loads of two measurements differ, as words of the second; nothing where they are alike.
+    """Describe how the second measurement's load differs from the first's; nothing if they are similar.
 
-    A clock says something of a benchmark's only while as many CPUs are as busy: fewer of them run faster.
+    Clocks are comparable only with equally many and equally busy CPUs, because fewer busy CPUs run faster.
 
     Args:
-        cpus: busy ones of the first; None where that is not known.
-        busy: share of the time that they were, 0 to 1; None where that is not known.
-        other_cpus: busy ones of the second.
-        other_busy: share of the time that those were.
+        cpus: the first one's number of busy CPUs; None if unknown.
+        busy: the share of the time for which they were busy, 0 to 1; None if unknown.
+        other_cpus: the second one's number of busy CPUs.
+        other_busy: the share of the time for which those were busy.
     """
     found = []
     if cpus is not None and abs(other_cpus - cpus) > FEWER * max(cpus, other_cpus):
@@ -231,6 +231,6 @@ def unlike_loads(cpus: int | None, busy: float | None, other_cpus: int, other_bu
 
 
 def load_differences(baseline: Baseline, runs: Sequence[Run]) -> list[str]:
-    """One sentence for each way in which the load of these runs is not the baseline's."""
+    """Return a sentence for each way in which these runs' load differs from the baseline's."""
     words = [word for one in runs for word in unlike_loads(baseline.cpus, baseline.busy, one.busy_cpus, one.load)]
     return [f"the load is not that of the baseline: {word}" for word in dict.fromkeys(words)]

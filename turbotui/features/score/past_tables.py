@@ -1,4 +1,4 @@
-"""Tables of earlier runs of `turbotui score run`, and of what became of the node."""
+"""Tables of earlier runs of `turbotui score run`, and of the node's trends."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NOTHING_OLDER: Final = Unavailable(Reason.NOT_READ, "there is nothing older to 
 
 @dataclass(frozen=True, slots=True)
 class Numbered:
-    """A measurement that was kept, and its number among those of its node, by time."""
+    """A kept measurement, with its number among those of its node, by time."""
 
     number: int
     kept: Kept
@@ -31,7 +31,7 @@ class Numbered:
 
 @dataclass(frozen=True, slots=True)
 class Of:
-    """A change of a quantity, with the trend that it is of."""
+    """A change of a quantity, with its trend."""
 
     trend: Trend
     change: Change
@@ -77,7 +77,7 @@ _CIRCUMSTANCES: Final[tuple[Column[Numbered], ...]] = (
 
 
 def _group(name: str, of: Callable[[Change], MeasurementSpan | None]) -> tuple[Column[Of], ...]:
-    """The measurements of one span of time."""
+    """Make the columns for the measurements of one span of time."""
     def column(word: str, decimals: int, value: Callable[[MeasurementSpan], Value], text: str) -> Column[Of]:
         def compute(row: Of) -> Value:
             found = of(row.change)
@@ -124,7 +124,7 @@ _LOADS: Final[tuple[Column[Trend], ...]] = (
 
 
 def _judge_kept(column: Column[Numbered], row: Numbered, value: Value) -> Cell:
-    """Mark the ratio of a run doubtful where the run is."""
+    """Mark the ratio of a doubtful run."""
     if value is not None:
         return Cell(value, disputed=row.kept.warnings if column.id == "ratio" else ())
     if column.id in {"predicted", "error"}:
@@ -133,11 +133,11 @@ def _judge_kept(column: Column[Numbered], row: Numbered, value: Value) -> Cell:
 
 
 def history_table(runs: Sequence[Kept], most: int | None = None) -> AnyTable:
-    """Runs of one node, by time.
+    """Make the table of one node's runs, by time.
 
     Args:
-        runs: the newest last.
-        most: so many of the newest only.
+        runs: the runs, newest last.
+        most: the most runs, the newest ones.
     """
     rows = [Numbered(number, one) for number, one in enumerate(runs, 1)]
     shown = rows if most is None else rows[-most:]
@@ -146,10 +146,10 @@ def history_table(runs: Sequence[Kept], most: int | None = None) -> AnyTable:
 
 
 def past_tables(runs: Sequence[Kept], found: Sequence[Trend]) -> tuple[AnyTable, ...]:
-    """All that is kept of one node.
+    """Return all tables of one node.
 
     Args:
-        runs: by time, the newest last.
+        runs: the runs, newest last.
         found: their trends.
     """
     rows = [Numbered(number, one) for number, one in enumerate(runs, 1)]

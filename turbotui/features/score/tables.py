@@ -1,4 +1,4 @@
-"""Baselines, and one use of `turbotui score run`, as tables."""
+"""Tables of baselines, and of the result of `turbotui score run`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ UNCOUNTED: Final = Unavailable(Reason.NO_HARDWARE, "this machine does not count 
 _NOT_SAID: Final = Unavailable(Reason.NOT_READ, "nobody said it when the baseline was stored")
 _ASLEEP: Final = Unavailable(Reason.STANDS_STILL, "the CPU was idle all the time")
 _NOT_ASKED: Final = Unavailable(Reason.NOT_READ, "nobody asked for a limit", "give --slower PERCENT")
-_DIGITS: Final = 6  # significant ones of the least score in a table
+_DIGITS: Final = 6  # significant digits of the least score in a table
 _MOST_DECIMALS: Final = 9
 
 R = TypeVar("R")
@@ -37,9 +37,9 @@ class Measured:
     """A measurement of a report.
 
     Attributes:
-        number: from 1.
+        number: the number, from 1.
         run: the measurement.
-        score: that the load printed; None where it printed none.
+        score: the score that the load printed; None if none.
     """
 
     number: int
@@ -49,24 +49,24 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class OfCpu:
-    """A CPU in a measurement of that number."""
+    """A CPU in a numbered measurement."""
 
     number: int
     cpu: CpuRatio
 
 
 def share(value: float | None) -> float | None:
-    """A share as per cent."""
+    """Convert a share to per cent."""
     return None if value is None else 100.0 * value
 
 
 def yes_or_no(value: bool | None) -> str | None:
-    """A truth value as cells show it."""
+    """Format a boolean for cells."""
     return None if value is None else "yes" if value else "no"
 
 
 def scored(columns: tuple[Column[R], ...], scores: Iterable[float | None]) -> tuple[Column[R], ...]:
-    """The columns with decimals for these scores, which are in a unit that only the person knows."""
+    """Return columns with decimals that fit these scores, whose unit is the user's."""
     least = min((abs(one) for one in scores if one), default=1.0)
     decimals = min(_MOST_DECIMALS, max(0, _DIGITS - 1 - math.floor(math.log10(least))))
     return tuple(replace(column, decimals=decimals) if column.id in _SCORES else column for column in columns)
@@ -113,7 +113,7 @@ _REPORT: Final[tuple[Column[ScoreReport], ...]] = (
 
 
 def throttling_columns(found: Callable[[R], Throttling]) -> tuple[Column[R], ...]:
-    """The columns of throttling, for rows that have it."""
+    """Make the columns of throttling."""
     return (
         Column("throttled", "", -1, (), lambda row: yes_or_no(found(row).active), help="whether CPUs were held back"),
         Column("heat", "", 0, (), lambda row: found(row).heat, help="episodes of throttling for heat"),
@@ -154,16 +154,16 @@ _RATIOS: Final[tuple[Column[OfCpu], ...]] = (
 _WHY: Final = {"measured": NO_SCORE, "throttled": UNCOUNTED, "heat": UNCOUNTED, "limited": UNCOUNTED,
                "held by": UNCOUNTED, "predicted": NO_BASELINE, "error": NO_BASELINE, "slower": NO_BASELINE,
                "verdict": _NOT_ASKED}
-"""Why a value is not there, by its column; elsewhere because no CPU was busy."""
+"""Why a value is missing, by its column; for others, because no CPU was busy."""
 
 
 def why_unknown(column: Column[Any]) -> Unavailable:
-    """Why a column has no value for a run."""
+    """Return why a column has no value for a run."""
     return _WHY.get(column.id, NOT_BUSY)
 
 
 def _judge_run(column: Column[Measured], row: Measured, value: Value) -> Cell:
-    """Mark the ratio of a run doubtful where the run is."""
+    """Mark the ratio of a doubtful run."""
     if value is None:
         return Cell(None, why_unknown(column))
     return Cell(value, disputed=row.run.warnings if column.id == "ratio" else ())
@@ -182,20 +182,20 @@ def _judge_ratio(column: Column[OfCpu], _row: OfCpu, value: Value) -> Cell:
 
 
 def baseline_table(known: Sequence[Baseline]) -> AnyTable:
-    """Stored baselines."""
+    """Make the table of stored baselines."""
     return RowTable("baselines", "baseline", scored(_BASELINES, [one.value for one in known]), known,
                     lambda _column, _row, value: Cell(value, _NOT_SAID if value is None else None))
 
 
 def run_table(report: ScoreReport) -> AnyTable:
-    """The measurements of a report."""
+    """Make the table of a report's measurements."""
     scores = [*report.measured, *[None] * (len(report.runs) - len(report.measured))]
     rows = [Measured(number, *pair) for number, pair in enumerate(zip(report.runs, scores, strict=True), 1)]
     return RowTable("runs", "run", scored(_RUNS, report.scores), rows, _judge_run)
 
 
 def report_tables(report: ScoreReport) -> tuple[AnyTable, ...]:
-    """All tables of one use of `score run`."""
+    """Return all tables of a `score run`."""
     ratios = [OfCpu(number, cpu) for number, run in enumerate(report.runs, 1) for cpu in run.cpus]
     return (
         RowTable("score", "score", scored(_REPORT, [_first(report), *report.scores]), [report], _judge_report),

@@ -17,7 +17,7 @@ from turbotui.tables.envelope import Envelope
 
 
 def report_lines(envelope: Envelope, report: ScoreReport) -> Iterator[str]:
-    """The report in lines."""
+    """Format the report as lines."""
     if envelope.label:
         yield f"# {envelope.label}"
     yield from text_lines(envelope, run_table(report))
@@ -41,7 +41,7 @@ def report_lines(envelope: Envelope, report: ScoreReport) -> Iterator[str]:
 
 
 def _measured_text(report: ScoreReport) -> list[str]:
-    """The score that the load itself printed, beside the predicted one."""
+    """Describe the score that the load itself printed, beside the predicted one."""
     scores, prediction = report.scores, report.prediction
     if not scores:
         return []
@@ -54,13 +54,13 @@ def _measured_text(report: ScoreReport) -> list[str]:
 
 
 def with_error(value: float, error: float) -> str:
-    """A value and its error bar, with as many decimals as the error has two digits: "121.5 ± 1.3"."""
+    """Format a value and its error, with decimals for two digits of the error: "121.5 ± 1.3"."""
     decimals = max(0, 1 - math.floor(math.log10(error))) if error > 0 else 6
     return f"{value:.{decimals}f} ± {error:.{decimals}f}"
 
 
 def against(measured: float, predicted: float, error: float) -> str:
-    """A measured score beside the predicted one."""
+    """Compare a measured score with the predicted one."""
     off = measured / predicted - 1.0
     if abs(measured - predicted) <= error:
         return f"{percent(off, '+.1f')} from the prediction, within its error bar"
@@ -69,13 +69,13 @@ def against(measured: float, predicted: float, error: float) -> str:
 
 
 def past_lines(envelope: Envelope, past: Past, found: Sequence[Trend], most: int) -> Iterator[str]:
-    """The history of a node: the newest runs in a table, then what became of the node.
+    """Format the history of a node: the newest runs in a table, then the trends.
 
     Args:
-        envelope: of the node.
-        past: what its file holds.
+        envelope: the envelope of the node.
+        past: the content of the node's file.
         found: the trends.
-        most: runs in the table.
+        most: the most runs in the table.
     """
     runs = past.runs
     shown = runs[-most:]
@@ -92,7 +92,7 @@ def past_lines(envelope: Envelope, past: Past, found: Sequence[Trend], most: int
 
 
 def damage_text(past: Past) -> list[str]:
-    """Lines of the file that were passed over."""
+    """Describe the lines of the file that were skipped."""
     lines = []
     if past.damaged:
         numbers = ", ".join(map(str, past.damaged[:5])) + (" and more" if len(past.damaged) > 5 else "")

@@ -1,7 +1,7 @@
-"""Is a node slower than it was? Its kept measurements, the last days beside the month before.
+"""Trends of a node's performance: kept measurements of the last days compared with the month before.
 
-Only like is compared with like: the same load, as many CPUs as busy, the same baseline, the hardware configured as it
-is now, and nothing that was doubtful when it was measured.
+Only similar runs are compared: the same load and baseline, equally many and busy CPUs, the present configuration of
+the hardware, and no doubts at the measurement.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from turbotui.features.score.history import Kept
 from turbotui.features.score.model import BOUND, percent, unlike_loads
 
 DAYS: Final = 7.0
-_CENTURY: Final = 36_500.0  # days: more than any run is old, and a date can be that long ago
+_CENTURY: Final = 36_500.0  # days, longer ago than any run, but still a valid date
 MONTH: Final = 30.0
-_TO_DEVIATION: Final = 1.4826  # median absolute deviation to standard deviation, of a normal distribution
+_TO_DEVIATION: Final = 1.4826  # factor from median absolute deviation to standard deviation of a normal distribution
 
 
 @dataclass(frozen=True, slots=True)
 class MeasurementSpan:
-    """Measurements of one span of time.
+    """The measurements of one span of time.
 
     Attributes:
-        median: of the ratio or the score.
-        count: how many.
-        throttled: in how many of them something held the CPUs back.
+        median: the median of the ratio or the score.
+        count: the number of measurements.
+        throttled: the number of measurements with throttled CPUs.
         first, last: the oldest and the newest.
     """
 
@@ -47,11 +47,11 @@ class Change:
     Attributes:
         quantity: "ratio" or "measured".
         now: the last days.
-        before: the month before them, or all that is older where there was nothing in that month; None: nothing is.
+        before: the month before, or all older runs if that month has none; None if there are none.
         month: whether `before` is that month.
-        relative: by which share it is more than before; None without `before`.
-        chance: by which share the two may differ although nothing changed: the claimed bound of the method, or twice
-            the standard error that the measurements' own spread gives, whichever is greater; None without `before`.
+        relative: the relative change since before; None without `before`.
+        chance: the relative change that is possible by chance: the method's claimed error, or twice the standard error
+            by the measurements' spread, whichever is greater; None without `before`.
     """
 
     quantity: str
@@ -76,15 +76,15 @@ class Trend:
     """The changes of one load on one node.
 
     Attributes:
-        baseline, load: what was run; "" for none.
-        unit: of measured scores.
-        changes: of the ratio, and of the measured score where it is known before and now; empty where every run was
+        baseline, load: the baseline and the load; "" for none.
+        unit: the unit of measured scores.
+        changes: the changes of the ratio, and of the measured score if known before and now; empty if every run was
             left out.
         doubtful: runs left out because of their warnings, or because no CPU was busy.
-        otherwise: runs left out because the hardware was configured otherwise than in the newest one.
-        differing: the properties in which it was.
-        unlike: runs left out because another number of CPUs was busy than in the newest one, or they were less or more.
-        days: length of what counts as now.
+        otherwise: runs left out because the hardware's configuration differs from the newest run's.
+        differing: the properties that differ.
+        unlike: runs left out because other numbers of CPUs were busy than in the newest run, or with another load.
+        days: the number of days that count as now.
     """
 
     baseline: str
@@ -99,11 +99,11 @@ class Trend:
 
 
 def trends(runs: Iterable[Kept], days: float = DAYS) -> list[Trend]:
-    """The trend of each load of one node, in the order in which they were first measured.
+    """Compute the trend of each load of a node, in the order of their first measurement.
 
     Args:
-        runs: of one node, by time.
-        days: before the newest of a load that count as now.
+        runs: the node's runs, by time.
+        days: the number of days before a load's newest run that count as now.
     """
     loads: dict[tuple[str, str], list[Kept]] = {}
     for one in runs:
@@ -118,7 +118,7 @@ def _trend(runs: Sequence[Kept], days: float) -> Trend:
     differing = {key for one in others for key in {*one.configuration, *newest.configuration}
                  if one.configuration.get(key) != newest.configuration.get(key)}
     certain = [one for one in alike if one.ratio is not None and not one.warnings]
-    # like the newest one that says something, even where the very newest is doubtful
+    # similar to the newest valid run, even if the very newest one is doubtful
     last = certain[-1] if certain else newest
     sure = [one for one in certain if not unlike_loads(last.busy_cpus, last.busy, one.busy_cpus, one.busy)]
     found = [_change("ratio", sure, days, lambda one: one.ratio)] if sure else []
@@ -130,7 +130,7 @@ def _trend(runs: Sequence[Kept], days: float) -> Trend:
 
 
 def _change(quantity: str, runs: Sequence[Kept], days: float, value: Callable[[Kept], float | None]) -> Change:
-    """Compare; there is at least one run, and its value is known."""
+    """Compute a change; at least one run with a known value is given."""
     edge = runs[-1].when - timedelta(days=min(days, _CENTURY))
     now = [one for one in runs if one.when > edge]
     older = [one for one in runs if one.when <= edge]
@@ -148,7 +148,7 @@ def _change(quantity: str, runs: Sequence[Kept], days: float, value: Callable[[K
 
 
 def _deviation(runs: Sequence[Kept], value: Callable[[Kept], float | None], median: float) -> list[float]:
-    """Distances from the median; none of a single run, whose distance is no distance."""
+    """Return distances from the median; none for a single run."""
     return [abs((value(one) or 0.0) - median) for one in runs] if len(runs) > 1 else []
 
 
@@ -158,7 +158,7 @@ def _group(runs: Sequence[Kept], value: Callable[[Kept], float | None]) -> Measu
 
 
 def sentences(trend: Trend) -> list[str]:
-    """A trend in words, for the one who asks whether this node is slower than last month."""
+    """Describe a trend for users who ask whether this node is slower than last month."""
     what = " with ".join(word for word in (trend.baseline, trend.load) if word) or "whatever ran"
     found = [f"{what}, {_change_text(trend, change)}" for change in trend.changes]
     words = []

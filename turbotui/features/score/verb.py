@@ -1,4 +1,4 @@
-"""`turbotui score`: baselines, the performance ratio under load, the score that it predicts, and how it was before."""
+"""`turbotui score`: baselines, the performance ratio under load, the predicted score, and its history."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ from turbotui.tables.formats import TEXT
 from turbotui.untrusted import one_line
 
 SLOWER = 5
-"""Exit status of a check: the node is slower than its baseline, or than it was, by more than was allowed."""
+"""The exit status of a check that found the node slower than its baseline or past, by more than allowed."""
 DOUBTFUL = 6
-"""Exit status of a check that has no sure answer."""
+"""The exit status of a check without a sure answer."""
 _EVERY = "all"
 
 
 def positive(text: str, what: str) -> float:
-    """A number from the command line.
+    """Parse a positive number from the command line.
 
     Raises:
-        UsageError: it is not a positive number.
+        UsageError: the text is not a positive number.
     """
     value = decimal_number(text)
     if value is None or value <= 0:
@@ -53,7 +53,7 @@ def positive(text: str, what: str) -> float:
 
 
 def add_history_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `score history`."""
+    """Declare the options of `score history`."""
     add_machine_arguments(parser)
     parser.add_argument("--node", metavar="NAME", default="",
                         help=f"another node whose runs are kept in this folder, or {_EVERY} (default: this machine)")
@@ -69,14 +69,14 @@ def add_history_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_measured_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `score measured`."""
+    """Declare the options of `score measured`."""
     add_machine_arguments(parser)
     parser.add_argument("value", metavar="X", help="the score, in the baseline's unit")
     add_format_arguments(parser)
 
 
 def history(arguments: argparse.Namespace) -> int:
-    """Print what was kept, and what became of it."""
+    """Print the kept runs, and the trends."""
     days = positive(arguments.days, "--days")
     allowed = None if arguments.slower is None else positive(arguments.slower, "--slower")
     if arguments.last < 1:
@@ -105,7 +105,7 @@ def history(arguments: argparse.Namespace) -> int:
 
 
 def _envelope(past: Past) -> Envelope:
-    """The envelope of the runs of one node."""
+    """Make the envelope of one node's runs."""
     newest = past.runs[-1]
     facts: dict[str, Value] = {}
     if past.damaged or past.later:
@@ -127,7 +127,7 @@ def _place(arguments: argparse.Namespace, files: Sequence[str]) -> str:
 
 
 def _status(found: Sequence[Trend], allowed: float) -> int:
-    """5 when something is slower by more than allowed and more than chance; 6 when nothing could be compared."""
+    """Return 5 if a load is slower by more than allowed and by chance, 6 if nothing could be compared, else 0."""
     changes = [change for trend in found for change in trend.changes]
     if any(change.verdict == "slower" and -100.0 * (change.relative or 0.0) > allowed for change in changes):
         return SLOWER
@@ -135,7 +135,7 @@ def _status(found: Sequence[Trend], allowed: float) -> int:
 
 
 def measured(arguments: argparse.Namespace) -> int:
-    """Note the score that the load of the newest run gave."""
+    """Store the score that the newest run's load printed."""
     value = positive(arguments.value, "score")
     host = open_host(arguments)
     path = kept_history.path_of(os.environ, host.name, label(host))
@@ -157,7 +157,7 @@ def _noted(one: Kept, value: float) -> str:
 
 
 _TURBO_SAID = {"on": "on here", "unknown": "perhaps on here, which this machine does not tell"}
-_SAME_RATIO = 1e-4  # people give a ratio with four or five digits
+_SAME_RATIO = 1e-4  # users give a ratio with four or five digits
 _STATUS = {"slower": SLOWER, "doubtful": DOUBTFUL}
 
 
@@ -233,7 +233,7 @@ def _store(arguments: argparse.Namespace, path: str) -> int:
 
 
 def _busy(arguments: argparse.Namespace, machine: Machine, ratio: float) -> tuple[int | None, float | None]:
-    """The load of a baseline: as it is given, else as in the newest kept run that had its ratio."""
+    """Return the load of a baseline: as given, else as in the newest kept run with its ratio."""
     cpus: int | None = arguments.busy_cpus
     there = len(machine.topology.cpus)
     if cpus is not None and not 1 <= cpus <= there:
@@ -261,7 +261,7 @@ def _list(arguments: argparse.Namespace, path: str) -> int:
 
 
 def _print_baselines(arguments: argparse.Namespace, known: Sequence[Baseline]) -> None:
-    """Print the baselines of each machine in an envelope of its own; one file of this user has those of all."""
+    """Print each machine's baselines in an envelope of its own; one file has those of all machines."""
     labels = list(dict.fromkeys(one.simulated for one in known)) or [""]
     writer = make_writer(arguments, len(labels))
     for said in labels:
@@ -277,7 +277,7 @@ def _print_baselines(arguments: argparse.Namespace, known: Sequence[Baseline]) -
 
 
 def _load(arguments: argparse.Namespace) -> Load:
-    """The command, and what to look for in what it prints."""
+    """Return the command, and the pattern of its score."""
     if arguments.pattern is None:
         return Load(tuple(arguments.command))
     if not arguments.command:
