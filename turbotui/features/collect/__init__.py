@@ -1,4 +1,4 @@
-"""Collectors: readings for screens in other processes, through a pipe, a socket or ssh, and the screen of a pipe."""
+"""Collectors: send readings to other processes through a pipe, a socket or ssh; and the screen of a pipe."""
 
 from turbotui.feature import Command, Feature
 

@@ -1,4 +1,4 @@
-"""What of collecting runs without a command line: the collector that writes to a pipe."""
+"""The collector that writes to a pipe."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _FIRST_INTERVAL: Final = 0.15
 """Seconds of the first interval, so that a screen has numbers at once."""
 
 _LOOK_MS: Final = 250
-"""After which a writer looks whether it is to end."""
+"""Seconds after which a blocked writer checks whether it is to end."""
 
 
 class PipeCollector:
-    """Writes the journal of what a session reads to a descriptor, as fast as it is taken.
+    """Writes the journal of a session's readings to a descriptor, as fast as the reader accepts it.
 
     Args:
-        session: not started yet.
-        columns: that are read whatever is asked for.
-        output: a pipe, or a file.
+        session: a session that is not started yet.
+        columns: columns that are read in any case.
+        output: the descriptor of a pipe or file.
     """
 
     def __init__(self, session: Session, columns: Sequence[ColumnId], output: int) -> None:
@@ -42,11 +42,11 @@ class PipeCollector:
         """Collect until `stop`, or until the reader is gone.
 
         Args:
-            requests: a descriptor that requests are read from; its end is the end of the collector.
+            requests: a descriptor of requests, whose end ends the collector.
 
         Raises:
-            BrokenPipeError: nobody reads any more.
-            TurbotuiError: what ended the sampling.
+            BrokenPipeError: the reader is gone.
+            TurbotuiError: the sampling failed.
         """
         outgoing = Outgoing(self._write, self._session.machine)
         if requests is not None:
@@ -62,15 +62,15 @@ class PipeCollector:
         raise_failure(self._session)
 
     def stop(self) -> None:
-        """End after what is read now; may be called by a signal handler."""
+        """End after the current reading; may be called by a signal handler."""
         self._stopping = True
         self._session.stop(0.0)
 
     def _write(self, data: bytes) -> None:
-        """Write all bytes; a reader that takes none cannot delay the end of the program.
+        """Write all bytes, without letting a stalled reader delay the program's end.
 
         Raises:
-            BrokenPipeError: nobody reads any more, or it is to end.
+            BrokenPipeError: the reader is gone, or the collector is to end.
         """
         view = memoryview(data)
         ready = select.poll()
@@ -82,7 +82,7 @@ class PipeCollector:
                 raise BrokenPipeError
 
     def _mind_reader(self) -> None:
-        """End as soon as nobody reads: at an interval of a minute the next write would be a minute later."""
+        """End as soon as the reader is gone, because the next write may be a minute away."""
         poll = select.poll()
         poll.register(self._output, 0)
         poll.poll()

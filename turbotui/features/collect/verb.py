@@ -1,4 +1,4 @@
-"""`turbotui collect`: writes the journal of what it reads to stdout, or serves it at a unix socket."""
+"""`turbotui collect`: writes the journal of its readings to stdout, or serves it at a unix socket."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Collect until a signal, or until nobody reads.
+    """Collect until a signal, or until the reader is gone.
 
     Raises:
-        UsageError: stdout is a terminal, or the group is not there.
-        SocketFileError: the socket cannot be made.
+        UsageError: stdout is a terminal, or the group does not exist.
+        SocketFileError: the socket cannot be created.
         TurbotuiError: the machine cannot be read, or sampling failed.
     """
     if arguments.socket is not None:

@@ -1,4 +1,4 @@
-"""`turbotui view -`: the dashboard of what turbotui collect writes to a pipe."""
+"""`turbotui view -`: the dashboard of the output of turbotui collect in a pipe."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Show the dashboard until the person leaves; a stream that ended stays in sight.
+    """Show the dashboard until the user quits; an ended stream stays visible.
 
     Raises:
-        UsageError: it is not stdin that is named, or stdin is no pipe.
+        UsageError: the argument is not "-", or stdin is no pipe.
         TerminalError: there is no terminal.
-        LinkError: no reading came.
+        LinkError: no reading arrived.
         RecordingError: the collector is of a later version.
-        InternalError: something of ours failed; the terminal is restored first.
+        InternalError: turbotui itself failed; the terminal is restored first.
     """
     if arguments.stream != "-":
         raise UsageError(f"view shows the stream on stdin: turbotui view -; for the file {arguments.stream} "
@@ -39,10 +39,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _keyboard_for_stdin() -> int:
-    """Put the terminal's keyboard in the place of stdin.
+    """Replace stdin by the terminal's keyboard.
 
     Returns:
-        Another descriptor of what stdin was.
+        A new descriptor of the former stdin.
 
     Raises:
         TerminalError: this process has no terminal.

@@ -1,4 +1,4 @@
-"""`turbotui columns`: every column of the catalog, and whether it can be had on this machine."""
+"""`turbotui columns`: every column of the catalog, and whether this machine has it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BEGIN, END = "<!-- columns: begin (turbotui columns --markdown) -->", "<!-- colu
 
 
 def glossary_lines(columns: Iterable[CounterColumn]) -> Iterator[str]:
-    """A table of every column, each id once, in print order."""
+    """Format a table of every column, each id once, in print order."""
     yield "| column | scope | unit | what it says | formula |"
     yield "|---|---|---|---|---|"
     seen: set[str] = set()
@@ -49,14 +49,14 @@ def glossary_lines(columns: Iterable[CounterColumn]) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Listed:
-    """A column of the catalog, and why it cannot be had; None if it can."""
+    """A column of the catalog, and why it is not available; None if it is."""
 
     column: CounterColumn
     capabilities: Capabilities
     absent: Unavailable | None
 
     def sources(self) -> str:
-        """The source and origin of each signal of the column; signals that cannot be had are left out."""
+        """Return source and origin of each available signal of the column."""
         signals = self.capabilities.signals
         return "; ".join(f"{name}: {self.capabilities.provider[name].id}, {signals[name].origin}"
                          for name in (*self.column.needs, *self.column.wants) if name in signals)
@@ -95,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.markdown:
         print("\n".join(glossary_lines(STATIC_COLUMNS)))
         return 0
-    # a file that cannot be used is refused, whether a set of it is asked for or not
+    # an invalid file is refused, even if none of its sets is requested
     sets = known_sets(os.environ, arguments.events) if arguments.add or arguments.events else {}
     machine = read_machine(open_host(arguments))
     capabilities = probe_sources(machine, SOURCES)
@@ -116,7 +116,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _text(envelope: Envelope, listed: Sequence[_Listed]) -> Iterator[str]:
-    """Two lines a column: what it is, and what it says or why it cannot be had."""
+    """Format two lines for each column: the name, and its help or why it is not available."""
     if envelope.label:
         yield f"# {envelope.label}"
     width = max(len(one.column.id) for one in listed)

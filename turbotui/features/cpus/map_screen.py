@@ -28,11 +28,11 @@ from turbotui.widgets.table_view import TableView
 _CHARTED = 64
 """CPUs up to which the past of each is kept, so that it is there when the cursor comes."""
 _AROUND = (Scope.CORE, Scope.L3, Scope.NODE, Scope.DIE, Scope.PACKAGE)
-"""What a CPU lies in, by which it is found."""
+"""The scopes that contain a CPU, by which searches find it."""
 
 
 class MapScreen(SearchScreen):
-    """Screen with a map of all CPUs; the CPU under the cursor is read out on the status line."""
+    """The screen with a map of all CPUs, and the CPU under the cursor on the status line."""
 
     where: ClassVar[Where] = Where.MAP
     number = "3"
@@ -101,7 +101,7 @@ class MapScreen(SearchScreen):
 
     @property
     def wanted(self) -> Sequence[CounterColumn]:
-        """The column that gives the colour, and the columns that are read out."""
+        """The column of the colour, and the columns on the status line."""
         return (*self.watch_state.columns, *([self._column] if self._column else []))
 
     def show_frame(self) -> None:
@@ -120,11 +120,11 @@ class MapScreen(SearchScreen):
         self.show_status()
 
     def show_columns(self) -> None:
-        """Read what is visible now."""
+        """Request the visible columns."""
         self.watch_state.want(self.wanted)
 
     def readout(self) -> str:
-        """The CPU under the cursor in full."""
+        """Describe the CPU under the cursor in full."""
         frame, cpu = self.watch_state.frame, self._map.cpu
         if frame is None or cpu is None:
             return self.waiting_for("the first reading")
@@ -141,7 +141,7 @@ class MapScreen(SearchScreen):
         return " · ".join(words)
 
     def copied(self) -> str:
-        """See `WatchScreen.copied`: what gives the CPU its colour."""
+        """See `WatchScreen.copied`: the value behind the CPU's colour."""
         frame, cpu = self.watch_state.frame, self._map.cpu
         return "" if frame is None or cpu is None or self._column is None else cell_said(frame, self._column,
                                                                                          cpu_row(cpu))
@@ -195,7 +195,7 @@ class MapScreen(SearchScreen):
         self._map.step(by * 1_000_000)
 
     def find(self, text: str, *, after: bool = False) -> bool:
-        """See `SearchScreen.find`: a CPU by its number, or by what it lies in."""
+        """See `SearchScreen.find`: a CPU by its number, or by a scope that contains it."""
         frame, cpu = self.watch_state.frame, self._map.cpu
         if frame is None or cpu is None:
             return False
@@ -221,19 +221,19 @@ class MapScreen(SearchScreen):
             self.app.push_screen(Explain(FrameCell(self.watch_state, self._column, cpu_row(self._map.cpu))))
 
     def action_point(self) -> None:
-        """Show who runs on the CPU under the cursor."""
+        """Show the tasks that run on the CPU under the cursor."""
         if self._map.cpu is not None:
             self.watch_state.pointing.clear()
             self.watch_state.pointing.at_cpu(self._map.cpu, "map")
             self.go_to("tasks")
 
     def open_chosen(self) -> bool:
-        """See `WatchScreen.open_chosen`: who runs on the CPU."""
+        """See `WatchScreen.open_chosen`: the tasks that run on the CPU."""
         self.action_point()
         return self._map.cpu is not None
 
     def flags(self) -> list[str]:
-        """Which task ran on the lit CPUs."""
+        """Return the task that ran on the highlighted CPUs."""
         pointing = self.watch_state.pointing
         return [*super().flags(), *([f"◆ {pointing.who} ran there: Esc returns"] if pointing.cpus else [])]
 

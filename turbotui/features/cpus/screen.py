@@ -23,7 +23,7 @@ _FOLLOW = tuple(Follow)
 
 
 class TableScreen(TableBase):
-    """Screen with a table of CPUs and its keys."""
+    """A screen with a table of CPUs and its keys."""
 
     where: ClassVar[Where] = Where.TABLE
     BINDINGS = bindings_for(Where.TABLE)
@@ -45,7 +45,7 @@ class TableScreen(TableBase):
         self.notice("Flat" if len(levels) == 1 else f"Grouped by {word}")
 
     def action_fold_all(self) -> None:
-        """Fold every group, or unfold all when some are folded."""
+        """Fold every group, or unfold all if some are folded."""
         if self._table.view.folded:
             self._change(folded=frozenset())
             return
@@ -55,7 +55,7 @@ class TableScreen(TableBase):
             self._change(folded=frozenset(row for scope in levels for row in frame.rows(scope)))
 
     def action_sideways(self, by: int) -> None:
-        """Fold or unfold the group under the cursor; elsewhere move to the next or previous column."""
+        """Fold or unfold the group under the cursor; elsewhere, go to the next or previous column."""
         line = self._table.line
         if line is None or line.open is None:
             super().action_sideways(by)
@@ -86,12 +86,12 @@ class TableScreen(TableBase):
         super().action_end(by)
 
     def _let_go(self) -> None:
-        """Stop following the hottest, busiest or slowest CPU when a person moves the cursor."""
+        """Stop following the hottest, busiest or slowest CPU when the user moves the cursor."""
         if self._table.view.follow in self._table.view.targets:
             self._change(follow=Follow.ROW)
 
     def action_follow(self) -> None:
-        """Follow the next of: the cursor's CPU, nothing, the hottest, busiest or slowest CPU."""
+        """Switch what the cursor follows: its CPU, nothing, the hottest, busiest or slowest CPU."""
         view = self._table.view
         usable = [follow for follow in _FOLLOW if follow in {Follow.ROW, Follow.LINE} or follow in view.targets]
         follow = usable[(usable.index(view.follow) + 1) % len(usable)]
@@ -114,12 +114,12 @@ class TableScreen(TableBase):
         self.notice(f"Energy in {unit}" if unit else "No visible column has both watts and joules")
 
     def action_add(self) -> None:
-        """Open the form for counters by hand."""
+        """Open the form for adding counters."""
         def changed(name: str | None) -> None:
             self.show_columns()
             column = None if name is None else self.watch_state.find(name)
             if column is not None and self.watch_state.is_visible(column):
-                self._table.select_column(column)  # else it would stand somewhere beyond the edge
+                self._table.select_column(column)  # otherwise the cursor would be beyond the edge
 
         self.app.push_screen(AddCounter(CpuAdditions(self.watch_state), changed))
 
@@ -153,7 +153,7 @@ class TableScreen(TableBase):
 
 
 class CpuScreen(TableScreen):
-    """Every CPU, one line each."""
+    """The screen with one line for every CPU."""
 
     number = "1"
     word = "CPUs"
@@ -162,7 +162,7 @@ class CpuScreen(TableScreen):
     grouped = True
 
     def first_view(self) -> CounterView:
-        """Topology order where all CPUs can be looked over, the busiest first where they cannot."""
+        """Return the first view: topology order for few CPUs, the busiest first for many."""
         view = super().first_view()
         watch = self.watch_state
         if len(watch.session.machine.topology.cpus) > 16 and watch.busy is not None:  # half a small screen
@@ -171,7 +171,7 @@ class CpuScreen(TableScreen):
 
 
 class TopologyScreen(TableScreen):
-    """Packages, dies, caches, cores and CPUs as a tree, each with the value of the whole group."""
+    """The screen with a tree of packages, dies, caches, cores and CPUs, each with the group's value."""
 
     number = "2"
     word = "topology"
@@ -179,7 +179,7 @@ class TopologyScreen(TableScreen):
     mode = "topology"
 
     def first_view(self) -> CounterView:
-        """All levels that divide this machine; cores folded where there are too many for a screen."""
+        """Return the first view: all levels that divide this machine, cores folded if there are many."""
         topology = self.watch_state.session.machine.topology
         levels = levels_of(topology, TREE_LEVELS)
         folded: frozenset[RowId] = frozenset()

@@ -1,4 +1,4 @@
-"""A screen with a counter table: how its view is shown, kept up with the columns, and read out."""
+"""The base of screens with a counter table: its view, its columns, and its status line."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from turbotui.widgets.table_view import TAGS_ROW, Follow, TableView
 from turbotui.widgets.table_widget import TableWidget
 
 _PINNED = 8
-"""CPUs of a task that are pinned, at most: the map lights all of them."""
+"""The most CPUs of a task that are pinned; the map highlights all of them."""
 CounterTable: TypeAlias = TableWidget[FrameContent, CounterColumn, RowId]
 """The widget of both screens."""
 
 
 class TableBase(TableKeys[FrameContent, CounterColumn, RowId]):
-    """A table of the visible columns, shown as a `TableView` says; whoever changes it makes a new one."""
+    """A table of the visible columns, shown by an immutable `TableView`."""
 
     mode: ClassVar[str] = ""
     grouped: ClassVar[bool] = False
@@ -54,7 +54,7 @@ class TableBase(TableKeys[FrameContent, CounterColumn, RowId]):
                            charts=RowCharts(watch.recent), id="table")
 
     def first_view(self) -> CounterView:
-        """The settings that the table has before a person changes them."""
+        """Return the table's settings before the user changes them."""
         return TableView(columns=self.watch_state.columns, top=(SYSTEM_ROW,), sums=(TAGS_ROW,),
                          targets=self._targets())
 
@@ -90,7 +90,7 @@ class TableBase(TableKeys[FrameContent, CounterColumn, RowId]):
 
     @property
     def wanted(self) -> Sequence[CounterColumn]:
-        """Visible columns, and what sorting, filtering and following look at."""
+        """The visible columns, and those that sorting, filtering and following need."""
         return self._table.view.needed
 
     @property
@@ -100,7 +100,7 @@ class TableBase(TableKeys[FrameContent, CounterColumn, RowId]):
 
     @property
     def shown(self) -> tuple[Sequence[CounterColumn], Sequence[RowId]]:
-        """Columns and rows that the table draws."""
+        """The columns and rows that the table draws."""
         return self._table.drawn
 
     def show_frame(self) -> None:
@@ -122,7 +122,7 @@ class TableBase(TableKeys[FrameContent, CounterColumn, RowId]):
         self.show_status()
 
     def _pin_pointed(self) -> None:
-        """Pin the CPUs of the task that was pointed at, and let go of those of the one before."""
+        """Pin the CPUs of the chosen task, and unpin those of the previous one."""
         cpus = self.watch_state.pointing.cpus[:_PINNED]
         before, self._pointed = self._pointed, tuple(cpu_row(cpu) for cpu in cpus)
         if before != self._pointed:
@@ -130,7 +130,7 @@ class TableBase(TableKeys[FrameContent, CounterColumn, RowId]):
             self.show_view(replace(self._table.view, tags=(*self._pointed, *others)))
 
     def action_point(self) -> None:
-        """Show who runs on the CPU under the cursor."""
+        """Show the tasks that run on the CPU under the cursor."""
         row = self._table.current
         if row is None or row.scope is not Scope.CPU:
             self.notice("Go to the row of a CPU: i shows who runs there")
@@ -142,7 +142,7 @@ class TableBase(TableKeys[FrameContent, CounterColumn, RowId]):
             self.go_to("tasks")
 
     def open_chosen(self) -> bool:
-        """See `WatchScreen.open_chosen`: who runs on a CPU, or what a group has in it."""
+        """See `WatchScreen.open_chosen`: the tasks on a CPU, or the members of a group."""
         row, line = self._table.current, self._table.line
         if row is not None and row.scope is Scope.CPU and row not in self._table.view.sums:
             self.action_point()
@@ -165,11 +165,11 @@ class TableBase(TableKeys[FrameContent, CounterColumn, RowId]):
         self._earlier.stop()
 
     def show_columns(self) -> None:
-        """Take over which columns are visible, and the sparks that fit."""
+        """Apply the visible columns, and the sparks that fit."""
         self.show_view(self._table.view)
 
     def show_view(self, view: CounterView) -> None:
-        """See `TableKeys.show_view`: with the columns, sparks and marks of all screens, and as a new profile says."""
+        """See `TableKeys.show_view`; applies the columns, sparks and marks of all screens, and a new profile."""
         watch = self.watch_state
         if watch.profile is not self._profile:
             self._profile = watch.profile
@@ -182,7 +182,7 @@ class TableBase(TableKeys[FrameContent, CounterColumn, RowId]):
         watch.want(view.needed)
 
     def flags(self) -> list[str]:
-        """Filter and what the cursor follows, where they are not what they were at the start."""
+        """Return filter and followed CPU if they differ from the start."""
         view = self._table.view
         found = super().flags()
         if view.follow is not Follow.ROW:

@@ -1,4 +1,4 @@
-"""The dashboard: opens what the command line names and runs the application on it."""
+"""The dashboard: opens the machine or recording that the command line names, and runs the application."""
 
 from turbotui.feature import Command, Feature
 

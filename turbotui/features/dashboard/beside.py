@@ -1,4 +1,4 @@
-"""A command beside the dashboard: held until its counters are open, then run, watched, and told of at its end."""
+"""A command beside the dashboard: held until its counters are open, then run, watched, and reported."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from turbotui.untrusted import one_line
 
 
 class RunSpan:
-    """The frame from the beginning to the end of a run, of frames that are taken in their order.
+    """The frame from the beginning to the end of a run, built from frames in order.
 
-    What began anew between them has no difference, and wraps that were missed make theirs unknown, as in a recording.
+    Counters that began anew in between have no difference, and missed wraps make differences unknown, as in recordings.
     """
 
     def __init__(self) -> None:
@@ -45,23 +45,23 @@ class RunSpan:
         self._topology: Topology | None = None
 
     def begin(self, frame: Frame) -> None:
-        """Begin at the end of this frame."""
+        """Begin the span at the end of this frame."""
         self._first, self._last = frame.newer, None
         self._topology, self._fresh, self._unsure = frame.newer.topology, {}, {}
 
     def take(self, frame: Frame) -> None:
-        """Go on to the end of this frame."""
+        """Extend the span to the end of this frame."""
         newer = frame.newer
         if self._first is None:
             return
-        if newer.topology is not self._topology:  # positions are others; rows that stayed are found by their names
+        if newer.topology is not self._topology:  # positions have changed; rows that stayed are found by their names
             self._topology, self._fresh, self._unsure = newer.topology, {}, {}
         self._fresh, self._unsure = _union(self._fresh, newer.fresh), _union(self._unsure, newer.unsure)
         self._last = frame
 
     @property
     def frame(self) -> Frame | None:
-        """The frame of the span so far; None before it has an end."""
+        """The frame of the span so far; None before its first extension."""
         if self._first is None or self._last is None:
             return None
         newer = replace(self._last.newer, fresh=self._fresh, unsure=self._unsure)
@@ -74,30 +74,30 @@ def _union(known: Mapping[SignalId, frozenset[int]],
 
 
 _LINE: Final = 400
-"""Bytes of output that are looked through for each line that is asked for."""
+"""Bytes of output that are searched for each requested line."""
 _SECONDS: Final = (60, 3600)
 
 
 class CommandBeside:
-    """A command, and what is counted over its run. Made before there are threads.
+    """A command, and the counts over its run; must be created before there are threads.
 
     Args:
         seen: the held command.
-        output: that the command writes to.
-        words: of the command.
+        output: the output of the command.
+        words: the words of the command.
         stays: whether the screen stays when the command has ended.
-        pipe: that its marks of regions come through.
+        pipe: the FIFO of its marks.
 
     Attributes:
-        applications: what the tasks screen shows of it.
-        regions: counts what it does in the regions that it marks; None before `begin`.
+        applications: the command's applications for the tasks screen.
+        regions: counts the regions that it marks; None before `begin`.
         watcher: counts its threads from the first instruction on; None before `begin`.
         listener: takes the watcher's tables while a screen shows them.
-        begun: whether it was let go.
-        session: that watches the machine; None before `begin`.
+        begun: whether the command was started.
+        session: the session that watches the machine; None before `begin`.
         left_by: the signal that ended the dashboard before the command; 0 for none.
-        has_terminal: whether there is one to write the report to.
-        on_end: called on the sampler's thread once the command has ended and the last reading is there.
+        has_terminal: whether there is a terminal for the report.
+        on_end: called on the sampler's thread after the command's end and the last reading.
     """
 
     def __init__(self, seen: Observation, output: CommandOutput, words: tuple[str, ...], *, stays: bool,
@@ -131,7 +131,7 @@ class CommandBeside:
         self._ended = threading.Event()
         self._paused = False
 
-    # What screens show
+    # For screens
 
     @property
     def title(self) -> str:
@@ -145,7 +145,7 @@ class CommandBeside:
 
     @property
     def seconds(self) -> float:
-        """Seconds for which the command has run, or ran."""
+        """The seconds for which the command has run, or ran."""
         return self._seen.seconds if self.over else time.monotonic() - self._began if self.begun else 0.0
 
     @property
@@ -172,7 +172,7 @@ class CommandBeside:
 
     @property
     def cpu_seconds(self) -> float | None:
-        """CPU time of the command and of all that it waited for; None while it runs."""
+        """The CPU time of the command and of the children that it waited for; None while it runs."""
         return None if self._held.used_ns is None else self._held.used_ns / 1e9
 
     def lines(self, most: int) -> list[str]:
@@ -182,11 +182,11 @@ class CommandBeside:
     # The run
 
     def begin(self, session: Session) -> None:
-        """Open the counters of its tasks beside those of a session that has started, and let it go.
+        """Open the counters of the command's tasks beside a started session, and start the command.
 
         Raises:
-            NotRunError: it cannot be run.
-            TurbotuiError: what ended the sampling.
+            NotRunError: the command cannot be run.
+            TurbotuiError: the sampling failed.
         """
         self.session = session
         machine = session.machine
@@ -200,7 +200,7 @@ class CommandBeside:
             self.regions.start()
         self._wait_for_frame(session, lambda: self._newest is not None)
         before = self._seq
-        session.end_interval()  # the span begins with the command, not with the counters
+        session.end_interval()  # the span begins with the command, not when the counters were opened
         self._wait_for_frame(session, lambda: self._seq > before)
         with self._lock:
             self._meter = meter
@@ -217,13 +217,13 @@ class CommandBeside:
                 self._frames.wait(0.1)
 
     def choose_columns(self, session: Session) -> None:
-        """Have the columns of the report read over the whole run."""
+        """Request the report's columns for the whole run."""
         self.columns = default_columns(session.catalog, session.capabilities, session.machine.topology, extras=False)
 
     def take(self, frame: Frame) -> None:
         """See `BesideCommand.take`."""
         with self._frames:
-            if frame.seq <= self._seq:  # handed over again when the screens are there
+            if frame.seq <= self._seq:  # published again when the screens exist
                 return
             self._seq, self._newest = frame.seq, frame
             self._frames.notify_all()
@@ -252,12 +252,12 @@ class CommandBeside:
 
     @property
     def frame(self) -> Frame | None:
-        """The frame of the whole run; None if it was too short, or left too early."""
+        """The frame of the whole run; None if the run was too short, or left too early."""
         with self._lock:
             return self._span.frame
 
     def finish_tasks(self, told: Callable[[Watching], None]) -> None:
-        """Stop counting its tasks; see `TaskWatcher.finish`."""
+        """Stop counting the tasks; see `TaskWatcher.finish`."""
         def tell(watching: Watching) -> None:
             watching.watched[0].used_ns = self._held.used_ns
             told(watching)
@@ -268,12 +268,12 @@ class CommandBeside:
     # The end of the screen
 
     def leave(self) -> None:
-        """The screen is gone: counting ends with it, unless the command goes on."""
+        """End counting with the screen, unless the command continues."""
         if self.session is not None and self.over:
             self.session.stop(1.0)
 
     def left(self, number: int, *, has_terminal: bool) -> None:
-        """Note what ended the dashboard: a signal or 0, and whether its terminal is still there."""
+        """Record what ended the dashboard: a signal or 0, and whether its terminal still exists."""
         self.left_by, self.has_terminal = number, has_terminal
 
     # Signals
@@ -283,30 +283,30 @@ class CommandBeside:
         self._held.send(number)
 
     def pause(self, stopped: bool) -> None:
-        """See `BesideCommand.pause`. SIGSTOP: what leads a session does not stop by SIGTSTP (setpgid(2), orphaned)."""
+        """See `BesideCommand.pause`; uses SIGSTOP, because SIGTSTP does not stop a session leader (setpgid(2))."""
         if self.begun and stopped != self._paused:
             self._paused = stopped
             self._held.send(signal.SIGSTOP if stopped else signal.SIGCONT)
 
     def wait(self, seconds: float) -> bool:
-        """Wait for the command's end, for at most so many seconds; whether it has ended."""
+        """Wait at most that many seconds for the command's end, and tell whether it has ended."""
         return self._ended.wait(seconds)
 
     def end(self, number: int) -> None:
-        """Hand on a signal that ended the dashboard, and give the command a little time to end by it."""
+        """Pass on a signal that ended the dashboard, and give the command a little time to end."""
         self.pause(False)
         self._seen.end(number, self._ended.wait)
 
 
 def marked_programs(machine: Machine, pipe: MarkPipe) -> MarkedPrograms:
-    """Count, from now on, the regions that programs mark in a FIFO which a person named."""
+    """Count, from now on, the regions that programs mark in a FIFO named by the user."""
     found = MarkedPrograms(RegionCounting(machine, pipe))
     found.regions.start()
     return found
 
 
 def lasting(seconds: float) -> str:
-    """A time as people say it: 4.2 s, 3:07, 1:03:07."""
+    """Format a time for people: 4.2 s, 3:07, 1:03:07."""
     minute, hour = _SECONDS
     if seconds < minute:
         return f"{seconds:.1f} s"
@@ -323,4 +323,4 @@ def _signal_name(number: int) -> str:
 
 
 def _nothing() -> None:
-    """Nobody waits for the end."""
+    """Do nothing at the end, by default."""

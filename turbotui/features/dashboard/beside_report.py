@@ -1,4 +1,4 @@
-"""What is told of a command when it has ended: how, for how long, what the machine did meanwhile, and its tasks."""
+"""The report on an ended command: how it ended, its duration, the machine's activity, and its tasks."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
     from turbotui.sampling.session import Session
 
 _REGIONS: Final = 20
-"""Regions in the table of regions."""
+"""The most regions in the table of regions."""
 _TASKS: Final = 10
-"""Commands in the table of tasks."""
+"""The most commands in the table of tasks."""
 _CPUS: Final = 32
-"""CPUs with a row of their own: of more the machine's row alone is told."""
+"""The most CPUs with rows of their own; with more, only the machine's row is shown."""
 
 
 _MEANS: Final = ((("Busy%", "Load%"), "CPUs {:.1f} % busy"), (("Bzy_MHz",), "{:,.0f} MHz while busy"),
                  (("IPC",), "{:.2f} instructions a cycle"))
-"""What is said of the whole machine: the first of these columns that is known, and how."""
+"""The facts of the whole machine: columns, of which the first known one is used, with their words."""
 
 
 def report_lines(beside: CommandBeside, session: Session, room: int | None) -> Iterator[str]:
-    """The report on a command that has ended, or was left running.
+    """Format the report on a command that has ended, or was left running.
 
     Args:
         beside: the command.
-        session: that watched the machine meanwhile; stopped.
-        room: characters of a line of the terminal; None for as many as it takes.
+        session: the stopped session that watched the machine meanwhile.
+        room: characters of a line of the terminal; None for unlimited.
     """
     frame, machine = beside.frame, session.machine
     yield f"{beside.title}: {beside.state}{_used(beside)}"
@@ -68,7 +68,7 @@ def report_lines(beside: CommandBeside, session: Session, room: int | None) -> I
 
 
 def _used(beside: CommandBeside) -> str:
-    """CPU time, and how many CPUs that kept busy."""
+    """Describe the CPU time, and the average number of busy CPUs."""
     used, seconds = beside.cpu_seconds, beside.seconds
     if used is None:
         return ""
@@ -92,14 +92,14 @@ def _energy(beside: CommandBeside, frame: Frame) -> Iterator[str]:
 
 
 def _cpu_lines(frame: Frame, beside: CommandBeside, machine: Machine, room: int | None) -> Iterator[str]:
-    """The table of CPUs over the whole run, as `turbotui stat -- COMMAND` has it."""
+    """Format the table of CPUs over the whole run, as in `turbotui stat -- COMMAND`."""
     many = len(frame.topology.cpus) > _CPUS
     layout = Layout(beside.columns, summary_only=many, machine=machine.host.name, kind=machine.host.kind)
     yield from text_lines(envelope_of(frame, layout), FrameTable(frame, layout), room=room)
 
 
 def _task_lines(watching: Watching, beside: CommandBeside, machine: Machine, room: int | None) -> list[str]:
-    """The tasks that the command started, busiest first. Called while their counters are closed."""
+    """Format the tasks that the command started, busiest first; called while their counters are closed."""
     one, by = watching.watched[0], Grouping.COMMAND
     report = watching.report(one, by, whole=True)
     joules = share_out(report.rows, beside.energy.over(report.seconds), machine.topology,

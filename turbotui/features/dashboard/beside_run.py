@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 _NOT_FOUND: Final = 127
 _NOT_EXECUTABLE: Final = 126
-"""What a shell answers for these (POSIX.1-2024, Shell Command Language, 2.8.2)."""
-_LOOK: Final = 0.1  # seconds between two looks at the output of a command whose screen was closed
+"""A shell's exit statuses for commands that cannot be run (POSIX.1-2024, Shell Command Language, 2.8.2)."""
+_LOOK: Final = 0.1  # seconds between two polls of the output of a command whose screen was closed
 _HANDED_ON: Final = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -35,17 +35,17 @@ def run_beside(words: Sequence[str], show: Callable[[CommandBeside], object], *,
     """Run a command with the dashboard beside it, and report on it.
 
     Args:
-        words: of the command.
-        show: opens a session, lets the command go, and shows the dashboard until that ends.
+        words: the words of the command.
+        show: opens a session, starts the command, and shows the dashboard until its end.
         stays: whether the dashboard stays when the command has ended.
         prepare: called in the command's process before it waits.
 
     Returns:
-        The exit status of the command, 128 and the signal's number if one ended it, or the dashboard and not the
-        command; 127 if there is no such command, 126 if it cannot be run.
+        The exit status of the command; 128 and the signal's number if a signal ended it, or ended the dashboard before
+        it; 127 if there is no such command, 126 if it cannot be run.
 
     Raises:
-        TurbotuiError: what ended the dashboard; the command has ended then.
+        TurbotuiError: the dashboard failed; the command has ended then.
     """
     output = CommandOutput()
 
@@ -75,7 +75,7 @@ def run_beside(words: Sequence[str], show: Callable[[CommandBeside], object], *,
                 status = _ended(beside)
             finally:
                 if beside.regions is not None:
-                    beside.regions.stop()  # before the pipe of its marks is closed
+                    beside.regions.stop()  # before the FIFO of its marks is closed
             if failure is not None:
                 raise failure
             return status
@@ -84,9 +84,9 @@ def run_beside(words: Sequence[str], show: Callable[[CommandBeside], object], *,
 
 
 def _ended(beside: CommandBeside) -> int:
-    """Write what the command wrote, wait for its end unless a signal ended the dashboard, and report."""
+    """Print the command's output, wait for its end unless a signal ended the dashboard, and report."""
     if not beside.has_terminal:
-        beside.left_by = beside.left_by or signal.SIGHUP  # as the kernel would have told it
+        beside.left_by = beside.left_by or signal.SIGHUP  # as the kernel would have sent it
     if beside.left_by:
         beside.end(beside.left_by)
     if not beside.has_terminal:
@@ -108,14 +108,14 @@ def _ended(beside: CommandBeside) -> int:
 
 
 def report_of(beside: CommandBeside, session: Session, room: int | None) -> list[str]:
-    """The lines of the report; its tables are imported now."""
+    """Format the report, importing its tables only now."""
     from turbotui.features.dashboard.beside_report import report_lines  # noqa: PLC0415 - the first frame does without
 
     return list(report_lines(beside, session, room))
 
 
 def _go_on(beside: CommandBeside) -> None:
-    """Be in front of the terminal for the command until it has ended: its output, and the terminal's signals."""
+    """Stand between terminal and command until the command ends: pass on its output, and signals to it."""
     calls = dict.fromkeys(_HANDED_ON, beside.send)
     with guarded_signals({**calls, signal.SIGTSTP: lambda _number: _stop(beside)}):
         while not beside.wait(_LOOK):
@@ -130,7 +130,7 @@ def _stop(beside: CommandBeside) -> None:
 
 
 def _write(beside: CommandBeside) -> None:
-    """Write the output that has come, without what could do anything to the terminal but colour it."""
+    """Print new output, without escape sequences that do more than colour."""
     output = beside.output
     lost = output.lost
     data = output.take()

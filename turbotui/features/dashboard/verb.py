@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _INTERVAL = 1.0
 _PLAIN: Final = ("dumb", "unknown", "")
-"""Terminals that are not drawn on before it is known what they can do."""
+"""Terminals that are not drawn on before their abilities are known."""
 _FIRST_SCREEN = "overview"
 _FIRST_INTERVAL = 0.15
 """Seconds of the first interval, so that the first screen has numbers."""
@@ -45,7 +45,7 @@ _FIRST_INTERVAL = 0.15
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_watching_arguments(parser, _INTERVAL)
-    parser.set_defaults(interval=None)  # so that one that was given can be told from the profile's
+    parser.set_defaults(interval=None)  # None, so that a given value differs from the profile's
     parser.add_argument("--profile", metavar="NAME", help="a view saved with key s")
     parser.add_argument("--spy", metavar="FILE", help="event sets by CPU (see turbotui spy), read again when the "
                         "file changes")
@@ -66,11 +66,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Show the dashboard until the person leaves.
+    """Show the dashboard until the user quits.
 
     Raises:
         TerminalError: stdin, stdout or stderr (where Textual draws) is not a terminal.
-        InternalError: something of ours failed; the terminal is restored first.
+        InternalError: turbotui itself failed; the terminal is restored first.
     """
     stat = "turbotui stat -- COMMAND" if arguments.command else "turbotui stat"
     abilities = screen_abilities(ascii_alone=arguments.ascii, instead=f": use `{stat}` for text output")
@@ -97,10 +97,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run_beside(arguments: argparse.Namespace, abilities: Abilities) -> int:
-    """Run a command with the dashboard beside it; its exit status.
+    """Run a command with the dashboard beside it, and return its exit status.
 
     Raises:
-        UsageError: another machine is to be shown than the one on which the command would run.
+        UsageError: the shown machine would not be the one on which the command runs.
     """
     for option, value in (("--machine", arguments.machine), ("--host", arguments.host),
                           ("--connect", arguments.connect)):
@@ -121,7 +121,7 @@ def _open(arguments: argparse.Namespace, abilities: Abilities, beside: CommandBe
     """Show the dashboard, from its opening on.
 
     Raises:
-        LeftError: the person left before there were screens.
+        LeftError: the user quit before there were screens.
     """
     from turbotui.app.settings import read_settings  # noqa: PLC0415 - --help stays fast
 
@@ -131,7 +131,7 @@ def _open(arguments: argparse.Namespace, abilities: Abilities, beside: CommandBe
 
     doubtful = arguments.profile is not None or (arguments.theme or "ansi") not in {"ansi", *GROUNDS}
     settings = with_own_profile(arguments, settings)
-    if os.environ.get("TERM", "dumb") in _PLAIN or doubtful:  # what may be refused is refused on the person's screen
+    if os.environ.get("TERM", "dumb") in _PLAIN or doubtful:  # errors of these are shown on the user's terminal
         return _show(arguments, abilities, settings, None, beside, given=given)
     from turbotui.opening.readings import read_glance  # noqa: PLC0415 - as above
     from turbotui.opening.waiting import Opening  # noqa: PLC0415 - as above
@@ -146,9 +146,9 @@ def _open(arguments: argparse.Namespace, abilities: Abilities, beside: CommandBe
 
 def _show(arguments: argparse.Namespace, abilities: Abilities, settings: PersonalSettings,
           opening: Opening | None, beside: CommandBeside | None, *, given: MarkPipe | None) -> int:
-    """Open what the command line names, then load the screens, each beside the opening, and show them.
+    """Open the machine and load the screens, both during the opening, then show them.
 
-    The first interval passes while Textual is loaded, which takes as long. A command begins once all is there.
+    The first interval passes while Textual is loaded, which takes as long. A command is started when all is ready.
     """
     wait_for = _at_once if opening is None else opening.wait_for
     session, columns, profile = wait_for(lambda: _opened(arguments, settings),
@@ -190,7 +190,7 @@ def _show(arguments: argparse.Namespace, abilities: Abilities, settings: Persona
 
 
 def _offers_tour(arguments: argparse.Namespace, settings: PersonalSettings) -> bool:
-    """Whether somebody sits at this terminal who never ended the tour, and the numbers are of now."""
+    """Tell whether to offer the tour: the user never ended it, and the numbers are live."""
     from turbotui.app.settings import may_offer_tour  # noqa: PLC0415 - --help stays fast
 
     return arguments.sysroot == "/" and sys.stdin.isatty() and may_offer_tour(settings, os.environ)
@@ -198,10 +198,10 @@ def _offers_tour(arguments: argparse.Namespace, settings: PersonalSettings) -> b
 
 def _opened(arguments: argparse.Namespace, settings: PersonalSettings) -> tuple[
         Session, tuple[CounterColumn, ...], Profile | None]:
-    """The session that the command line names, not started yet, its columns, and the saved view to begin with.
+    """Open the session that the command line names, without starting it, with columns and saved view.
 
     Raises:
-        TurbotuiError: what is wrong with the command line, or with the machine.
+        TurbotuiError: the command line or the machine is at fault.
     """
     from turbotui.app.loading import load_asyncio  # noqa: PLC0415 - --help stays fast
     from turbotui.commands.watching import open_session  # noqa: PLC0415 - as above
@@ -225,8 +225,8 @@ def _opened(arguments: argparse.Namespace, settings: PersonalSettings) -> tuple[
 
 
 def _load_screens() -> tuple[ModuleType, ModuleType]:
-    """The modules of the application and of what runs it: with Textual they take half of the start."""
-    # Textual repaints at most this often: at its own 60 a key waits for up to 17 ms, and nothing else is gained
+    """Import the modules of the application, which with Textual take half of the start."""
+    # Textual's highest repaint rate; at its default of 60 a key waits up to 17 ms, with no other benefit
     os.environ.setdefault("TEXTUAL_FPS", "120")
     from turbotui.app import dashboard, running  # noqa: PLC0415 - as said
 
@@ -244,10 +244,10 @@ def _help() -> Sequence[Line]:
 
 
 def _way(arguments: argparse.Namespace) -> Way | None:
-    """The way to the collector that the command line names; None where this process reads the machine itself.
+    """Return the way to the collector that the command line names; None if this process reads the machine.
 
     Raises:
-        UsageError: what is asked for beside it is the collector's.
+        UsageError: another option belongs to the collector's command line.
     """
     option = "--connect" if arguments.connect is not None else "--host"
     if arguments.remote is not None and arguments.host is None:
@@ -278,7 +278,7 @@ def _open_recorder(path: str, machine: Machine) -> FrameRecorder:
     """Open a file for Ctrl+R, as `turbotui record` does.
 
     Raises:
-        RecordingError: it cannot be written, is written by another process, or is no recording.
+        RecordingError: the file cannot be written, another process records to it, or it is no recording.
     """
     from turbotui.features.record.engine import open_recorder  # noqa: PLC0415 - most people record nothing
 
@@ -286,10 +286,10 @@ def _open_recorder(path: str, machine: Machine) -> FrameRecorder:
 
 
 def _profile(arguments: argparse.Namespace) -> Profile | None:
-    """The saved view that the command line names.
+    """Load the saved view that the command line names.
 
     Raises:
-        ProfileError: it is not there, or cannot be understood.
+        ProfileError: the view does not exist, or is invalid.
     """
     if arguments.profile is None:
         return None
@@ -299,7 +299,7 @@ def _profile(arguments: argparse.Namespace) -> Profile | None:
 
 
 def with_own_profile(arguments: argparse.Namespace, settings: PersonalSettings) -> PersonalSettings:
-    """Have the command line name the saved view of the settings where it names none; one that is not there is told."""
+    """Set the saved view of the settings if the command line names none; a missing one is reported."""
     if arguments.profile is not None or not settings.profile:
         return settings
     from turbotui.widgets.profiles import ProfileError, Profiles  # noqa: PLC0415 - as in run
@@ -313,10 +313,10 @@ def with_own_profile(arguments: argparse.Namespace, settings: PersonalSettings) 
 
 
 def _chosen(profile: Profile, session: Session, arguments: argparse.Namespace) -> Profile:
-    """The profile with what else the command line says, which comes after it; read from the first tick on.
+    """Return the profile changed by the command line, with columns read from the first tick on.
 
     Raises:
-        UsageError: an added counter of the profile is none, or a word names no column.
+        UsageError: an added counter of the profile is invalid, or a word names no column.
     """
     from turbotui.quantities.event_columns import joined_metrics  # noqa: PLC0415 - as in run
     from turbotui.sampling.selection import choose_columns  # noqa: PLC0415 - as in run
@@ -335,7 +335,7 @@ def _chosen(profile: Profile, session: Session, arguments: argparse.Namespace) -
 
 def _remembered(names: tuple[str, ...], session: Session,
                 columns: tuple[CounterColumn, ...]) -> tuple[CounterColumn, ...]:
-    """The columns that a person remembered, and those that the command line adds; read from the first tick on."""
+    """Return the user's remembered columns and those that the command line adds, read from the first tick on."""
     from turbotui.sampling.selection import default_columns  # noqa: PLC0415 - as in run
 
     usual = default_columns(session.catalog, session.capabilities, session.machine.topology, extras=True)
@@ -346,4 +346,4 @@ def _remembered(names: tuple[str, ...], session: Session,
 
 
 def _unseen(_frame: Frame) -> None:
-    """Frames before the screen is there; the newest is handed over when it is."""
+    """Ignore frames before the screen exists, which then gets the newest one."""

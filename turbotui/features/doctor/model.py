@@ -19,7 +19,7 @@ from turbotui.sources.source import Probe, Source
 
 
 class State(Enum):
-    """State of a source: how many of its signals work."""
+    """The state of a source, by how many of its signals work."""
 
     READY = "ready"
     PARTIAL = "partial"
@@ -33,11 +33,11 @@ class SignalReport:
     Attributes:
         id: the signal.
         usable: whether this source can read it here.
-        chosen: whether it is read from this source (another one may come first).
-        compared: whether it is read from this source too, to be compared with the chosen one.
-        origin: what is read, where usable.
-        detail: why not, where not.
-        remedy: what to do about it; empty where nothing can be done.
+        chosen: whether it is read from this source (another source may take precedence).
+        compared: whether it is also read from this source, to be compared with the chosen one.
+        origin: what is read, if usable.
+        detail: why not, if not usable.
+        remedy: what to do about it; empty if nothing can be done.
     """
 
     id: str
@@ -52,7 +52,7 @@ class SignalReport:
 
 @dataclass(frozen=True, slots=True)
 class SourceReport:
-    """One source: a line of the doctor's table.
+    """A source, which is a line of the doctor's table.
 
     Attributes:
         detail: the reason that most of its missing signals share, or its note.
@@ -73,8 +73,8 @@ class Diagnosis:
     """The whole report.
 
     Attributes:
-        facts: (what, value) lines about the machine and our rights on it.
-        notes: sentences about what the machine did not say.
+        facts: (what, value) lines about the machine and the process's rights.
+        notes: sentences about facts that the machine did not tell.
     """
 
     simulated: str
@@ -84,7 +84,7 @@ class Diagnosis:
 
 
 def diagnose(machine: Machine, capabilities: Capabilities) -> Diagnosis:
-    """Make a report of what probing found; reads nothing more."""
+    """Make a report of what probing found, without reading anything more."""
     notes = [*machine.topology.notes]
     if machine.platform.note:
         notes.append(machine.platform.note)
@@ -127,7 +127,7 @@ def _signal(name: str, found: Signal | Unavailable, *, chosen: bool, compared: b
 
 
 def _summary(usable: Sequence[SignalReport], missing: Sequence[SignalReport], note: str) -> str:
-    """One line: what is missing and why; the reason that a person can do something about, if one is."""
+    """Describe in one line what is missing and why, preferring a reason with a remedy."""
     parts: list[str] = []
     if missing:
         decisive = _decisive(missing)
@@ -144,9 +144,9 @@ def _summary(usable: Sequence[SignalReport], missing: Sequence[SignalReport], no
 
 
 def _decisive(missing: Sequence[SignalReport]) -> Sequence[SignalReport]:
-    """The missing signals whose reason is told for all: one that permission would give, else one with a remedy.
+    """Return the missing signals whose reason stands for all: permission first, else one with a remedy.
 
-    A source whose counters lack permission is not without hardware, though some of its counters are.
+    A source whose counters lack permission does not lack the hardware, even if some of its counters do.
     """
     refused = [signal for signal in missing if signal.reason == Reason.NOT_PERMITTED.value and signal.remedy]
     curable = refused or [signal for signal in missing if signal.remedy] or list(missing)
@@ -155,7 +155,7 @@ def _decisive(missing: Sequence[SignalReport]) -> Sequence[SignalReport]:
 
 
 def _cause(signal: SignalReport) -> str:
-    """The part of a reason's detail that is equal for all counters of one refusal, without the counter's name."""
+    """Return the part of a reason's detail that is common to all counters of a refusal, without their names."""
     return signal.detail.partition(": ")[2] or signal.detail
 
 
@@ -188,7 +188,7 @@ def _facts(machine: Machine, capabilities: Capabilities) -> tuple[tuple[str, str
 
 
 def _identity(machine: Machine) -> str:
-    """Vendor, family, model, stepping in the kernel's decimal and the documents' hexadecimal."""
+    """Describe vendor, family, model, stepping in the kernel's decimal and the documents' hexadecimal form."""
     model = machine.model
     if model.family is None or model.model is None:
         return model.vendor or model.architecture or "unknown vendor"

@@ -1,4 +1,4 @@
-"""The doctor screen: every counter source, what it gives here, and what would make it give more."""
+"""The doctor screen: every counter source, what it offers here, and remedies for what is missing."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _FACTS: Final = "the machine"
 
 @dataclass(frozen=True, slots=True)
 class DoctorRow:
-    """A line of the table: a source, or the machine itself (None)."""
+    """A row of the table: a source, or the machine itself (None)."""
 
     source: SourceReport | None
 
@@ -54,11 +54,11 @@ class DoctorRow:
 
     @property
     def why(self) -> str:
-        """What the source cannot give here, and what to do about it."""
+        """What the source cannot offer here, and what to do about it."""
         return "" if self.source is None else "; ".join(filter(None, (self.source.detail, self.source.remedy)))
 
     def signals(self, *, usable: bool) -> int | None:
-        """The number of the source's signals that can be had, or cannot."""
+        """The numbers of the source's available and missing signals."""
         return None if self.source is None else sum(one.usable is usable for one in self.source.signals)
 
 
@@ -87,7 +87,7 @@ class DoctorPainter(RowPainter[DoctorRow]):
 
 
 class DoctorScreen(RowTableScreen[DoctorRow]):
-    """Screen with a table of sources, and below it a report on the source under the cursor."""
+    """The screen with a table of sources, and below it a report on the source under the cursor."""
 
     where: ClassVar[Where] = Where.DOCTOR
     number = "9"
@@ -116,7 +116,7 @@ class DoctorScreen(RowTableScreen[DoctorRow]):
         return self._report
 
     def show_columns(self) -> None:
-        """Lay the table out for the width."""
+        """Lay out the table for the width."""
         rows = (DoctorRow(None), *(DoctorRow(source) for source in self._diagnosis.sources))
         title = max(len(row.title) for row in rows)
         gives = min(max(len(row.gives) for row in rows), max(12, self.size.width // 3))
@@ -172,7 +172,7 @@ class DoctorScreen(RowTableScreen[DoctorRow]):
         return lines
 
     def readout(self) -> str:
-        """How many sources work; beside the state, the cell under the cursor."""
+        """Describe the cell under the cursor, or how many sources work."""
         cell = self._table.selected
         if cell is not None and cell[0].id != "state":
             return super().readout()

@@ -12,7 +12,7 @@ from turbotui.quantities.tables import RowTable
 
 @dataclass(frozen=True, slots=True)
 class SourceSignal:
-    """A signal with the source that was asked for it."""
+    """A signal with the source that was probed for it."""
 
     source: SourceReport
     signal: SignalReport
@@ -44,12 +44,12 @@ SIGNAL_COLUMNS: Final[tuple[Column[SourceSignal], ...]] = (
 
 
 def source_table(diagnosis: Diagnosis) -> RowTable[SourceReport]:
-    """A row for each source."""
+    """Make a table with a row for each source."""
     return RowTable("sources", "source", SOURCE_COLUMNS, diagnosis.sources)
 
 
 def signal_table(diagnosis: Diagnosis) -> RowTable[SourceSignal]:
-    """A row for each signal of each source that was asked for it."""
+    """Make a table with a row for each signal of each source that was probed for it."""
     rows = tuple(SourceSignal(source, signal) for source in diagnosis.sources for signal in source.signals)
     return RowTable("signals", "signal", SIGNAL_COLUMNS, rows)
 

@@ -1,4 +1,4 @@
-"""`turbotui doctor`: which sources and signals work on this machine, why not, and what to do."""
+"""`turbotui doctor`: which sources and signals work on this machine, why others do not, and remedies."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the report. Nothing is changed on the machine, whatever the remedies say."""
+    """Print the report, without changing anything on the machine."""
     if arguments.replay:
         with open_replay(arguments) as journal:
             return _tell(arguments, journal.machine, journal.capabilities, journal.header.wall_ns)
@@ -52,7 +52,7 @@ def _tell(arguments: argparse.Namespace, machine: Machine, capabilities: Capabil
         writer.write(envelope, (source_table(diagnosis), signal_table(diagnosis)))
         writer.end()
         return 0
-    # not a terminal: no colours, and lines as long as they are, so that grep finds whole sentences
+    # not a terminal: no colours and no line breaks, so that grep finds whole sentences
     console = Console() if sys.stdout.isatty() else Console(width=240, no_color=True, highlight=False)
     _print(console, diagnosis, verbose=arguments.verbose)
     return 0
@@ -89,7 +89,7 @@ def _print(console: Console, diagnosis: Diagnosis, *, verbose: bool) -> None:
 
 
 def _print_remedies(console: Console, diagnosis: Diagnosis) -> None:
-    """Print each remedy once and unbroken: the table above cuts a long command into lines that nobody can copy."""
+    """Print each remedy once and unbroken, because the table wraps long commands, which cannot be copied."""
     helped: dict[str, list[str]] = {}
     for source in diagnosis.sources:
         if source.remedy:

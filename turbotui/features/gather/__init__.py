@@ -1,4 +1,4 @@
-"""Gather: all that turbotui reads of a machine, in a file on which it runs elsewhere."""
+"""Gather: everything that turbotui reads of a machine, in a file that turbotui can run on elsewhere."""
 
 from turbotui.feature import Command, Feature
 

@@ -1,4 +1,4 @@
-"""Reads a machine as the verbs and screens do, notes and records it, scrubs it, and packs it."""
+"""Reads a machine as the verbs and screens do, keeps what was read, scrubs it, and packs it."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ K = TypeVar("K")
 
 
 class ScrubbedJournal:
-    """Records frames; every text of the machine in them is scrubbed before it is written.
+    """Records frames, scrubbing every text of the machine before it is written.
 
     Args:
-        machine: of the frames.
-        name: of the machine, instead of its own.
-        scrubber: takes secrets out.
+        machine: the machine of the frames.
+        name: the name to record in place of the machine's own.
+        scrubber: removes secrets.
     """
 
     def __init__(self, machine: Machine, name: str, scrubber: Scrubber) -> None:
@@ -92,7 +92,7 @@ class ScrubbedJournal:
         return replace(snapshot, values=values, failures=failures)
 
     def _capabilities(self, found: Capabilities) -> Capabilities:
-        """The capabilities of a frame, scrubbed once: the encoder knows them again by identity."""
+        """Return the scrubbed capabilities of a frame, cached because the encoder compares them by identity."""
         if self._known is None or self._known[0] is not found:
             scrubbed = replace(
                 found,
@@ -121,24 +121,24 @@ class ScrubbedJournal:
 
 
 _ALSO_SHOWN: Final = ("/proc/sys/kernel/osrelease", "/proc/cmdline")
-"""Files that screens show and nothing below reads in any case."""
+"""Files that only screens read."""
 NAME: Final = "gathered"
-"""What the machine is called in its file."""
+"""The machine's name in its file."""
 DOCTOR: Final = "doctor.json"
-"""The doctor's report in the archive."""
+"""The archive's file with the doctor's report."""
 JOURNAL: Final = "recording"
-"""The seconds of journal in the archive."""
+"""The archive's file with some seconds of journal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """A gathered machine as it is to be written.
+    """A gathered machine, ready to be written.
 
     Attributes:
         packed: the archive.
-        scrubbed: what is in it.
+        scrubbed: the content of the archive.
         documents: the size of each file in it, in bytes.
-        notes: sentences that a person has to know before it is given away.
+        notes: sentences that the user must know before giving the file away.
     """
 
     packed: bytes
@@ -148,17 +148,17 @@ class Parcel:
 
 
 def gather(host: Host, environment: Mapping[str, str], interval: float = 1.0, intervals: int = 1) -> Parcel:
-    """Read a machine, and pack what was read without what tells which machine it was.
+    """Read a machine, and pack the readings without anything that identifies the machine.
 
     Args:
         host: the machine.
-        environment: of this process.
+        environment: this process's environment.
         interval: seconds between two readings of the counters.
-        intervals: how many of them are recorded.
+        intervals: the number of recorded intervals.
 
     Raises:
         MachineError: the machine cannot be read.
-        InternalError: a secret is left in what would be written.
+        InternalError: a secret remains in the data to be written.
     """
     noting = NotingHost(host)
     scrubber = Scrubber(find_secrets(host, environment))
@@ -168,7 +168,7 @@ def gather(host: Host, environment: Mapping[str, str], interval: float = 1.0, in
     report = scrubber.text(_report(diagnosis, host))[0].encode()
     documents = {**documents_of(scrubbed.machine), DOCTOR: report, JOURNAL: journal.close()}
     packed, long = pack(documents)
-    if long:  # their names stand in about.json, which is in the archive
+    if long:  # their names are in about.json, which is part of the archive
         left_out = dict.fromkeys(long, "its path is too long for tar")
         kept = {path: data for path, data in scrubbed.machine.files.items() if f"root{path}" not in left_out}
         machine = replace(scrubbed.machine, files=kept, left_out={**scrubbed.machine.left_out, **left_out})
@@ -176,7 +176,7 @@ def gather(host: Host, environment: Mapping[str, str], interval: float = 1.0, in
         documents = {**documents_of(machine), **{name: documents[name] for name in (DOCTOR, JOURNAL)}}
         packed, _ = pack(documents)
     for name, data in documents.items():
-        if name != JOURNAL and scrubber.holds_secrets(name, data):  # the journal is packed
+        if name != JOURNAL and scrubber.holds_secrets(name, data):  # the journal is already packed
             raise InternalError(f"{name} would hold a name or number that is to be scrubbed; nothing was written")
     words = spared(host)
     notes = (f"{', '.join(words)}: a name here and a word of the kernel's files, so it stays",) if words else ()
@@ -185,7 +185,7 @@ def gather(host: Host, environment: Mapping[str, str], interval: float = 1.0, in
 
 def read_everything(host: Host, scrubber: Scrubber, interval: float,
                     intervals: int) -> tuple[Diagnosis, ScrubbedJournal]:
-    """Read what doctor, info, stat and the screens read, and record every counter for some intervals.
+    """Read everything that doctor, info, stat and the screens read, and record all counters for some intervals.
 
     Raises:
         MachineError: the machine cannot be read.
@@ -208,7 +208,7 @@ def read_everything(host: Host, scrubber: Scrubber, interval: float,
         try:
             host.read_text(path)
         except HostError:
-            continue  # noted by the host, with its errno
+            continue  # the host has kept the errno
     session.want(session.catalog.by_id)
     journal = ScrubbedJournal(machine, NAME, scrubber)
     for frame in frames_of(session, intervals):
@@ -217,7 +217,7 @@ def read_everything(host: Host, scrubber: Scrubber, interval: float,
 
 
 def _report(diagnosis: Diagnosis, host: Host) -> str:
-    """The doctor's report as `turbotui doctor --json` writes it."""
+    """Return the doctor's report as `turbotui doctor --json` writes it."""
     lines: list[str] = []
     facts = {name: value for name, value in diagnosis.facts if name != "machine"}
     writer = Writer("json", lines.extend)

@@ -1,9 +1,9 @@
-"""Scrubbing: takes out of what was gathered what tells which machine it was and who works on it.
+"""Scrubbing: removes from gathered data what identifies the machine and its users.
 
-Known secrets go wherever they stand; what looks like an address, an identifier or a person's folder goes too. Files
-that exist to hold such things go whole, and of some files only what turbotui reads in them stays.
+Known secrets are removed everywhere, as is everything that looks like an address, an identifier or a home directory.
+Files that exist for such data are removed whole, and some files are reduced to the parts that turbotui reads.
 
-What and why: docs/specs/gather.md 6.
+Details and reasons: docs/specs/gather.md 6.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PATTERNS: Final = tuple((re.compile(pattern), put) for pattern, put in (
     (rf"{_START}{_HEX}{{8}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{12}}{_END}",
      "00000000-0000-0000-0000-000000000000"),
     (rf"{_START}{_HEX}{{32}}{_END}", "0" * 32),
-    (rf"{_START}{_HEX}{{64}}{_END}", "0" * 64),  # a container, in the names of control groups
+    (rf"{_START}{_HEX}{{64}}{_END}", "0" * 64),  # a container's id, in the names of control groups
     (rf"(?<=pod){_HEX}{{8}}_{_HEX}{{4}}_{_HEX}{{4}}_{_HEX}{{4}}_{_HEX}{{12}}{_END}",
      "00000000_0000_0000_0000_000000000000"),
     (rf"{_START}(?:{_HEX}{{2}}[:-]){{5}}{_HEX}{{2}}(?![0-9a-zA-Z:])", "00:00:00:00:00:00"),
@@ -48,11 +48,11 @@ _BOOT_WORDS = re.compile(
     r"|amd_prefcore|acpi|noapic|nolapic|nox2apic|lockdown|pcie_aspm|msr\.\w+|\w*(?:modprobe|module)[._-]?blacklist"
     r"|initcall_blacklist)(?:=[\w,.:+-]*)?\Z"
 )
-"""Words of the kernel's command line that decide what can be counted; every other one goes."""
+"""Words of the kernel's command line that affect counting and are kept; all others are removed."""
 _OPTION = re.compile(rb"CONFIG_\w+=[ymn]\Z")
 _CONFIG = re.compile(r"/boot/config-|/lib/modules/[^/]+/config\Z")
 _POINTER = re.compile(r"0x[0-9a-f]{8,16}")
-_PCI_HEADER: Final = 64  # bytes that every user may read; a serial number is in an extended capability behind them
+_PCI_HEADER: Final = 64  # bytes that every user may read; an extended capability behind them may have a serial number
 _DMI_RAW = re.compile(r"/sys/firmware/dmi/entries/17-\d+/raw\Z")
 _DMI_SERIAL, _DMI_ASSET = 0x18, 0x19  # SMBIOS 3.7, 7.18: numbers of the strings in a memory device's structure
 _RELEASE: Final = "/proc/sys/kernel/osrelease"
@@ -61,7 +61,7 @@ _SECRET_REGISTERS: Final = frozenset({0x4F, 0xC00102F1})
 _SHORTEST_IN_BINARY: Final = 4
 _VOCABULARY = re.compile(r"/proc/config\.gz$|/boot/config-|/lib/modules/[^/]+/(?:config|modules\.\w+)$")
 ANYBODY: Final = 1000
-"""The uid of whoever is not root."""
+"""The uid that replaces all uids other than root's."""
 _SECRET_LEAF: Final = 3  # CPUID: the processor serial number of a Pentium III
 
 
@@ -70,8 +70,8 @@ class Scrubbed:
     """A machine without its secrets.
 
     Attributes:
-        machine: what is left of it.
-        changed: how many things were taken out of each file, by its scrubbed path.
+        machine: the scrubbed machine.
+        changed: the number of removals in each file, by its scrubbed path.
     """
 
     machine: Gathered
@@ -79,10 +79,10 @@ class Scrubbed:
 
 
 class Scrubber:
-    """Takes secrets out of texts.
+    """Removes secrets from texts.
 
     Args:
-        secrets: what is known to be secret.
+        secrets: the known secrets.
     """
 
     def __init__(self, secrets: Iterable[Secret]) -> None:
@@ -91,11 +91,11 @@ class Scrubber:
         self._in_binary = _any_of([text for text in texts if len(text) >= _SHORTEST_IN_BINARY])
 
     def text(self, text: str, *, addresses: bool = True) -> tuple[str, int]:
-        """A text without secrets, and how many were in it.
+        """Return a text without secrets, and the number of removals.
 
         Args:
             text: the original text.
-            addresses: whether what looks like an IPv4 address may be one, and no version.
+            addresses: whether four numbers with dots may be an IPv4 address, and not a version.
         """
         total = 0
         for pattern, put in _PATTERNS:
@@ -108,14 +108,14 @@ class Scrubber:
         return text, total
 
     def name(self, path: str) -> str:
-        """A visible text, such as a path, without secrets."""
+        """Return a visible text, such as a path, without secrets."""
         return decoded(self.text(original(path))[0].encode("utf-8", "surrogateescape"))
 
     def holds_secrets(self, name: str, data: bytes) -> bool:
-        """Whether a known secret is in a file's name or content.
+        """Tell whether a file's name or content has a known secret.
 
-        In binary content, where any three letters come about, only longer ones are looked for; in files of nothing but
-        the words of a kernel's configuration none.
+        In binary content, in which any three letters may occur, only longer secrets are searched; in files with only
+        words of a kernel's configuration, none.
         """
         if _VOCABULARY.search(name):
             return False
@@ -124,7 +124,7 @@ class Scrubber:
             pattern.search(name) or pattern.search(data.decode("utf-8", "surrogateescape")))
 
     def content(self, path: str, data: bytes) -> tuple[bytes | None, int]:
-        """A file's content without secrets, and how many were in it; None for one that cannot be looked into."""
+        """Return a file's content without secrets, and the number of removals; None if it cannot be examined."""
         for fits, take in _BY_PATH:
             if fits(path):
                 taken = take(data)
@@ -147,7 +147,7 @@ def _any_of(texts: Iterable[str]) -> re.Pattern[str] | None:
 
 
 def scrub(machine: Gathered, scrubber: Scrubber) -> Scrubbed:
-    """A gathered machine without what tells which one it was."""
+    """Return a gathered machine without identifying data."""
     files: dict[str, bytes] = {}
     left_out = {scrubber.name(path): why for path, why in machine.left_out.items()}
     changed: Counter[str] = Counter()
@@ -177,7 +177,7 @@ def scrub(machine: Gathered, scrubber: Scrubber) -> Scrubbed:
 
 
 def _words(path: str, answers: Mapping[int, Answer]) -> dict[int, Answer]:
-    """The words of a device without serial numbers; words of files are numbers of eight bytes at most."""
+    """Return a device's words without serial numbers; words of files are numbers of at most eight bytes."""
     if path.startswith("/dev/"):
         cpuid = path.endswith("/cpuid")
         return {offset: answer for offset, answer in answers.items()
@@ -192,13 +192,13 @@ def _nothing_of(_data: bytes) -> bytes:
 
 def _boot_words(data: bytes) -> bytes:
     words = data.decode("utf-8", "replace").split()
-    end = words.index("--") if "--" in words else len(words)  # what comes after is for init
+    end = words.index("--") if "--" in words else len(words)  # the rest is for init
     kept = [word for word in words[:end] if _BOOT_WORDS.match(word)]
     return (" ".join([*kept, *([SCRUBBED] if len(kept) < len(words) else [])]) + "\n").encode()
 
 
 def _options(data: bytes) -> bytes:
-    """The switches of a kernel's configuration; texts and numbers in it name people and places."""
+    """Return a kernel configuration's switches, without texts and numbers, which may name people and places."""
     return b"".join(line + b"\n" for line in data.splitlines() if _OPTION.match(line))
 
 
@@ -219,7 +219,7 @@ def _loaded(data: bytes) -> bytes:
 
 
 def _memory_device(data: bytes) -> bytes:
-    """A structure of SMBIOS whose strings for serial number and asset tag are as long as before, and say nothing."""
+    """Blank serial number and asset tag in a structure of SMBIOS, keeping their lengths."""
     length = data[1] if len(data) > 1 else 0
     strings = data[length:].split(b"\0")
     for place in (_DMI_SERIAL, _DMI_ASSET):
@@ -244,4 +244,4 @@ _BY_PATH: Final[tuple[tuple[Callable[[str], bool], Callable[[bytes], bytes]], ..
     (lambda path: path.startswith("/sys/bus/pci/devices/") and path.endswith("/config"),
      lambda data: data[:_PCI_HEADER]),
 )
-"""Files of which only a part is taken, by their path; the first that fits decides."""
+"""Files that are reduced to a part, by path; the first match applies."""

@@ -1,4 +1,4 @@
-"""The names and numbers by which a machine and its people are known, and which no gathered machine may hold."""
+"""Finds the names and numbers that identify a machine and its users, which no gathered machine may contain."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _GIVEN_BY_THE_KERNEL = re.compile(
     r"|(?:en|wl|ww|ib|sl)(?:o\d+|s\d+|P?\d*p\d+s\d+)[a-z0-9]*",  # by their slots (systemd.net-naming-scheme(7))
 )
 SCRUBBED: Final = "scrubbed"
-"""What stands where a secret was: a gathered machine that is gathered again has it for a name and a number."""
+"""The replacements of secrets, which a machine that is gathered twice has as names and numbers."""
 _SHORTEST_NAME: Final = 2
 _SHORTEST_NUMBER: Final = 6
 _UNSET = re.compile(
@@ -39,16 +39,16 @@ KERNELS: Final = frozenset({
     "sensor", "server", "smp", "socket", "stat", "state", "stats", "status", "system", "temp", "thermal",
     "timer", "topology", "turbo", "type", "uncore", "user", "vendor", "virtual", "xen", "zone",
 })  # fmt: skip
-"""Words of the kernel's own files: a machine or a person of such a name is not known by it."""
+"""Words of the kernel's own files, which do not identify a machine or user of that name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """Something that must not be in the file.
+    """A text that must not be in the file.
 
     Attributes:
-        what: "host name", "user name", "serial number" ...
-        text: as the machine says it, in one line.
+        what: the kind: "host name", "user name", "serial number" ...
+        text: the text, in one line.
     """
 
     what: str
@@ -56,11 +56,11 @@ class Secret:
 
 
 def find_secrets(host: Host, environment: Mapping[str, str]) -> tuple[Secret, ...]:
-    """What is known to be secret of a machine, the longest first, each once.
+    """Find the known secrets of a machine, the longest first, each once.
 
     Args:
-        host: the machine; files that cannot be read tell nothing.
-        environment: of this process, whose user is one of the people of a real machine.
+        host: the machine; unreadable files are skipped.
+        environment: this process's environment, whose user is a user of a real machine.
     """
     found = [*_host_names(host), *_people(host), *_numbers(host), *_interfaces(host)]
     if host.kind is HostKind.REAL:
@@ -74,7 +74,7 @@ def find_secrets(host: Host, environment: Mapping[str, str]) -> tuple[Secret, ..
 
 
 def spared(host: Host) -> tuple[str, ...]:
-    """Names of the machine and its people that are words of the kernel's files too, and so stay."""
+    """Return names of the machine and its users that are also words of the kernel's files, and so stay."""
     names = (secret.text for secret in (*_host_names(host), *_people(host)))
     return tuple(sorted({name for name in names if name.lower() in KERNELS}))
 
@@ -88,7 +88,7 @@ def _host_names(host: Host) -> Iterator[Secret]:
 
 
 def _people(host: Host) -> Iterator[Secret]:
-    """Users of /etc/passwd (passwd(5)): login names, names, homes."""
+    """Return the users of /etc/passwd (passwd(5)): login names, names, homes."""
     for line in text_of(host, "/etc/passwd").splitlines():
         fields = line.split(":")
         if len(fields) < 6 or not fields[2].isdecimal() or int(fields[2]) not in _PERSONS:

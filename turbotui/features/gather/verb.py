@@ -1,4 +1,4 @@
-"""`turbotui gather`: shows what would be written of this machine, asks, and writes it."""
+"""`turbotui gather`: shows what would be written about this machine, asks, and writes it."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class GatheredPart:
     """Files, or words of devices, whose paths differ in numbers only.
 
     Attributes:
-        path: with * for numbers that differ.
-        count: how many.
-        size: of files, in bytes; None for words.
-        scrubbed: what was taken out of them.
+        path: the path, with * for numbers that differ.
+        count: the number of files or words.
+        size: bytes of files; None for words.
+        scrubbed: the number of removals.
     """
 
     path: str
@@ -49,7 +49,7 @@ PART_COLUMNS: Final[tuple[Column[GatheredPart], ...]] = (
 
 
 def part_table(parcel: Parcel) -> RowTable[GatheredPart]:
-    """A row for each kind of path."""
+    """Make a table with a row for each kind of path."""
     machine, changed = parcel.scrubbed.machine, parcel.scrubbed.changed
     parts = [
         *_grouped((path, 1, len(data), changed.get(path, 0)) for path, data in machine.files.items()),
@@ -62,7 +62,7 @@ def part_table(parcel: Parcel) -> RowTable[GatheredPart]:
 
 
 def _grouped(entries: Iterable[tuple[str, int, int | None, int]]) -> list[GatheredPart]:
-    """Parts by path, one with the same numbers everywhere as it is."""
+    """Group parts by path; numbers that are the same everywhere stay."""
     groups: dict[str, list[tuple[str, int, int | None, int]]] = {}
     for entry in entries:
         groups.setdefault(_NUMBERS.sub("*", entry[0]), []).append(entry)
@@ -96,8 +96,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Show, ask, write.
 
     Raises:
-        UsageError: no file, one that is there, or nobody to ask.
-        TurbotuiError: it cannot be written.
+        UsageError: the file is not named or exists, or nobody can be asked.
+        TurbotuiError: the file cannot be written.
     """
     path: str | None = arguments.file
     seconds = _parse_seconds(arguments.seconds)

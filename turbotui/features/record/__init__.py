@@ -1,4 +1,4 @@
-"""Recordings: the verb that writes one. What reads them is `turbotui.recording`."""
+"""The verb that writes recordings; `turbotui.recording` reads them."""
 
 from turbotui.feature import Command, Feature
 

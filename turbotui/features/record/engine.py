@@ -32,20 +32,20 @@ from turbotui.sampling.sampled import raise_failure
 from turbotui.sampling.session import Session
 from turbotui.sources.source import Source
 
-_QUEUE = 256  # frames that wait for a slow disk; then they are lost, and the recording says how many
+_QUEUE = 256  # frames that wait for a slow disk; further ones are lost, and counted in the recording
 
 
 @dataclass(slots=True)
 class Recorded:
-    """Result of a recording: its files and their ticks.
+    """The result of a recording.
 
     Attributes:
-        readings: ticks.
-        first_ns, last_ns: wall clock of the first and the last one.
+        readings: the number of ticks.
+        first_ns, last_ns: wall clocks of the first and the last tick.
         size: bytes of all files.
         failure: why it ended early; "" if it did not.
         status: exit status of the command; 0 without one.
-        missing: why tables were not recorded that should have been, by what their rows are.
+        missing: why requested tables were not recorded, by the words for their rows.
     """
 
     readings: int = 0
@@ -58,25 +58,25 @@ class Recorded:
 
 
 def kept_answers(machine: Machine) -> KeptAnswers:
-    """What `info` and the uncore tables read of a machine's files and registers, for a recording of it."""
+    """Read the files and registers that `info` and the uncore tables need, to keep them in a recording."""
     host = NotingHost(machine.host)
     noted = replace(machine, host=host)
     configuration(noted, detailed=True)
     counters = UncoreCounters(noted)
-    if counters.kinds:  # what the events of each PMU are: 26 ms where there are most
+    if counters.kinds:  # the events of each PMU: at most 26 ms
         PortMap(host)
         counters.look_up()
-    TopdownCounters(noted)  # the core PMUs, by which the trees of the cores are found
+    TopdownCounters(noted)  # the core PMUs, by which the cores' top-down trees are found
     return kept_of(host.gathered(""))
 
 
 @dataclass(slots=True)
 class BesideColumns:
-    """What a recording reads beside its columns.
+    """The sources that a recording reads beside its columns.
 
     Attributes:
-        sources, signals: of it.
-        notes: why something that was asked for is not among them.
+        sources, signals: the sources and signals.
+        notes: why requested ones are not among them.
     """
 
     sources: tuple[Source, ...] = ()
@@ -84,13 +84,13 @@ class BesideColumns:
     notes: tuple[str, ...] = ()
 
     def memory(self, machine: Machine) -> None:
-        """What the memory moves, where that can be counted: for the roofline."""
+        """Return the sources of the memory's traffic, if it can be counted, for the roofline."""
         traffic = MemoryTraffic(machine)
         self.sources += tuple(traffic.sources())
         self.signals |= traffic.signals()
 
     def uncore(self, machine: Machine) -> None:
-        """The uncore counters."""
+        """Return the sources of uncore counters."""
         counters = UncoreCounters(machine)
         if not counters.kinds:
             self.notes += (f"no uncore counters are recorded: {why_none(machine).sentence()}",)
@@ -100,7 +100,7 @@ class BesideColumns:
         self.signals |= counters.signals()
 
     def topdown(self, machine: Machine) -> None:
-        """The slots of the pipelines, down to level 2."""
+        """Return the sources of pipeline slots, down to level 2."""
         counters = TopdownCounters(machine)
         why = counters.why_none
         if why is not None:
@@ -111,14 +111,14 @@ class BesideColumns:
 
 
 TABLES: Final = ("uncore", "topdown", "threads", "tasks", "waits", "loads", REGIONS, REGION_SLOTS, "groups", "power")
-"""What can be recorded beside the CPUs: every uncore PMU, slots of CPUs or of the busiest threads, every task,
+"""Tables that can be recorded beside the CPUs: every uncore PMU, slots of CPUs or of the busiest threads, every task,
 tasks with what they wait for or with sampled loads, regions of the command, slots of these, every group, every meter of
 power."""
 
 
 def open_recorder(path: str, machine: Machine, retention: Retention | None,
                   command: Sequence[str] = ()) -> FrameRecorder:
-    """A recorder for a machine, which keeps the words of a command where one is recorded.
+    """Open a recorder for a machine, with the words of the recorded command, if any.
 
     Raises:
         RecordingError: as `Recorder`.
@@ -132,18 +132,18 @@ def open_recorder(path: str, machine: Machine, retention: Retention | None,
 def record(session: Session, recorder: FrameRecorder, *, intervals: int | None = None,
            command: Sequence[str] = (), take_marks: Callable[[], int] = int,
            tables: Container[str] = ()) -> Recorded:
-    """Sample a session, which is not started yet, and record every frame of it.
+    """Sample a session that is not started yet, and record every frame.
 
     Args:
-        session: has what it is to read.
-        recorder: is closed at the end.
-        intervals: how many; None until the session is stopped.
-        command: is run meanwhile, and ends the recording; its counters are open before it begins.
-        take_marks: how many marks a person set since it was asked last.
-        tables: of `TABLES`; those that have rows of their own are recorded, too.
+        session: the session, which knows what to read.
+        recorder: the recorder, which is closed at the end.
+        intervals: the number of intervals; None until the session is stopped.
+        command: a command to run meanwhile, whose end ends the recording; its counters are open before it begins.
+        take_marks: returns the number of marks that the user set since its last call.
+        tables: names of `TABLES`; those with rows of their own are recorded, too.
 
     Raises:
-        TurbotuiError: what ended the sampling, or the command cannot be run.
+        TurbotuiError: the sampling failed, or the command cannot be run.
     """
     found = Recorded()
     with contextlib.ExitStack() as stack:
@@ -166,7 +166,7 @@ def record(session: Session, recorder: FrameRecorder, *, intervals: int | None =
             _take(recorder, frame, found, take_marks)
             for one in beside:
                 one.end_interval(frame)
-            if seen is not None and watcher is None:  # every counter is open
+            if seen is not None and watcher is None:  # now every counter is open
                 seen.run()
                 watcher = threading.Thread(target=_stop_behind, args=(seen, session), name="command", daemon=True)
                 watcher.start()
@@ -184,7 +184,7 @@ def record(session: Session, recorder: FrameRecorder, *, intervals: int | None =
 
 
 def _stop_behind(seen: Observation, session: Session) -> None:
-    """End the last interval when the command does."""
+    """End the last interval together with the command."""
     seen.wait()
     session.stop(0.0)
 
@@ -200,7 +200,7 @@ def _with_losses(frames: Every[Frame], recorder: FrameRecorder, found: Recorded)
 
 def _take(recorder: FrameRecorder, frame: Frame, found: Recorded, take_marks: Callable[[], int]) -> None:
     if found.failure:
-        return  # a command goes on; what was recorded stays
+        return  # the command continues, and the recording so far stays
     try:
         for _ in range(take_marks()):
             recorder.mark("SIGUSR1")

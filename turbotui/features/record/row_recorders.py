@@ -36,15 +36,15 @@ REGIONS: Final = "regions"
 REGION_SLOTS: Final = "region-slots"
 """Tables of the regions of a command: operations and bytes, or slots."""
 _NOTHING_MARKED: Final = "the command marked none (TURBOTUI_REGIONS)"
-_PATIENCE: Final = 5.0  # seconds for which the rows of an interval are waited for
+_PATIENCE: Final = 5.0  # seconds to wait for the rows of an interval
 
 
 class RowRecorder(Protocol):
     """Records the rows of a table, interval by interval.
 
     Attributes:
-        what: the rows, for people.
-        failure: why they are not recorded, "" while they are.
+        what: the word for the rows, for people.
+        failure: why they are not recorded; "" while they are.
     """
 
     what: str
@@ -54,20 +54,20 @@ class RowRecorder(Protocol):
         """Begin to count."""
 
     def end_interval(self, frame: Frame) -> None:
-        """The tick of a frame ends the interval of the rows too."""
+        """End the interval of the rows at a frame's tick."""
 
     def stop(self) -> None:
-        """Close every counter and file; the last interval is recorded."""
+        """Record the last interval, and close every counter and file."""
 
 
 class TaskRecorder:
-    """Has every task watched, and its counts recorded at the end of each interval.
+    """Watches every task, and records the counts at the end of each interval.
 
     Args:
-        machine: whose tasks.
-        recorder: is given the tasks of each interval, on the watcher's thread.
-        waits: whether it is recorded, too, what they wait for.
-        loads: whether loads are sampled and recorded, too.
+        machine: the machine of the tasks.
+        recorder: gets the tasks of each interval, on the watcher's thread.
+        waits: whether to record waits, too.
+        loads: whether to sample and record loads, too.
 
     Attributes:
         what, failure: see `RowRecorder`.
@@ -89,7 +89,7 @@ class TaskRecorder:
         self._watcher.start(self._request)
 
     def end_interval(self, frame: Frame) -> None:
-        """The tick of a frame ends the tasks' interval too; the one before is recorded by now."""
+        """End the tasks' interval at a frame's tick, after the previous one was recorded."""
         self._wait()
         if not self.failure and self._watcher.running:
             self._asked = True
@@ -116,11 +116,11 @@ class TaskRecorder:
 
 
 class GroupRecorder:
-    """Reads every control group and every group of resctrl at the end of each interval, and has them recorded.
+    """Reads and records all control groups and resctrl groups at the end of each interval.
 
     Args:
-        session: of the machine whose groups they are; events that were added to it are counted for groups, too.
-        recorder: is given them.
+        session: the machine's session, whose added events are counted for groups, too.
+        recorder: gets the groups.
 
     Attributes:
         what, failure: see `RowRecorder`.
@@ -136,10 +136,10 @@ class GroupRecorder:
         self.failure = "" if self._reader.why_none is None else self._reader.why_none.sentence()
 
     def start(self) -> None:
-        """Do nothing: the first interval begins with the first tick."""
+        """Do nothing, because the first interval begins with the first tick."""
 
     def end_interval(self, frame: Frame) -> None:
-        """End the groups' interval with that of a frame, and record it."""
+        """End the groups' interval at a frame's tick, and record it."""
         if self.failure:
             return
         interval = self._reader.read()
@@ -155,11 +155,11 @@ class GroupRecorder:
 
 
 class TopdownThreadRecorder:
-    """Has the busiest threads counted for a top-down analysis, and their counts recorded at the end of each interval.
+    """Counts the busiest threads for a top-down analysis, and records them at the end of each interval.
 
     Args:
-        machine: whose threads.
-        recorder: is given those of each interval, on the watch's thread.
+        machine: the machine of the threads.
+        recorder: gets the threads of each interval, on the watch's thread.
 
     Attributes:
         what, failure: see `RowRecorder`.
@@ -189,7 +189,7 @@ class TopdownThreadRecorder:
             self._watch.start()
 
     def end_interval(self, frame: Frame) -> None:
-        """The tick of a frame ends the threads' interval too; the one before is recorded by now."""
+        """End the threads' interval at a frame's tick, after the previous one was recorded."""
         self._wait()
         if not self.failure:
             self._asked = True
@@ -220,13 +220,13 @@ class TopdownThreadRecorder:
 
 
 class RegionRecorder:
-    """Counts the regions that a command marks, and has them recorded at the end of each interval.
+    """Counts the regions that a command marks, and records them at the end of each interval.
 
     Args:
         machine: real.
         recorder: is given them.
-        pipe: that the marks come through.
-        pid: of the command, which waits before its exec.
+        pipe: the FIFO of the marks.
+        pid: the command's process, which waits before its exec.
         records: whether operations and bytes are counted and recorded, and not only CPU time for what is counted at
             the same marks.
 
@@ -251,7 +251,7 @@ class RegionRecorder:
         self.counting.start()
 
     def end_interval(self, frame: Frame) -> None:
-        """Record the regions as they are when the tick of a frame ends an interval."""
+        """Record the regions at a frame's tick."""
         if not self._records:
             return
         totals = self.counting.totals()
@@ -324,7 +324,7 @@ def region_recorders(tables: Container[str], machine: Machine, recorder: FrameRe
 
 
 def row_recorders(tables: Container[str], session: Session, recorder: FrameRecorder) -> Iterator[RowRecorder]:
-    """Recorders of the tables of these names."""
+    """Make the recorders of the tables with these names."""
     machine = session.machine
     if any(name in tables for name in ("tasks", "waits", "loads")):
         yield TaskRecorder(machine, recorder, waits="waits" in tables, loads="loads" in tables)

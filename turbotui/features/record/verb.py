@@ -1,4 +1,4 @@
-"""`turbotui record`: raw readings to a file, until it is interrupted, or while a command runs."""
+"""`turbotui record`: writes raw readings to a file, until interrupted, or while a command runs."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Record; SIGUSR1 marks the moment, SIGINT and SIGTERM end it.
 
     Raises:
-        UsageError: options that do not go together.
+        UsageError: the options contradict each other.
         RecordingError: the file cannot be written.
     """
     if arguments.intervals is not None and arguments.intervals < 1:
@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _tables(text: str) -> tuple[str, ...]:
-    """The tables that are recorded beside the CPUs, each once.
+    """Return the tables to record beside the CPUs, each once.
 
     Raises:
         UsageError: there is no such table.
@@ -117,7 +117,7 @@ def _tables(text: str) -> tuple[str, ...]:
 
 
 class _Marks:
-    """Marks that a signal set, until they are recorded."""
+    """Marks set by a signal, until they are recorded."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -139,10 +139,10 @@ def _retention(arguments: argparse.Namespace) -> Retention | None:
 
 
 def parse_size(text: str) -> int:
-    """Bytes as people write them: 500M, 2G.
+    """Parse a size as people write it: 500M, 2G.
 
     Raises:
-        UsageError: it is no size.
+        UsageError: the text is no size.
     """
     digits, unit = text.rstrip("KMGTBkmgtb"), text[len(text.rstrip("KMGTBkmgtb")):].upper().removesuffix("B")
     number = whole_number(digits)

@@ -1,4 +1,4 @@
-"""Recordings, played in the dashboard."""
+"""Plays recordings in the dashboard."""
 
 from turbotui.feature import Command, Feature
 

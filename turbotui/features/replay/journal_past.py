@@ -1,7 +1,7 @@
-"""A recording as moments that can be shown: their times, the frames around one, what happened.
+"""A recording as moments that can be shown, with their frames and events.
 
-The frames are decoded a stretch at a time; of the one that comes next, some ticks at every look, so that no step waits
-for all of it.
+Frames are decoded a stretch at a time. Every step decodes some ticks of the next stretch, so that no step waits for all
+of it.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from turbotui.recording.journal import Journal
 from turbotui.sampling.frame import Frame
 
 _STRETCH: Final = 32
-"""Moments that are decoded together: what is beside one is looked at next."""
+"""Moments that are decoded together, because neighbours are shown next."""
 _AHEAD: Final = 4
-"""Ticks of the next stretch that are decoded at a look: with those behind its key tick at most three a moment."""
+"""Ticks of the next stretch that are decoded at each step: with those behind its key tick at most three a moment."""
 _MOST_CELLS: Final = 600_000
-"""Readings of the frames that are kept decoded: some 30 MB."""
+"""The most readings of frames that are kept decoded, some 30 MB."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Stretch:
-    """Moments that are decoded one after the other.
+    """Consecutive moments that are decoded one after the other.
 
     Attributes:
         first, last: their positions.
-        frames: what `Journal.decoding` gives of them.
+        frames: the iterator of `Journal.decoding`.
     """
 
     first: int
@@ -40,7 +40,7 @@ class _Stretch:
 
 
 class JournalPast:
-    """The moments of a journal, which may still grow: `look_again` finds what was appended, in the background."""
+    """The moments of a journal, which may still grow; `look_again` finds appended ones in the background."""
 
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
@@ -51,7 +51,7 @@ class JournalPast:
         self._stretch: _Stretch | None = None
         self._at = 0
         self._by = -1
-        self._reading = threading.Lock()  # a file is read at one place at a time
+        self._reading = threading.Lock()  # files have one reading position
         self._looking: threading.Thread | None = None
 
         self._find()
@@ -82,7 +82,7 @@ class JournalPast:
     def frame(self, time_ns: int) -> Frame | None:
         """See `PastFrames.frame`."""
         at = max(0, bisect_right(self._times, time_ns) - 1)
-        if at != self._at:  # whoever jumped may step back
+        if at != self._at:  # after a jump the user may step back
             self._by = 1 if at == self._at + 1 else -1
             self._at = at
         found = self._frames.get(time_ns)
@@ -90,7 +90,7 @@ class JournalPast:
             with self._reading:
                 self._decode(time_ns)
             found = self._frames.get(time_ns)
-        elif self._reading.acquire(blocking=False):  # else the file is looked at again
+        elif self._reading.acquire(blocking=False):  # otherwise the file is read again
             try:
                 self._decode_ahead()
             finally:
@@ -98,14 +98,14 @@ class JournalPast:
         return found
 
     def _decode(self, time_ns: int) -> None:
-        """Decode a moment, in the stretch that it is in."""
+        """Decode a moment, within its stretch."""
         if self._stretch is None or not self._stretch.first <= self._at <= self._stretch.last:
             self._stretch = self._stretch_from(self._at)
         while time_ns not in self._frames and self._decode_one():
             pass
 
     def _decode_ahead(self) -> None:
-        """Decode a part of the stretch that is stepped to."""
+        """Decode a part of the stretch in the direction of the steps."""
         if self._stretch is None:
             beside = range(self._at, self._at + self._by * (self._longest + 1), self._by)
             missing = next((at for at in beside if 0 <= at < len(self._times)
@@ -117,25 +117,25 @@ class JournalPast:
 
     @property
     def _longest(self) -> int:
-        """Moments of a stretch: two of them may be kept."""
+        """Return the moments of a stretch, of which two may be kept."""
         return min(_STRETCH, self._most // 2)
 
     @property
     def _most(self) -> int:
-        """Frames that are kept."""
+        """Return the number of frames to keep."""
         some = next(iter(self._frames.values()), None)
         cells = 1 if some is None else sum(len(values) for values in some.newer.values.values())
         return max(4, min(2 * _STRETCH, _MOST_CELLS // max(1, cells)))
 
     def _stretch_from(self, at: int) -> _Stretch:
-        """The stretch that begins, or when stepping back ends, at a position."""
+        """Return the stretch that begins at a position, or, for steps back, ends there."""
         times = self._times
         other = max(0, min(len(times) - 1, at + self._by * (self._longest - 1)))
         first, last = min(at, other), max(at, other)
         return _Stretch(first, last, self.journal.decoding(times[first], times[last]))
 
     def _decode_one(self) -> bool:
-        """Decode one more tick of the stretch; false at its end."""
+        """Decode one more tick of the stretch; return False at its end."""
         for frame in () if self._stretch is None else self._stretch.frames:
             if frame is not None:
                 self._frames[frame.newer.wall_ns] = frame
@@ -146,6 +146,6 @@ class JournalPast:
         return False
 
     def _distance(self, time_ns: int) -> tuple[bool, int]:
-        """How far a moment is from where somebody steps: what lies behind is farther than all that is ahead."""
+        """Return a moment's distance in the direction of steps; moments behind are farther than all ahead."""
         apart = time_ns - self._times[self._at]
         return apart * self._by < 0, abs(apart)

@@ -1,4 +1,4 @@
-"""A session over a recording: the dashboard's view of a machine that is not read any more."""
+"""A session over a recording, for the dashboard."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from turbotui.sources.source import Source
 
 
 class RecordedSession(FixedColumns):
-    """`app.watched.WatchedSession` of a recording. What was recorded stays: requests for more do nothing.
+    """An `app.watched.WatchedSession` of a recording, which ignores requests for more signals.
 
     Attributes:
-        machine: as it was recorded.
+        machine: the machine as recorded.
         capabilities: the signals that were read.
-        catalog: the columns that this version makes of them.
-        latest: None: the cursor tells which moment is shown.
-        find_sets: finds none; nothing can be counted any more.
+        catalog: the columns that this version computes from them.
+        latest: always None, because the cursor chooses the shown moment.
+        find_sets: finds none, because nothing can be counted any more.
         interval: seconds between the first two moments.
         definitions: what was counted beside the catalog at any time of the recording.
     """
@@ -45,7 +45,7 @@ class RecordedSession(FixedColumns):
 
     def start(self, on_frame: Callable[[Frame], None], *, intervals: int | None = None,
               on_end: Callable[[], None] | None = None) -> None:
-        """See `WatchedSession.start`; nothing comes by itself."""
+        """See `WatchedSession.start`; a recording publishes no frames by itself."""
         del on_frame, intervals, on_end
 
     def present(self, how: Callable[[CounterColumn], CounterColumn]) -> None:
@@ -75,7 +75,7 @@ class RecordedSession(FixedColumns):
         """See `WatchedSession.tell_tcc`.
 
         Raises:
-            UsageError: always: what was computed with another target cannot be told apart.
+            UsageError: always, because recorded values already depend on the recorded target.
         """
         raise UsageError(f"the temperature target of a recording is that of its machine, not {degrees}")
 

@@ -23,13 +23,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Show the recording until the person leaves.
+    """Show the recording until the user quits.
 
     Raises:
         TerminalError: stdin, stdout or stderr (where Textual draws) is not a terminal.
         RecordingError: the file is no recording, or cannot be read.
-        UsageError: a word of the command line is none.
-        InternalError: something of ours failed; the terminal is restored first.
+        UsageError: an argument is invalid.
+        InternalError: turbotui itself failed; the terminal is restored first.
     """
     abilities = screen_abilities(ascii_alone=arguments.ascii, instead=": use `turbotui stat --replay` for text output")
     from turbotui.app.loading import load_asyncio  # noqa: PLC0415 - --help stays fast
@@ -65,10 +65,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _speed(text: str, speeds: tuple[float, ...]) -> float:
-    """The speed of the command line.
+    """Parse the speed of the command line.
 
     Raises:
-        UsageError: it is no number from the least to the greatest speed.
+        UsageError: the text is no number between the least and the greatest speed.
     """
     speed = decimal_number(text) or 0.0
     if not speeds[0] <= speed <= speeds[-1]:

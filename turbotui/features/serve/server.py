@@ -1,4 +1,4 @@
-"""The server of `turbotui serve`: textual-serve's page for those who have its address, a dashboard for each tab."""
+"""The server of `turbotui serve`: textual-serve's page behind a key, and a dashboard for each tab."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from turbotui.errors import TurbotuiError
 from turbotui.quantities.plain_numbers import whole_number
 
 _READ: Final = 1 << 16
-_PATIENCE: Final = 5.0  # seconds in which a dashboard whose terminal is gone ends by itself
-_MOST: Final = 1000  # columns or lines
+_PATIENCE: Final = 5.0  # seconds for a dashboard to end after its terminal is gone
+_MOST: Final = 1000  # most columns or lines
 
 
 class Tab:
-    """A dashboard whose terminal is a tab; has what textual-serve asks of its `AppService`.
+    """A dashboard whose terminal is a tab, with the interface of textual-serve's `AppService`.
 
-    No shell has a part in it: the words of the command line are handed to exec(2) as they are.
+    No shell is involved: the words of the command line are passed to exec(2) unchanged.
 
     Args:
-        options: of the dashboard.
+        options: the dashboard's options.
         show: sends bytes to the tab.
         close: closes the tab's connection.
     """
@@ -56,7 +56,7 @@ class Tab:
         self._terminal, slave = pty.openpty()
         self._resize(width, height)
         environment = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
-        for name in ("COLUMNS", "LINES"):  # of the terminal that serve was started in
+        for name in ("COLUMNS", "LINES"):  # variables of the terminal in which serve was started
             environment.pop(name, None)
         try:
             self._process = await asyncio.create_subprocess_exec(
@@ -68,7 +68,7 @@ class Tab:
         self._task = asyncio.create_task(self._run())
 
     async def stop(self) -> None:
-        """Close the terminal, by which the dashboard ends, and wait for that."""
+        """Close the terminal, which ends the dashboard, and wait for its end."""
         process, self._process = self._process, None
         if self._task is not None:
             self._task.cancel()
@@ -87,7 +87,7 @@ class Tab:
             return
 
     async def type(self, data: bytes) -> None:
-        """Hand on what was typed, or what the terminal of the tab answers."""
+        """Pass on typed data, or answers of the tab's terminal."""
         while data and self._terminal >= 0:
             try:
                 data = data[os.write(self._terminal, data):]
@@ -97,17 +97,17 @@ class Tab:
                 return
 
     def resize(self, width: int, height: int) -> None:
-        """The tab has another size, in characters and lines."""
+        """Set the size of the tab, in characters and lines."""
         if self._terminal >= 0 and self._process is not None and self._process.returncode is None:
             self._resize(width, height)
-            _send(self._process, signal.SIGWINCH)  # the kernel tells it to who has a controlling terminal
+            _send(self._process, signal.SIGWINCH)  # the kernel sends it for controlling terminals only
 
     def _resize(self, width: int, height: int) -> None:
         lines, columns = (min(_MOST, max(1, size)) for size in (height, width))
         fcntl.ioctl(self._terminal, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
 
     async def _run(self) -> None:
-        """Show what the dashboard writes until it ends, then close the tab's connection."""
+        """Show the dashboard's output until it ends, then close the tab's connection."""
         loop = asyncio.get_running_loop()
         readable = asyncio.Event()
         terminal = self._terminal
@@ -120,7 +120,7 @@ class Tab:
                     data = os.read(terminal, _READ)
                 except BlockingIOError:
                     continue
-                except OSError:  # EIO: nobody has the other end open any more
+                except OSError:  # EIO: the other end was closed
                     break
                 if not data:
                     break
@@ -143,25 +143,25 @@ def _send(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
 
 
 _MOST_TABS: Final = 8
-"""Tabs at once; each is a process that reads the machine."""
+"""The most tabs at a time, because each is a process that reads the machine."""
 _POLICY: Final = ("default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
                   "font-src 'self' data:; img-src 'self' data:; connect-src 'self' {socket}; frame-ancestors 'none'; "
                   "base-uri 'none'; form-action 'none'")
-"""What the page may load: nothing from elsewhere, where textual-serve's own page asks for a font of Google's."""
+"""The page's content security policy, which forbids the font of Google's that textual-serve's page requests."""
 
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class DashboardServer(Server):
-    """Shows a dashboard to each tab that knows the key of the address.
+    """Shows a dashboard to each tab that knows the address's key.
 
-    Whoever else has an account on this machine can reach the port, and a page from anywhere can have its visitor's
-    browser do so: the first lacks the key, the second is given away by Host (DNS rebinding) or Origin.
+    Other users of this machine can reach the port, and so can any page through its visitor's browser. The users lack
+    the key; such pages are recognised by Host (DNS rebinding) or Origin.
 
     Args:
-        host: address that is listened at.
-        port: that is listened at.
-        options: of the dashboard.
+        host: the listening address.
+        port: the listening port.
+        options: the dashboards' options.
     """
 
     def __init__(self, host: str, port: int, options: Sequence[str]) -> None:
@@ -179,17 +179,17 @@ class DashboardServer(Server):
         return f"{self.public_url}/?key={self._key}"
 
     async def application(self) -> web.Application:
-        """The pages, each behind the checks."""
+        """Make the application, whose pages are all checked."""
         app = await self._make_app()
         app.middlewares.append(self._checked)
         return app
 
     async def on_startup(self, app: web.Application) -> None:
-        """Say nothing: the verb does."""
+        """Print nothing, because the verb prints the address."""
 
     @web.middleware
     async def _checked(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
-        """Refuse who came by another name, from another page, or without the key."""
+        """Refuse requests with another host name, from another page, or without the key."""
         if request.host != self._host:
             return _refused(f"this is {self.public_url}, and no other name is answered for it")
         origin = request.headers.get("Origin")
@@ -248,7 +248,7 @@ def _said(text: str) -> object:
 
 
 async def _obey(tab: Tab, connection: web.WebSocketResponse, said: object) -> None:
-    """Do what the page asks for; what it does not ask for in textual-serve's words is passed over."""
+    """Handle a message of the page; messages that textual-serve does not define are ignored."""
     kind, about = (*said, None, None)[:2] if isinstance(said, list) else (None, None)
     if kind == "stdin" and isinstance(about, str):
         await tab.type(about.encode("utf-8", "ignore"))
@@ -277,12 +277,12 @@ def serve(host: str, port: int, options: Sequence[str], told: Callable[[str], No
 
     Args:
         host: address to listen at.
-        port: to listen at; 0 for any.
-        options: of the dashboard.
-        told: takes the sentence with the address, once it is listened at.
+        port: port to listen at; 0 for any.
+        options: the dashboards' options.
+        told: takes the sentence with the address, once the server listens.
 
     Raises:
-        TurbotuiError: the address cannot be listened at.
+        TurbotuiError: the address cannot be used.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:

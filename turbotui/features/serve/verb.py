@@ -1,4 +1,4 @@
-"""`turbotui serve`: shows the dashboard in a browser, of this machine alone unless somebody asks for more."""
+"""`turbotui serve`: shows the dashboard in a browser, by default to this machine only."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Serve until a signal.
 
     Raises:
-        UsageError: no such address, one that other machines reach without --allow-remote, or no option behind --.
-        TurbotuiError: textual-serve is not installed, or the address cannot be listened at.
+        UsageError: the address is invalid, or reachable by others without --allow-remote, or options are invalid.
+        TurbotuiError: textual-serve is not installed, or the address cannot be used.
     """
     address, port = parse_address(arguments.listen)
     if not address.is_loopback and not arguments.allow_remote:
@@ -51,10 +51,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def check_options(words: list[str]) -> list[str]:
-    """The options of the dashboard.
+    """Check the options of the dashboard.
 
     Raises:
-        UsageError: another verb, or a command, which would be run anew for every tab.
+        UsageError: the words name another verb, or a command, which every tab would run again.
     """
     if words and not words[0].startswith("-"):
         raise UsageError(f'serve shows the dashboard, and "{words[0]}" is none of its options')

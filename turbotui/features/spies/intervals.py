@@ -1,7 +1,7 @@
-"""Counts of spies, each interval with a number for every event: multiplexed sets, joined by the reference.
+"""Intervals of spies with a count for every event: multiplexed sets are joined by the reference event.
 
-An interval is known once every event has been counted after it too, which is when as many intervals have passed as
-sets are multiplexed: until then the rate after it is not known, and a straight line to it cannot be drawn.
+An interval is complete once every event was also counted after it, so that rates can be interpolated. That takes as
+many further intervals as there are multiplexed sets.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class SpiedInterval:
     """One interval of one CPU.
 
     Attributes:
-        seq: of the frame that ended it.
-        seconds: between the two readings, on the CPU itself.
-        counts: of every event that is known; those in `estimated` were not counted in this interval.
+        seq: the number of the frame that ended it.
+        seconds: the time between the two readings, on the CPU itself.
+        counts: the counts of every known event; those in `estimated` were not counted in this interval.
     """
 
     seq: int
@@ -44,7 +44,7 @@ class SpiedInterval:
 
 
 SPIED: Final = "spied_intervals"
-"""Name of the table of intervals."""
+"""The name of the table of intervals."""
 _FIRST: Final[tuple[Column[SpiedInterval], ...]] = (
     Column("seq", "", 0, (), lambda one: one.seq, help="number of the interval, from 1", identity=True),
     Column("cpu", "", 0, (), lambda one: one.cpu, help="the spy's CPU", identity=True),
@@ -57,7 +57,7 @@ _NO_TURN: Final = Unavailable(Reason.NEVER_RAN,
 def spied_table(
     plan: SpyPlan, capabilities: Capabilities, intervals: Sequence[SpiedInterval]
 ) -> RowTable[SpiedInterval]:
-    """A row for each interval of each CPU, a column for each event of the plan."""
+    """Make a table with a row for each interval of each CPU, and a column for each event of the plan."""
 
     def judge(column: Column[SpiedInterval], one: SpiedInterval, value: Value) -> Cell:
         if value is not None:
@@ -82,11 +82,11 @@ def _counts(name: str, reference: str, *, multiplexed: bool) -> Column[SpiedInte
 
 
 def joining_note(plan: SpyPlan, known: Container[SignalId]) -> str:
-    """A sentence that sets are multiplexed and nothing joins them; "" where they are joined or there is one set.
+    """Return a sentence if multiplexed sets cannot be joined; "" if they can, or if there is one set.
 
     Args:
-        plan: what is counted.
-        known: signals that the machine gives.
+        plan: the plan of the spies.
+        known: the signals that the machine offers.
     """
     multiplexed = any(len(spy.sets) > 1 for spy in plan.spies)
     if not multiplexed or SpySignals(plan.reference).count in known:
@@ -96,19 +96,18 @@ def joining_note(plan: SpyPlan, known: Container[SignalId]) -> str:
 
 
 def nobody_note(on: Target, topology: Topology) -> str:
-    """A sentence that an entry names no CPU which is measured here; "" where it names one."""
+    """Return a sentence if an entry names no CPU that is measured here; "" if it names one."""
     if cpus_of(on, topology):
         return ""
     return f"{on.text}: no such CPU is measured here, only {format_cpulist(topology.cpus)}"
 
 
 def cost_words(cost: OwnCost, calls: float | None) -> str:
-    """The cost of one sample in words: reads, counters opened, wake-ups and interrupts.
+    """Describe the cost of one sample: reads, opened counters, wake-ups and interrupts.
 
     Args:
-        cost: of the last interval.
-        calls: function-call interrupts of the interval on the CPUs that are watched, whoever sent them; None where the
-            kernel does not tell.
+        cost: the cost of the last interval.
+        calls: function-call interrupts on the watched CPUs in the interval, whoever sent them; None if unknown.
     """
     words = [f"{round(cost.reads, 1):g} group reads", f"{round(cost.opened, 1):g} counters opened"]
     if cost.wakeups is not None:
@@ -122,10 +121,10 @@ def cost_words(cost: OwnCost, calls: float | None) -> str:
 
 
 class Joiner:
-    """Takes frames and gives back intervals, complete, in order, as soon as they can be known.
+    """Joins frames to complete intervals, in order, as soon as possible.
 
     Args:
-        plan: what is counted; another plan needs another joiner.
+        plan: the plan of the spies; another plan needs another joiner.
     """
 
     def __init__(self, plan: SpyPlan) -> None:
@@ -134,7 +133,7 @@ class Joiner:
         self._given: dict[int, int] = {}
 
     def add(self, frame: Frame) -> list[SpiedInterval]:
-        """Take one frame; the intervals that are known now."""
+        """Take one frame, and return the intervals that are complete now."""
         found: list[SpiedInterval] = []
         signals = frame.capabilities.signals
         if frame.older is None or SETS not in signals:
@@ -153,7 +152,7 @@ class Joiner:
         return found
 
     def rest(self) -> list[SpiedInterval]:
-        """The intervals that nothing will follow: their last rates are held."""
+        """Return the last intervals, which hold the last rates, because no frame follows."""
         return [one for cpu in sorted(self._past) for one in self._known(cpu, lag=0)]
 
     def _interval(self, frame: Frame, position: int) -> SetInterval | None:
@@ -180,7 +179,7 @@ class Joiner:
             SpiedInterval(seq, cpu, one.seconds, one.counts, one.estimated)
             for (seq, _interval), one in list(zip(past, joined, strict=True))[given:ready]
         ]
-        # what lies further back than one rotation draws no line any more
+        # counts older than one rotation are not needed for interpolation any more
         spare = max(0, ready - lag - 1)
         del past[:spare]
         self._given[cpu] = ready - spare

@@ -38,9 +38,9 @@ from turbotui.tables.frame_table import FrameTable
 from turbotui.tables.layout import Layout
 from turbotui.untrusted import one_line
 
-_BESIDE = ("CorWatt", "PkgWatt", "RAMWatt")  # power beside the events, where there is any
+_BESIDE = ("CorWatt", "PkgWatt", "RAMWatt")  # columns of power beside the events, if available
 _EXAMPLE = "cycles,instructions"
-_HOLD = 0.5  # seconds: shorter intervals are read by the spies' own clocks, and printed several at a time
+_HOLD = 0.5  # seconds; shorter intervals are read by the spies' own clocks, and printed several at a time
 _SOFTWARE = "--reference task-clock --events context-switches,page-faults"
 _RATES = "events per second"
 _NO_CPU = ": it names no CPU"
@@ -72,10 +72,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print one table a sample.
+    """Print one table for each sample.
 
     Raises:
-        UsageError: options or configuration that cannot be followed.
+        UsageError: options or configuration are invalid.
         MachineError: no such machine.
     """
     if arguments.samples is not None and arguments.samples < 1:
@@ -102,12 +102,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _notes(session: Session) -> tuple[str, ...]:
-    """Notes that qualify the counts."""
+    """Return notes that qualify the counts."""
     return (*session.spy_notes, *filter(None, [joining_note(session.spies, session.capabilities.signals)]))
 
 
 def _check(session: Session, arguments: argparse.Namespace) -> None:
-    """Refuse what was asked for and is not here, where nothing of use would be left.
+    """Refuse a request if its missing parts would leave nothing useful.
 
     Raises:
         UsageError: no entry names a CPU, or a reference or all events on the command line cannot be counted.
@@ -130,7 +130,7 @@ def _check(session: Session, arguments: argparse.Namespace) -> None:
 
 
 def _instead(session: Session) -> str:
-    """A hint at software events on a machine without a core PMU."""
+    """Return a hint at software events on a machine without a core PMU."""
     if {"instructions", "cycles"} & set(session.capabilities.signals):
         return ""
     return f"; software events need no core PMU ({_SOFTWARE}), and a simulated machine has one (--machine laptop-old)"
@@ -138,7 +138,7 @@ def _instead(session: Session) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """A frame with the plan that was in force when the frame was read; by the time of printing it may have changed."""
+    """A frame with its plan, because the plan may have changed by the time of printing."""
 
     frame: Frame
     cost: OwnCost
@@ -176,7 +176,7 @@ class _Spying:
             print(f"turbotui: {missed}", file=sys.stderr)
 
     def _beside(self, call: Callable[[], None]) -> None:
-        """Call on the monitor's CPU. The first thread's affinity is what others give the process: it is left alone."""
+        """Call on the monitor's CPU, without changing the first thread's affinity, which is the process's."""
         cpu = self._arguments.monitor_cpu
         if cpu is None:
             call()
@@ -201,7 +201,7 @@ class _Spying:
         self._frames.put(_Taken(frame, session.own_cost(), session.spies, session.spied, _notes(session)))
 
     def _signals(self) -> AbstractContextManager[None]:
-        """SIGINT and SIGTERM end after the sample under way; SIGUSR1 ends the interval."""
+        """Handle signals: SIGINT and SIGTERM end after the current sample; SIGUSR1 ends the interval."""
         session = self._session
         return guarded_signals({
             signal.SIGINT: lambda _number: session.stop(0.0),
@@ -237,7 +237,7 @@ class _Spying:
         self._writer.write(self._envelope(taken, taken.frame.seconds, _RATES), (FrameTable(taken.frame, layout),))
 
     def _join(self, taken: _Taken, intervals: list[SpiedInterval]) -> None:
-        """Write joined intervals that became known with a frame; each has a length of its own."""
+        """Write the joined intervals that a frame completed, each of its own length."""
         if intervals and self._arguments.joined:
             self._writer.write(self._envelope(taken, None, "counts"),
                                (spied_table(taken.plan, taken.frame.capabilities, intervals),))
@@ -274,7 +274,7 @@ class _Spying:
                 print(f"turbotui: {one_line(note)}; the spies go on as before", file=sys.stderr, flush=True)
 
     def _cost(self, frame: Frame, cost: OwnCost) -> str:
-        """One line: system calls, wake-ups, time, and the interrupts that CPUs sent each other."""
+        """Format one line: system calls, wake-ups, time, and interrupts between CPUs."""
         calls = self._session.catalog.get("Call/s")
         rate = None if calls is None or not frame.seconds else frame.cell(calls, SYSTEM_ROW)
         count = rate * frame.seconds if isinstance(rate, float) and frame.seconds else None

@@ -1,4 +1,4 @@
-"""S: event sets of CPUs, cores, packages or all, which spies count from the next interval on."""
+"""The window of S: sets of events for CPUs, cores, packages or all, counted by spies from the next interval on."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ _INTRODUCTION = (
 _COMMON = ("instructions", "cycles", "branches", "branch-misses", "cache-references", "cache-misses",
            "L1-dcache-loads", "L1-dcache-load-misses", "LLC-loads", "LLC-load-misses", "dTLB-load-misses",
            "context-switches", "cpu-migrations", "page-faults", "task-clock")  # perf-list(1), the generic events
-_MOST = 40  # lines of what may follow
-_FEWEST = 2  # characters of a word that is looked for in the vendor's tables
-_OF_CORES = ("default_core", "cpu_core", "cpu_atom")  # spies count on CPUs
+_MOST = 40  # lines of completions
+_FEWEST = 2  # least characters of a word to search in the vendor's tables
+_OF_CORES = ("default_core", "cpu_core", "cpu_atom")  # events that count on CPUs, as spies do
 _CALLS = "Call/s"
 _REFERENCE = "reference"
 
 
 class SpyForm(FieldWindow):
-    """Form for the event sets of spies; spies and the columns behind it follow each change at once.
+    """The form for spies' event sets; spies and columns follow each change at once.
 
     Args:
-        watch: whose spies.
-        changed: called when columns came or went.
-        row: where to begin: the row under the cursor.
+        watch: the watch.
+        changed: called when columns were added or removed.
+        row: the row under the cursor, with which the form begins.
     """
 
     DEFAULT_CSS = """
@@ -64,13 +64,13 @@ class SpyForm(FieldWindow):
         self._search: EventSearch | None = None
 
     def parts(self) -> Iterable[Widget]:
-        """Field, sentence, entries with what may follow, and what spies cost."""
+        """Lay out field, sentence, entries with completions, and the spies' cost."""
         field = Input(value=f"{self._begin()}: ", placeholder="all: cycles,branches", select_on_focus=False)
         said = Static(_INTRODUCTION, id="said", markup=False)
         return field, said, Listing(), Static("", id="cost", markup=False)
 
     def _begin(self) -> str:
-        """The words for the row under the cursor."""
+        """Return the words for the row under the cursor."""
         row, topology = self._row, self._watch.session.machine.topology
         instance = None if row is None else topology.instance(row)
         if row is None or instance is None or row.scope is Scope.SYSTEM:
@@ -80,12 +80,12 @@ class SpyForm(FieldWindow):
         return ",".join(map(str, sorted(instance.cpus)))
 
     def on_mount(self) -> None:
-        """Type at once, and say first what is wrong."""
+        """Focus the field, and show problems first."""
         super().on_mount()
         self.run_worker(self._read_tables())
         self._say_state()
         calls = self._watch.find(_CALLS)
-        if calls is not None:  # read while the form is there, and shown nowhere else unless asked for
+        if calls is not None:  # read while the form is open, and shown elsewhere only on request
             self._watch.keep(calls, SYSTEM_ROW)
             self._changed()
         self.show_frame()
@@ -96,7 +96,7 @@ class SpyForm(FieldWindow):
             self.fill()
 
     def show_frame(self) -> None:
-        """The cost of the spies in the last interval, once there are any."""
+        """Show the spies' cost in the last interval."""
         session, frame, calls = self._watch.spied_on, self._watch.frame, self._watch.find(_CALLS)
         if session is None or frame is None or not session.spies.spies:
             self.query_one("#cost", Static).update("")
@@ -106,13 +106,13 @@ class SpyForm(FieldWindow):
         self.query_one("#cost", Static).update(f"a sample, with this screen: {cost_words(session.own_cost(), count)}")
 
     def _say_state(self) -> None:
-        """Tell problems before anything is typed."""
+        """Show problems before anything is typed."""
         session = self._watch.spied_on
         if session is not None and (session.spy_note or self._notes()):
             self.say(" · ".join(note for note in (session.spy_note, *self._notes()) if note))
 
     def _notes(self) -> list[str]:
-        """Problems of the plan in force."""
+        """Return the problems of the present plan."""
         session = self._watch.spied_on
         if session is None:
             return []
@@ -120,7 +120,7 @@ class SpyForm(FieldWindow):
         return [*session.spy_notes, *([joining] if joining else [])]
 
     def fill(self) -> None:
-        """List the completions of the text in the field, and the entries that there are."""
+        """List the completions of the field's text, and the entries."""
         session = self._watch.spied_on
         entries = () if session is None else session.spies.spies
         items: list[Item] = []
@@ -143,7 +143,7 @@ class SpyForm(FieldWindow):
             listing.select(found[0])
 
     def _follow(self, text: str) -> list[str]:
-        """Whole texts with the last word completed."""
+        """Return texts with the last word completed."""
         on, colon, events = text.partition(":")
         if not colon:
             topology = self._watch.session.machine.topology
@@ -164,13 +164,13 @@ class SpyForm(FieldWindow):
         return [] if pmu is None else [f"{device}/{name}/" for name in pmu.events if name.startswith(event)]
 
     def _of_tables(self, word: str) -> list[str]:
-        """Events of the cores that the vendor's tables have: by name, then by a word of their descriptions."""
+        """Return the cores' events in the vendor's tables: by name, then by a word of the description."""
         if self._search is None or len(word) < _FEWEST or "/" in word:
             return []
         return [row.name for row in self._search.find(word, _MOST) if row.pmu in _OF_CORES]
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Send the spies, or say what is wrong."""
+        """Apply the typed spies, or show the error."""
         on, colon, events = event.value.partition(":")
         session = self._watch.spied_on
         if session is None:
@@ -190,7 +190,7 @@ class SpyForm(FieldWindow):
         self.fill()
 
     def action_take(self) -> None:
-        """Put what is under the cursor into the field, to be changed."""
+        """Copy the entry under the cursor into the field for editing."""
         key = self.query_one(Listing).key
         spy = self._entry(key)
         text = key if spy is None else f"{spy.on.text}: {_events(spy)}"
@@ -215,10 +215,10 @@ class SpyForm(FieldWindow):
 
 
 def _asked(plan: SpyPlan, on: str, events: str, topology: Topology) -> tuple[SpyPlan, str]:
-    """The plan with what was typed, and the sentence for it.
+    """Return the plan with the typed entry, and a sentence about it.
 
     Raises:
-        UsageError: no CPUs, none that is there, no event, or several for the reference.
+        UsageError: CPUs are missing or do not exist, or there is no event, or several for the reference.
     """
     if on == _REFERENCE:
         names = [name for one in parse_events(events) for name in one]
@@ -237,7 +237,7 @@ def _packages(topology: Topology) -> list[str]:
 
 
 def _cores(topology: Topology) -> list[str]:
-    """Cores by their ids, which begin anew in each package."""
+    """Return cores by their ids, which repeat in each package."""
     several = len(topology.instances(Scope.PACKAGE)) > 1
     places = [topology.places[one.cpus[0]] for one in topology.instances(Scope.CORE) if one.cpus]
     named = [(place.label(Scope.PACKAGE), place.label(Scope.CORE)) for place in places]

@@ -16,7 +16,7 @@ GROUPS = ("topology", "frequency", "idle", "hwidle", "swidle", "sysfs", "cpuidle
 """turbostat's category words beside `all` (docs/specs/turbostat.md 1.4); a column says of which it is."""
 
 EXTRA = "extra"
-"""turbotui's own word: every column that turbostat does not have."""
+"""turbotui's own word for every column that turbostat lacks."""
 
 _OFF: frozenset[ColumnId] = frozenset({"usec", "Time_Of_Day_Seconds", "APIC", "X2APIC"})  # docs/specs/turbostat.md 1.4
 _NEVER_PRINTED: frozenset[ColumnId] = frozenset({"ThreadC", "CoreCnt", "PkgCnt"})  # known names without a column
@@ -28,8 +28,8 @@ class ColumnChoice:
     """The columns that were chosen.
 
     Attributes:
-        columns: to print, in print order; all of them can be had.
-        absent: ids that were asked for by name and cannot be had here.
+        columns: the columns to print, in print order, all of them available.
+        absent: ids that were named and are not available here.
     """
 
     columns: tuple[CounterColumn, ...]
@@ -39,15 +39,15 @@ class ColumnChoice:
 def choose(catalog: Catalog, options: StatOptions, absent: Callable[[CounterColumn], bool]) -> ColumnChoice:
     """Apply the defaults, then --show, --hide and --enable from left to right.
 
-    Added columns are there whatever is shown, unless they are hidden by name, as in turbostat.
+    Added columns are always shown, unless they are hidden by name, as in turbostat.
 
     Args:
         catalog: the machine's columns, with the added ones.
         options: the command line.
-        absent: whether a column cannot be had on this machine.
+        absent: tells whether a column is not available on this machine.
 
     Raises:
-        StatError: a word that names nothing (exit status 234).
+        StatError: a word names nothing (exit status 234).
     """
     everything = options.debug > 0 or options.task in (StatTask.LIST, StatTask.DUMP)
     shown = {column.id for column in catalog.columns if _is_turbostat(column) and (everything or _is_default(column))}
@@ -79,12 +79,12 @@ def choose(catalog: Catalog, options: StatOptions, absent: Callable[[CounterColu
 
 
 def _is_turbostat(column: CounterColumn) -> bool:
-    """Whether turbostat has the column without --Joules."""
+    """Tell whether turbostat has the column without --Joules."""
     return not column.extra and not _is_joules(column)
 
 
 def _is_joules(column: CounterColumn) -> bool:
-    """Whether a column replaces one of watts with --Joules: a category means one of the two."""
+    """Tell whether a column replaces one of watts with --Joules; a category means one of the two."""
     return column.unit == "J" and column.id.endswith(_JOULES)
 
 
@@ -93,10 +93,10 @@ def _is_default(column: CounterColumn) -> bool:
 
 
 def _meant(catalog: Catalog, word: str, verb: str) -> Iterator[ColumnId]:
-    """The columns that a word means.
+    """Return the columns that a word names.
 
     Raises:
-        StatError: none, and it is no category either.
+        StatError: the word names no column and no category.
     """
     if word == "all":
         yield from (column.id for column in catalog.columns if _is_turbostat(column))
@@ -119,7 +119,7 @@ def _meant(catalog: Catalog, word: str, verb: str) -> Iterator[ColumnId]:
 
 
 def _in_joules(catalog: Catalog, names: Iterable[ColumnId]) -> set[ColumnId]:
-    """Replace watts by joules, on every vendor and in every category."""
+    """Replace columns of watts by those of joules, for every vendor and category."""
     found: set[ColumnId] = set()
     for name in names:
         joules = name.removesuffix(_WATTS) + _JOULES

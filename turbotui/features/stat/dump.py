@@ -1,8 +1,8 @@
 """`turbotui stat --Dump`: every raw counter once, as read.
 
 In turbostat's layout (as its 2022.10.04 printed it): a block for each CPU with the counters of the CPU, of its core and
-of its package, one a line, ended by an empty line. What is not read has no line, where turbostat prints 0. Any other
---format gives a line for every counter there is, with where it was read.
+of its package, one a line, ended by an empty line. Counters that are not read have no line, where turbostat prints 0.
+Any other --format prints a line for every counter, with its source.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _celsius(signal: Signal, raw: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line of a block: its label, the signal behind it, and how turbostat writes it."""
+    """A line of a block: its label, its signal, and turbostat's format."""
 
     label: str
     signal: SignalId
@@ -81,12 +81,12 @@ _ADDED: tuple[tuple[str, Scope], ...] = (("t", Scope.CPU), ("c", Scope.CORE), ("
 
 
 def dump_lines(frame: Frame, layout: Layout, form: str) -> Iterator[str]:
-    """The lines of a dump.
+    """Yield the lines of a dump.
 
     Args:
         frame: the one reading.
-        layout: which machine it is of.
-        form: "text" for turbostat's blocks, any other for a line for each value.
+        layout: the layout, which names the machine.
+        form: "text" for turbostat's blocks, any other word for a line for each value.
     """
     if layout.label:
         yield f"# {layout.label}: no number below was {layout.kind.measured}"
@@ -128,13 +128,13 @@ def _block(frame: Frame, cpu: int, lines: tuple[_Line, ...], letter: str, scope:
 
 
 def _raw(frame: Frame, name: SignalId, cpu: int) -> Raw:
-    """The word of the instance around a CPU; None if it is not read here."""
+    """Return the raw word of the instance that contains a CPU; None if not read here."""
     values = frame.newer.values.get(name)
     return None if values is None else values[frame.topology.index(frame.capabilities.signals[name].scope, cpu)]
 
 
 def _table(frame: Frame) -> Iterator[str]:
-    """One line for each value: row, signal, raw value in hexadecimal, origin; separated by TABs."""
+    """Yield a line for each value: row, signal, raw value in hexadecimal, origin; separated by TABs."""
     for name in sorted(frame.newer.values):
         signal = frame.capabilities.signals[name]
         instances = frame.topology.instances(signal.scope)
@@ -144,7 +144,7 @@ def _table(frame: Frame) -> Iterator[str]:
 
 
 def _row(row: RowId) -> str:
-    """The name of a row: "cpu 3", "core 0.0.5" (package, die, core), "system"."""
+    """Name a row: "cpu 3", "core 0.0.5" (package, die, core), "system"."""
     return f"{row.scope.value} {'.'.join(map(str, row.key))}".strip()
 
 

@@ -22,13 +22,13 @@ from turbotui.sampling.frame import Frame
 from turbotui.sampling.selection import signals_of
 from turbotui.tables.layout import Layout
 
-_LOOK: Final = 0.5  # seconds after which a session without a reading is asked why
+_LOOK: Final = 0.5  # seconds after which a session without readings is asked for the reason
 _MOST_WITHOUT: Final = 3
-"""Intervals that are left out, while the collector has not begun to read what is asked for."""
+"""Intervals that are skipped while the collector does not yet read the requested signals."""
 
 
 def way_of(options: StatOptions) -> Way:
-    """The way to the collector that the command line names."""
+    """Return the way to the collector that the command line names."""
     if options.connect:
         return SocketWay(options.connect)
     handed_on = {
@@ -50,7 +50,7 @@ def watch_far(options: StatOptions, streams: Streams) -> int:
     Raises:
         LinkError: there is no connection, or no reading came.
         RecordingError: the collector is of a later version.
-        StatError: a column that cannot be meant.
+        StatError: there is no such column.
     """
     session = RemoteSession(way_of(options), LinuxHost())
     try:
@@ -91,7 +91,7 @@ def _print(options: StatOptions, streams: Streams, session: RemoteSession, layou
 def _frames(session: RemoteSession, needed: frozenset[SignalId]) -> Iterator[Frame]:
     """Each interval from the first complete one on, until a signal.
 
-    What keeps readings from coming is told on stderr, once until they come again.
+    The reason of missing readings is printed on stderr once, and again after readings resumed.
     """
     frames: queue.SimpleQueue[Frame | None] = queue.SimpleQueue()
     with guarded_signals(dict.fromkeys((signal.SIGINT, signal.SIGTERM), lambda _number: frames.put(None))):

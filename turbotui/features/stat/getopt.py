@@ -1,4 +1,4 @@
-"""Option words as GNU getopt_long_only reads them (getopt(3)): what scripts that call turbostat rely on.
+"""Parses options as GNU getopt_long_only does (getopt(3)), on which scripts that call turbostat rely.
 
 A long option may be written with one or two dashes and shortened to any unambiguous prefix. One dash and a letter that
 is a short option is that short option; letters after it are more of them, or its argument. The first word that is no
@@ -18,13 +18,13 @@ class Option:
     """One option of the command line.
 
     Attributes:
-        name: long name, without dashes; "" for one that has a letter only.
+        name: long name, without dashes; "" for an option with a letter only.
         help: its line in the help text.
         letter: short form, "" where there is none.
-        argument: what stands for its argument in the help text; "" for an option without one.
+        argument: the placeholder of its argument in the help text; "" for an option without one.
         prefix: one letter that means the option because no other begins with it: shown in the help like a short form,
             though letters or an argument cannot follow at once.
-        own: not turbostat's, so that it never makes one of turbostat's prefixes ambiguous.
+        own: whether the option is turbotui's own, which never makes turbostat's prefixes ambiguous.
     """
 
     name: str
@@ -49,16 +49,16 @@ class Given:
 
 
 class OptionError(UsageError):
-    """A word that is no option, or lacks its argument. turbostat ends with 1 then (docs/specs/turbostat.md 1.12)."""
+    """A word is no option, or lacks its argument; turbostat's exit status is 1 (docs/specs/turbostat.md 1.12)."""
 
     exit_status = 1
 
 
 def read_options(words: Sequence[str], options: Sequence[Option]) -> Iterator[Given | tuple[str, ...]]:
-    """The options of a command line in order, and at the end the words that are not options.
+    """Yield the options of a command line in order, and at the end the words that are not options.
 
     Raises:
-        OptionError: at the first word that cannot be understood, after what stands before it was given out.
+        OptionError: at the first invalid word, after the options before it were yielded.
     """
     position = 0
     letters = {option.letter: option for option in options if option.letter}
@@ -80,7 +80,7 @@ def read_options(words: Sequence[str], options: Sequence[Option]) -> Iterator[Gi
 def _one_word(
     word: str, following: str | None, options: Sequence[Option], letters: dict[str, Option]
 ) -> Iterator[tuple[Given, bool]]:
-    """The options of one word; True beside the one that took the next word as its argument."""
+    """Yield the options of one word, with True for the one that took the next word as its argument."""
     two_dashes = word.startswith("--")
     body = word[2:] if two_dashes else word[1:]
     if two_dashes or len(body) > 1 or body not in letters:
@@ -93,7 +93,7 @@ def _one_word(
                 yield Given(option), False
                 return
             argument = value if equals else _argument(option.spelling, following)
-            if option.own and not argument:  # a script's variable that is not set chooses no other machine or file
+            if option.own and not argument:  # an empty variable of a script must not choose another machine or file
                 raise OptionError(f"option '{option.spelling}' has an empty argument that names nothing: leave it out")
             yield Given(option, argument), not equals
             return
@@ -119,10 +119,10 @@ def _argument(spelling: str, following: str | None) -> str:
 
 
 def _long(name: str, word: str, options: Sequence[Option], *, sure: bool) -> Option | None:
-    """The option that a long name or prefix means; None if it may be short options instead.
+    """Return the option of a long name or prefix; None if it may be short options instead.
 
     Raises:
-        OptionError: several are meant, or none where it cannot be a short one.
+        OptionError: the name is ambiguous, or unknown and no short option.
     """
     exact = next((option for option in options if option.name == name and name), None)
     if exact is not None:

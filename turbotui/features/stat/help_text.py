@@ -1,4 +1,4 @@
-"""What `turbotui stat --help` prints."""
+"""The text of `turbotui stat --help`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _TURBOSTAT = "turbostat 2026.09.28"  # whose columns and options these are (docs
 
 
 def help_text() -> str:
-    """Every option and what goes with it, for a person."""
+    """Return the help text with every option."""
     lines = [
         "Usage: turbotui stat [options] [command ...]",
         "",
@@ -27,7 +27,7 @@ def help_text() -> str:
 
 
 def _described(option: Option) -> Iterator[str]:
-    """The lines of one option in the help text."""
+    """Yield the lines of one option in the help text."""
     letter = option.letter or option.prefix
     short = f"-{letter}" if letter else "   "
     long = f"--{option.name}" if option.name else ""

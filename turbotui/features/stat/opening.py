@@ -1,4 +1,4 @@
-"""Opens what a command line of `turbotui stat` names: machine, CPUs, added counters, columns."""
+"""Opens machine, CPUs, added counters and columns as a command line of `turbotui stat` names them."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from turbotui.tables.layout import Layout
 
 _ONLINE = "/sys/devices/system/cpu/online"
 _NO_CPU_LEFT = 237  # exit status (docs/specs/turbostat.md 1.12)
-_COMMAND_SECONDS = 1e9  # a command's interval ends with the command
+_COMMAND_SECONDS = 1e9  # seconds, longer than any command, whose end ends its interval
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A session that is not started yet, and what is to be printed of it."""
+    """A session that is not started yet, with the columns to print."""
 
     session: Session
     layout: Layout
@@ -42,7 +42,7 @@ def open_stat(options: StatOptions, given: Host | None = None) -> Opened:
 
     Args:
         options: the command line.
-        given: the machine, instead of the one that the command line names.
+        given: a machine in place of the one that the command line names.
 
     Raises:
         StatError: with turbostat's exit status for what was wrong.
@@ -55,10 +55,10 @@ def open_stat(options: StatOptions, given: Host | None = None) -> Opened:
     cpus = None if options.cpus is None else _effective(host, options.cpus)
     machine = replace(read_machine(host, cpus), tcc=options.tcc)
     interval = _COMMAND_SECONDS if options.command else options.interval
-    session = Session(machine, SOURCES, interval, LinuxHost(), options.cpus)  # one that is away now may come
+    session = Session(machine, SOURCES, interval, LinuxHost(), options.cpus)  # an offline CPU may come online
     session.find_sets = functools.cache(functools.partial(known_event_sets, options.events))
     if options.events:
-        session.find_sets()  # a file that cannot be used is refused now, whether a set of it is asked for or not
+        session.find_sets()  # an invalid file is refused now, even if none of its sets is requested
     refused = frozenset(name for text in joined_metrics(options.added) for name in _add(session, text, options))
 
     shown = [name for text in options.added if text.startswith(SET) for name in _of_set(session, text)]
@@ -75,11 +75,11 @@ def open_stat(options: StatOptions, given: Host | None = None) -> Opened:
 
 
 def _effective(host: Host, asked: frozenset[int]) -> frozenset[int]:
-    """The CPUs of a --cpu set that can be measured (docs/specs/turbostat.md 1.5)."""
+    """Return the CPUs of a --cpu set that can be measured (docs/specs/turbostat.md 1.5)."""
     try:
         online = parse_cpulist(host.read_text(_ONLINE))
     except (HostError, ValueError):
-        return asked  # the topology decides, and says what it misses
+        return asked  # the topology decides, and reports what is missing
     for cpu in sorted(asked - online):
         raise StatError(f"cpu{cpu} not present: the online CPUs are {host.read_text(_ONLINE).strip()}", 1)
     usable = host.usable_cpus()
@@ -93,10 +93,10 @@ def _effective(host: Host, asked: frozenset[int]) -> frozenset[int]:
 
 
 def _add(session: Session, text: str, options: StatOptions) -> frozenset[str]:
-    """Add what one --add names; the columns that cannot be had and are left out with a warning.
+    """Add the counters of one --add, and return columns that are not available, for a warning.
 
     Raises:
-        StatError: it is no counter, or its file or region is not there (exit status 1).
+        StatError: the text is no counter, or its file or region is missing (exit status 1).
     """
     if is_turbostats(text):
         return _add_counter(session, text, options)
@@ -114,7 +114,7 @@ def _add(session: Session, text: str, options: StatOptions) -> frozenset[str]:
 
 
 def _of_set(session: Session, text: str) -> list[str]:
-    """The program's own columns that a set names; added ones are shown in any case."""
+    """Return the program's own columns that a set names; added ones are always shown."""
     return [column.id for column in session.add_all(text) if "added" not in column.groups]
 
 

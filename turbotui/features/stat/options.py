@@ -1,7 +1,6 @@
 """The options of `turbotui stat`: turbostat's, spelled and counted as turbostat does, and a few of turbotui's own.
 
-Facts: docs/specs/turbostat.md 1.1 to 1.6 and 1.12. Where turbostat has a defect the right thing is done, and
-DIFFERENCES.md says so.
+Facts: docs/specs/turbostat.md 1.1 to 1.6 and 1.12. Defects of turbostat are not copied; DIFFERENCES.md lists them.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _FOR_PEOPLE = ("text", "table")
 
 
 class StatError(UsageError):
-    """A word that turbostat would refuse, with turbostat's exit status for it (docs/specs/turbostat.md 1.12)."""
+    """A word that turbostat refuses, with turbostat's exit status (docs/specs/turbostat.md 1.12)."""
 
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
@@ -40,7 +39,7 @@ class StatError(UsageError):
 
 
 class Rows(Enum):
-    """Which rows are printed below the summary."""
+    """The rows that are printed below the summary."""
 
     ALL = "every CPU"
     CORES = "the first CPU of each core"
@@ -117,25 +116,25 @@ OPTIONS: tuple[Option, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class StatOptions:
-    """A command line of `turbotui stat`, understood.
+    """A parsed command line of `turbotui stat`.
 
     Attributes:
         choices: ("show" | "hide" | "enable", comma-separated words) in the order given.
         added: texts of --add, in the order given.
         events: file of --events.
-        event_tables: folder of --event-tables.
+        event_tables: directory of --event-tables.
         cpus: the set that --cpu restricts measuring to; None for every CPU.
         debug: how often --debug was given.
-        extremes: print least, mean and greatest at the end.
-        header_every: --header_iterations; None: never again.
-        tcc: --TCC in °C; None where not given.
-        drop_privileges: give root up once the counters are open.
-        replay: a recording that is printed; "" for none.
-        start, end: what --from and --to say, "" where they say nothing.
-        every: seconds of an interval of a replay; 0: as recorded.
+        extremes: whether to print minimum, mean and maximum at the end.
+        header_every: --header_iterations; None to never repeat the header.
+        tcc: --TCC in °C; None if not given.
+        drop_privileges: whether to give up root once the counters are open.
+        replay: a recording to print; "" for none.
+        start, end: --from and --to; "" if not given.
+        every: seconds of an interval of a replay; 0 for the recorded intervals.
         connect: socket of a collector; "" for none.
         host: a machine that ssh reaches; "" for none.
-        remote: how turbotui is called there; "" for by its name.
+        remote: the command of turbotui on that machine; "" for its name.
         command: words of the command to run; empty in interval mode.
     """
 
@@ -173,11 +172,11 @@ class StatOptions:
 
 
 def parse_options(words: Sequence[str]) -> StatOptions:
-    """Understand a command line. --help and --version end it where they stand.
+    """Parse a command line; --help and --version end the parsing where they stand.
 
     Raises:
-        OptionError: no such option, or none that can be meant (exit status 1).
-        StatError: an argument that turbostat refuses, with its exit status.
+        OptionError: an option is unknown or ambiguous (exit status 1).
+        StatError: turbostat refuses an argument, with this exit status.
     """
     options = StatOptions(format="")
     for given in read_options(words, OPTIONS):
@@ -203,7 +202,7 @@ def parse_options(words: Sequence[str]) -> StatOptions:
 
 
 def _check_replay(options: StatOptions) -> None:
-    """Refuse what a recording cannot give."""
+    """Refuse options that a recording cannot satisfy."""
     others = {
         "--machine": options.machine is not None, "--sysroot": options.sysroot != "/", "--add": bool(options.added),
         "--cpu": options.cpus is not None, "--TCC": options.tcc is not None, "--Dump": options.task is StatTask.DUMP,
@@ -215,7 +214,7 @@ def _check_replay(options: StatOptions) -> None:
 
 
 def _check_far(options: StatOptions) -> None:
-    """Refuse what a collector cannot be asked for."""
+    """Refuse options that a collector cannot satisfy."""
     if not options.host and not options.connect:
         raise StatError("--remote is for --host: it says how turbotui is called there", 1)
     if options.remote and not options.host:
@@ -258,7 +257,7 @@ def _format(options: StatOptions, name: str) -> StatOptions:
 
 
 def _restrict(options: StatOptions, argument: str) -> StatOptions:
-    """--cpu: a later set replaces an earlier one; a set and a word do not go together (docs/specs/turbostat.md 1.5)."""
+    """Apply --cpu: a later set replaces an earlier one; sets and words exclude each other (turbostat.md 1.5)."""
     word = {"core": Rows.CORES, "package": Rows.PACKAGES}.get(argument)
     if word is not None and options.cpus is None:
         return replace(options, rows=word)
@@ -274,7 +273,7 @@ _NUMBER = re.compile(r"\s*\+?(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)\s*\Z", re.A
 
 
 def _count(text: str, what: str) -> int:
-    """A number as strtoul with base 0 reads it (docs/specs/turbostat.md 1.1), from 1."""
+    """Parse a number from 1 as strtoul with base 0 does (docs/specs/turbostat.md 1.1)."""
     found = _NUMBER.match(text)
     digits = "" if found is None else found[1]
     number = 0
@@ -287,13 +286,13 @@ def _count(text: str, what: str) -> int:
 
 
 _BEGINS_AS_NUMBER = re.compile(r"\s*(?:[+-]?\.?[0-9]|[+-]?(?:nan|inf))", re.ASCII | re.IGNORECASE)
-"""What strtod takes for a number, whatever stands behind it."""
+"""A number as strtod finds it, whatever follows."""
 
 
 def _interval(text: str) -> float:
     begin = _BEGINS_AS_NUMBER.match(text)
     if begin is None:
-        seconds: float | None = 0.0  # as strtod answers for a text
+        seconds: float | None = 0.0  # as strtod returns for a text
     else:
         seconds = decimal_number(text.strip().removesuffix("s"))
     if seconds is None:
@@ -322,7 +321,7 @@ def _every(text: str) -> float:
 
 def _celsius(text: str) -> int | None:
     if text.strip().lstrip("+-").strip("0") == "" and "0" in text:
-        return None  # turbostat's value for "not told": the machine is believed
+        return None  # turbostat's value for "not given", which means the machine's own
     try:
         return parse_celsius(text)
     except UsageError as error:
@@ -366,4 +365,4 @@ _CHANGES: Final[Mapping[str, Callable[[StatOptions, str], StatOptions]]] = Mappi
     "sysroot": lambda options, text: replace(options, sysroot=text),
     "force": lambda options, _text: options,
 })
-"""What each option changes, by its long name."""
+"""The change that each option makes, by its long name."""

@@ -1,4 +1,4 @@
-"""The frames of `turbotui stat` as lines, whether a machine is watched here, far away, or in a recording."""
+"""Prints the frames of `turbotui stat`, of this machine, another one, or a recording."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SEVERAL: Final = 2
 
 
 def is_absent(column: CounterColumn, capabilities: Capabilities, topology: Topology) -> bool:
-    """Whether a column cannot be had; turbostat's Node is there only where a package has several nodes.
+    """Tell whether a column is not available; turbostat's Node exists only if a package has several nodes.
 
     docs/specs/turbostat.md 2.3, row 6.
     """
@@ -37,17 +37,17 @@ def is_absent(column: CounterColumn, capabilities: Capabilities, topology: Topol
 
 def chosen_layout(options: StatOptions, catalog: Catalog, host: Host, absent: Callable[[CounterColumn], bool],
                   warning: str) -> Layout:
-    """The columns that the options choose, and how they are laid out.
+    """Return the layout of the columns that the options choose.
 
     Args:
         options: the command line.
         catalog: every column.
         host: the machine.
-        absent: whether a column cannot be had.
-        warning: for the columns that were named and cannot be had; their names are put in for {}.
+        absent: tells whether a column is not available.
+        warning: the warning about named columns that are not available, with {} for their names.
 
     Raises:
-        StatError: a column that cannot be meant.
+        StatError: there is no such column.
     """
     choice = choose(catalog, options, absent)
     if choice.absent:
@@ -57,7 +57,7 @@ def chosen_layout(options: StatOptions, catalog: Catalog, host: Host, absent: Ca
 
 
 class FramePrinter:
-    """Writes frames in the format of the options, and at the end the extremes if they are asked for."""
+    """Writes frames in the format of the options, and at the end the extremes if requested."""
 
     def __init__(self, options: StatOptions, streams: Streams, layout: Layout) -> None:
         self._streams = streams
@@ -71,7 +71,7 @@ class FramePrinter:
             self._extremes.take(frame)
 
     def end(self) -> None:
-        """Print what stands behind the last interval."""
+        """Print what follows the last interval."""
         self._streams.rows(self._format.end())
         if self._extremes is not None:
             self._streams.rows(self._extremes.lines())

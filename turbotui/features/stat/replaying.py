@@ -1,4 +1,4 @@
-"""`turbotui stat --replay`: the table of a recording, in every format, with the columns of today."""
+"""`turbotui stat --replay`: the table of a recording, in every format, with this version's columns."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from turbotui.recording.journal import Journal
 from turbotui.tables.envelope import timestamp
 from turbotui.tables.layout import Layout
 
-_MOST_TOLD: Final = 5  # of what is missing: a damaged disk can leave thousands
+_MOST_TOLD: Final = 5  # most sentences about missing parts, of which a damaged disk can leave thousands
 
 
 def replay(options: StatOptions, streams: Streams) -> int:
-    """Print a recording; what of it cannot be read is told on stderr.
+    """Print a recording, and report unreadable parts on stderr.
 
     Returns:
         The exit status.
 
     Raises:
-        StatError: a time or a column that cannot be meant.
-        RecordingError: it is no recording, or cannot be read.
+        StatError: there is no such time or column.
+        RecordingError: the file is no recording, or cannot be read.
     """
     with read_machine(options.replay) as journal:
         start, end = _times(options, journal)
@@ -63,7 +63,7 @@ def _print(options: StatOptions, streams: Streams, journal: Journal, layout: Lay
 
 
 def _times(options: StatOptions, journal: Journal) -> tuple[int | None, int | None]:
-    """The wall clocks between which intervals end; None where nothing was said."""
+    """Return the wall clocks between which intervals end; None if not given."""
     try:
         start, end = parse_span(options.start, options.end, journal.first_ns, journal.last_ns)
     except UsageError as error:
@@ -76,7 +76,7 @@ def _layout(options: StatOptions, journal: Journal) -> Layout:
 
 
 def _absent(journal: Journal) -> Callable[[CounterColumn], bool]:
-    """Whether a column cannot be had of a recording: not on that machine, or what it needs was not read."""
+    """Return a test whether a column is unavailable: absent on that machine, or its signals were not read."""
     capabilities, topology = journal.capabilities, journal.machine.topology
     read_signals = journal.signals
     signals = capabilities.signals

@@ -27,17 +27,17 @@ from turbotui.tables.frame_formats import make_frame_format
 if TYPE_CHECKING:
     from turbotui.machine.observing import Observation
 
-_EVERY_SOURCE = 2  # --debug twice: where each number comes from
+_EVERY_SOURCE = 2  # --debug twice: the source of each number
 
 
 def run(options: StatOptions, streams: Streams) -> int:
-    """Open the machine and do the task of the options.
+    """Open the machine, and do the task that the options name.
 
     Returns:
         The exit status.
 
     Raises:
-        TurbotuiError: what ended it, with its exit status.
+        TurbotuiError: the task failed, with this exit status.
     """
     opened = open_stat(options)
     if options.drop_privileges:
@@ -63,7 +63,7 @@ def _print_configuration(opened: Opened, options: StatOptions, streams: Streams)
 
 
 def _where_read(opened: Opened) -> Iterator[str]:
-    """Lines with the counters behind each column, and where each is read."""
+    """Yield lines with the counters behind each column, and their sources."""
     capabilities = opened.session.capabilities
     for column in opened.layout.columns:
         for name in dict.fromkeys((*column.needs, *column.wants)):
@@ -82,7 +82,7 @@ def _dump(opened: Opened, options: StatOptions, streams: Streams) -> int:
 
 
 def _run_command(opened: Opened, options: StatOptions, streams: Streams) -> int:
-    """One interval from the command's start to its end; its exit status."""
+    """Measure one interval from the command's start to its end, and return its exit status."""
     from turbotui.machine.identity import without_root  # noqa: PLC0415 - most runs have no command
     from turbotui.machine.observing import observe  # noqa: PLC0415 - as above
 
@@ -96,7 +96,7 @@ def _run_command(opened: Opened, options: StatOptions, streams: Streams) -> int:
 
 
 def _run(seen: Observation) -> int:
-    """Run the command; what turbostat returns for it: its exit status, its signal's number, or the errno of exec(2)."""
+    """Run the command, and return as turbostat: its exit status, its signal's number, or exec(2)'s errno."""
     from turbotui.machine.launching import NotRunError  # noqa: PLC0415 - as above
 
     try:
@@ -135,7 +135,7 @@ def _watch(opened: Opened, options: StatOptions, streams: Streams) -> int:
 
 
 def _warn_of_dropped(frame: Frame, opened: Opened) -> None:
-    """Say once which columns had to be given up when their counters were to be opened, and why."""
+    """Warn once about columns whose counters could not be opened, and why."""
     dropped: dict[str, list[str]] = {}
     for column in opened.layout.columns:
         why = frame.why(column, SYSTEM_ROW)
@@ -146,7 +146,7 @@ def _warn_of_dropped(frame: Frame, opened: Opened) -> None:
 
 
 def _signals(session: Session) -> AbstractContextManager[None]:
-    """SIGUSR1 ends the interval; SIGINT and SIGTERM end it, print it, and leave (docs/specs/turbostat.md 1.11)."""
+    """Handle signals: SIGUSR1 ends the interval; SIGINT and SIGTERM also end the program (turbostat.md 1.11)."""
     return guarded_signals({
         signal.SIGUSR1: lambda _number: session.end_interval(),
         signal.SIGINT: lambda _number: session.stop(0.0),
@@ -155,7 +155,7 @@ def _signals(session: Session) -> AbstractContextManager[None]:
 
 
 def _watch_stdin(session: Session) -> None:
-    """A newline on stdin ends the interval; a line that begins with `q` makes it the last. EOF changes nothing."""
+    """Watch stdin: a newline ends the interval, a line beginning with `q` also the program; EOF does nothing."""
 
     def watch() -> None:
         descriptor = 0
@@ -163,7 +163,7 @@ def _watch_stdin(session: Session) -> None:
             try:
                 select.select([descriptor], [], [])
                 data = os.read(descriptor, 4096)
-            except (OSError, ValueError):  # stdin is closed: nobody will type
+            except (OSError, ValueError):  # stdin is closed, so nothing can be typed
                 return
             if not data:
                 return

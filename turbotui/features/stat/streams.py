@@ -1,4 +1,4 @@
-"""Where `turbotui stat` writes: rows, and what is said beside them (docs/specs/turbostat.md 1.2)."""
+"""The output streams of `turbotui stat`: rows, and notes (docs/specs/turbostat.md 1.2)."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from turbotui.errors import TurbotuiError
 from turbotui.features.stat.options import StatError, StatOptions
 from turbotui.untrusted import one_line
 
-if TYPE_CHECKING:  # --version reads none
+if TYPE_CHECKING:  # imported here, because --version needs none
     from turbotui.machine.machine import Machine
 
 
 class Streams:
-    """Rows go to stdout, in command mode to stderr; the header to stderr; with --out both to the file.
+    """Writes rows to stdout (in command mode to stderr) and the header to stderr; with --out both to the file.
 
     Raises:
-        StatError: the file cannot be made (exit status 1).
+        StatError: the file cannot be created (exit status 1).
         TurbotuiError: there is no stdout.
     """
 
@@ -44,8 +44,8 @@ class Streams:
         """Write lines of the table at once.
 
         Raises:
-            BrokenPipeError: the reader has left.
-            TurbotuiError: nothing more can be written.
+            BrokenPipeError: the reader closed the pipe.
+            TurbotuiError: writing failed.
         """
         self._write(self._rows, lines)
 
@@ -80,7 +80,7 @@ class Streams:
         except BrokenPipeError:
             raise
         except OSError as error:
-            # What is buffered would be tried again, and fail again, when the interpreter ends.
+            # Otherwise buffered data would be written again, and fail again, at the interpreter's end.
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
             what = stream.name if self._file is not None else "stderr" if stream is sys.stderr else "stdout"
             raise TurbotuiError(f"cannot write to {what}: {error.strerror or error}") from error
@@ -92,5 +92,5 @@ class Streams:
 
 
 def warn(text: str) -> None:
-    """One sentence on stderr, wherever the output goes (docs/specs/turbostat.md 1.2)."""
+    """Print a sentence on stderr, wherever the output goes (docs/specs/turbostat.md 1.2)."""
     print(f"turbotui: {one_line(text)}", file=sys.stderr)

@@ -1,6 +1,6 @@
-"""`turbotui stat`: turbostat's drop-in. The table as text, one block an interval, or once over the run of a command.
+"""`turbotui stat`, turbostat's drop-in replacement: a text table for each interval, or for a command's run.
 
-Its options are understood before anything that reads a machine is imported: --version takes a third of the time then.
+Options are parsed before modules that read a machine are imported, which cuts --version to a third of the time.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from turbotui.features.stat.streams import Streams
 
 
 def main(words: Sequence[str]) -> int:
-    """Run one command line of `turbotui stat`, without the word itself.
+    """Run a command line of `turbotui stat`, given without the verb.
 
     Returns:
         The exit status: turbostat's (docs/specs/turbostat.md 1.12), and in command mode that of the command.
 
     Raises:
-        TurbotuiError: what ended it, with its exit status.
+        TurbotuiError: the task failed, with this exit status.
     """
     options = parse_options(words)
     if options.task is StatTask.HELP:

@@ -1,4 +1,4 @@
-"""Why a machine is slow: the findings of the diagnosis as text and as a table."""
+"""The verb `why`: findings of the diagnosis as text and as a table."""
 
 from turbotui.feature import Command, Feature
 

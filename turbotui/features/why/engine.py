@@ -1,4 +1,4 @@
-"""Watches a machine, or a recording of one, for a few intervals and diagnoses it."""
+"""Watches a machine or a recording for a few intervals, and diagnoses it."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from turbotui.sampling.selection import why_absent
 from turbotui.sampling.session import Session
 from turbotui.sources import SOURCES
 
-if TYPE_CHECKING:  # few read a recording
+if TYPE_CHECKING:  # imported here, because few runs read a recording
     from turbotui.recording import Journal
 
 Present: TypeAlias = Callable[[CounterColumn], CounterColumn]
-"""Gives a column the unit and marks that a person wants; what it computes stays."""
+"""A function that gives a column the user's unit and marks, without changing its formula."""
 
 _NOTABLE: Final = 0.25
-"""Share of the time from which a cause that is over is told all the same."""
+"""The share of the time from which a cause is reported although it is over."""
 
 
 @dataclass(frozen=True, slots=True)
 class WhyReport:
-    """What is in the way of a machine's work.
+    """The findings about a machine.
 
     Attributes:
         findings: the worst first.
-        quiet: the sentence where there are none.
-        not_judged: one line about causes that could not be judged; "" where all could.
+        quiet: the sentence if there are none.
+        not_judged: one line about causes that could not be judged; "" if all could.
         wall_ns: end of the last interval, in ns since 1970.
-        seconds: that were watched.
+        seconds: the watched time.
     """
 
     findings: tuple[Finding, ...]
@@ -49,16 +49,16 @@ class WhyReport:
 
 
 def watch_machine(machine: Machine, intervals: int, seconds: float, present: Present | None = None) -> WhyReport:
-    """Watch a machine for so many intervals.
+    """Watch a machine for some intervals.
 
     Args:
         machine: real, simulated or recorded.
-        intervals: at least one.
-        seconds: of each.
-        present: gives columns the units of a person, in which sentences are told; None for the usual ones.
+        intervals: the number of intervals, at least one.
+        seconds: the length of each.
+        present: gives columns the user's units for sentences; None for the default units.
 
     Raises:
-        TurbotuiError: what ended the sampling.
+        TurbotuiError: the sampling failed.
     """
     session = Session(machine, SOURCES, seconds, LinuxHost())
     if present is not None:
@@ -85,14 +85,14 @@ def read_recording(journal: Journal, intervals: int, begin: str = "", end: str =
 
     Args:
         journal: the recording.
-        intervals: the last so many where no span is given.
+        intervals: the number of last intervals if no span is given.
         begin: a time as `stat --replay` takes it; "" for none.
-        end: likewise.
+        end: a time in the same form; "" for none.
         present: see `watch_machine`.
 
     Raises:
-        UsageError: a time that cannot be meant.
-        RecordingError: it cannot be read.
+        UsageError: a time is invalid.
+        RecordingError: the recording cannot be read.
     """
     first, last = journal.first_ns, journal.last_ns
     start_ns, end_ns = parse_span(begin, end, first, last)

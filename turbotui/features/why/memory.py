@@ -1,4 +1,4 @@
-"""What memory moves of what it can, for the rule on bandwidth: counted by memory controllers while somebody asks."""
+"""The used share of the memory's bandwidth, by its controllers, for the diagnosis's rule; read on request."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from turbotui.sources.source import Source
 
 
 class MemoryWatch:
-    """The memory controllers of a machine, and the peak by its sheet. Making one reads files, and opens nothing.
+    """The memory controllers of a machine, and the theoretical peak; creation reads files and opens no counters.
 
     Args:
         machine: real, simulated or recorded.
-        definitions: of what a recording has counted beside its catalog; None: the machine counts now.
+        definitions: the definitions that a recording counted beside its catalog; None for a live machine.
     """
 
     def __init__(self, machine: Machine, definitions: Iterable[Definition] | None = None) -> None:
@@ -29,11 +29,11 @@ class MemoryWatch:
 
     @property
     def counts(self) -> bool:
-        """Whether there are controllers whose traffic is known."""
+        """Whether there are controllers with known traffic."""
         return bool(self._traffic.document)
 
     def sources(self) -> Sequence[Source]:
-        """The sources that are read beside the columns'."""
+        """The sources to read in addition to the columns'."""
         return self._traffic.sources()
 
     def signals(self) -> frozenset[SignalId]:
@@ -41,7 +41,7 @@ class MemoryWatch:
         return self._traffic.signals()
 
     def share(self, frame: Frame) -> MemoryShare | NoFinding:
-        """What the memory of the fullest package moved, of its share of the machine's peak."""
+        """Return the used share of the peak for the package whose memory is used most."""
         found = self._traffic.read(frame)
         if not found or self._dram.rate is None:
             return NoFinding.UNKNOWN

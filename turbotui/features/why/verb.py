@@ -1,4 +1,4 @@
-"""`turbotui why`: what is in the way of the machine's work, the worst first, for how long, who, and what to do."""
+"""`turbotui why`: causes of slowness, worst first, with duration, tasks behind them, and remedies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from turbotui.tables.envelope import Envelope
 from turbotui.tables.formats import TEXT
 
 FOUND = 7
-"""Exit status where something is in the way."""
+"""The exit status if there is a finding."""
 _INTERVALS = 3
 
 
@@ -45,10 +45,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Watch, and print what is in the way.
+    """Watch, and print the findings.
 
     Returns:
-        The exit status: 0 where nothing is, `FOUND` where something is.
+        The exit status: 0 without findings, else `FOUND`.
     """
     if arguments.intervals < 1:
         raise UsageError(f"-n {arguments.intervals}: at least one interval")
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _own_units() -> Present:
-    """The units of a person's settings, for sentences; formats for scripts are the same for everybody."""
+    """Return the units of the user's settings, for sentences; formats for scripts do not depend on settings."""
     return Presentation(read_settings(os.environ).units.get("temperature", "C")).of
 
 
